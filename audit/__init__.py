@@ -1,0 +1,1 @@
+"""How sure we are: trials -> scores -> bound -> verdict."""

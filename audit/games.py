@@ -1,0 +1,120 @@
+"""What the games produce and the bounds read.
+
+    distinguishing    run on d0 or on d1     PairScores, or PairCounts when there are too many to hold
+
+`Tally` is the common view: at each threshold, how many scores of each side reach it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.errors import ParameterError
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Hits of the events {score >= threshold} on both sides.
+
+    Args:
+        thresholds: `(m,)` strictly increasing; the first one is passed by every score.
+        hits_out: `(m,)` scores of side 0 at or above each threshold (false positives), non-increasing.
+        hits_in: `(m,)` scores of side 1 at or above each threshold (true positives), non-increasing.
+        n_out, n_in: scores on each side.
+    """
+
+    thresholds: Floats
+    hits_out: Counts
+    hits_in: Counts
+    n_out: int
+    n_in: int
+
+    def thin(self, size: int, keep: float | None = None) -> Tally:
+        """At most about `size` thresholds, evenly spread over the ranks of both sides; `keep` stays if present."""
+        if len(self.thresholds) <= size:
+            return self
+        wanted = np.linspace(0, self.n_out + self.n_in, size)
+        rank = (self.n_out - self.hits_out) + (self.n_in - self.hits_in)
+        chosen = np.unique(np.append(np.searchsorted(rank, wanted).clip(max=len(rank) - 1), len(rank) - 1))
+        if keep is not None:
+            chosen = np.union1d(chosen, np.flatnonzero(self.thresholds == keep))
+        return Tally(self.thresholds[chosen], self.hits_out[chosen], self.hits_in[chosen], self.n_out, self.n_in)
+
+
+@dataclass(frozen=True, eq=False)
+class PairScores:
+    """Scores of independent runs on the two sides, in the order in which they ran.
+
+    Args:
+        out: `(n_out,)` scores of side 0.
+        in_: `(n_in,)` scores of side 1.
+    """
+
+    out: Floats
+    in_: Floats
+
+    def __post_init__(self) -> None:
+        for name in ("out", "in_"):
+            scores = np.asarray(getattr(self, name), dtype=np.float64)
+            if scores.ndim != 1:
+                raise ParameterError(f"{name} must be one score a run, shape (n,), but has shape {scores.shape}.")
+            if np.isnan(scores).any():
+                raise ParameterError(f"{name} holds NaN: a scorer must give every run a score, odd outputs included.")
+            object.__setattr__(self, name, scores)
+
+    @property
+    def n_out(self) -> int:
+        return len(self.out)
+
+    @property
+    def n_in(self) -> int:
+        return len(self.in_)
+
+    def hits(self, threshold: float) -> tuple[int, int]:
+        """(false positives, true positives) of the event {score >= threshold}."""
+        return int(np.count_nonzero(self.out >= threshold)), int(np.count_nonzero(self.in_ >= threshold))
+
+    @cached_property
+    def tally(self) -> Tally:
+        """Hits at every distinct score."""
+        out, in_ = np.sort(self.out), np.sort(self.in_)
+        thresholds = np.unique(np.concatenate([out, in_]))
+        return Tally(
+            thresholds,
+            len(out) - np.searchsorted(out, thresholds),
+            len(in_) - np.searchsorted(in_, thresholds),
+            len(out),
+            len(in_),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """Hits on a grid of thresholds that was fixed on the pilot: memory does not grow with the trials."""
+
+    tally: Tally
+
+    @property
+    def n_out(self) -> int:
+        return self.tally.n_out
+
+    @property
+    def n_in(self) -> int:
+        return self.tally.n_in
+
+    def hits(self, threshold: float) -> tuple[int, int]:
+        """(false positives, true positives) of {score >= threshold}; the threshold must be on the grid."""
+        at = int(np.searchsorted(self.tally.thresholds, threshold))
+        if at == len(self.tally.thresholds) or self.tally.thresholds[at] != threshold:
+            raise ParameterError(f"threshold {threshold!r} is not on the grid that these scores were counted on.")
+        return int(self.tally.hits_out[at]), int(self.tally.hits_in[at])
+
+
+Scores = PairScores | PairCounts

@@ -1,0 +1,148 @@
+"""The interfaces of this room: read this first.
+
+    Relation     how two neighbouring datasets may differ
+    Neighbours   a pair of datasets and the relation between them
+    Outputs      what `size` runs of a mechanism returned, odd outcomes included
+    Mechanism    a randomised algorithm with a claimed guarantee
+    HasLogDensity   what a mechanism with a known output law offers beyond that
+
+Side 0 ("out") runs on `d0`, without the record in question; side 1 ("in") runs on `d1`, with it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.errors import ParameterError, RelationError
+from mechanisms.validation import one_of
+
+if TYPE_CHECKING:
+    from mechanisms.guarantees.base import Guarantee
+
+Dataset: TypeAlias = Any
+"""Whatever the mechanism takes: an array, a DataFrame, an `(X, y)` pair, a vector of query answers."""
+
+
+class Relation(StrEnum):
+    """How two neighbouring datasets may differ."""
+
+    ADD_REMOVE = "add_remove"
+    """One has one record more than the other."""
+    REPLACE_ONE = "replace_one"
+    """Both have the same number of records; one record differs."""
+    ZERO_OUT = "zero_out"
+    """As `replace_one`, but the record in `d0` is blank (all zeros)."""
+
+    @classmethod
+    def of(cls, value: str | Relation) -> Relation:
+        """The relation named `value`; raises `ParameterError` with the nearest names."""
+        one_of([r.value for r in cls], relation=str(value))
+        return cls(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """A pair of datasets that differ in one record.
+
+    Args:
+        d0: the dataset of side 0, without the record.
+        d1: the dataset of side 1, with it.
+        relation: how they differ.
+
+    Whether the two really are neighbours is for the mechanism to say, which knows what its datasets
+    are: see `Mechanism.check`.
+    """
+
+    d0: Dataset
+    d1: Dataset
+    relation: Relation
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+
+    def side(self, side: int) -> Dataset:
+        """`d0` or `d1`."""
+        return self.d1 if side else self.d0
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """What `size` independent runs returned. Run is axis 0.
+
+    Args:
+        values: `(size, ...)` numbers; where an event took the place of a value, the row is filled with zeros.
+        events: None when every run returned an ordinary finite value; otherwise `(size,)` strings: "" for an
+            ordinary run, else what happened instead, such as "nan", "None", "raised ValueError".
+
+    No run is ever dropped: an event that happens on one side only is a leak.
+    """
+
+    values: NDArray[Any]
+    events: NDArray[np.str_] | None = None
+
+    def __post_init__(self) -> None:
+        if self.events is not None and self.events.shape != self.values.shape[:1]:
+            raise ParameterError(
+                f"events must have one entry a run, {self.values.shape[:1]}, but have shape {self.events.shape}."
+            )
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+
+class Mechanism(ABC):
+    """A randomised algorithm with a claimed guarantee.
+
+    Subclasses are frozen dataclasses: their fields are the configuration; datasets and `rng` are call arguments.
+    """
+
+    parallel: ClassVar[str] = "threads"
+    """Which workers suit `release`: "threads" when numpy does the work and frees the interpreter lock,
+    "processes" when Python code does."""
+
+    relation: Relation
+    """The relation that the guarantee speaks of."""
+
+    @abstractmethod
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` independent runs on `dataset` at once."""
+
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """The claim: what theory, or the author of the mechanism, promises."""
+
+    @abstractmethod
+    def worst_case(self) -> Neighbours:
+        """A pair on which the claim is tight, or nearly so."""
+
+    def truth(self) -> Guarantee | None:
+        """The exact curve on `worst_case()` where it is known; differs from the claim in `broken/`."""
+        claim = self.guarantee()
+        return claim if claim.exact else None
+
+    def check(self, neighbours: Neighbours) -> None:
+        """Raises `RelationError` or `NeighboursError` if the pair is not one that the claim speaks of."""
+        if neighbours.relation is not self.relation:
+            raise RelationError(
+                f"the guarantee of {type(self).__name__} speaks of relation {self.relation.value!r}, the pair of "
+                f"{neighbours.relation.value!r}. Give a pair under {self.relation.value!r}, or a mechanism whose "
+                f"guarantee holds under {neighbours.relation.value!r}."
+            )
+
+
+@runtime_checkable
+class HasLogDensity(Protocol):
+    """A mechanism whose output law is known: the likelihood-ratio attack reads it."""
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log density (or log probability) of each output under `dataset`, shape `(size,)`; -inf where impossible."""
+        ...

@@ -1,0 +1,58 @@
+"""A catalogue: public names, and where the classes behind them live.
+
+Nothing is imported before it is asked for, so that listing names stays fast.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, cast
+
+from mechanisms.errors import ParameterError, UnknownNameError, unknown_name_message
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Names of one kind of thing ("mechanism", "attack", "bound", ...), each with its class.
+
+    Args:
+        kind: what the entries are, in the singular, for messages.
+        entries: kebab-case name -> "package.module:Class".
+    """
+
+    kind: str
+    entries: Mapping[str, str]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self.entries))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.entries
+
+    def get(self, name: str) -> type[Any]:
+        """The class behind `name`; raises `UnknownNameError` with the nearest names."""
+        if name not in self.entries:
+            raise UnknownNameError(self.kind, name, self.entries)
+        module, _, attribute = self.entries[name].partition(":")
+        return cast("type[Any]", getattr(import_module(module), attribute))
+
+    def build(self, name: str, **options: Any) -> Any:
+        """An instance of the class behind `name`; an unknown option is named, with the nearest ones."""
+        cls = self.get(name)
+        allowed = [p for p in inspect.signature(cls).parameters if not p.startswith("_")]
+        for option in options:
+            if option not in allowed:
+                raise ParameterError(unknown_name_message(f"option of {self.kind} {name!r}:", option, allowed))
+        try:
+            return cls(**options)
+        except TypeError as error:
+            raise ParameterError(
+                f"{self.kind} {name!r} cannot be built: {error}. Its options: {', '.join(allowed)}."
+            ) from error
+
+    def summary(self, name: str) -> str:
+        """First line of the docstring of the class behind `name`."""
+        return (inspect.getdoc(self.get(name)) or "").partition("\n")[0]

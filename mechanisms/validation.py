@@ -1,0 +1,80 @@
+"""Shared checks of arguments. Each takes `name=value` and raises `ParameterError` naming both.
+
+positive(epsilon=epsilon, sensitivity=sensitivity)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+from mechanisms.errors import ParameterError, unknown_name_message
+
+
+def _number(name: str, value: Any, allowed: str) -> float:
+    """`value` as a float; refuses what is not a real number, and NaN."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ParameterError(f"{name} must be {allowed}, but is {value!r} ({type(value).__name__}).")
+    if math.isnan(value):
+        raise ParameterError(f"{name} must be {allowed}, but is NaN.")
+    return float(value)
+
+
+def finite(**values: Any) -> None:
+    """Each value is a finite real number."""
+    for name, value in values.items():
+        if not math.isfinite(_number(name, value, "a finite number")):
+            raise ParameterError(f"{name} must be a finite number, but is {value!r}.")
+
+
+def positive(**values: Any) -> None:
+    """Each value is a finite real number above 0."""
+    for name, value in values.items():
+        number = _number(name, value, "a finite number > 0")
+        if not (0.0 < number < math.inf):
+            raise ParameterError(f"{name} must be a finite number > 0, but is {value!r}.")
+
+
+def non_negative(**values: Any) -> None:
+    """Each value is a finite real number, 0 or above."""
+    for name, value in values.items():
+        number = _number(name, value, "a finite number >= 0")
+        if not (0.0 <= number < math.inf):
+            raise ParameterError(f"{name} must be a finite number >= 0, but is {value!r}.")
+
+
+def open_unit(**values: Any) -> None:
+    """Each value lies strictly between 0 and 1 (a confidence, a significance)."""
+    for name, value in values.items():
+        if not 0.0 < _number(name, value, "strictly between 0 and 1") < 1.0:
+            raise ParameterError(f"{name} must lie strictly between 0 and 1, but is {value!r}.")
+
+
+def delta_range(**values: Any) -> None:
+    """Each value is a delta: 0 <= delta < 1."""
+    for name, value in values.items():
+        if not 0.0 <= _number(name, value, "in [0, 1)") < 1.0:
+            raise ParameterError(f"{name} must lie in [0, 1), but is {value!r}.")
+
+
+def unit_interval(**values: Any) -> None:
+    """Each value is a probability: 0 <= p <= 1."""
+    for name, value in values.items():
+        if not 0.0 <= _number(name, value, "in [0, 1]") <= 1.0:
+            raise ParameterError(f"{name} must lie in [0, 1], but is {value!r}.")
+
+
+def whole(minimum: int, /, **values: Any) -> None:
+    """Each value is a whole number, `minimum` or above."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < minimum:
+            raise ParameterError(f"{name} must be a whole number >= {minimum}, but is {value!r}.")
+
+
+def one_of(allowed: Collection[str], /, **values: Any) -> None:
+    """Each value is one of the names in `allowed`."""
+    for name, value in values.items():
+        if value not in allowed:
+            raise ParameterError(unknown_name_message(name, str(value), allowed))
