@@ -100,3 +100,106 @@ class AuditResult:
     def ceiling(self) -> float:
         """The largest bound that these trials could have given."""
         return max(bound.ceiling for bound in self.bounds)
+
+    def summary(self) -> str:
+        """The table that a person reads."""
+        from audit.text import summary
+
+        return summary(self)
+
+    def evidence(self) -> str:
+        """Ten lines on the event that decided, enough to check the verdict by hand."""
+        from audit.text import evidence
+
+        return evidence(self)
+
+    def plot(self) -> Any:
+        """A matplotlib Figure: bound and claim, trade-off curve, privacy profile, scores of the two sides."""
+        # Drawing lives in `experiments`, to the right of this room; it is looked up by name, when asked for.
+        return import_module("experiments.plots").draw_result(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form as a dictionary of plain values; infinities become the strings "inf" and "-inf"."""
+        return {"format": FORMAT, "version": VERSION} | _plain(_fields(self))
+
+    def to_json(self) -> str:
+        """The JSON form: deterministic, versioned, without times or paths."""
+        return json.dumps(self.to_dict(), indent=1, sort_keys=True, allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> AuditResult:
+        """The result behind a JSON form; raises `ParameterError` if it is none, or of a newer version."""
+        if data.get("format") != FORMAT:
+            raise ParameterError(f"format must be {FORMAT!r}, but is {data.get('format')!r}: this is no audit result.")
+        if data.get("version") != VERSION:
+            raise ParameterError(
+                f"version must be {VERSION}, but is {data.get('version')!r}: read it with the release that wrote it."
+            )
+        fields = {key: value for key, value in data.items() if key not in ("format", "version")}
+        tally = fields["tally"]
+        return cls(
+            **fields
+            | {
+                "truth": None if fields["truth"] is None else float(fields["truth"]),
+                "detectable": float(fields["detectable"]),
+                "bounds": tuple(_bound(bound) for bound in fields["bounds"]),
+                "trials": Trials(**fields["trials"]),
+                "verdict": Verdict(fields["verdict"]),
+                "ledger": tuple(LedgerEntry(**entry) for entry in fields["ledger"]),
+                "tally": Tally(
+                    thresholds=np.array([float(t) for t in tally["thresholds"]]),
+                    hits_out=np.array(tally["hits_out"], dtype=np.int64),
+                    hits_in=np.array(tally["hits_in"], dtype=np.int64),
+                    n_out=tally["n_out"],
+                    n_in=tally["n_in"],
+                ),
+                "claim_curve": ClaimCurve(**{k: tuple(map(float, v)) for k, v in fields["claim_curve"].items()}),
+                "events": {label: (counts[0], counts[1]) for label, counts in fields["events"].items()},
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> AuditResult:
+        """The result behind `to_json`."""
+        return cls.from_dict(json.loads(text))
+
+
+def _fields(result: AuditResult) -> dict[str, Any]:
+    tally = {name: getattr(result.tally, name) for name in ("thresholds", "hits_out", "hits_in", "n_out", "n_in")}
+    shallow = {name: getattr(result, name) for name in result.__dataclass_fields__}
+    nested = {"bounds": [asdict(b) for b in result.bounds], "ledger": [asdict(e) for e in result.ledger]}
+    return shallow | nested | {
+        "tally": tally,
+        "trials": asdict(result.trials),
+        "claim_curve": asdict(result.claim_curve),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Arrays to lists, tuples to lists, enumerations to their values, infinities to strings."""
+    if isinstance(value, dict):
+        return {key: _plain(inside) for key, inside in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inside) for inside in value]
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, Verdict):
+        return value.value
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def _bound(data: dict[str, Any]) -> LowerBound:
+    """A lower bound from its JSON form."""
+    numbers = {name: float(data[name]) for name in ("epsilon", "delta", "confidence", "ceiling")}
+    return LowerBound(
+        **data
+        | numbers
+        | {
+            "ledger": tuple(LedgerEntry(**entry) for entry in data["ledger"]),
+            "assumptions": tuple(data["assumptions"]),
+            "threshold": None if data["threshold"] is None else float(data["threshold"]),
+            "hits": None if data["hits"] is None else tuple(data["hits"]),
+        }
+    )

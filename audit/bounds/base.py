@@ -78,6 +78,11 @@ class Bound(ABC):
 
     name: ClassVar[str]
 
+    @property
+    def uses_pilot(self) -> bool:
+        """Whether `prepare` chooses anything; if no bound does, and the attack learns nothing, every trial counts."""
+        return False
+
     def prepare(self, pilot: Scores, *, delta: float, confidence: float, n_out: int, n_in: int) -> Bound:
         """This bound with everything that it chooses beforehand chosen on the pilot scores.
 

@@ -1,0 +1,10 @@
+"""Running trials: plan, seeds, execution, store on disk, resume.
+
+plan.py        how many trials, cut into which chunks
+seeds.py       one random stream a chunk
+work.py        one chunk: run, score, reduce
+reduction.py   chunks merged into pilot outputs, scores or counts
+store.py       chunks on disk; resume
+execution.py   chunks spread over workers
+progress.py    who is told how far it is
+"""

@@ -1,0 +1,50 @@
+# One command per job, the same on a desk and in CI. Each sets up .venv by itself when it is missing or stale.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SOURCES := mechanisms attacks audit experiments dpassay.py pytest_dpassay.py tests benchmarks
+
+.PHONY: demo test test-all lint types imports bench docs wheel clean help
+
+help:            ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+$(STAMP): pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dpassay needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP)   ## the main job: audit a Laplace count on real data, and the teaching demo
+	$(BIN)/dpassay run laplace-count --out runs/laplace-count
+	$(BIN)/dpassay demo randomized-response
+
+test: $(STAMP)   ## the fast tests, about five minutes on two cores
+	$(BIN)/python -m pytest -m "not slow" -n auto
+
+test-all: $(STAMP)  ## every test, the long statistical ones included
+	$(BIN)/python -m pytest -n auto
+
+lint: $(STAMP)   ## style
+	$(BIN)/ruff check $(SOURCES) || { echo "mend with: $(BIN)/ruff check --fix $(SOURCES)" >&2; exit 1; }
+	$(BIN)/ruff format --check $(SOURCES) || { echo "mend with: $(BIN)/ruff format $(SOURCES)" >&2; exit 1; }
+
+types: $(STAMP)  ## static types
+	$(BIN)/mypy
+
+imports: $(STAMP)  ## import directions
+	$(BIN)/lint-imports
+
+bench: $(STAMP)  ## speed and memory, as ratios against a baseline in the same run
+	$(BIN)/python -m benchmarks
+
+docs: $(STAMP)   ## the tables of docs/, from the catalogues
+	$(BIN)/python docs/build.py
+
+wheel: $(STAMP)  ## dist/*.whl
+	$(BIN)/python -m build --wheel --outdir dist .
+
+clean:           ## everything that can be made again
+	rm -rf $(VENV) build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

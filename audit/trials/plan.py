@@ -1,0 +1,105 @@
+"""How many trials there are, and how they are cut into chunks.
+
+The plan depends on the question alone (trials, attack, size of an output), never on the number of workers: serial,
+parallel and resumed runs make the same chunks and so the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from audit.trials.seeds import Stage
+from mechanisms.errors import ParameterError
+from mechanisms.validation import whole
+
+MINIMUM_TRIALS = 10
+"""Fewest trials a side that an audit accepts; a perfect attack on 10 runs a side shows less than epsilon = 1."""
+HOLD_SCORES = 2_000_000
+"""Up to so many evaluation trials a side every score is kept; beyond, scores are counted on a grid."""
+CHUNK_BYTES = 16 * 2**20
+"""Outputs that one chunk may hold."""
+CHUNK_TRIALS = 2**17
+"""Largest chunk; beyond it a chunk no longer gets faster."""
+CHUNKS_A_SIDE = 32
+"""Fewest chunks a side, so that progress shows, workers share, and little is lost when a run is killed."""
+PILOT_BYTES = 256 * 2**20
+"""Pilot outputs of one side that are held at once."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Consecutive trials of one stage and side that share one random stream.
+
+    Args:
+        stage: pilot or evaluation.
+        side: 0 or 1.
+        index: position among the chunks of that stage and side.
+        start: trials of that stage and side in the chunks before.
+        size: trials in this chunk.
+    """
+
+    stage: Stage
+    side: int
+    index: int
+    start: int
+    size: int
+
+    @property
+    def key(self) -> str:
+        """Name in the store."""
+        return f"{self.stage.label}-{self.side}-{self.index:06d}"
+
+
+@dataclass(frozen=True)
+class TrialPlan:
+    """Trials per side, and the chunk size. `pilot + evaluation` is what the caller asked for."""
+
+    pilot: int
+    evaluation: int
+    chunk_size: int
+
+    @property
+    def per_side(self) -> int:
+        """All trials of one side."""
+        return self.pilot + self.evaluation
+
+    @property
+    def holds_scores(self) -> bool:
+        """True if every evaluation score is kept, False if they are counted on a grid."""
+        return self.evaluation <= HOLD_SCORES
+
+    def chunks(self, stage: Stage) -> Iterator[Chunk]:
+        """The chunks of a stage, both sides interleaved so that a partial run is balanced."""
+        total = self.pilot if stage is Stage.PILOT else self.evaluation
+        for index, start in enumerate(range(0, total, self.chunk_size)):
+            for side in (0, 1):
+                yield Chunk(stage, side, index, start, min(self.chunk_size, total - start))
+
+
+def plan_trials(trials: int, *, bytes_per_run: int, learns: bool, chooses: bool) -> TrialPlan:
+    """The plan for `trials` runs a side, pilot included.
+
+    Args:
+        trials: runs per side.
+        bytes_per_run: memory that one output takes.
+        learns: whether the attack is trained on the pilot: it then gets a quarter of the trials, up to 100,000;
+            otherwise a tenth, up to 20,000 or one in a hundred.
+        chooses: whether a threshold is chosen on the pilot. If nothing is learned, chosen or gridded on it, there is no
+            pilot and every trial counts.
+    """
+    whole(1, trials=trials)
+    if trials < MINIMUM_TRIALS:
+        raise ParameterError(
+            f"trials must be at least {MINIMUM_TRIALS} per side, but is {trials}: fewer cannot show anything. "
+            "A pure claim of epsilon = 1 needs some 100, a tight bound 10,000 or more."
+        )
+    if learns:
+        pilot = min(max(trials // 4, 50), 100_000, trials // 2)
+    elif chooses or trials > HOLD_SCORES:
+        pilot = min(max(trials // 10, 50), max(20_000, trials // 100), trials // 2)
+    else:
+        pilot = 0
+    pilot = min(pilot, max(PILOT_BYTES // max(bytes_per_run, 1), min(pilot, 50)))
+    largest = min(CHUNK_TRIALS, max(1, CHUNK_BYTES // max(bytes_per_run, 1)))
+    return TrialPlan(pilot, trials - pilot, max(1, min(largest, -(-trials // CHUNKS_A_SIDE))))

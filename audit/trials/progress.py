@@ -1,0 +1,90 @@
+"""Who is told how far the work is."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Protocol
+
+
+class Reporter(Protocol):
+    """Hears about progress. All counts are runs, both sides together."""
+
+    def start(self, stage: str, total: int) -> None:
+        """A stage ("pilot", "evaluation") of `total` runs begins."""
+
+    def advance(self, runs: int, note: str = "") -> None:
+        """`runs` more are done; `note` says what is known so far."""
+
+    def message(self, text: str) -> None:
+        """Something that the user should know, such as a damaged chunk that is recomputed."""
+
+    def close(self) -> None:
+        """The work is over, or was interrupted."""
+
+
+class Silent:
+    """Says nothing, but for messages, which go to stderr."""
+
+    def start(self, stage: str, total: int) -> None:
+        """Nothing to say."""
+
+    def advance(self, runs: int, note: str = "") -> None:
+        """Nothing to say."""
+
+    def message(self, text: str) -> None:
+        """One line on stderr."""
+        sys.stderr.write(f"dpassay: {text}\n")
+
+    def close(self) -> None:
+        """Nothing to say."""
+
+
+class Bar(Silent):
+    """A rich progress bar: runs done, rate, time left, current note. Quiet when stderr is not a terminal."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+            console=console,
+            disable=not console.is_terminal,
+            transient=True,
+        )
+        self._task: Any = None
+
+    def start(self, stage: str, total: int) -> None:
+        """Begins a line for the stage."""
+        self._progress.start()
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        self._task = self._progress.add_task(f"{stage} runs", total=total, rate="", note="")
+
+    def advance(self, runs: int, note: str = "") -> None:
+        """Moves the bar."""
+        task = self._progress.tasks[0] if self._progress.tasks else None
+        rate = f"{task.speed:,.0f}/s" if task is not None and task.speed else ""
+        fields = {"rate": rate} | ({"note": note} if note else {})
+        self._progress.update(self._task, advance=runs, **fields)
+
+    def message(self, text: str) -> None:
+        """One line above the bar."""
+        self._progress.console.print(f"dpassay: {text}", highlight=False, markup=False)
+
+    def close(self) -> None:
+        """Takes the bar away."""
+        self._progress.stop()
+
+
+def reporter_for(progress: bool | Reporter) -> Reporter:
+    """True: a bar; False: silence; a reporter: itself."""
+    if isinstance(progress, bool):
+        return Bar() if progress else Silent()
+    return progress

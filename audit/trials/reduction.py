@@ -1,0 +1,77 @@
+"""Chunks merged into what the next step reads. Merging does not depend on the order of arrival."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audit.games import Floats, PairCounts, PairScores, Scores, Tally
+from audit.trials.plan import Chunk, TrialPlan
+from audit.trials.seeds import Stage
+from audit.trials.store import Arrays
+from mechanisms.base import Outputs
+
+
+class Reduction(Protocol):
+    """Takes in chunks, in any order."""
+
+    def add(self, chunk: Chunk, arrays: Arrays) -> None:
+        """One finished chunk."""
+
+
+class PilotOutputs:
+    """Outputs of both sides, in the order of the chunks."""
+
+    def __init__(self) -> None:
+        self._parts: tuple[dict[int, Arrays], dict[int, Arrays]] = ({}, {})
+
+    def add(self, chunk: Chunk, arrays: Arrays) -> None:
+        """One finished pilot chunk."""
+        self._parts[chunk.side][chunk.index] = arrays
+
+    def side(self, side: int) -> Outputs:
+        """All pilot outputs of one side."""
+        parts = [self._parts[side][index] for index in sorted(self._parts[side])]
+        if not parts:
+            return Outputs(np.empty(0))
+        values = np.concatenate([part["values"] for part in parts])
+        if not any("events" in part for part in parts):
+            return Outputs(values)
+        blank = [part.get("events", np.zeros(len(part["values"]), dtype=np.str_)) for part in parts]
+        return Outputs(values, np.concatenate(blank))
+
+
+class EvaluationScores:
+    """Scores of both sides, or their hits on a grid, with the odd outcomes counted."""
+
+    def __init__(self, plan: TrialPlan, grid: Floats | None) -> None:
+        self._grid = grid
+        self._n = plan.evaluation
+        self._scores = [np.empty(self._n if grid is None else 0) for _ in (0, 1)]
+        self._hits: list[NDArray[np.int64]] = [np.zeros(0 if grid is None else len(grid), dtype=np.int64) for _ in (0, 1)]
+        self._events: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+
+    def add(self, chunk: Chunk, arrays: Arrays) -> None:
+        """One finished evaluation chunk."""
+        assert chunk.stage is Stage.EVALUATION
+        if self._grid is None:
+            self._scores[chunk.side][chunk.start : chunk.start + chunk.size] = arrays["scores"]
+        else:
+            self._hits[chunk.side] += arrays["hits"]
+        if "event_labels" in arrays:
+            counted = zip(arrays["event_labels"].tolist(), arrays["event_counts"].tolist(), strict=True)
+            self._events[chunk.side].update(dict(counted))
+
+    def scores(self) -> Scores:
+        """What the bounds read, once every chunk is in."""
+        if self._grid is None:
+            return PairScores(*self._scores)
+        return PairCounts(Tally(self._grid, *self._hits, n_out=self._n, n_in=self._n))
+
+    def events(self) -> dict[str, tuple[int, int]]:
+        """Odd outcomes: label -> (side 0, side 1)."""
+        labels = sorted(self._events[0].keys() | self._events[1].keys())
+        return {label: (self._events[0][label], self._events[1][label]) for label in labels}

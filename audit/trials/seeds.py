@@ -1,0 +1,42 @@
+"""One independent random stream for every chunk of trials, derived from the root seed alone.
+
+Streams are keyed by (stage, side, chunk index) through `numpy.random.SeedSequence`, so pilot and evaluation
+trials, and the two sides, never share randomness, and the numbers do not depend on workers or on the order of work.
+"""
+
+from __future__ import annotations
+
+import secrets
+from enum import IntEnum
+
+import numpy as np
+
+from mechanisms.errors import ParameterError
+
+
+class Stage(IntEnum):
+    """What a stream is used for."""
+
+    PROBE = 0
+    PILOT = 1
+    EVALUATION = 2
+    FIT = 3
+
+    @property
+    def label(self) -> str:
+        """Name in the store and in messages."""
+        return self.name.lower()
+
+
+def root_seed(seed: int | None) -> int:
+    """`seed` itself, or fresh entropy from the operating system to be recorded in the result."""
+    if seed is None:
+        return secrets.randbits(62)
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ParameterError(f"seed must be a whole number >= 0, or None for a fresh one, but is {seed!r}.")
+    return int(seed)
+
+
+def stream(seed: int, stage: Stage, side: int = 0, index: int = 0) -> np.random.Generator:
+    """The generator of one chunk."""
+    return np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=(stage, side, index)))

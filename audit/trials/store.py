@@ -1,0 +1,225 @@
+"""Chunks on disk: append-only, checked, resumable.
+
+    DIRECTORY/manifest.json     what determines the trials, and its fingerprint
+    DIRECTORY/journal.jsonl     one line a finished chunk: its key, size and SHA-256
+    DIRECTORY/chunks/KEY.npz    the arrays of one chunk
+
+Guarantees
+    * A chunk is written to a temporary file, flushed to the disk, renamed, and only then journaled: a process killed
+      at any point leaves a store from which the next run continues.
+    * A store of other trials is refused, and the difference is named.
+    * A chunk whose bytes do not match the journal, or that is missing, is recomputed and reported.
+    * Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.errors import FingerprintError, StoreError
+
+Arrays = dict[str, NDArray[Any]]
+_FORMAT = "dpassay.trials"
+_VERSION = 1
+
+
+class TrialStore:
+    """The chunks of one audit, in a directory. Use as a context manager: it holds a lock while open.
+
+    Args:
+        directory: made when missing.
+        manifest: everything that determines the trials, JSON-ready.
+        warn: called with a line for each damaged chunk.
+
+    Raises:
+        FingerprintError: the directory holds other trials, or something that is no store.
+        StoreError: it cannot be read or written, or another process is using it.
+    """
+
+    def __init__(self, directory: Path, manifest: Mapping[str, Any], *, warn: Callable[[str], None]) -> None:
+        self.directory = Path(directory)
+        self._manifest = {"format": _FORMAT, "version": _VERSION, **manifest}
+        self._warn = warn
+        self._journal: IO[bytes] | None = None
+        self._known: dict[str, str] = {}
+
+    def __enter__(self) -> TrialStore:
+        with _disk(self.directory):
+            (self.directory / "chunks").mkdir(parents=True, exist_ok=True)
+            self._journal = (self.directory / "journal.jsonl").open("ab+")
+        try:
+            _lock(self._journal, self.directory)
+            with _disk(self.directory):
+                self._claim_directory()
+                self._known = self._read_journal()
+                self._sweep_temporaries()
+        except BaseException:
+            self._journal.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._journal is not None:
+            self._journal.close()
+
+    def load(self, key: str) -> Arrays | None:
+        """The arrays of a finished chunk, or None if it has to be run."""
+        expected = self._known.get(key)
+        if expected is None:
+            return None
+        path = self._path(key)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            self._warn(f"chunk {key} is missing from {self.directory}; running it again")
+            return None
+        except OSError as error:
+            raise StoreError(f"cannot read {path}: {error.strerror or error}.") from error
+        if hashlib.sha256(content).hexdigest() != expected:
+            self._warn(f"chunk {key} in {self.directory} is damaged (checksum differs); running it again")
+            return None
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+
+    def save(self, key: str, arrays: Arrays) -> None:
+        """Writes a finished chunk; on return it will survive a crash."""
+        assert self._journal is not None, "the store is not open"
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)  # type: ignore[arg-type]
+        content = buffer.getvalue()
+        digest = hashlib.sha256(content).hexdigest()
+        with _disk(self.directory):
+            write_atomically(self._path(key), content)
+            line = json.dumps({"chunk": key, "bytes": len(content), "sha256": digest}) + "\n"
+            self._journal.write(line.encode())
+            self._journal.flush()
+            os.fsync(self._journal.fileno())
+        self._known[key] = digest
+
+    def _path(self, key: str) -> Path:
+        return self.directory / "chunks" / f"{key}.npz"
+
+    def _claim_directory(self) -> None:
+        """Writes the manifest into a new store; compares it with that of an old one."""
+        path = self.directory / "manifest.json"
+        if not path.exists():
+            others = sorted(p.name for p in self.directory.iterdir() if p.name not in ("chunks", "journal.jsonl"))
+            if others:
+                raise FingerprintError(
+                    f"{self.directory} is not empty and holds no trials (found {', '.join(others[:5])}). "
+                    "Choose an empty or a new directory."
+                )
+            write_atomically(path, json.dumps(self._manifest, indent=1, sort_keys=True).encode())
+            return
+        try:
+            found = json.loads(path.read_text())
+        except ValueError as error:
+            raise StoreError(f"{path} is not readable as JSON ({error}). Remove {self.directory} to start over.") from error
+        difference = list(differences(found, json.loads(json.dumps(self._manifest))))
+        if difference:
+            shown = "\n  ".join(difference[:12])
+            raise FingerprintError(
+                f"{self.directory} holds the trials of another experiment. It differs in\n  {shown}\n"
+                "Choose another directory, or remove this one to start over."
+            )
+
+    def _read_journal(self) -> dict[str, str]:
+        """Key -> checksum of every finished chunk; a torn last line is cut off."""
+        assert self._journal is not None
+        self._journal.seek(0)
+        content = self._journal.read()
+        whole, _, torn = content.rpartition(b"\n")
+        if torn:
+            self._journal.truncate(len(content) - len(torn))
+            self._journal.seek(0, os.SEEK_END)
+        known: dict[str, str] = {}
+        for number, line in enumerate(whole.splitlines(), start=1):
+            try:
+                entry = json.loads(line)
+                known[str(entry["chunk"])] = str(entry["sha256"])
+            except (ValueError, KeyError, TypeError):
+                self._warn(f"line {number} of {self.directory / 'journal.jsonl'} is damaged; its chunk is run again")
+        return known
+
+    def _sweep_temporaries(self) -> None:
+        """Removes what a killed process left half-written."""
+        for path in (self.directory / "chunks").glob("*.tmp"):
+            path.unlink(missing_ok=True)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Writes `content` so that `path` holds either what it held before or all of it, even after a crash."""
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def differences(found: Any, wanted: Any, at: str = "") -> Iterator[str]:
+    """Lines "key: found ... but this run has ..." for each leaf in which two JSON values differ."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        for key in sorted(found.keys() | wanted.keys()):
+            where = f"{at}.{key}" if at else key
+            if key not in found:
+                yield f"{where}: not in the store, this run has {_short(wanted[key])}"
+            elif key not in wanted:
+                yield f"{where}: the store has {_short(found[key])}, this run has none"
+            else:
+                yield from differences(found[key], wanted[key], where)
+    elif found != wanted:
+        yield f"{at}: the store has {_short(found)}, this run has {_short(wanted)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+@contextmanager
+def _disk(directory: Path) -> Iterator[None]:
+    """Turns errors of the operating system into a `StoreError` that says what is safe and what to do."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except OSError as error:
+        raise StoreError(
+            f"cannot write trials to {directory}: {error.strerror or error}. Chunks written so far are safe; free some "
+            "space or mend the permissions and run the same command again, or choose another directory."
+        ) from error
+
+
+def _lock(file: IO[bytes], directory: Path) -> None:
+    """Takes the store for this process, until the journal is closed."""
+    try:
+        import fcntl
+    except ImportError:  # no advisory locks on this system
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise StoreError(
+            f"{directory} is being used by another process. Wait for it, or choose another directory."
+        ) from error
