@@ -34,6 +34,9 @@ class Attack(ABC):
     learns: ClassVar[bool] = True
     """False when the scorer does not depend on the pilot outputs: fewer pilot trials are then enough."""
 
+    minimum_pilot: ClassVar[int] = 1
+    """Fewest pilot outputs a side from which `fit` learns; with fewer it raises `AttackError`."""
+
     def against(self, mechanism: Mechanism, neighbours: Neighbours) -> Self:
         """This attack, told what it attacks; raises `AttackError` if it cannot. Most attacks need nothing."""
         return self

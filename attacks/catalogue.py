@@ -1,5 +1,10 @@
 """Names of the attacks. A new one is one file and one line here; `dpassay list attacks` shows them."""
 
+from __future__ import annotations
+
+from attacks.base import Attack
+from mechanisms.base import HasLogDensity, Mechanism, Neighbours
+from mechanisms.errors import ParameterError, UnknownNameError
 from mechanisms.registry import Catalogue
 
 catalogue = Catalogue(
@@ -12,3 +17,47 @@ catalogue = Catalogue(
 )
 get = catalogue.get
 build = catalogue.build
+
+
+def choose(attack: str | Attack, mechanism: Mechanism, neighbours: Neighbours) -> tuple[str, Attack]:
+    """The attack that is meant, told what it attacks, and its name.
+
+    Args:
+        attack: a name in the catalogue, with its default options; an `Attack`; or "auto", the likelihood ratio where
+            the mechanism has a `log_density` and the classifier elsewhere.
+        mechanism: what is attacked.
+        neighbours: the pair that is to be told apart.
+
+    Returns:
+        Name and attack. The name of an attack that is not in the catalogue is that of its class.
+
+    Raises:
+        UnknownNameError: no attack has this name.
+        ParameterError: `attack` is neither a name nor an `Attack`.
+        AttackError: the attack cannot be used on this mechanism.
+
+    Example:
+        >>> from mechanisms.noise.laplace import Laplace
+        >>> mechanism = Laplace(epsilon=1.0)
+        >>> choose("auto", mechanism, mechanism.worst_case())
+        ('likelihood-ratio', LikelihoodRatio())
+    """
+    if attack == "auto":
+        attack = "likelihood-ratio" if isinstance(mechanism, HasLogDensity) else "classifier"
+    if isinstance(attack, str):
+        if attack not in catalogue:
+            raise UnknownNameError("attack", attack, [*catalogue, "auto"])
+        attack = build(attack)
+    if not isinstance(attack, Attack):
+        raise ParameterError(
+            f"attack must be 'auto', a name ({', '.join(catalogue)}) or an Attack, but is {attack!r} "
+            f"({type(attack).__name__}). Give an instance, such as Classifier(), of a class that extends "
+            "attacks.base.Attack."
+        )
+    return _name_of(attack), attack.against(mechanism, neighbours)
+
+
+def _name_of(attack: Attack) -> str:
+    """The catalogue's name of the class of `attack`, or the name of the class."""
+    path = f"{type(attack).__module__}:{type(attack).__qualname__}"
+    return next((name for name, entry in catalogue.entries.items() if entry == path), type(attack).__name__)

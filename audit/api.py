@@ -17,27 +17,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from attacks.events import fit_scorer
+from mechanisms.external.function import FunctionMechanism
 
 from attacks.base import Attack, Scorer
 from attacks.catalogue import choose
-from attacks.events import fit_scorer
 from audit.bounds.base import Bound, LedgerEntry, LowerBound, check_level
 from audit.bounds.catalogue import catalogue as bounds_catalogue
 from audit.describe import describe, fingerprint, label
-from audit.games import Floats, PairScores, Scores
+from audit.games import Floats, PairScores, Scores, Tally
 from audit.power import detectable_epsilon
 from audit.results import AuditResult, ClaimCurve, Trials
-from audit.trials.execution import execute
+from audit.trials.execution import Work, execute
 from audit.trials.plan import TrialPlan, plan_trials
 from audit.trials.progress import Reporter, reporter_for
-from audit.trials.reduction import EvaluationScores, PilotOutputs
+from audit.trials.reduction import EvaluationScores, PilotOutputs, Reduction
 from audit.trials.seeds import Stage, root_seed, stream
 from audit.trials.store import TrialStore
 from audit.trials.work import EvaluationWork, PilotWork
 from audit.verdict import Verdict, judge
 from mechanisms.base import Mechanism, Neighbours
 from mechanisms.errors import AccountingError, ParameterError, PrivacyViolation, RelationError
-from mechanisms.external.function import FunctionMechanism
 from mechanisms.guarantees.base import Guarantee
 
 GRID = 1024
@@ -112,12 +112,14 @@ def audit(
         reporter.close()
 
 
-def assert_private(mechanism: Mechanism | Callable[..., Any], neighbours: Neighbours | None = None, **options: Any) -> AuditResult:
+def assert_private(
+    mechanism: Mechanism | Callable[..., Any], neighbours: Neighbours | None = None, **options: Any
+) -> AuditResult:
     """`audit`, but a violation raises `PrivacyViolation` (an AssertionError) with the evidence in its message.
 
     Args:
-        mechanism, neighbours, options: as for `audit`. In a test, fix `seed` and choose a `confidence` so close to 1 that a
-            false alarm is out of the question, such as 1 - 1e-6.
+        mechanism, neighbours, options: as for `audit`. In a test, fix `seed` and choose a `confidence` so close to 1
+            that a false alarm is out of the question, such as 1 - 1e-6.
 
     Returns:
         The result, whose verdict is `consistent` or `underpowered`.
@@ -173,7 +175,9 @@ class _Question:
         check_level(delta=delta, confidence=confidence)
         epsilon = float(claim.epsilon(delta))
         if not math.isfinite(epsilon):
-            raise AccountingError(f"the claim {claim} is infinite at delta = {delta:g}; choose a larger delta, such as 1e-5.")
+            raise AccountingError(
+                f"the claim {claim} is infinite at delta = {delta:g}; choose a larger delta, such as 1e-5."
+            )
         name, chosen = choose(attack, mechanism, pair)
         bounds = _as_bounds(bound)
         return cls(mechanism, pair, neighbours is None, name, chosen, bounds, delta, confidence, claim, epsilon)
@@ -206,15 +210,21 @@ class _Question:
         }
 
 
-def _as_mechanism(thing: Mechanism | Callable[..., Any], neighbours: Neighbours | None, claim: Guarantee | None) -> Mechanism:
+def _as_mechanism(
+    thing: Mechanism | Callable[..., Any], neighbours: Neighbours | None, claim: Guarantee | None
+) -> Mechanism:
     if isinstance(thing, Mechanism):
         return thing
     if not callable(thing):
         raise ParameterError(f"mechanism must be a Mechanism or a function release(dataset, rng), but is {thing!r}.")
     if neighbours is None:
-        raise ParameterError(f"neighbours must be given for a function such as {label(thing)}: nobody knows its worst case.")
+        raise ParameterError(
+            f"neighbours must be given for a function such as {label(thing)}: nobody knows its worst case."
+        )
     if claim is None:
-        raise ParameterError(f"claim must be given for a function such as {label(thing)}, for example claim=PureDP(1.0).")
+        raise ParameterError(
+            f"claim must be given for a function such as {label(thing)}, for example claim=PureDP(1.0)."
+        )
     return FunctionMechanism(thing, claim=claim, neighbours=neighbours)
 
 
@@ -232,7 +242,9 @@ def _as_bounds(bound: str | Bound | Sequence[str | Bound]) -> tuple[Bound, ...]:
     built = tuple(bounds_catalogue.build(b) if isinstance(b, str) else b for b in names)
     for one in built:
         if not isinstance(one, Bound):
-            raise ParameterError(f"bound must be a name or a Bound, but is {one!r}. Known: {', '.join(bounds_catalogue)}.")
+            raise ParameterError(
+                f"bound must be a name or a Bound, but is {one!r}. Known: {', '.join(bounds_catalogue)}."
+            )
     return built
 
 
@@ -283,12 +295,23 @@ class _Run:
     def _evaluate(
         self, scorer: Scorer, grid: Floats | None, bounds: tuple[Bound, ...]
     ) -> tuple[Scores, dict[str, tuple[int, int]]]:
-        ask, into = self.question, EvaluationScores(self.plan, grid)
+        ask = self.question
+        watched = next((bound for bound in bounds if len(bound.thresholds) == 1), None)
+        into = EvaluationScores(self.plan, grid, watch=watched.thresholds[0] if watched else None)
+
+        def so_far() -> str:
+            """The bound on the trials so far: to look at, not to stop on."""
+            partial = into.so_far()
+            if watched is None or partial is None:
+                return ""
+            found = watched.lower_bound(partial, delta=ask.delta, confidence=ask.share)
+            return f"epsilon >= {found.epsilon:.3f} so far (claim {ask.claimed_epsilon:.3g})"
+
         work = EvaluationWork(ask.mechanism, ask.neighbours, self.seed, scorer, grid)
-        self._execute(Stage.EVALUATION, work, into)
+        self._execute(Stage.EVALUATION, work, into, so_far)
         return into.scores(), into.events()
 
-    def _execute(self, stage: Stage, work: Any, into: Any) -> None:
+    def _execute(self, stage: Stage, work: Work, into: Reduction, note: Callable[[], str] = str) -> None:
         execute(
             list(self.plan.chunks(stage)),
             work,
@@ -297,6 +320,7 @@ class _Run:
             n_jobs=self.n_jobs,
             workers=self.question.mechanism.parallel,
             reporter=self.reporter,
+            note=note,
         )
 
     def _conclude(self, bounds: tuple[Bound, ...], scores: Scores, events: dict[str, tuple[int, int]]) -> AuditResult:
@@ -346,7 +370,7 @@ def _ledger(ask: _Question, found: tuple[LowerBound, ...], best: LowerBound) -> 
     return (*entries, *best.ledger)
 
 
-def _kept(scores: Scores, best: LowerBound) -> Any:
+def _kept(scores: Scores, best: LowerBound) -> Tally:
     if isinstance(scores, PairScores):
         return scores.thinned(KEPT, keep=best.threshold)
     return scores.tally.thin(KEPT, keep=best.threshold)

@@ -91,7 +91,11 @@ def _digest(content: bytes) -> str:
 
 
 def _array_digest(array: np.ndarray[Any, Any]) -> str:
-    content = json.dumps(describe(array.tolist())).encode() if array.dtype.hasobject else np.ascontiguousarray(array).tobytes()
+    content = (
+        json.dumps(describe(array.tolist())).encode()
+        if array.dtype.hasobject
+        else np.ascontiguousarray(array).tobytes()
+    )
     return _digest(content)
 
 

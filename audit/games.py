@@ -89,7 +89,13 @@ class PairScores:
     @cached_property
     def tally(self) -> Tally:
         """Hits at every distinct score."""
-        return self._tally_at(np.unique(np.concatenate(self.ordered)))
+        pooled = np.concatenate(self.ordered)
+        order = np.argsort(pooled, kind="stable")  # merges the two ordered sides in linear time
+        pooled = pooled[order]
+        first = np.concatenate([np.ones(min(1, len(pooled)), dtype=bool), pooled[1:] != pooled[:-1]])
+        below = np.flatnonzero(first)
+        below_in = np.concatenate([[0], np.cumsum(order >= self.n_out)])[below]
+        return Tally(pooled[below], self.n_out - (below - below_in), self.n_in - below_in, self.n_out, self.n_in)
 
     def thinned(self, size: int, keep: float | None = None) -> Tally:
         """Hits at about `size` thresholds, evenly spread over the ranks of both sides, and at `keep`.
@@ -103,8 +109,8 @@ class PairScores:
 
     def _tally_at(self, thresholds: Floats) -> Tally:
         out, in_ = self.ordered
-        hits = [len(side) - np.searchsorted(side, thresholds) for side in (out, in_)]
-        return Tally(thresholds, *hits, n_out=len(out), n_in=len(in_))
+        hits_out, hits_in = (len(side) - np.searchsorted(side, thresholds) for side in (out, in_))
+        return Tally(thresholds, hits_out, hits_in, len(out), len(in_))
 
 
 @dataclass(frozen=True, eq=False)

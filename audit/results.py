@@ -5,11 +5,18 @@ Everything that a table, a plot or a report shows is in here; nothing has to be 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import math
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
 
 from audit.bounds.base import LedgerEntry, LowerBound
 from audit.games import Tally
 from audit.verdict import Verdict
+from mechanisms.errors import ParameterError
 
 FORMAT = "dpassay.audit-result"
 VERSION = 1
@@ -168,11 +175,15 @@ def _fields(result: AuditResult) -> dict[str, Any]:
     tally = {name: getattr(result.tally, name) for name in ("thresholds", "hits_out", "hits_in", "n_out", "n_in")}
     shallow = {name: getattr(result, name) for name in result.__dataclass_fields__}
     nested = {"bounds": [asdict(b) for b in result.bounds], "ledger": [asdict(e) for e in result.ledger]}
-    return shallow | nested | {
-        "tally": tally,
-        "trials": asdict(result.trials),
-        "claim_curve": asdict(result.claim_curve),
-    }
+    return (
+        shallow
+        | nested
+        | {
+            "tally": tally,
+            "trials": asdict(result.trials),
+            "claim_curve": asdict(result.claim_curve),
+        }
+    )
 
 
 def _plain(value: Any) -> Any:

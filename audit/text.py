@@ -35,15 +35,19 @@ def summary(result: AuditResult) -> str:
         ("mechanism", result.mechanism),
         ("pair", f"neighbours under {result.relation}"),
         ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
-        ("lower bound", f"epsilon >= {bound.epsilon:.6g} with {percent(result.confidence)} confidence   [{bound.method}]"),
-        *([] if result.truth is None else [("exact", f"epsilon  = {result.truth:.6g} on this pair")]),
-        ("p-value", f"{result.p_value:.3g} against the claim"),
-        ("ceiling", f"{result.ceiling:.6g}, the largest bound that these trials could have given"),
-        ("detectable", f"{result.detectable:.6g}, the least true epsilon that a perfect attack shows above the claim 9 times in 10"),
-        ("attack", result.attack),
-        ("trials", f"{trials.per_side:,} a side: {trials.pilot:,} pilot + {trials.evaluation:,} counted; seed {result.seed}"),
+        ("bound", f"epsilon >= {bound.epsilon:.6g} with {percent(result.confidence)} confidence   [{bound.method}]"),
     ]
-    rows += [("event", f"{label}: {out:,} times on side 0, {in_:,} on side 1") for label, (out, in_) in result.events.items()]
+    if result.truth is not None:
+        rows.append(("exact", f"epsilon  = {result.truth:.6g} on this pair"))
+    rows += [
+        ("p-value", f"{result.p_value:.3g} against the claim"),
+        ("ceiling", f"{result.ceiling:.6g}: the largest bound that these trials could have given"),
+        ("detectable", f"{result.detectable:.6g}: a true epsilon that a perfect attack shows above the claim 9 in 10"),
+        ("attack", result.attack),
+        ("trials", f"{trials.per_side:,} a side ({trials.pilot:,} pilot, {trials.evaluation:,} counted)"),
+        ("seed", str(result.seed)),
+    ]
+    rows += [("event", f"{name}: {out:,} on side 0, {in_:,} on side 1") for name, (out, in_) in result.events.items()]
     rows += [("assumes", text) for text in bound.assumptions]
     rows += [("look", f"{entry.what}: {entry.looked_at}; {entry.correction}") for entry in result.ledger]
     width = max(len(name) for name, _ in rows)
@@ -52,24 +56,24 @@ def summary(result: AuditResult) -> str:
 
 def evidence(result: AuditResult) -> str:
     """Ten lines on the event that decided, enough to check the verdict by hand."""
-    bound = result.bound
-    n = result.trials.evaluation
-    rates = ["it reads more than one event"] * 2
+    bound, n = result.bound, result.trials.evaluation
+    rates = ["more than one event was read"] * 2
     if bound.hits is not None:
         rates = [f"{k:,} of {n:,} = {k / n:.6g}" for k in bound.hits]
     at = "" if bound.threshold is None else f" >= {bound.threshold:.6g}"
-    return "\n".join(
-        [
-            f"{result.verdict.value.upper()}: epsilon >= {bound.epsilon:.6g}, claimed {result.claim:.6g} at delta = {result.delta:g}",
-            f"mechanism   {result.mechanism}",
-            f"claim       {result.claim_name}, relation {result.relation}",
-            f"event       score{at} under the {result.attack} attack",
-            f"on side 1   {rates[1]}",
-            f"on side 0   {rates[0]}",
-            f"bound       {bound.method}, {percent(result.confidence)} confidence over {len(result.bounds)} bound(s)"
-            + "".join(f"; assumes {text}" for text in bound.assumptions),
-            f"p-value     {result.p_value:.3g} against the claim; ceiling {result.ceiling:.6g}",
-            f"trials      {result.trials.per_side:,} a side, {result.trials.pilot:,} of them pilot",
-            f"again       seed {result.seed}, fingerprint {result.fingerprint[:16]}",
-        ]
-    )
+    shared = f" shared by {len(result.bounds)} bounds" if len(result.bounds) > 1 else ""
+    rows = [
+        (f"{result.verdict.value.upper()}:", f"epsilon >= {bound.epsilon:.6g}, but {result.claim:.6g} is claimed")
+        if result.verdict is Verdict.VIOLATION
+        else (f"{result.verdict.value}:", f"epsilon >= {bound.epsilon:.6g}, and {result.claim:.6g} is claimed"),
+        ("mechanism", result.mechanism),
+        ("claim", f"{result.claim_name} at delta = {result.delta:g}, relation {result.relation}"),
+        ("event", f"score{at} under the {result.attack} attack"),
+        ("on side 1", rates[1]),
+        ("on side 0", rates[0]),
+        ("bound", f"{bound.method}, {percent(result.confidence)} confidence{shared}" + "".join(bound.assumptions)),
+        ("p-value", f"{result.p_value:.3g} against the claim; ceiling {result.ceiling:.6g}"),
+        ("trials", f"{result.trials.per_side:,} a side, {result.trials.pilot:,} of them pilot"),
+        ("again", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
+    ]
+    return "\n".join(f"{name:<11} {text}" for name, text in rows)

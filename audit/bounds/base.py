@@ -19,6 +19,8 @@ from typing import ClassVar
 from audit.games import Scores
 from mechanisms.validation import delta_range, open_unit
 
+SMALLEST_P_VALUE = 1e-12
+
 
 @dataclass(frozen=True)
 class LedgerEntry:
@@ -114,7 +116,7 @@ class Bound(ABC):
             confidence = -math.expm1(log_significance)
             return self.lower_bound(scores, delta=delta, confidence=confidence).epsilon > epsilon
 
-        low, high = math.log(1e-12), math.log1p(-1e-9)
+        low, high = math.log(SMALLEST_P_VALUE), math.log1p(-1e-9)
         if not refuted(high):
             return 1.0
         if refuted(low):
@@ -131,4 +133,4 @@ def check_level(*, delta: float, confidence: float) -> None:
     open_unit(confidence=confidence)
 
 
-__all__ = ["Bound", "LedgerEntry", "LowerBound", "check_level"]
+__all__ = ["SMALLEST_P_VALUE", "Bound", "LedgerEntry", "LowerBound", "check_level"]

@@ -7,6 +7,7 @@ processes.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
@@ -16,6 +17,7 @@ from audit.trials.reduction import Reduction
 from audit.trials.store import Arrays, TrialStore
 
 Work = Callable[[Chunk], Arrays]
+NOTE_SECONDS = 0.5
 
 
 def execute(
@@ -39,7 +41,7 @@ def execute(
         n_jobs: workers; None takes what `joblib.parallel_config` says, 1 runs here.
         workers: "threads" or "processes".
         reporter: hears about progress.
-        note: what is known so far, for the reporter.
+        note: says what is known so far, for the reporter; asked at most once every `NOTE_SECONDS`.
     """
     if not chunks:
         return
@@ -53,12 +55,15 @@ def execute(
             into.add(chunk, arrays)
             reporter.advance(chunk.size)
     results = _here(missing, work) if n_jobs == 1 else _spread(missing, work, n_jobs, workers)
+    noted = time.monotonic()
     with closing(results):
         for chunk, arrays in results:
             if store is not None:
                 store.save(chunk.key, arrays)
             into.add(chunk, arrays)
-            reporter.advance(chunk.size, note())
+            due = time.monotonic() - noted >= NOTE_SECONDS
+            reporter.advance(chunk.size, note() if due else "")
+            noted = time.monotonic() if due else noted
 
 
 def _here(chunks: list[Chunk], work: Work) -> Iterator[tuple[Chunk, Arrays]]:

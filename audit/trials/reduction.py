@@ -45,13 +45,23 @@ class PilotOutputs:
 
 
 class EvaluationScores:
-    """Scores of both sides, or their hits on a grid, with the odd outcomes counted."""
+    """Scores of both sides, or their hits on a grid, with the odd outcomes counted.
 
-    def __init__(self, plan: TrialPlan, grid: Floats | None) -> None:
+    Args:
+        plan: sizes.
+        grid: thresholds to count on; None keeps the scores.
+        watch: a threshold whose hits are known at any time, for the progress of a long run.
+    """
+
+    def __init__(self, plan: TrialPlan, grid: Floats | None, watch: float | None = None) -> None:
+        self._watch = watch
+        self._seen, self._reached = [0, 0], [0, 0]
         self._grid = grid
         self._n = plan.evaluation
         self._scores = [np.empty(self._n if grid is None else 0) for _ in (0, 1)]
-        self._hits: list[NDArray[np.int64]] = [np.zeros(0 if grid is None else len(grid), dtype=np.int64) for _ in (0, 1)]
+        self._hits: list[NDArray[np.int64]] = [
+            np.zeros(0 if grid is None else len(grid), dtype=np.int64) for _ in (0, 1)
+        ]
         self._events: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
@@ -61,9 +71,28 @@ class EvaluationScores:
             self._scores[chunk.side][chunk.start : chunk.start + chunk.size] = arrays["scores"]
         else:
             self._hits[chunk.side] += arrays["hits"]
+        self._follow(chunk, arrays)
         if "event_labels" in arrays:
             counted = zip(arrays["event_labels"].tolist(), arrays["event_counts"].tolist(), strict=True)
             self._events[chunk.side].update(dict(counted))
+
+    def _follow(self, chunk: Chunk, arrays: Arrays) -> None:
+        """Keeps the hits at the watched threshold."""
+        if self._watch is None:
+            return
+        self._seen[chunk.side] += chunk.size
+        if self._grid is None:
+            reached = np.count_nonzero(arrays["scores"] >= self._watch)
+        else:
+            reached = arrays["hits"][np.searchsorted(self._grid, self._watch)]
+        self._reached[chunk.side] += int(reached)
+
+    def so_far(self) -> PairCounts | None:
+        """Hits at the watched threshold among the chunks that are in; None until both sides have one."""
+        if self._watch is None or 0 in self._seen:
+            return None
+        hits = (np.array([seen, reached]) for seen, reached in zip(self._seen, self._reached, strict=True))
+        return PairCounts(Tally(np.array([-np.inf, self._watch]), *hits, n_out=self._seen[0], n_in=self._seen[1]))
 
     def scores(self) -> Scores:
         """What the bounds read, once every chunk is in."""

@@ -124,7 +124,9 @@ class TrialStore:
         try:
             found = json.loads(path.read_text())
         except ValueError as error:
-            raise StoreError(f"{path} is not readable as JSON ({error}). Remove {self.directory} to start over.") from error
+            raise StoreError(
+                f"{path} is not readable as JSON ({error}). Remove {self.directory} to start over."
+            ) from error
         difference = list(differences(found, json.loads(json.dumps(self._manifest))))
         if difference:
             shown = "\n  ".join(difference[:12])

@@ -1,0 +1,16 @@
+"""Lectures that run: each shows one leak, or one way to lie, in under a minute. `dpassay demo NAME` plays one.
+
+Each file reads from top to bottom as a notebook does (cells start with `# %%`) and ends with `main(out)`, which plays
+the whole lecture and returns the numbers that it found.
+"""
+
+from mechanisms.registry import Catalogue
+
+catalogue = Catalogue(
+    "demo",
+    {
+        "add-or-replace": "experiments.demos.add_or_replace:main",
+        "randomized-response": "experiments.demos.randomized_response:main",
+    },
+)
+get = catalogue.get

@@ -1,0 +1,5 @@
+"""Results for people: one self-contained HTML page, and Markdown for the summary of a CI job."""
+
+from experiments.report.pages import write
+
+__all__ = ["write"]

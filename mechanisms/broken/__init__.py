@@ -1,0 +1,7 @@
+"""Mechanisms that are wrong on purpose: each claims one epsilon, has another, and says why."""
+
+from mechanisms.broken.biased_coin import BiasedCoinResponse
+from mechanisms.broken.laplace_scale import LaplaceScaleUpsideDown
+from mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
+
+__all__ = ["BiasedCoinResponse", "LaplaceForgottenSensitivity", "LaplaceScaleUpsideDown"]

@@ -1,0 +1,58 @@
+"""The theoretical accountant: what is promised. It knows no mechanism.
+
+base.py               Guarantee: epsilon(delta), delta(epsilon), tradeoff(fpr); read this first
+profile.py            what the kinds share: checks, shapes, and two views from the third
+pure.py               PureDP               no output is e^epsilon times likelier on one side
+approximate.py        ApproximateDP        the same, up to delta
+laplace.py            LaplaceDP            the exact curve of Laplace noise on one number
+gaussian.py           GaussianDP           the exact curve of Gaussian noise
+concentrated.py       ConcentratedDP       rho-zCDP
+renyi.py              RenyiDP              Renyi divergences at finitely many orders
+exact.py              ExactDP              everything, from two finite output distributions
+privacy_loss.py       PrivacyLossDP        privacy-loss distributions, by dp-accounting
+composition.py        compose              several releases on the same data
+advanced.py           AdvancedComposition  what compose(..., accounting="advanced") returns
+optimal.py            OptimalComposition   what compose(..., accounting="optimal") returns
+grouping.py           group                several records differ
+subsampling.py        subsample            a secret random sample of the records
+conversion.py         to_...               from one kind to another
+renyi_conversion.py, losses.py, polygon.py, search.py   numerics
+"""
+
+from mechanisms.guarantees.advanced import AdvancedComposition
+from mechanisms.guarantees.approximate import ApproximateDP
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.guarantees.composition import common_relation, compose
+from mechanisms.guarantees.concentrated import ConcentratedDP
+from mechanisms.guarantees.conversion import to_approximate, to_concentrated, to_privacy_loss, to_renyi
+from mechanisms.guarantees.exact import ExactDP
+from mechanisms.guarantees.gaussian import GaussianDP
+from mechanisms.guarantees.grouping import group
+from mechanisms.guarantees.laplace import LaplaceDP
+from mechanisms.guarantees.optimal import OptimalComposition
+from mechanisms.guarantees.privacy_loss import PrivacyLossDP
+from mechanisms.guarantees.pure import PureDP
+from mechanisms.guarantees.renyi import RenyiDP
+from mechanisms.guarantees.subsampling import subsample
+
+__all__ = [
+    "AdvancedComposition",
+    "ApproximateDP",
+    "ConcentratedDP",
+    "ExactDP",
+    "GaussianDP",
+    "Guarantee",
+    "LaplaceDP",
+    "OptimalComposition",
+    "PrivacyLossDP",
+    "PureDP",
+    "RenyiDP",
+    "common_relation",
+    "compose",
+    "group",
+    "subsample",
+    "to_approximate",
+    "to_concentrated",
+    "to_privacy_loss",
+    "to_renyi",
+]

@@ -1,0 +1,175 @@
+"""The classifier attack: learns from pilot outputs alone, for mechanisms of which only samples are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.base import Attack
+from attacks.features import Features, Featuriser, as_rows, check_kind
+from attacks.models.additive import fit_additive
+from attacks.models.boosting import fit_boosting
+from attacks.models.table import Cells, find_cells, fit_table
+from mechanisms.base import Outputs
+from mechanisms.errors import AttackError
+from mechanisms.validation import one_of, whole
+
+Floats = NDArray[np.float64]
+
+MODELS = ("auto", "logistic", "boosting", "table")
+FEW_CELLS = 16  # up to so many distinct outputs the table is taken without a contest
+MAX_ENTRIES = 10_000_000  # rows times columns that the winner is trained on
+CONTEST_ENTRIES = 2_000_000  # ... and those of the contest
+CONTEST_ROWS = 20_000  # a side
+N_FOLDS = 3
+
+
+class Model(Protocol):
+    """What a fitted model offers."""
+
+    def log_odds(self, rows: NDArray[Any]) -> Floats:
+        """Log odds of each row, shape `(size,)`."""
+        ...
+
+
+Fitter = Callable[[NDArray[Any], NDArray[Any]], Model]
+"""Pilot rows of side 0 and of side 1 -> model."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classifier(Attack):
+    """Scores an output by the log odds of side 1 that a classifier has learned from pilot outputs.
+
+    Neyman and Pearson's best score is a monotone function of Pr[side 1 | output], so a classifier that estimates this
+    probability estimates the best attack (Bichsel et al., 2021, section 4).
+
+    Args:
+        model: "logistic", logistic regression on piecewise-linear functions of the features; "boosting", gradient
+            boosting of small trees on histograms; "table", counts of each distinct output; "auto", the simplest
+            one whose cross-validated log loss on the pilot is within one standard error of the smallest.
+        features: "auto", coordinates of the output and summaries of them (sum, norm, maximum, minimum, products);
+            "coordinates" alone; or a function `(size, ...) -> (size, n_features)` that works on all runs at once
+            (at module level, if workers are processes). The table reads the outputs themselves.
+        max_rows: pilot outputs a side to learn from at most; the first ones are taken.
+
+    Raises:
+        ParameterError: an unknown model or kind of features.
+        AttackError: fewer than 30 pilot outputs on a side; "table" on outputs with too many distinct values;
+            outputs that are not numbers; features of the wrong shape.
+
+    Guarantees:
+        * the score is fixed by the pilot outputs and `rng` alone, whatever the number of threads;
+        * outputs that never vary all get the same score.
+
+    References:
+        Bichsel, Steffen, Bogunovic and Vechev (2021), "DP-Sniper", IEEE S&P, section 4.
+
+    Example:
+        >>> import numpy as np
+        >>> from mechanisms.base import Outputs
+        >>> rng = np.random.default_rng(0)
+        >>> out, in_ = Outputs(rng.integers(0, 3, 900)), Outputs(rng.integers(1, 4, 900))
+        >>> scorer = Classifier().fit(out, in_, rng)
+        >>> scorer.model_name
+        'table'
+        >>> scorer.score(Outputs(np.array([0, 1, 3]))).round(0).tolist()
+        [-6.0, -0.0, 6.0]
+    """
+
+    minimum_pilot: ClassVar[int] = 30
+
+    model: str = "auto"
+    features: str | Featuriser = "auto"
+    max_rows: int = 100_000
+
+    def __post_init__(self) -> None:
+        one_of(MODELS, model=self.model)
+        check_kind(self.features)
+        whole(self.minimum_pilot, max_rows=self.max_rows)
+
+    def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> ClassifierScorer:
+        """The log odds learned from pilot outputs of both sides."""
+        seed = int(rng.integers(2**31 - 1))
+        if min(len(outputs0), len(outputs1)) < self.minimum_pilot:
+            raise AttackError(
+                f"the classifier needs at least {self.minimum_pilot} ordinary pilot outputs a side to learn from, but "
+                f"got {len(outputs0)} and {len(outputs1)}. Raise trials, or use attack='threshold'."
+            )
+        values0, values1 = outputs0.values[: self.max_rows], outputs1.values[: self.max_rows]
+        cells = find_cells(as_rows(values0), as_rows(values1)) if self.model in ("auto", "table") else None
+        if self.model == "table" and cells is None:
+            raise AttackError(
+                f"model 'table' counts each distinct output, but {len(values0) + len(values1)} pilot outputs have too "
+                "many different values for that. Use model='auto', or raise trials."
+            )
+        if cells is not None and (self.model == "table" or len(cells) <= FEW_CELLS):
+            return ClassifierScorer("table", None, fit_table(cells, as_rows(values0), as_rows(values1)))
+        return self._learn(values0, values1, cells, seed)
+
+    def _learn(self, values0: NDArray[Any], values1: NDArray[Any], cells: Cells | None, seed: int) -> ClassifierScorer:
+        """The model asked for, or the winner of the contest, trained on all pilot rows that fit the budget."""
+        features = Features.learn(self.features, values0, values1)
+        n_columns = features.columns(values0[:1]).shape[1]
+        limit = max(self.minimum_pilot, MAX_ENTRIES // (2 * n_columns))
+        columns = (features.columns(values0[:limit]), features.columns(values1[:limit]))
+        entrants: dict[str, tuple[tuple[NDArray[Any], NDArray[Any]], Fitter]] = {}
+        if cells is not None:
+            entrants["table"] = (as_rows(values0), as_rows(values1)), partial(fit_table, cells)
+        entrants["logistic"] = columns, partial(fit_additive, seed=seed)
+        entrants["boosting"] = columns, partial(fit_boosting, seed=seed)
+        name = self.model if self.model != "auto" else _winner(entrants)
+        rows, fit = entrants[name]
+        return ClassifierScorer(name, None if name == "table" else features, fit(*rows))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassifierScorer:
+    """Log odds of side 1.
+
+    Args:
+        model_name: which model was learned.
+        features: makes the columns that the model reads; None for the table, which reads the outputs.
+        model: gives the log odds.
+    """
+
+    model_name: str
+    features: Features | None
+    model: Model
+
+    def score(self, outputs: Outputs) -> Floats:
+        """Scores of `outputs`, shape `(size,)`, natural logarithms."""
+        if self.features is None:
+            return self.model.log_odds(as_rows(outputs.values))
+        return self.model.log_odds(self.features.columns(outputs.values))
+
+
+def _winner(entrants: dict[str, tuple[tuple[NDArray[Any], NDArray[Any]], Fitter]]) -> str:
+    """The first entrant, simplest first, whose cross-validated loss is within one standard error of the smallest."""
+    losses = {name: _held_out_losses(rows, fit) for name, (rows, fit) in entrants.items()}
+    best = min(losses.values(), key=lambda loss: float(loss.mean()))
+    for name, loss in losses.items():
+        excess = loss - best
+        if excess.mean() <= excess.std() / np.sqrt(len(excess)):
+            return name
+    raise AssertionError("the best entrant is within any error of itself")
+
+
+def _held_out_losses(rows: tuple[NDArray[Any], NDArray[Any]], fit: Fitter) -> Floats:
+    """Log loss of each pilot row under a model that was trained without its fold.
+
+    Runs are independent, so every third row is as good a fold as a shuffled one.
+    """
+    n = min(len(rows[0]), len(rows[1]), CONTEST_ROWS, max(1_000, CONTEST_ENTRIES // (2 * rows[0].shape[1])))
+    fold = np.arange(n) % N_FOLDS
+    losses = np.empty((2, n))
+    for held_out in range(N_FOLDS):
+        test, train = fold == held_out, fold != held_out
+        model = fit(rows[0][:n][train], rows[1][:n][train])
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            losses[side, test] = np.logaddexp(0.0, sign * model.log_odds(rows[side][:n][test]))
+    return losses.ravel()

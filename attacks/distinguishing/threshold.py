@@ -1,0 +1,109 @@
+"""The threshold attack: one number of the output, and the direction in which it points to side 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.base import Attack, Scorer
+from attacks.features import as_matrix
+from mechanisms.base import Outputs
+from mechanisms.errors import AttackError
+from mechanisms.validation import one_of, whole
+
+Floats = NDArray[np.float64]
+
+STATISTICS: dict[str, Callable[[Floats], Floats]] = {
+    "value": lambda rows: rows[:, 0],
+    "sum": lambda rows: rows.sum(axis=1),
+    "mean": lambda rows: rows.mean(axis=1),
+    "norm": lambda rows: np.sqrt(np.einsum("ij,ij->i", rows, rows)),
+    "max": lambda rows: rows.max(axis=1),
+    "min": lambda rows: rows.min(axis=1),
+}
+"""Name -> statistic of `(size, n_coordinates)` rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threshold(Attack):
+    """Scores an output by one statistic of it, with the sign that makes side 1 the higher one on the pilot.
+
+    The simplest attack, and the one to explain first. It sees only differences that shift the statistic; for others
+    use "norm" (the size of the noise) or the classifier.
+
+    Args:
+        statistic: "value" (the output is one number), "sum", "mean", "norm" (Euclidean), "max" or "min" over the
+            coordinates, or the index of one coordinate of the flattened output, 0 or above.
+
+    Raises:
+        ParameterError: an unknown statistic, or a negative index.
+        AttackError: an empty pilot; "value" on outputs of several numbers; an index beyond the last coordinate.
+
+    Guarantees:
+        * the score is the statistic or its negative, nothing else;
+        * higher = side 1 on the pilot: the sign is that of Pr[T1 > T0] - Pr[T1 < T0] over pilot pairs, + when 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from mechanisms.base import Outputs
+        >>> rng = np.random.default_rng(0)
+        >>> out, in_ = Outputs(rng.normal(0.0, 1.0, 500)), Outputs(rng.normal(-1.0, 1.0, 500))
+        >>> Threshold().fit(out, in_, rng).score(Outputs(np.array([2.0, -3.0]))).tolist()
+        [-2.0, 3.0]
+    """
+
+    statistic: str | int = "value"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.statistic, str):
+            one_of(STATISTICS, statistic=self.statistic)
+        else:
+            whole(0, statistic=self.statistic)
+
+    def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Scorer:
+        """The statistic, and its sign learned from the pilot outputs."""
+        if min(len(outputs0), len(outputs1)) < self.minimum_pilot:
+            raise AttackError(
+                f"the threshold attack needs at least {self.minimum_pilot} pilot output a side to learn its direction, "
+                f"but got {len(outputs0)} and {len(outputs1)}. Raise trials."
+            )
+        upright = ThresholdScorer(self.statistic, 1.0)
+        superiority = _superiority(upright.score(outputs0), upright.score(outputs1))
+        return upright if superiority >= 0.0 else ThresholdScorer(self.statistic, -1.0)
+
+
+@dataclass(frozen=True)
+class ThresholdScorer:
+    """`sign` times a statistic of the output."""
+
+    statistic: str | int
+    sign: float
+
+    def score(self, outputs: Outputs) -> Floats:
+        """Scores of `outputs`, shape `(size,)`, in the unit of the statistic."""
+        rows = as_matrix(outputs.values)
+        n_coordinates = rows.shape[1]
+        if isinstance(self.statistic, str):
+            if self.statistic == "value" and n_coordinates != 1:
+                raise AttackError(
+                    f"statistic 'value' reads outputs of one number, but these have shape {outputs.values.shape[1:]}. "
+                    "Choose 'sum', 'mean', 'norm', 'max', 'min' or the index of a coordinate."
+                )
+            return self.sign * STATISTICS[self.statistic](rows)
+        if self.statistic >= n_coordinates:
+            raise AttackError(
+                f"statistic {self.statistic} is the index of a coordinate, but the outputs have {n_coordinates}. "
+                f"Choose an index from 0 to {n_coordinates - 1}."
+            )
+        return self.sign * rows[:, self.statistic]
+
+
+def _superiority(out: Floats, in_: Floats) -> float:
+    """Pr[in > out] - Pr[in < out] over all pairs: 2 AUC - 1, by sorted search instead of all pairs."""
+    out = np.sort(out)
+    below = np.searchsorted(out, in_, side="left")
+    not_above = np.searchsorted(out, in_, side="right")
+    return float((below + not_above - len(out)).sum()) / (len(out) * len(in_))

@@ -1,0 +1,231 @@
+"""Odd outcomes are scored, never dropped: an event that happens more often on one side is a leak by itself.
+
+    mark         rows with NaN or infinity become events
+    fit_scorer   trains an attack on the ordinary pilot rows and learns where each event stands among its scores
+
+Where an event stands. Scores rank outputs by how much they speak for side 1, and so must events. Each label has its
+smoothed log odds on the pilot; the ordinary scores, cut into quantile bins, have theirs; the label is put between the
+bins where it is least out of order, above or below all of them where it is more extreme than all. A label that happens
+equally often on both sides thus lands in the middle, where it does not blur what the ordinary outputs show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.base import Attack, Scorer
+from attacks.models.table import log_odds_of_counts
+from mechanisms.base import Outputs
+from mechanisms.errors import AttackError
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.str_]
+Shape = tuple[int, ...]
+
+ONE_SIDED = 8  # pilot events on one side and none on the other that make the label certain (false alarm 2^-7)
+N_BINS = 32
+ODDITIES = ("", "nan", "inf", "-inf")
+LONGEST_LABEL = 60
+
+
+def mark(outputs: Outputs) -> Outputs:
+    """`outputs` with every row that holds NaN or an infinity turned into an event; the same object if none does.
+
+    Labels are "nan", "inf" and "-inf"; for outputs of several numbers they say where in the flattened output, as in
+    "nan at 0, 3; inf at 1": the same place on one side only is a leak too. The row itself is filled with zeros.
+
+    Example:
+        >>> mark(Outputs(np.array([0.5, np.nan, -np.inf]))).events.tolist()
+        ['', 'nan', '-inf']
+    """
+    values = outputs.values
+    if values.dtype.kind not in "fc" or np.isfinite(values).all():
+        return outputs
+    rows = values.reshape(len(values), -1)
+    odd = ~np.isfinite(rows).all(axis=1)
+    patterns, at = np.unique(_oddities(rows[odd]), axis=0, return_inverse=True)
+    labels = np.array([_pattern_label(pattern) for pattern in patterns], dtype=np.str_)
+    events = np.full(len(rows), "", dtype=labels.dtype)
+    events[odd] = labels[at.ravel()]
+    if outputs.events is not None:
+        events = np.where(outputs.events != "", outputs.events, events)
+    ordinary = values.copy()
+    ordinary[odd] = 0
+    return Outputs(ordinary, events)
+
+
+def fit_scorer(attack: Attack, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> EventScorer:
+    """The scorer of `attack`, learned from pilot outputs, that also scores events.
+
+    Args:
+        attack: already told what it attacks (`attack.against`).
+        outputs0, outputs1: pilot outputs of side 0 and side 1, events included.
+        rng: for what is random in the training of the attack.
+
+    Returns:
+        A scorer of any outputs of the mechanism. Ordinary rows get the score of the attack, which was trained on the
+        ordinary pilot rows alone. A label seen on the pilot gets the place that its log odds have among those scores;
+        one never seen gets the place of all events together, and +inf if the pilot had none. Outputs of another shape
+        than the pilot's are events too.
+
+    Raises:
+        AttackError: the attack cannot be trained on these pilot outputs.
+
+    Guarantees:
+        * every run has a score, never NaN;
+        * without events the scores are those of the attack, and cost no more than a look for NaN.
+
+    Example:
+        >>> from attacks.distinguishing import Threshold
+        >>> rng = np.random.default_rng(0)
+        >>> out, in_ = rng.normal(size=100), rng.normal(size=100)
+        >>> in_[:10] = np.nan
+        >>> scorer = fit_scorer(Threshold(), Outputs(out), Outputs(in_), rng)
+        >>> float(scorer.score(Outputs(np.array([np.nan])))[0])
+        inf
+    """
+    marked0, marked1 = mark(outputs0), mark(outputs1)
+    shapes = _common_shapes(marked0, marked1)
+    (ordinary0, labels0), (ordinary1, labels1) = _split(marked0, shapes), _split(marked1, shapes)
+    enough = max(1, attack.minimum_pilot)
+    starved = min(len(ordinary0), len(ordinary1)) < enough <= min(len(outputs0), len(outputs1))
+    base = Indifferent() if attack.learns and starved else attack.fit(ordinary0, ordinary1, rng)
+    if not len(labels0) + len(labels1):
+        return EventScorer(base, shapes)
+    n0, n1 = len(outputs0), len(outputs1)
+    names, at = np.unique(np.concatenate([labels0, labels1]), return_inverse=True)
+    counts0 = np.append(np.bincount(at[: len(labels0)], minlength=len(names)), len(labels0))
+    counts1 = np.append(np.bincount(at[len(labels0) :], minlength=len(names)), len(labels1))
+    places = _places(log_odds_of_counts(counts0, counts1, n0, n1), base, (ordinary0, ordinary1), (n0, n1))
+    places[(counts0 == 0) & (counts1 >= ONE_SIDED)] = np.inf
+    places[(counts1 == 0) & (counts0 >= ONE_SIDED)] = -np.inf
+    return EventScorer(base, shapes, names.astype(np.str_), places[:-1], float(places[-1]))
+
+
+@dataclass(frozen=True)
+class Indifferent:
+    """Scores every output 0: for pilots with so many events that too few ordinary rows are left to learn from."""
+
+    def score(self, outputs: Outputs) -> Floats:
+        """Zeros, shape `(size,)`."""
+        return np.zeros(len(outputs))
+
+
+@dataclass(frozen=True, eq=False)
+class EventScorer:
+    """An attack's scorer, and a score for each event.
+
+    Args:
+        base: scores ordinary rows.
+        shapes: of one ordinary output: the one that both sides share; none, if they differ in it; None, and then any
+            shape is ordinary, if the pilot had no ordinary row.
+        labels: `(n_labels,)` events of the pilot, sorted.
+        label_scores: `(n_labels,)` their scores.
+        unseen: score of every other event.
+    """
+
+    base: Scorer
+    shapes: tuple[Shape, ...] | None
+    labels: Labels | None = None
+    label_scores: Floats | None = None
+    unseen: float = np.inf
+
+    def score(self, outputs: Outputs) -> Floats:
+        """Scores of `outputs`, shape `(size,)`, higher = side 1; never NaN."""
+        outputs = mark(outputs)
+        if outputs.events is None and (self.shapes is None or outputs.values.shape[1:] in self.shapes):
+            return self._base_score(outputs)
+        ordinary, events = _ordinary(outputs, self.shapes)
+        scores = np.empty(len(outputs))
+        if ordinary.any():
+            scores[ordinary] = self._base_score(Outputs(outputs.values[ordinary]))
+        scores[~ordinary] = self._event_scores(events[~ordinary])
+        return scores
+
+    def _event_scores(self, events: Labels) -> Floats:
+        """The score of each label."""
+        if self.labels is None or self.label_scores is None:
+            return np.full(len(events), self.unseen)
+        at = np.searchsorted(self.labels, events).clip(max=len(self.labels) - 1)
+        return np.where(self.labels[at] == events, self.label_scores[at], self.unseen)
+
+    def _base_score(self, outputs: Outputs) -> Floats:
+        """The base's scores, held to the contract of a scorer."""
+        scores = np.asarray(self.base.score(outputs), dtype=np.float64)
+        if scores.shape != (len(outputs),):
+            raise AttackError(
+                f"{type(self.base).__name__}.score must return one number a run, shape ({len(outputs)},), but returned "
+                f"shape {scores.shape}."
+            )
+        if scores.size and np.isnan(scores.max()):
+            raise AttackError(
+                f"{type(self.base).__name__}.score returned NaN for an ordinary output. Give every output a number, "
+                "+-inf if it settles the side, 0 if it says nothing."
+            )
+        return scores
+
+
+def _oddities(rows: NDArray[Any]) -> NDArray[np.int8]:
+    """What is wrong with each number: 0 nothing, or the place of its name in `ODDITIES`."""
+    above = rows.real > 0
+    return np.select([np.isfinite(rows), np.isnan(rows), above], [0, 1, 2], 3).astype(np.int8)
+
+
+def _pattern_label(pattern: NDArray[np.int8]) -> str:
+    """The label of a row whose numbers are odd in this way."""
+    if len(pattern) == 1:
+        return ODDITIES[pattern[0]]
+    found = [(ODDITIES[k], np.flatnonzero(pattern == k)) for k in (1, 2, 3)]
+    label = "; ".join(f"{name} at {', '.join(map(str, places))}" for name, places in found if len(places))
+    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 3] + "..."
+
+
+def _common_shapes(outputs0: Outputs, outputs1: Outputs) -> tuple[Shape, ...] | None:
+    """See `EventScorer.shapes`."""
+    seen = (o.values.shape[1:] for o in (outputs0, outputs1) if len(o) and (o.events is None or (o.events == "").any()))
+    shapes = tuple(set(seen))
+    if not shapes:
+        return None
+    return shapes if len(shapes) == 1 else ()
+
+
+def _ordinary(outputs: Outputs, shapes: tuple[Shape, ...] | None) -> tuple[NDArray[np.bool_], Labels]:
+    """Which rows are ordinary, and the label of each row; rows of a shape that is not in `shapes` are events."""
+    events = np.full(len(outputs), "") if outputs.events is None else outputs.events
+    found = outputs.values.shape[1:]
+    if shapes is not None and found not in shapes:
+        events = np.where(events == "", f"shape {found}", events)
+    return events == "", events
+
+
+def _split(outputs: Outputs, shapes: tuple[Shape, ...] | None) -> tuple[Outputs, Labels]:
+    """The ordinary rows, and the labels of the others."""
+    ordinary, events = _ordinary(outputs, shapes)
+    if ordinary.all():
+        return Outputs(outputs.values), events[:0]
+    return Outputs(outputs.values[ordinary]), events[~ordinary]
+
+
+def _places(log_odds: Floats, base: Scorer, ordinary: tuple[Outputs, Outputs], n: tuple[int, int]) -> Floats:
+    """The score that puts each of `log_odds` where it is least out of order among the pilot's ordinary scores.
+
+    Put below bin k, a label is out of order with the bins below it that have higher log odds and with those from k on
+    that have lower ones; summed over bins of equal size, this is a cumulative sum, and its minimum is the place.
+    """
+    scores = [np.sort(base.score(rows)) if len(rows) else np.empty(0) for rows in ordinary]
+    pooled = np.sort(np.concatenate(scores))
+    if len(pooled) == 0:
+        return np.where(log_odds >= 0.0, np.inf, -np.inf)
+    edges = np.unique(pooled[np.linspace(0, len(pooled) - 1, N_BINS + 1).astype(int)[:-1]])
+    counts0, counts1 = (np.diff(np.searchsorted(s, edges), append=len(s)) for s in scores)
+    bins = log_odds_of_counts(counts0, counts1, *n)
+    disorder = np.cumsum((counts0 + counts1) * (bins - log_odds[:, None]), axis=1)
+    place = np.argmin(np.column_stack([np.zeros(len(log_odds)), disorder]), axis=1)
+    just_below = np.nextafter(edges, -np.inf)
+    between: Floats = np.array([-np.inf, *just_below[1:], np.inf])
+    placed: Floats = between[place]
+    return placed

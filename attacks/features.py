@@ -1,0 +1,113 @@
+"""From outputs to columns of numbers that a classifier can read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.errors import AttackError
+from mechanisms.validation import one_of
+
+Floats = NDArray[np.float64]
+Featuriser = Callable[[NDArray[Any]], NDArray[Any]]
+"""A user's own features: `(size, ...)` output values -> `(size, n_features)`, one row a run."""
+
+KINDS = ("auto", "coordinates")
+MAX_COORDINATES_FOR_PRODUCTS = 8
+
+
+def as_rows(values: NDArray[Any]) -> NDArray[Any]:
+    """Each output flattened: shape `(size, n_coordinates)`, dtype as it was.
+
+    A complex number is two coordinates; an output of no numbers is one constant.
+    """
+    if values.dtype.kind not in "biufc":
+        raise AttackError(
+            f"outputs of dtype {values.dtype} are not numbers, so this attack cannot score them. Return numbers, or "
+            "hand such outcomes over as events (Outputs.events)."
+        )
+    rows = values.reshape(len(values), int(np.prod(values.shape[1:])))
+    if rows.shape[1] == 0:
+        return np.zeros((len(values), 1))
+    if rows.dtype.kind == "c":
+        return np.concatenate([rows.real, rows.imag], axis=1)
+    return rows
+
+
+def as_matrix(values: NDArray[Any]) -> Floats:
+    """Each output flattened to float64: shape `(size, n_coordinates)`; a view where that is possible."""
+    return as_rows(values).astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Columns made from outputs: coordinates on a common scale, and a few summaries of them.
+
+    A difference between the sides may sit in one coordinate, in their sum (a query answered many times), in how many
+    lie above their middle (the same under heavy tails, where the sum is poor), in the size of the noise (norm), in the
+    extremes (a maximum that is chosen) or in how two coordinates move together (products, up to 8 coordinates).
+    Made once from pilot outputs by `learn`; then a fixed map.
+
+    Args:
+        kind: "coordinates"; "auto", coordinates and summaries; or the user's own function.
+        centre, scale: `(n_coordinates,)` pooled median and spread of the pilot; a constant coordinate has scale 1.
+    """
+
+    kind: str | Featuriser
+    centre: Floats
+    scale: Floats
+
+    @classmethod
+    def learn(cls, kind: str | Featuriser, values0: NDArray[Any], values1: NDArray[Any]) -> Features:
+        """Centre and scale from the pilot outputs of both sides."""
+        check_kind(kind)
+        pooled = np.concatenate([_matrix(kind, values0), _matrix(kind, values1)])
+        centre, scale = robust_scale(pooled)
+        return cls(kind, centre, scale)
+
+    def columns(self, values: NDArray[Any]) -> Floats:
+        """The columns, shape `(size, n_columns)`."""
+        z = (_matrix(self.kind, values) - self.centre) / self.scale
+        if self.kind != "auto" or z.shape[1] == 1:
+            return z
+        norm = np.sqrt(np.einsum("ij,ij->i", z, z))
+        summaries = [z.sum(axis=1), (z > 0.0).mean(axis=1), norm, z.max(axis=1), z.min(axis=1)]
+        if z.shape[1] <= MAX_COORDINATES_FOR_PRODUCTS:
+            summaries += [z[:, i] * z[:, j] for i, j in combinations(range(z.shape[1]), 2)]
+        return np.column_stack([z, *summaries])
+
+
+def check_kind(kind: str | Featuriser) -> None:
+    """Raises `ParameterError` unless `kind` is a known name or a function."""
+    if not callable(kind):
+        one_of(KINDS, features=kind)
+
+
+def robust_scale(rows: Floats) -> tuple[Floats, Floats]:
+    """Median and interquartile range of each column; standard deviation where that range is 0, then 1."""
+    low, middle, high = np.quantile(rows, [0.25, 0.5, 0.75], axis=0)
+    spread = high - low
+    spread = np.where(spread > 0.0, spread, rows.std(axis=0))
+    constant = (rows == rows[0]).all(axis=0)
+    return np.where(constant, rows[0], middle), np.where(constant | ~(spread > 0.0), 1.0, spread)
+
+
+def _matrix(kind: str | Featuriser, values: NDArray[Any]) -> Floats:
+    """The coordinates, or what the user's function makes of them, checked."""
+    if isinstance(kind, str):
+        return as_matrix(values)
+    made = np.asarray(kind(values))
+    if made.ndim == 0 or len(made) != len(values):
+        raise AttackError(
+            f"features must return one row a run, {len(values)} rows, but returned shape {made.shape}. Make it work on "
+            "all runs at once: (size, ...) -> (size, n_features)."
+        )
+    rows = as_matrix(made)
+    if not np.isfinite(rows).all():
+        raise AttackError("features returned NaN or infinity for an ordinary output. Map such cases to a number.")
+    return rows

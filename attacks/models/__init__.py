@@ -1,0 +1,6 @@
+"""Two-class models that attacks learn from pilot trials. Each gives log odds: log p1(x) - log p0(x), estimated.
+
+additive.py   logistic regression on piecewise-linear functions of each column
+boosting.py   histogram gradient boosting of small trees
+table.py      one cell for each distinct output
+"""

@@ -1,0 +1,99 @@
+"""Logistic regression on piecewise-linear functions: log odds = intercept + sum over columns c of f_c(x_c).
+
+Each f_c is a line with kinks (hinges) at quantiles of the pilot. A line alone is blind to symmetric differences; the
+kinks let f_c bend: a V for a change of variance, a clipped ramp for Laplace noise. The ridge penalty lies mostly on
+the kinks, so that without evidence f_c stays a line and goes on as one beyond the pilot's range.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.features import robust_scale
+from attacks.models.threads import single_thread
+
+Floats = NDArray[np.float64]
+
+MAX_KINKS = 20  # a column
+MAX_TERMS = 240  # over all columns, as long as each keeps a kink
+ROWS_PER_TERM = 20
+PRIOR_TERMS = 20  # from so many terms on the penalty grows with their number: the prior spread of the score is bounded
+REACH = 10.0  # a column is clipped at so many spreads from its middle: one wild value must not tilt the line
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveModel:
+    """A sum of piecewise-linear functions, one for each column that varies.
+
+    Args:
+        intercept: added to every score.
+        columns: which columns vary.
+        points: for each of them, increasing abscissae.
+        heights: for each of them, the values of f_c there; constant beyond the ends.
+    """
+
+    intercept: float
+    columns: tuple[int, ...]
+    points: tuple[Floats, ...]
+    heights: tuple[Floats, ...]
+
+    def log_odds(self, rows: Floats) -> Floats:
+        """Log odds of each row, shape `(size,)`."""
+        total = np.full(len(rows), self.intercept)
+        for column, points, heights in zip(self.columns, self.points, self.heights, strict=True):
+            total += np.interp(rows[:, column], points, heights)
+        return total
+
+
+def fit_additive(rows0: Floats, rows1: Floats, seed: int) -> AdditiveModel:
+    """Ridge-penalised maximum likelihood; deterministic, so `seed` is not used.
+
+    Args:
+        rows0, rows1: `(n0, n_columns)` and `(n1, n_columns)` pilot rows of the sides.
+        seed: for the common signature of the models.
+    """
+    rows = np.concatenate([rows0, rows1])
+    sides = np.repeat([0, 1], [len(rows0), len(rows1)])
+    live = tuple(int(c) for c in np.flatnonzero((rows != rows[0]).any(axis=0)))
+    if not live:
+        return AdditiveModel(0.0, (), (), ())
+    n_kinks = max(1, min(MAX_KINKS, MAX_TERMS // len(live) - 1, len(rows) // (ROWS_PER_TERM * len(live))))
+    middles, spreads = robust_scale(rows)
+    kinks = [_kinks(rows[:, c], middles[c], spreads[c], n_kinks) for c in live]
+    terms = [_terms(rows[:, c], middles[c], spreads[c], k) for c, k in zip(live, kinks, strict=True)]
+    intercept, weights = _ridge_logistic(np.column_stack(terms), sides)
+    cuts = np.cumsum([t.shape[1] for t in terms])[:-1]
+    points, heights = [], []
+    for c, k, w in zip(live, kinks, np.split(weights, cuts), strict=True):
+        ends = middles[c] + np.array([-REACH, REACH]) * spreads[c]
+        points.append(np.concatenate([ends[:1], k, ends[1:]]))
+        heights.append((_terms(points[-1], middles[c], spreads[c], k) * w).sum(axis=1))
+    return AdditiveModel(intercept - float(np.log(len(rows1) / len(rows0))), live, tuple(points), tuple(heights))
+
+
+def _kinks(column: Floats, middle: float, spread: float, n_kinks: int) -> Floats:
+    """Where f may bend: quantiles of the column, strictly inside its reach."""
+    quantiles = np.unique(np.quantile(column, np.arange(1, n_kinks + 1) / (n_kinks + 1), method="inverted_cdf"))
+    inside: Floats = quantiles[np.abs(quantiles - middle) < REACH * spread]
+    return inside
+
+
+def _terms(column: Floats, middle: float, spread: float, kinks: Floats) -> Floats:
+    """The line and the hinges of one column, shape `(n, 1 + n_kinks)`, in units of the spread."""
+    z = np.clip((column - middle) / spread, -REACH, REACH)
+    return np.column_stack([z, np.maximum(z[:, None] - (kinks - middle) / spread, 0.0)])
+
+
+def _ridge_logistic(terms: Floats, sides: NDArray[np.int_]) -> tuple[float, Floats]:
+    """Intercept and weights of scikit-learn's logistic regression, on one thread."""
+    from sklearn.linear_model import LogisticRegression
+
+    n_terms = terms.shape[1]
+    solver, tolerance = ("newton-cholesky", 1e-5) if n_terms <= MAX_TERMS + MAX_KINKS else ("lbfgs", 1e-3)
+    with single_thread():
+        model = LogisticRegression(C=min(1.0, PRIOR_TERMS / n_terms), solver=solver, max_iter=200, tol=tolerance)
+        model.fit(terms, sides)
+    return float(model.intercept_[0]), np.asarray(model.coef_[0], dtype=np.float64)

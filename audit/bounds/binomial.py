@@ -1,0 +1,114 @@
+"""Exact one-sided limits of a binomial rate, and the binomial law itself, accurate far into the tails.
+
+    upper(k, n, a) = BetaInv(1 - a; k + 1, n - k)      Pr[rate > upper] <= a
+    lower(k, n, a) = BetaInv(a; k, n - k + 1)          Pr[rate < lower] <= a
+
+(Clopper and Pearson 1934.) Both come from the complementary incomplete beta functions, so that nothing is lost for
+levels down to 1e-12. `k` need not be whole: the limits of an expected count are what a plan for later trials needs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+Floats = NDArray[np.float64]
+
+_HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+
+
+def upper(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
+    """Upper limit of a rate after `k` hits in `n` trials, exceeded by the truth with probability <= significance.
+
+    Args:
+        k: hits, 0 <= k <= n; any shape, need not be whole.
+        n: trials, >= 0.
+        significance: one-sided error, in (0, 1).
+
+    Returns:
+        Limits in (0, 1], of the broadcast shape; 1 where k = n.
+
+    Example:
+        >>> bool(np.isclose(upper(184, 1000, 0.025), 0.2094341))
+        True
+        >>> float(upper(20, 20, 0.025))
+        1.0
+    """
+    k, n, level = (np.asarray(x, dtype=np.float64) for x in (k, n, significance))
+    rest = n - k
+    limits = special.betainccinv(k + 1.0, np.where(rest > 0.0, rest, 1.0), level)
+    return np.where(rest > 0.0, limits, 1.0)
+
+
+def lower(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
+    """Lower limit of a rate after `k` hits in `n` trials: 1 - upper(n - k, n), computed without that cancellation.
+
+    Example:
+        >>> float(lower(0, 20, 0.025))
+        0.0
+    """
+    k, n, level = (np.asarray(x, dtype=np.float64) for x in (k, n, significance))
+    limits = special.betaincinv(np.where(k > 0.0, k, 1.0), n - k + 1.0, level)
+    return np.where(k > 0.0, limits, 0.0)
+
+
+def quantile(probability: float, n: int, rate: float) -> int:
+    """Smallest k with Pr[Bin(n, rate) <= k] >= probability.
+
+    Example:
+        >>> quantile(0.5, 10, 0.5), quantile(0.9, 10, 0.0), quantile(0.9, 10, 1.0)
+        (5, 0, 10)
+    """
+    if rate <= 0.0:
+        return 0
+    if rate >= 1.0:
+        return n
+
+    def reached(k: int) -> bool:
+        return k >= n or special.betaincc(k + 1.0, n - k, rate) >= probability
+
+    low, high = -1, n
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
+def log_pmf(k: Floats, n: Floats, rate: Floats, complement: Floats) -> Floats:
+    """ln Pr[Bin(n, rate) = k], continued to real 0 <= k < n; `complement` = 1 - rate, given to full precision.
+
+    Stirling's series for the factorials and two deviances for the rest: unlike differences of log-gamma functions,
+    the error stays near 1e-13 for n = 1e9. (The form is that of Loader 2000, "Fast and accurate computation of
+    binomial probabilities".)
+    """
+    rest = n - k
+    inside = np.where(k > 0.0, k, 0.5)
+    log_density = (
+        0.5 * np.log(n / (inside * rest))
+        - _HALF_LOG_TWO_PI
+        + _stirling_error(n)
+        - _stirling_error(inside)
+        - _stirling_error(rest)
+        - _deviance(inside, n * rate)
+        - _deviance(rest, n * complement)
+    )
+    return np.where(k > 0.0, log_density, n * np.log(complement))
+
+
+def _stirling_error(x: Floats) -> Floats:
+    """ln Gamma(x + 1) - ((x + 1/2) ln x - x + ln(2 pi) / 2)."""
+    safe = np.maximum(x, 16.0)
+    square = 1.0 / (safe * safe)
+    series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / safe
+    few = np.minimum(x, 16.0)
+    exact = special.gammaln(few + 1.0) - (few + 0.5) * np.log(few) + few - _HALF_LOG_TWO_PI
+    return np.where(x < 16.0, exact, series)
+
+
+def _deviance(x: Floats, mean: Floats) -> Floats:
+    """x ln(x / mean) + mean - x, >= 0."""
+    excess = (x - mean) / mean
+    return mean * ((1.0 + excess) * np.log1p(excess) - excess)

@@ -1,0 +1,71 @@
+"""A rectangle of confidence limits on the two error rates, and the lower bounds that follow from it.
+
+Of the four inequalities of (epsilon, delta)-DP for an event S and its complement, with side 1 on the left or on the
+right, two need upper limits on FPR and FNR only:
+
+    TPR <= e^epsilon FPR + delta          S more likely on side 1
+    TNR <= e^epsilon FNR + delta          its complement more likely on side 0
+
+so that one rectangle serves both directions, and every delta at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from audit.bounds.binomial import lower, upper
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Rectangle:
+    """Upper limits on both error rates of the events {score >= threshold}, one rectangle an event.
+
+    Args:
+        fpr_upper, fnr_upper: upper limits, any common shape.
+        tnr_lower, tpr_lower: 1 - the above, to full relative precision.
+    """
+
+    fpr_upper: Floats
+    fnr_upper: Floats
+    tnr_lower: Floats
+    tpr_lower: Floats
+
+    @classmethod
+    def at(
+        cls, hits_out: ArrayLike, hits_in: ArrayLike, *, n_out: float, n_in: float, significance: float
+    ) -> Rectangle:
+        """Exact limits (Clopper and Pearson 1934), each exceeded with probability at most `significance`."""
+        fpr_upper, tnr_lower = _upper_and_rest(np.asarray(hits_out, dtype=np.float64), n_out, significance)
+        fnr_upper, tpr_lower = _upper_and_rest(n_in - np.asarray(hits_in, dtype=np.float64), n_in, significance)
+        return cls(fpr_upper, fnr_upper, tnr_lower, tpr_lower)
+
+    def log_ratio(self, delta: float) -> Floats:
+        """max ln((TPR - delta) / FPR), ln((TNR - delta) / FNR) at the worst corner; -inf where delta explains all."""
+        forward = _log_or_minus_inf(self.tpr_lower - delta) - np.log(self.fpr_upper)
+        backward = _log_or_minus_inf(self.tnr_lower - delta) - np.log(self.fnr_upper)
+        return np.maximum(forward, backward)
+
+    def epsilon_lower(self, delta: float) -> Floats:
+        """Lower bound on epsilon at `delta` from each event; 0 where it shows nothing."""
+        return np.maximum(0.0, self.log_ratio(delta))
+
+    def delta_lower(self, epsilon: ArrayLike) -> Floats:
+        """Lower bound on delta at each epsilon, `epsilon.shape` + the shape of the rectangles."""
+        growth = np.exp(np.asarray(epsilon, dtype=np.float64))[..., *(np.newaxis,) * self.fpr_upper.ndim]
+        forward = self.tpr_lower - growth * self.fpr_upper
+        backward = self.tnr_lower - growth * self.fnr_upper
+        return np.maximum(0.0, np.maximum(forward, backward))
+
+
+def _upper_and_rest(k: Floats, n: float, significance: float) -> tuple[Floats, Floats]:
+    limit = upper(k, n, significance)
+    return limit, np.where(limit < 0.5, 1.0 - limit, lower(n - k, n, significance))
+
+
+def _log_or_minus_inf(x: Floats) -> Floats:
+    return np.log(x, out=np.full_like(x, -np.inf), where=x > 0.0)

@@ -1,0 +1,218 @@
+"""The bound over all thresholds at once: limits on both error rates that hold at every threshold together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
+from audit.bounds.candidates import candidates
+from audit.bounds.noncrossing import both_miss, local_level
+from audit.bounds.rectangle import Rectangle
+from audit.games import Floats, Scores, Tally
+from mechanisms.errors import ParameterError
+from mechanisms.validation import delta_range, non_negative, open_unit
+
+_PER_SIDE, _TAIL = 500, 64  # thresholds with limits of their own: at most about 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Confidence limits on (FPR, FNR) that hold at every threshold together.
+
+    Args:
+        thresholds: `(m,)` increasing; the events are {score >= threshold}.
+        fpr, tpr: `(m,)` observed rates.
+        limits: the rectangle at each threshold.
+        local_level: error of each single limit.
+        confidence: of all of them together.
+
+    Example:
+        >>> normal = np.random.default_rng(5).normal(size=(2, 4000))
+        >>> from audit.games import PairScores
+        >>> found = band(PairScores(normal[0], normal[1] + 1.0).tally, confidence=0.95)
+        >>> 0.0 < found.epsilon_lower(0.1) < found.epsilon_lower(0.0)
+        True
+        >>> found.tradeoff_upper([0.0, 1.0]).tolist()
+        [1.0, 0.0]
+    """
+
+    thresholds: Floats
+    fpr: Floats
+    tpr: Floats
+    limits: Rectangle
+    local_level: float
+    confidence: float
+
+    @property
+    def fpr_upper(self) -> Floats:
+        """`(m,)` upper limits on the false positive rate."""
+        return self.limits.fpr_upper
+
+    @property
+    def fnr_upper(self) -> Floats:
+        """`(m,)` upper limits on the false negative rate."""
+        return self.limits.fnr_upper
+
+    def epsilon_lower(self, delta: float) -> float:
+        """Lower bound on epsilon; holds for all delta together."""
+        delta_range(delta=delta)
+        return float(self.limits.epsilon_lower(delta).max())
+
+    def delta_lower(self, epsilons: ArrayLike) -> Floats:
+        """Lower bound on the privacy profile at each epsilon >= 0, shape as `epsilons`; holds for all together."""
+        return np.asarray(self.limits.delta_lower(epsilons).max(axis=-1), dtype=np.float64)
+
+    def tradeoff_upper(self, fpr: ArrayLike) -> Floats:
+        """Upper limit of the trade-off curve at each fpr in [0, 1]: the lower convex hull of the limits.
+
+        The true curve of the pair is convex and passes under every (fpr_upper, fnr_upper); so it passes under their
+        hull with (0, 1) and (1, 0).
+        """
+        x, y = self._hull
+        return np.interp(np.asarray(fpr, dtype=np.float64), x, y)
+
+    @cached_property
+    def _hull(self) -> tuple[Floats, Floats]:
+        """Vertices of the hull, left to right (monotone chain, Andrew 1979)."""
+        x = np.concatenate([[0.0, 1.0], self.fpr_upper])
+        y = np.concatenate([[1.0, 0.0], self.fnr_upper])
+        hull: list[tuple[float, float]] = []
+        for at in np.lexsort((y, x)):
+            point = float(x[at]), float(y[at])
+            while len(hull) > 1 and _turns_right(hull[-2], hull[-1], point):
+                hull.pop()
+            if not hull or point[0] > hull[-1][0]:
+                hull.append(point)
+        vertices = np.array(hull)
+        return vertices[:, 0], vertices[:, 1]
+
+
+def band(tally: Tally, *, confidence: float) -> Band:
+    """The exact simultaneous Clopper-Pearson band: limits on both rates at every threshold, all right together.
+
+    The survival probabilities of the ordered scores of a side are ordered uniform variables (at atoms, no larger than
+    such), so the limits BetaInv(1 - eta; k + 1, n - k) after k hits hold at every threshold together with a
+    probability that `audit.bounds.noncrossing` computes. eta is the largest local level at which the bands of both
+    sides together miss with probability at most 1 - confidence; with equal sizes, half of that each.
+
+    Args:
+        tally: hits of both sides; at every distinct score, or on a coarse grid of thresholds.
+        confidence: of the whole band, in (0, 1).
+
+    Returns:
+        The band, at all thresholds where there are at most 2256, and at about 2000 of them where there are more:
+        limits that hold at all hold at some.
+
+    Raises:
+        ParameterError: confidence outside (0, 1), or a side without scores.
+    """
+    open_unit(confidence=confidence)
+    if min(tally.n_out, tally.n_in) == 0:
+        raise ParameterError(f"a band needs scores on both sides, but there are {tally.n_out} and {tally.n_in}.")
+    return _band_at_level(tally, local_level(tally.n_out, tally.n_in, 1.0 - confidence), confidence)
+
+
+def _band_at_level(tally: Tally, eta: float, confidence: float) -> Band:
+    at = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
+    hits_out, hits_in = tally.hits_out[at], tally.hits_in[at]
+    limits = Rectangle.at(hits_out, hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=eta)
+    return Band(tally.thresholds[at], hits_out / tally.n_out, hits_in / tally.n_in, limits, eta, confidence)
+
+
+@dataclass(frozen=True)
+class SimultaneousBand(Bound):
+    """Exact limits at every threshold at once; the best threshold is chosen on the counted scores themselves.
+
+    Needs no pilot and no fixed threshold, and costs little: about 3.6 instead of 2.2 standard deviations a limit at
+    a million scores.
+
+    Guarantees:
+        * holds at every number of trials and for every law, ties included (conservative there): exceeds the true
+          epsilon with probability at most 1 - confidence, over all thresholds, both directions and all delta together;
+        * unchanged under increasing maps of the scores.
+
+    Example:
+        >>> from audit.games import PairScores
+        >>> scores = PairScores(np.repeat([0.0, 1.0], [816, 184]), np.repeat([0.0, 1.0], [500, 500]))
+        >>> bound = SimultaneousBand().lower_bound(scores, delta=0.0, confidence=0.95)
+        >>> round(bound.epsilon, 3), bound.threshold, bound.hits
+        (0.68, 1.0, (184, 500))
+
+    References:
+        Owen (1995), JASA 90 (bands of equal local level, after Berk and Jones 1979); the limits are those of
+        Clopper and Pearson (1934).
+    """
+
+    name: ClassVar[str] = "simultaneous-band"
+
+    def lower_bound(self, scores: Scores, *, delta: float, confidence: float) -> LowerBound:
+        check_level(delta=delta, confidence=confidence)
+        found = band(scores.tally, confidence=confidence)
+        epsilons = found.limits.epsilon_lower(delta)
+        best = int(np.argmax(epsilons))
+        threshold = float(found.thresholds[best])
+        return LowerBound(
+            epsilon=float(epsilons[best]),
+            delta=delta,
+            confidence=confidence,
+            method=self.name,
+            n_trials=scores.n_out + scores.n_in,
+            ceiling=self.ceiling(scores.n_out, scores.n_in, delta=delta, confidence=confidence),
+            ledger=self._ledger(found, len(scores.tally.thresholds)),
+            threshold=threshold,
+            hits=scores.hits(threshold),
+        )
+
+    def ceiling(self, n_out: int, n_in: int, *, delta: float, confidence: float) -> float:
+        eta = local_level(n_out, n_in, 1.0 - confidence)
+        return float(Rectangle.at(0, n_in, n_out=n_out, n_in=n_in, significance=eta).epsilon_lower(delta))
+
+    def p_value(self, scores: Scores, *, epsilon: float, delta: float) -> float:
+        """Smallest significance at which the bound exceeds `epsilon`, found on the local level; rounded up."""
+        delta_range(delta=delta)
+        non_negative(epsilon=epsilon)
+        tally = scores.tally
+        at = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
+        low, high = math.log(1e-4 * SMALLEST_P_VALUE), math.log(0.5)
+        at = _refuting(tally, at, high, epsilon=epsilon, delta=delta)
+        if len(at) == 0:
+            return 1.0
+        while high - low > 1e-3:
+            middle = 0.5 * (low + high)
+            still = _refuting(tally, at, middle, epsilon=epsilon, delta=delta)
+            if len(still):
+                at, high = still, middle  # a threshold that shows nothing here shows nothing at a smaller level
+            else:
+                low = middle
+        return float(np.clip(both_miss(tally.n_out, tally.n_in, math.exp(high)) * 1.0002, SMALLEST_P_VALUE, 1.0))
+
+    def _ledger(self, found: Band, n_thresholds: int) -> tuple[LedgerEntry, ...]:
+        return (
+            LedgerEntry(
+                "threshold",
+                f"best of {n_thresholds}",
+                f"simultaneous band, local level {found.local_level:.4g} for each limit",
+            ),
+            LedgerEntry("direction", "both", "one rectangle of limits serves both"),
+        )
+
+
+def _refuting(
+    tally: Tally, at: NDArray[np.intp], log_level: float, *, epsilon: float, delta: float
+) -> NDArray[np.intp]:
+    """Those of the thresholds `at` whose rectangle at the local level shows more than `epsilon`."""
+    limits = Rectangle.at(
+        tally.hits_out[at], tally.hits_in[at], n_out=tally.n_out, n_in=tally.n_in, significance=math.exp(log_level)
+    )
+    return at[limits.log_ratio(delta) > epsilon]
+
+
+def _turns_right(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
+    """Whether b lies on or above the line from a to c."""
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]) <= 0.0

@@ -1,0 +1,223 @@
+"""The command line: parse, call, exit code. Everything else is imported by the command that needs it.
+
+Exit codes: 0 consistent, 1 violation, 2 a mistake in the call, the configuration or the machine, 3 underpowered (with
+--strict), 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+
+import typer
+
+if TYPE_CHECKING:
+    from audit.verdict import Verdict
+
+P = ParamSpec("P")
+
+VIOLATION, MISTAKE, UNDERPOWERED, INTERRUPTED = 1, 2, 3, 130
+CHECK_CONFIDENCE = 1 - 1e-6
+"""Of `dpassay check`, which is meant for builds: one false alarm in a million."""
+
+app = typer.Typer(
+    name="dpassay",
+    help="Audits of differential privacy: lower bounds on epsilon that hold with a stated confidence.",
+    epilog="Exit codes: 0 consistent, 1 violation, 2 mistake, 3 underpowered (with --strict), 130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Workers; -1 is every core. Changes no number.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 when the trials could not have shown a violation.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
+
+
+def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
+    """Registers a command that returns its exit code; errors of ours become one message without a traceback."""
+
+    def register(function: Callable[P, int]) -> Callable[P, None]:
+        @app.command(name)
+        @functools.wraps(function)
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+            try:
+                code = function(*args, **kwargs)
+            except KeyboardInterrupt:
+                _complain("interrupted.")
+                code = INTERRUPTED
+            except Exception as error:
+                from mechanisms.errors import DpassayError
+
+                if not isinstance(error, DpassayError):
+                    raise
+                _complain("\n  ".join([str(error), *getattr(error, "__notes__", ())]))
+                code = MISTAKE
+            raise typer.Exit(code)
+
+        return guarded
+
+    return register
+
+
+@command("run")
+def run_command(
+    config: Annotated[str, typer.Argument(help="A .toml file, or a name from `dpassay list experiments`.")],
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Run directory. Default: runs/NAME.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Such as mechanism.epsilon=2; repeatable.")
+    ] = None,
+    jobs: Jobs = 1,
+    strict: Strict = False,
+    quiet: Quiet = False,
+) -> int:
+    """Run an experiment, or continue one that was interrupted."""
+    from experiments.overrides import parse_settings
+    from experiments.run import run
+    from experiments.terminal import show_run
+
+    try:
+        done = run(
+            config,
+            settings=parse_settings(set_ or []),
+            out=out,
+            n_jobs=jobs,
+            progress=not quiet,
+            tell=None if quiet else _tell,
+        )
+    except KeyboardInterrupt:
+        _complain("interrupted. What was finished is kept: the same command continues from there.")
+        return INTERRUPTED
+    show_run(done)
+    return _exit_code(done.result.verdict, strict=strict)
+
+
+@command("check")
+def check_command(
+    target: Annotated[
+        str | None, typer.Argument(help="package.module:object or file.py:object; a function or a mechanism.")
+    ] = None,
+    program: Annotated[
+        str | None,
+        typer.Option(
+            "--command",
+            metavar="LINE",
+            help='Any executable instead: it reads {"dataset": ..., "size": n, "seed": s} and writes n lines of JSON.',
+        ),
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(metavar="E", help="The claim; default: the mechanism's own.")] = None,
+    delta: Annotated[float | None, typer.Option(metavar="D", help="Of the claim, and where it is tested.")] = None,
+    d0: Annotated[str | None, typer.Option(metavar="JSON", help="The dataset without the record.")] = None,
+    d1: Annotated[str | None, typer.Option(metavar="JSON", help="The dataset with it.")] = None,
+    relation: Annotated[str, typer.Option(metavar="R", help="add_remove, replace_one or zero_out.")] = "add_remove",
+    records: Annotated[
+        bool, typer.Option(help="Whether the datasets are lists of records, and are checked to be neighbours.")
+    ] = True,
+    trials: Annotated[int, typer.Option(metavar="N", help="Runs on each of the two datasets.")] = 100_000,
+    attack: Annotated[str, typer.Option(metavar="NAME", help="See `dpassay list attacks`.")] = "auto",
+    confidence: Annotated[
+        float, typer.Option(metavar="C", help="Of the bound; 1 - C is the probability of a false alarm.")
+    ] = CHECK_CONFIDENCE,
+    seed: Annotated[int, typer.Option(metavar="S", help="Root of all randomness.")] = 0,
+    jobs: Jobs = 1,
+    strict: Strict = False,
+    quiet: Quiet = False,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Append a Markdown summary, as for $GITHUB_STEP_SUMMARY.")
+    ] = None,
+    json_: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the whole result.")] = None,
+) -> int:
+    """Check the claim of a function, a mechanism or a program, as a test in a build would."""
+    from experiments.check import Claimed, check, write_summaries
+
+    claimed = Claimed(epsilon, delta, d0, d1, relation, records)
+    result = check(
+        target,
+        program,
+        claimed,
+        trials=trials,
+        attack=attack,
+        confidence=confidence,
+        seed=seed,
+        n_jobs=jobs,
+        progress=not quiet,
+    )
+    sys.stdout.write(result.summary() + "\n")
+    write_summaries(result, markdown=markdown, json_file=json_)
+    return _exit_code(result.verdict, strict=strict)
+
+
+@command("list")
+def list_command(
+    kind: Annotated[str, typer.Argument(help="mechanisms, attacks, bounds, experiments, datasets or demos.")],
+) -> int:
+    """List what there is, with a line on each."""
+    from experiments.listing import entries
+    from experiments.terminal import show_entries
+
+    show_entries(entries(kind))
+    return 0
+
+
+@command("report")
+def report_command(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
+    strict: Strict = False,
+) -> int:
+    """Draw and report a finished run again, from its numbers."""
+    from experiments.run import report
+    from experiments.terminal import show_run
+
+    done = report(directory)
+    show_run(done)
+    return _exit_code(done.result.verdict, strict=strict)
+
+
+@command("demo")
+def demo_command(
+    name: Annotated[str, typer.Argument(help="A name from `dpassay list demos`.")],
+) -> int:
+    """Give a lesson on the terminal."""
+    import runpy
+
+    from experiments.listing import demos
+    from mechanisms.errors import UnknownNameError
+
+    if name not in demos():
+        raise UnknownNameError("demo", name, demos())
+    runpy.run_module(f"experiments.demos.{name.replace('-', '_')}", run_name="__main__")
+    return 0
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    """Audits of differential privacy: lower bounds on epsilon that hold with a stated confidence."""
+    if version:
+        import dpassay
+
+        sys.stdout.write(f"dpassay {dpassay.__version__}\n")
+        raise typer.Exit
+
+
+def run_app(arguments: list[str] | None = None) -> None:
+    """Runs the command line; exits."""
+    app(args=arguments, prog_name="dpassay")
+
+
+def _exit_code(verdict: Verdict, *, strict: bool) -> int:
+    codes: dict[str, Any] = {"violation": VIOLATION, "underpowered": UNDERPOWERED if strict else 0}
+    return int(codes.get(verdict.value, 0))
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(line + "\n")
+
+
+def _complain(message: str) -> None:
+    sys.stderr.write(f"dpassay: {message}\n")

@@ -1,0 +1,245 @@
+"""The schema of a configuration: what a question is made of.
+
+    title, description    the question in words, and what to expect
+    seed                  root of every random stream
+    [data]                a dataset by name; without it the mechanism brings its own worst-case pair
+    [neighbours]          which pair of datasets
+    [mechanism]           what is audited: a name, and its options
+    [attack]              who attacks: a name, and its options
+    [audit]               how many trials, at which delta, with which confidence, by which bounds
+    [claim]               what is tested, where it is not what the mechanism itself promises
+    [sweep]               dotted key -> list of values; one audit for each combination
+
+Checked here: keys, types and ranges. That names exist and options fit is checked in `experiments.questions`, before the
+first trial.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from experiments.overrides import apply
+from experiments.source import Source
+from experiments.sweep import parts
+from experiments.toml_text import to_toml
+from mechanisms.errors import ConfigError, unknown_name_message
+
+WORDS = ("title", "description")
+"""Keys that explain an experiment and do not change it."""
+NOT_SWEPT = {
+    **dict.fromkeys(WORDS, "it explains the experiment and is the same for all of its audits"),
+    "audit.confidence": "the verdict over a sweep has one confidence",
+    "sweep": "it is the sweep",
+}
+
+
+def _whole(value: Any) -> Any:
+    """1e6 is a whole number too."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _flat(value: Any) -> Any:
+    """Entries of [sweep] whose dotted keys were not quoted, and so were read as tables."""
+    if not isinstance(value, Mapping):
+        return value
+    flat: dict[str, Any] = {}
+    for key, inside in value.items():
+        nested = _flat(inside)
+        flat |= {f"{key}.{k}": v for k, v in nested.items()} if isinstance(nested, Mapping) else {key: inside}
+    return flat
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+Values = Annotated[tuple[Any, ...], Field(strict=False, min_length=1)]
+
+
+class Section(BaseModel):
+    """A table whose keys are all known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Named(BaseModel):
+    """A table with a `name` from a catalogue; every other key is an option of what is behind the name."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+    name: str = Field(min_length=1, description="a name, in quotes")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Every key but `name`."""
+        return dict(self.model_extra or {})
+
+
+class DataSection(Named):
+    """[data]: a dataset by name, whole or in part; other keys are its options."""
+
+    column: str | None = Field(default=None, description="the name of one column, in quotes")
+    columns: Annotated[tuple[str, ...], Field(strict=False)] | None = Field(
+        default=None, description="a list of names of columns", min_length=1
+    )
+
+
+class NeighboursSection(Section):
+    """[neighbours]: the record in question, and how the pair differs in it."""
+
+    relation: Literal["add_remove", "replace_one", "zero_out"] | None = Field(
+        default=None, description="'add_remove', 'replace_one' or 'zero_out'"
+    )
+    record: Annotated[int, Field(ge=0)] | Literal["worst-case"] = Field(
+        default="worst-case", description="the position of a record, a whole number >= 0, or 'worst-case'"
+    )
+    replacement: Any = Field(default=None, description="the value of the record in d0")
+
+
+class AuditSection(Section):
+    """[audit]: how sure the answer shall be."""
+
+    trials: Whole = Field(default=100_000, ge=1, description="a whole number >= 1: runs per side, pilot included")
+    delta: float | None = Field(default=None, ge=0, lt=1, description="a number in [0, 1)")
+    confidence: float = Field(default=0.95, gt=0, lt=1, description="a number strictly between 0 and 1")
+    bounds: Values = Field(default=("auto",), description="a list of names of bounds, or of tables with a name")
+
+
+class Config(Section):
+    """A whole configuration. See the top of this file for its parts."""
+
+    title: str = Field(default="", description="text in quotes")
+    description: str = Field(default="", description="text in quotes")
+    seed: Whole = Field(default=0, ge=0, description="a whole number >= 0")
+    data: DataSection | None = Field(default=None, description="a table [data]")
+    neighbours: NeighboursSection = Field(default=NeighboursSection(), description="a table [neighbours]")
+    mechanism: Named = Field(description="a table [mechanism]")
+    attack: Named = Field(default=Named(name="auto"), description="a table [attack]")
+    audit: AuditSection = Field(default=AuditSection(), description="a table [audit]")
+    claim: Named | None = Field(default=None, description="a table [claim]")
+    sweep: Annotated[dict[str, Values], BeforeValidator(_flat)] = Field(
+        default_factory=dict, description="a list of values that is not empty"
+    )
+
+    @classmethod
+    def load(cls, name_or_path: str | Path, settings: Mapping[str, Any] | None = None) -> tuple[Config, Source]:
+        """The configuration of that path, or of that name among the shipped ones, with `settings` on top.
+
+        Returns:
+            The configuration, and the source that can say where each of its keys stands.
+
+        Raises:
+            ConfigError: no such file, not TOML, or not a configuration; the message has file, line and key.
+        """
+        source = Source.find(name_or_path, settings)
+        return cls.check(apply(source.parse(), source.settings), source), source
+
+    @classmethod
+    def check(cls, table: Mapping[str, Any], source: Source) -> Config:
+        """The configuration in `table`; raises `ConfigError` with everything that is wrong with it."""
+        try:
+            config = cls.model_validate(dict(table))
+        except ValidationError as error:
+            complaints = {_complaint(detail, source) for detail in error.errors(include_url=False)}
+            raise ConfigError("\n".join(sorted(complaints))) from None
+        _check_sweep(config, source)
+        return config
+
+    def resolved(self) -> dict[str, Any]:
+        """Every key with its value, defaults filled in; plain values, None left out."""
+        return _plain(self.model_dump(exclude_none=True))  # type: ignore[no-any-return]
+
+    @property
+    def question(self) -> dict[str, Any]:
+        """The part of `resolved()` that determines the numbers: all but the words."""
+        return {key: value for key, value in self.resolved().items() if key not in WORDS}
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical JSON of the question."""
+        canonical = json.dumps(self.question, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def to_toml(self) -> str:
+        """The resolved configuration as TOML; reading it back gives an equal one."""
+        return to_toml({key: value for key, value in self.resolved().items() if value not in ("", {})})
+
+
+SECTIONS: dict[str, type[BaseModel]] = {
+    "data": DataSection,
+    "neighbours": NeighboursSection,
+    "mechanism": Named,
+    "attack": Named,
+    "audit": AuditSection,
+    "claim": Named,
+}
+"""The tables of a configuration whose keys are known beforehand."""
+
+
+def _check_sweep(config: Config, source: Source) -> None:
+    """Raises `ConfigError` for keys that cannot be swept, and for values that occur twice."""
+    for key, values in config.sweep.items():
+        for part in parts(key):
+            reason = NOT_SWEPT.get(part) or NOT_SWEPT.get(part.partition(".")[0])
+            if reason:
+                raise source.error(("sweep", key), f"{part} cannot be swept: {reason}.")
+        texts = [json.dumps(_plain(value), sort_keys=True) for value in values]
+        twice = next((text for text in texts if texts.count(text) > 1), None)
+        if twice is not None:
+            raise source.error(
+                ("sweep", key), f"the sweep over {key} holds {twice} twice. To repeat audits, sweep over seed."
+            )
+
+
+def _complaint(detail: Any, source: Source) -> str:
+    """One error of pydantic in our words: place, key, what is allowed, what was found."""
+    path = _table_path(detail["loc"])
+    key = ".".join(path)
+    if detail["type"] == "extra_forbidden":
+        known = _model_at(path[:-1]).model_fields
+        place = f"key of [{'.'.join(path[:-1])}]" if path[:-1] else "key"
+        return str(source.error(path, unknown_name_message(place, path[-1], known)))
+    if detail["type"] == "missing":
+        needed = f"[{key}] is missing" if len(path) == 1 else f"{key} is missing"
+        return str(source.error(path, f"{needed}: give {_allowed(path)}."))
+    found = f"{detail['input']!r} ({type(detail['input']).__name__})"
+    return str(source.error(path, f"{key} must be {_allowed(path)}, but is {found}."))
+
+
+def _table_path(loc: tuple[Any, ...]) -> tuple[str, ...]:
+    """The dotted path of an error, without what pydantic adds about unions and positions in lists."""
+    path: list[str] = []
+    for part in map(str, loc):
+        if path and path[0] == "sweep":
+            return ("sweep", part)
+        if path and part not in getattr(_model_at(tuple(path)), "model_fields", {}):
+            if _forbids_extra(_model_at(tuple(path))):
+                path.append(part)
+            break
+        path.append(part)
+    return tuple(path)
+
+
+def _model_at(path: tuple[str, ...]) -> Any:
+    """The model of the table at `path`; None below a plain value."""
+    return Config if not path else SECTIONS.get(path[0]) if len(path) == 1 else None
+
+
+def _forbids_extra(model: Any) -> bool:
+    return model is not None and model.model_config["extra"] == "forbid"
+
+
+def _allowed(path: tuple[str, ...]) -> str:
+    """What may stand at `path`, from the description of its field."""
+    if path[0] == "sweep":
+        return str(Config.model_fields["sweep"].description)
+    return str(_model_at(path[:-1]).model_fields[path[-1]].description)
+
+
+def _plain(value: Any) -> Any:
+    """Tuples to lists, all the way down, and every None left out."""
+    if isinstance(value, Mapping):
+        return {key: _plain(inside) for key, inside in value.items() if inside is not None}
+    return [_plain(inside) for inside in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,85 @@
+"""What `dpassay list` shows: names and a line on each."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+from experiments.source import CONFIGS, shipped
+from mechanisms.errors import UnknownNameError
+from mechanisms.registry import Catalogue
+
+DEMOS = Path(__file__).parent / "demos"
+
+
+def entries(kind: str) -> dict[str, str]:
+    """Name -> one line, for every entry of that kind; raises `UnknownNameError` on another kind."""
+    if kind not in KINDS:
+        raise UnknownNameError("kind", kind, KINDS)
+    return KINDS[kind]()
+
+
+def demos() -> dict[str, str]:
+    """Name -> first line of each demo: the files that can be run on their own."""
+    found = {}
+    for path in sorted(DEMOS.glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if '__name__ == "__main__"' in text:
+            found[path.stem.replace("_", "-")] = _first_line(text.split('"""')[1])
+    return found
+
+
+def _mechanisms() -> dict[str, str]:
+    from mechanisms.catalogue import catalogue
+
+    return _summaries(catalogue)
+
+
+def _attacks() -> dict[str, str]:
+    from attacks.catalogue import catalogue
+
+    return _summaries(catalogue)
+
+
+def _bounds() -> dict[str, str]:
+    from audit.bounds.catalogue import catalogue
+
+    return _summaries(catalogue)
+
+
+def _experiments() -> dict[str, str]:
+    return {name: tomllib.loads((CONFIGS / f"{name}.toml").read_text("utf-8")).get("title", "") for name in shipped()}
+
+
+def _datasets() -> dict[str, str]:
+    from experiments.datasets import LOADERS
+
+    return {name: _first_line(inspect.getdoc(loader) or "") for name, loader in LOADERS.items()}
+
+
+def _summaries(catalogue: Catalogue) -> dict[str, str]:
+    return {name: _summary(catalogue, name) for name in catalogue}
+
+
+def _summary(catalogue: Catalogue, name: str) -> str:
+    """The first line on an entry; what it needs, where that is not installed."""
+    try:
+        return catalogue.summary(name)
+    except ImportError as error:
+        return f"(not available: {error})"
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0]
+
+
+KINDS: dict[str, Callable[[], dict[str, str]]] = {
+    "mechanisms": _mechanisms,
+    "attacks": _attacks,
+    "bounds": _bounds,
+    "experiments": _experiments,
+    "datasets": _datasets,
+    "demos": demos,
+}

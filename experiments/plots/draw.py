@@ -1,0 +1,105 @@
+"""All figures of an experiment, and the overview of one audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from matplotlib.axes import Axes
+
+from audit.results import AuditResult
+from audit.verdict import Verdict
+from experiments.plots.bound_claim import BoundClaim
+from experiments.plots.canvas import FONT, Sheet, sheet
+from experiments.plots.files import save
+from experiments.plots.palette import INK
+from experiments.plots.profile import Profile
+from experiments.plots.scores import ScoreHistogram
+from experiments.plots.tradeoff import Tradeoff
+from experiments.plots.words import cut, number
+
+if TYPE_CHECKING:
+    from experiments.results import SweepPoint, SweepResult
+
+SHOWN = 6
+"""Audits of a sweep that get figures of their own: violations first, then spread over the sweep."""
+
+
+class Plot(Protocol):
+    """Numbers that know how to draw and describe themselves."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def caption(self) -> str: ...
+    def plot(self, ax: Axes | None = None) -> Axes: ...
+
+
+OF_AN_AUDIT: dict[str, Callable[[AuditResult], Plot]] = {
+    "tradeoff": Tradeoff.from_result,
+    "profile": Profile.from_result,
+    "scores": ScoreHistogram.from_result,
+}
+"""File name -> plot, for every audit that is shown."""
+
+
+def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
+    """Draws the figures of an experiment into `directory`, each as SVG and PNG.
+
+    Args:
+        sweep: the result.
+        directory: made if missing; figures of the same name are replaced.
+
+    Returns:
+        The files: `bound-claim.*`, then `audit-NN-tradeoff.*`, `audit-NN-profile.*` and `audit-NN-scores.*` for the audits
+        that `shown` picks, NN being their place in the sweep, from 1.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    files = _draw(BoundClaim.from_sweep(sweep), directory / "bound-claim", width=7.6, height=_height(sweep))
+    digits = max(2, len(str(len(sweep.points))))
+    for place in shown(sweep.points):
+        for name, make in OF_AN_AUDIT.items():
+            stem = directory / f"audit-{place + 1:0{digits}}-{name}"
+            files += _draw(make(sweep.points[place].result), stem, width=5.2, height=3.9)
+    return files
+
+
+def draw_result(result: AuditResult) -> Sheet:
+    """The four views of one audit on one sheet."""
+    figure = sheet(11.0, 8.0)
+    grid = figure.add_gridspec(2, 2)
+    plots: list[Plot] = [BoundClaim.from_result(result), *(make(result) for make in OF_AN_AUDIT.values())]
+    for place, plot in zip(grid, plots, strict=True):
+        plot.plot(figure.add_subplot(place))
+    headline = f"{result.verdict.value}: {cut(result.mechanism, 100)}"
+    figure.suptitle(headline, x=0.01, ha="left", color=INK.light, fontfamily=FONT, fontsize=12, fontweight="bold",
+                    parse_math=False)
+    return figure
+
+
+def shown(points: Sequence[SweepPoint], limit: int = SHOWN) -> list[int]:
+    """Places of the audits that get figures of their own, in the order of the sweep.
+
+    Half of them are violations where there are as many, the rest is spread evenly from the first to the last.
+    """
+    if len(points) <= limit:
+        return list(range(len(points)))
+    refuted = [i for i, point in enumerate(points) if point.verdict is Verdict.VIOLATION][: limit // 2]
+    spare = limit - len(refuted)
+    spread = [round(i * (len(points) - 1) / (spare - 1)) for i in range(spare)]
+    return sorted({*refuted, *spread})
+
+
+def _draw(plot: Plot, stem: Path, *, width: float, height: float) -> list[Path]:
+    figure = sheet(width, height)
+    plot.plot(figure.add_subplot())
+    return save(figure, stem, title=plot.title, description=plot.caption)
+
+
+def _height(sweep: SweepResult) -> float:
+    """A single audit is a few bars; a sweep needs room, a wide one more."""
+    return 2.4 if len(sweep.points) == 1 else 4.2
+
+
+__all__ = ["OF_AN_AUDIT", "SHOWN", "Plot", "draw_all", "draw_result", "number", "shown"]

@@ -1,0 +1,44 @@
+"""One audit on one line: how far the lower bound reaches, and where the claim stands."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+
+from experiments.plots.canvas import TEXT, dress, write
+from experiments.plots.palette import BOUND, CEILING, CLAIM, TRUTH, VIOLATION, Colour
+from experiments.plots.words import number
+
+if TYPE_CHECKING:
+    from experiments.plots.bound_claim import BoundClaim
+
+
+def draw_number_line(plot: BoundClaim, ax: Axes) -> None:
+    """Bars for what was shown, what is claimed, the exact value and the ceiling of a single audit."""
+    series = plot.series[0]
+    wrong = series.violation[0]
+    rows: list[tuple[str, float, Colour]] = [
+        ("claimed, at most", series.claim[0], CLAIM),
+        ("shown, at least", series.bound[0], VIOLATION if wrong else BOUND),
+        ("exact", series.truth[0], TRUTH),
+        ("ceiling", series.ceiling[0], CEILING),
+    ]
+    rows = [row for row in rows if not math.isnan(row[1])]
+    reach = max((v for name, v, _ in rows if name != "ceiling" and math.isfinite(v)), default=1.0) or 1.0
+    limit = 1.35 * reach
+    for place, (name, value, colour) in enumerate(rows):
+        ax.barh(place, min(value, limit), height=0.5, color=colour.light, alpha=0.35 if name == "ceiling" else 1.0)
+        text = number(value, 4) + (" →" if value > limit else "")
+        write(ax, 1.015, place, text, colour, transform=ax.get_yaxis_transform(), va="center", fontweight="bold")
+    dress(ax, title=plot.title, x=f"epsilon{plot.delta}", y="")
+    ax.set_yticks(range(len(rows)), [name for name, _, _ in rows])
+    ax.tick_params(axis="y", length=0, labelsize=TEXT)
+    ax.set(xlim=(0.0, limit), ylim=(len(rows) - 0.4, -0.6))
+    ax.grid(False, axis="y")
+    claim = series.claim[0]
+    if math.isfinite(claim):
+        ax.axvline(claim, color=CLAIM.light, linewidth=1.0, linestyle=(0, (4, 3)))
+    if series.bound[0] == 0.0:
+        write(ax, 0.14 * limit, 1, "nothing was shown", VIOLATION if wrong else CEILING, va="center")

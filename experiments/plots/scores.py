@@ -1,0 +1,198 @@
+"""Histograms of the attack's scores on the two sides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.transforms import ScaledTranslation
+
+from audit.games import Floats, Tally
+from audit.results import AuditResult
+from experiments.plots.canvas import axes_or_new, dress, key, logarithmic, write
+from experiments.plots.palette import MUTED, SIDE0, SIDE1
+from experiments.plots.words import number
+
+BINS = 48
+FEW = 24
+"""Up to so many distinct scores are drawn one by one."""
+HEAVY = 0.02
+"""A single score that takes this share of the runs of a side stands out of the histogram as an atom."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreHistogram:
+    """Shares of runs by score, higher = more like side 1.
+
+    Args:
+        edges: `(b + 1,)` of the bins; empty when every distinct score stands alone.
+        out, in_: `(b,)` share of the runs of side 0 and side 1 in each bin, atoms left out.
+        atoms: `(a,)` scores that many runs share, infinite ones included.
+        atoms_out, atoms_in: `(a,)` share of the runs of each side on each atom.
+        threshold: the event {score >= threshold} gave the bound; None if it is not one event.
+        events: odd outcomes such as {"raised ValueError": (0, 12)}: runs of side 0 and of side 1.
+        n_out, n_in: runs on each side.
+    """
+
+    edges: Floats
+    out: Floats
+    in_: Floats
+    atoms: Floats
+    atoms_out: Floats
+    atoms_in: Floats
+    threshold: float | None
+    events: dict[str, tuple[int, int]]
+    n_out: int
+    n_in: int
+
+    @classmethod
+    def from_result(cls, result: AuditResult) -> ScoreHistogram:
+        """The histograms of one audit, from the differences of its counts."""
+        tally = _merged(result.tally)
+        share_out, share_in = _shares(tally.hits_out, tally.n_out), _shares(tally.hits_in, tally.n_in)
+        alone = _atoms(tally, share_out, share_in)
+        edges = _edges(tally.thresholds, (share_out + share_in) * ~alone)
+        return cls(
+            edges=edges,
+            out=_binned(tally.thresholds, share_out * ~alone, edges),
+            in_=_binned(tally.thresholds, share_in * ~alone, edges),
+            atoms=tally.thresholds[alone],
+            atoms_out=share_out[alone],
+            atoms_in=share_in[alone],
+            threshold=result.bound.threshold,
+            events=dict(result.events),
+            n_out=tally.n_out,
+            n_in=tally.n_in,
+        )
+
+    @property
+    def title(self) -> str:
+        """What is seen, in one line."""
+        if self.events:
+            return "Scores of the two sides, odd outcomes included"
+        return "Scores of the two sides"
+
+    @property
+    def caption(self) -> str:
+        """How to read it."""
+        odd = "; ".join(f"{name}: {a:,} on side 0 and {b:,} on side 1" for name, (a, b) in self.events.items())
+        return (
+            "Share of the counted runs by the score that the attack gave them, without the record (side 0) and with it "
+            "(side 1), on a logarithmic axis: the vertical distance between the two is the privacy loss of that score. "
+            "Stems are single scores that many runs share."
+            + (" The vertical line is the threshold of the event that gave the bound." if self.threshold is not None else "")
+            + (f" Odd outcomes: {odd}." if odd else "")
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draws it, the share of runs on a logarithmic axis."""
+        ax = axes_or_new(ax)
+        floor = self._floor()
+        for shares, colour, name in ((self.out, SIDE0, "side 0: without the record"), (self.in_, SIDE1, "side 1: with it")):
+            if len(self.edges):
+                ax.stairs(np.maximum(shares, floor / 10), self.edges, baseline=floor / 10, color=colour.light, linewidth=1.6)
+                ax.stairs(np.maximum(shares, floor / 10), self.edges, baseline=floor / 10, color=colour.light, fill=True, alpha=0.12)
+            ax.plot([], [], color=colour.light, linewidth=3, label=name)
+        dress(ax, title=self.title, x="score (higher = more like side 1)", y="share of the runs")
+        logarithmic(ax.yaxis)
+        ax.set_ylim(floor, 30.0)
+        ax.set_yticks([t for t in ax.get_yticks() if floor <= t <= 1.0])
+        low, high = self._reach()
+        ax.set_xlim(low, high)
+        self._draw_atoms(ax, floor, low, high)
+        self._draw_threshold(ax, low, high)
+        key(ax, loc="upper left", borderaxespad=0.2)
+        return ax
+
+    def _floor(self) -> float:
+        """Below the smallest share that is drawn."""
+        shares = np.concatenate([self.out, self.in_, self.atoms_out, self.atoms_in])
+        smallest = float(np.min(shares[shares > 0.2 / max(self.n_out, self.n_in)], initial=0.1))
+        return 10.0 ** np.floor(np.log10(smallest / 1.5))
+
+    def _reach(self) -> tuple[float, float]:
+        """The range of the x axis: all bins and finite atoms, with room for infinite ones at the margins."""
+        finite = np.concatenate([self.edges, self.atoms[np.isfinite(self.atoms)]])
+        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (-1.0, 1.0)
+        margin = 0.08 * (high - low) if high > low else max(1.0, abs(high)) * 0.5
+        room = 2.0 * margin
+        return low - (room if -np.inf in self.atoms else margin), high + (room if np.inf in self.atoms else margin)
+
+    def _draw_atoms(self, ax: Axes, floor: float, low: float, high: float) -> None:
+        """A stem a side, beside each other; infinite scores stand at the margins."""
+        width = high - low
+        places = np.clip(self.atoms, low + 0.05 * width, high - 0.05 * width)
+        for shares, colour, shift in ((self.atoms_out, SIDE0, -3.0), (self.atoms_in, SIDE1, 3.0)):
+            moved = ax.transData + ScaledTranslation(shift / 72, 0.0, ax.figure.dpi_scale_trans)
+            seen = shares > 0
+            ax.vlines(places[seen], floor / 10, shares[seen], color=colour.light, linewidth=3.0, transform=moved)
+            ax.plot(places[seen], shares[seen], linestyle="none", marker="o", markersize=5, color=colour.light, transform=moved)
+        for score, place in zip(self.atoms, places, strict=True):
+            if np.isinf(score):
+                ax.annotate(number(score), (place, 0.0), xycoords=("data", "axes fraction"), xytext=(0, -14),
+                            textcoords="offset points", ha="center", va="top", color=MUTED.light, fontsize=9)  # fmt: skip
+
+    def _draw_threshold(self, ax: Axes, low: float, high: float) -> None:
+        """Where the event that gave the bound begins."""
+        if self.threshold is None or not np.isfinite(self.threshold):
+            return
+        place = min(max(self.threshold, low), high)
+        ax.axvline(place, color=MUTED.light, linewidth=1.0, linestyle=(0, (4, 3)), ymax=0.8)
+        right = (place - low) / (high - low) > 0.6
+        text = "event of the bound →"
+        write(ax, place, 0.8, f"{text} " if right else f" {text}", MUTED, transform=ax.get_xaxis_transform(), fontsize=8,
+              ha="right" if right else "left", va="bottom")  # fmt: skip
+
+
+def _merged(tally: Tally) -> Tally:
+    """Thresholds that only rounding tells apart taken as one."""
+    t = tally.thresholds
+    finite = t[np.isfinite(t)]
+    near = 1e-9 * float(finite[-1] - finite[0]) if len(finite) else 0.0
+    with np.errstate(invalid="ignore"):
+        first = np.concatenate([[True], ~(np.diff(t) <= near)])
+    return Tally(t[first], tally.hits_out[first], tally.hits_in[first], tally.n_out, tally.n_in)
+
+
+def _shares(hits: np.ndarray, n: int) -> Floats:
+    """Share of the runs from each threshold up to the next; the last one has no next."""
+    return -np.diff(np.append(hits, 0)) / n
+
+
+def _atoms(tally: Tally, out: Floats, in_: Floats) -> np.ndarray:
+    """Which intervals between thresholds are single scores: far too many runs for their width.
+
+    Thresholds are quantiles, so an interval of a continuous law holds about the same share as its neighbours.
+    """
+    t = tally.thresholds
+    if len(t) <= FEW:
+        return np.ones(len(t), dtype=bool)
+    share = np.maximum(out, in_)
+    infinite = ~np.isfinite(t)
+    typical = float(np.median(share[share > 0]))
+    return infinite & (share > 0) | (share > max(HEAVY, 4.0 * typical))
+
+
+def _edges(thresholds: Floats, share: Floats) -> Floats:
+    """Edges of equal bins over all but the far tails; what lies beyond is counted in the outermost bins."""
+    finite = np.isfinite(thresholds) & (share > 0)
+    if np.count_nonzero(finite) < 2:
+        return np.empty(0)
+    t, weight = thresholds[finite], np.cumsum(share[finite]) / np.sum(share[finite])
+    low, high = np.interp([1e-3, 1.0 - 1e-3], weight, t)
+    spare = 0.25 * (high - low)
+    low, high = max(float(t[0]), low - spare), min(float(t[-1]), high + spare)
+    return np.linspace(low, high, BINS + 1) if high > low else np.empty(0)
+
+
+def _binned(thresholds: Floats, share: Floats, edges: Floats) -> Floats:
+    """Shares in the bins; within an interval between two thresholds runs count as evenly spread."""
+    if not len(edges):
+        return np.empty(0)
+    finite = np.isfinite(thresholds)
+    t, w = thresholds[finite], share[finite]
+    below = np.concatenate([[0.0], np.cumsum(w)[:-1]])
+    at = np.interp(edges, t, below)
+    at[0], at[-1] = 0.0, float(np.sum(w))
+    return np.diff(at)

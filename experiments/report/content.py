@@ -1,0 +1,240 @@
+"""What the pages show, as plain text and numbers already written out: the templates only arrange it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from audit.bounds.base import SMALLEST_P_VALUE, LedgerEntry
+from audit.results import AuditResult
+from audit.text import percent
+from audit.verdict import Verdict
+from experiments.plots.words import number, parameters_text, short_key, value_text
+from experiments.report.sentences import HEADLINE, RELATION, SIGN, answer, reading, share_text
+from experiments.results import SweepPoint, SweepResult
+
+Row = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text.
+
+    Args:
+        head: names of the columns.
+        rows: cells, with the verdict of each row, which sets its colour.
+        n_text: how many of the first columns are text; the others are numbers and stand to the right.
+    """
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+    n_text: int
+
+
+@dataclass(frozen=True)
+class Audit:
+    """One audit in detail.
+
+    Args:
+        number: its place in the sweep, from 1.
+        title: what sets it apart from the others.
+        verdict: one word, for its colour; `sign` and `headline` say it to people.
+        reading: what the distance between bound and claim says.
+        facts: name and value of each thing worth knowing.
+        bounds: every bound, where there are several.
+        evidence: ten lines to check a violation by hand; empty otherwise.
+    """
+
+    number: int
+    title: str
+    verdict: str
+    sign: str
+    headline: str
+    reading: str
+    facts: tuple[Row, ...]
+    bounds: Table | None
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything that a page shows, but for figures, configuration and versions."""
+
+    name: str
+    title: str
+    paragraphs: tuple[str, ...]
+    verdict: str
+    sign: str
+    headline: str
+    answer: str
+    common: tuple[Row, ...]
+    table: Table
+    table_caption: str
+    audits: tuple[Audit, ...]
+    ledger: Table
+    assumptions: tuple[str, ...]
+    events: bool
+    seed: int
+    fingerprint: str
+    confidence: str
+    n_audits: int
+
+
+def content(sweep: SweepResult) -> Content:
+    """The text of a report on `sweep`."""
+    return Content(
+        name=sweep.name,
+        title=sweep.title or sweep.name,
+        paragraphs=tuple(" ".join(part.split()) for part in sweep.description.split("\n\n") if part.strip()),
+        verdict=sweep.verdict.value,
+        sign=SIGN[sweep.verdict],
+        headline=HEADLINE[sweep.verdict],
+        answer=answer(sweep),
+        common=_common([point.result for point in sweep.points]),
+        table=_table(sweep),
+        table_caption=_table_caption(sweep),
+        audits=tuple(_audit(place, point) for place, point in enumerate(sweep.points, start=1)),
+        ledger=_ledger(sweep),
+        assumptions=_assumptions(sweep),
+        events=any(point.result.events for point in sweep.points),
+        seed=sweep.seed,
+        fingerprint=sweep.fingerprint,
+        confidence=percent(sweep.confidence),
+        n_audits=len(sweep.points),
+    )
+
+
+def p_text(p_value: float) -> str:
+    """A p-value; below the smallest that is ever computed, that one."""
+    return f"≤ {number(SMALLEST_P_VALUE)}" if p_value <= SMALLEST_P_VALUE else number(p_value, 2)
+
+
+def verdict_text(point: SweepPoint) -> str:
+    """Sign and word; what an audit would have been on its own stands beside it where that differs."""
+    alone = f" (alone: {point.result.verdict.value})" if point.result.verdict is not point.verdict else ""
+    return f"{SIGN[point.verdict]} {point.verdict.value}{alone}"
+
+
+def _facts(result: AuditResult) -> dict[str, str]:
+    """Name -> text of what was run, for the list of what all audits share."""
+    trials = result.trials
+    return {
+        "Mechanism": result.mechanism,
+        "Claim": result.claim_name,
+        "Pair": f"{result.relation}: {RELATION.get(result.relation, 'neighbouring datasets')}",
+        "Attack": result.attack,
+        "Bound": ", ".join(bound.method for bound in result.bounds),
+        "Delta": number(result.delta),
+        "Confidence": percent(result.confidence),
+        "Trials": f"{trials.per_side:,} on each side; {trials.pilot:,} of them pilot, {trials.evaluation:,} counted",
+    }
+
+
+def _common(results: list[AuditResult]) -> tuple[Row, ...]:
+    """What all audits share."""
+    facts = [_facts(result) for result in results]
+    return tuple((name, text) for name, text in facts[0].items() if all(f[name] == text for f in facts))
+
+
+def _table(sweep: SweepResult) -> Table:
+    """One row an audit; columns that would be empty or the same in every row are left out."""
+    names = sweep.parameter_names
+    results = [point.result for point in sweep.points]
+    columns: dict[str, list[str]] = {
+        short_key(name): [value_text(point.parameters.get(name)) for point in sweep.points] for name in names
+    }
+    n_text = max(1, len(columns))
+    if not columns:
+        columns["mechanism"] = [result.mechanism for result in results]
+    for name, values in (
+        ("delta", [number(r.delta) for r in results]),
+        ("trials a side", [f"{r.trials.per_side:,}" for r in results]),
+    ):
+        if len(set(values)) > 1 and name not in columns:
+            columns[name] = values
+    columns |= {
+        "claim": [number(r.claim, 4) for r in results],
+        "lower bound": [number(r.bound.epsilon, 4) for r in results],
+        "shown": [share_text(r) for r in results],
+    }
+    if any(r.truth is not None for r in results):
+        columns["exact"] = [number(r.truth, 4) for r in results]
+    columns |= {
+        "ceiling": [number(r.ceiling) for r in results],
+        "detectable": [number(r.detectable, 4) for r in results],
+        "p-value": [p_text(r.p_value) for r in results],
+    }
+    if len(results) > 1:
+        columns["corrected p"] = [p_text(point.p_adjusted) for point in sweep.points]
+    columns["verdict"] = [verdict_text(point) for point in sweep.points]
+    cells = zip(*columns.values(), strict=True)
+    rows = tuple((point.verdict.value, row) for point, row in zip(sweep.points, cells, strict=True))
+    return Table(tuple(columns), rows, n_text)
+
+
+def _table_caption(sweep: SweepResult) -> str:
+    """What the confidence belongs to."""
+    sure = percent(sweep.confidence)
+    if len(sweep.points) == 1:
+        return f"Epsilon that is claimed, and epsilon that was shown with {sure} confidence."
+    return (
+        f"Epsilon that is claimed, and epsilon that was shown. Each lower bound holds with {sure} confidence on its own; "
+        f"the verdicts hold with {sure} confidence all together."
+    )
+
+
+def _audit(place: int, point: SweepPoint) -> Audit:
+    result, bound = point.result, point.result.bound
+    facts = [
+        ("Mechanism", result.mechanism),
+        ("Claim", f"epsilon ≤ {number(result.claim, 6)} at delta = {number(result.delta)}, from {result.claim_name}"),
+        ("Lower bound", f"epsilon ≥ {number(bound.epsilon, 6)}, by {bound.method}"),
+    ]
+    if bound.hits is not None and bound.threshold is not None:
+        false, true = bound.hits
+        counted = result.trials.evaluation
+        facts += [
+            ("Event", f"score ≥ {number(bound.threshold, 6)}"),
+            ("… with the record", f"{true:,} of {counted:,} runs = {number(true / counted, 4)}"),
+            ("… without it", f"{false:,} of {counted:,} runs = {number(false / counted, 4)}"),
+        ]
+    facts += [("Odd outcome", f"{name}: {b:,} with the record, {a:,} without it") for name, (a, b) in result.events.items()]
+    facts.append(("p-value", f"{p_text(result.p_value)} against the claim"))
+    facts.append(("Seed", f"{result.seed}, fingerprint {result.fingerprint[:16]}"))
+    return Audit(
+        number=place,
+        title=parameters_text(point.parameters) or "The audit",
+        verdict=point.verdict.value,
+        sign=SIGN[point.verdict],
+        headline=HEADLINE[point.verdict],
+        reading=reading(point),
+        facts=tuple(facts),
+        bounds=_bounds(result),
+        evidence=result.evidence() if point.verdict is Verdict.VIOLATION else "",
+    )
+
+
+def _bounds(result: AuditResult) -> Table | None:
+    """Every bound of an audit, where there are several."""
+    if len(result.bounds) < 2:
+        return None
+    rows = tuple(
+        ("", (b.method, number(b.epsilon, 4), number(b.ceiling), percent(b.confidence))) for b in result.bounds
+    )
+    return Table(("bound", "epsilon, at least", "ceiling", "its share of confidence"), rows, 1)
+
+
+def _ledger(sweep: SweepResult) -> Table:
+    """Everything that was looked at; the same entry of several audits stands once."""
+    counts: Counter[LedgerEntry] = Counter(entry for point in sweep.points for entry in dict.fromkeys(point.result.ledger))
+    n = len(sweep.points)
+    where = {entry: "every audit" if count == n else f"{count} of {n} audits" for entry, count in counts.items()}
+    entries = [(entry, "the experiment") for entry in sweep.ledger] + list(where.items())
+    rows = tuple(("", (entry.what, entry.looked_at, entry.correction, place)) for entry, place in entries)
+    return Table(("what", "looked at", "paid for by", "in"), rows, 4)
+
+
+def _assumptions(sweep: SweepResult) -> tuple[str, ...]:
+    """What the bounds lean on, each once."""
+    found = (f"{b.method}: {text}" for point in sweep.points for b in point.result.bounds for text in b.assumptions)
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,61 @@
+"""Figures inside a page: one SVG element each, in the theme of the page, with a caption."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from markupsafe import Markup
+
+from experiments.plots.files import described
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a report.
+
+    Args:
+        name: of the file, such as "bound-claim" or "audit-01-scores".
+        svg: the element, ready to stand in a page.
+        title, caption: what is seen, and how to read it.
+    """
+
+    name: str
+    svg: Markup
+    title: str
+    caption: str
+
+
+def load(files: Iterable[Path]) -> dict[str, Figure]:
+    """The SVG files among `files`, by name."""
+    return {path.stem: _figure(path) for path in files if path.suffix == ".svg"}
+
+
+def of_audit(figures: dict[str, Figure], number: int) -> list[Figure]:
+    """The figures of audit `number`, counted from 1."""
+    return [figure for name, figure in figures.items() if re.match(rf"audit-0*{number}-", name)]
+
+
+def each_caption_once(groups: list[list[Figure]]) -> list[list[Figure]]:
+    """The same figures, without captions that were already read further up the page."""
+    seen: set[str] = set()
+    kept = []
+    for group in groups:
+        kept.append([replace(figure, caption="") if figure.caption in seen else figure for figure in group])
+        seen.update(figure.caption for figure in group)
+    return kept
+
+
+def _figure(path: Path) -> Figure:
+    """The element without what the page brings itself: styles, title, size. Its ids get the name of the file in front."""
+    text = path.read_text(encoding="utf-8")
+    title, caption = described(text)
+    opening, _, body = text.partition(">")
+    body = re.sub(r"<(title|desc|style)\b.*?</\1>", "", body, flags=re.DOTALL)
+    body = re.sub(r"""(\bid="|url\(#|href="#)""", rf"\g<1>{path.stem}-", body)
+    box = re.search(r'viewBox="[^"]*"', opening)
+    label = Markup.escape(title)
+    head = f'<svg {box[0] if box else ""} class="dpassay-figure" role="img" aria-label="{label}" xmlns:xlink="http://www.w3.org/1999/xlink">'
+    return Figure(path.stem, Markup(head + body), title, caption)  # noqa: S704 - drawn by us; its texts are escaped

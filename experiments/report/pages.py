@@ -1,0 +1,97 @@
+"""Writes the pages: report.html and report.md."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from audit.trials.store import write_atomically
+from experiments.environment import environment
+from experiments.plots.palette import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules
+from experiments.report.content import content
+from experiments.report.figures import each_caption_once, load, of_audit
+from experiments.results import SweepResult
+
+if TYPE_CHECKING:
+    from experiments.config import Config
+
+CI_ROWS = 20
+"""Rows of the table in the Markdown summary; violations come first."""
+CI_EVIDENCE = 3
+"""Violations whose evidence stands in the Markdown summary."""
+_THEME = {
+    "ink": INK, "muted": MUTED, "rule": RULE, "violation": VERMILION, "consistent": GREEN, "underpowered": AMBER, "link": BLUE,
+}  # fmt: skip
+
+
+def write(sweep: SweepResult, config: Config, directory: Path, figures: Iterable[Path]) -> list[Path]:
+    """Writes `report.html` and `report.md` into a run directory.
+
+    Args:
+        sweep: the result.
+        config: what was run; printed in full.
+        directory: the run directory. Its `environment.json` is quoted if it is there, else the versions in use.
+        figures: what `experiments.plots.draw_all` returned; the SVG files go into the page.
+
+    Returns:
+        The two files. The page needs no other file and no network.
+    """
+    shown = content(sweep)
+    drawn = load(figures)
+    page = _environment(html=True).get_template("report.html.j2").render(
+        report=shown,
+        theme={name: (colour.light, colour.dark) for name, colour in _THEME.items()} | {"page": PAGE},
+        figure_rules=dark_rules(".dpassay-figure"),
+        overview=drawn.get("bound-claim"),
+        audits=list(zip(shown.audits, each_caption_once([of_audit(drawn, a.number) for a in shown.audits]), strict=True)),
+        config=config.to_toml(),
+        versions=_versions(directory),
+    )  # fmt: skip
+    rows = sorted(shown.table.rows, key=lambda row: row[0] != "violation")
+    summary = _environment(html=False).get_template("report.md.j2").render(
+        report=shown,
+        rows=rows[:CI_ROWS],
+        n_hidden=max(0, len(rows) - CI_ROWS),
+        refuted=[audit for audit in shown.audits if audit.evidence][:CI_EVIDENCE],
+    )  # fmt: skip
+    files = {directory / "report.html": page, directory / "report.md": summary}
+    for path, text in files.items():
+        write_atomically(path, text.encode())
+    return list(files)
+
+
+def _environment(*, html: bool) -> Environment:
+    made = Environment(
+        loader=PackageLoader("experiments", "report"),
+        autoescape=html,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    made.filters["cell"] = _cell
+    return made
+
+
+def _cell(text: str) -> str:
+    """Text that a cell of a Markdown table can hold, and that is not taken for markup."""
+    plain = " ".join(text.split())
+    for mark in "\\|`*_[]<>":
+        plain = plain.replace(mark, {"<": "&lt;", ">": "&gt;"}.get(mark, f"\\{mark}"))
+    return plain
+
+
+def _versions(directory: Path) -> str:
+    """What the numbers depend on, in one line."""
+    try:
+        known: dict[str, Any] = json.loads((directory / "environment.json").read_text(encoding="utf-8"))
+        versions, commit = dict(known["versions"]), known.get("commit")
+    except (OSError, ValueError, KeyError, TypeError):
+        known = environment()
+        versions, commit = known["versions"], known["commit"]
+    parts = [f"{name} {version}" for name, version in versions.items() if version]
+    return ", ".join([*parts, f"commit {commit}"] if commit else parts)

@@ -1,0 +1,118 @@
+"""What a result says, in sentences."""
+
+from __future__ import annotations
+
+from audit.results import AuditResult
+from audit.text import percent
+from audit.verdict import Verdict
+from experiments.plots.words import number, parameters_text
+from experiments.results import SweepPoint, SweepResult
+
+HEADLINE = {
+    Verdict.VIOLATION: "Violation",
+    Verdict.CONSISTENT: "Consistent",
+    Verdict.UNDERPOWERED: "Too few trials",
+}
+SIGN = {Verdict.VIOLATION: "✖", Verdict.CONSISTENT: "✓", Verdict.UNDERPOWERED: "?"}
+RELATION = {
+    "add_remove": "one of the two datasets has one record more than the other",
+    "replace_one": "the two datasets have the same number of records, and one record differs",
+    "zero_out": "one record is blank in one dataset and present in the other",
+}
+TIGHT, LOOSE = 0.9, 1.25
+"""A bound from 9/10 of the claim on is tight; trials that need 1.25 times the claim to see anything are few."""
+
+
+def answer(sweep: SweepResult) -> str:
+    """The verdict on the whole experiment, in one or two sentences."""
+    return {
+        Verdict.VIOLATION: _violation,
+        Verdict.CONSISTENT: _consistent,
+        Verdict.UNDERPOWERED: _underpowered,
+    }[sweep.verdict](sweep)
+
+
+def _violation(sweep: SweepResult) -> str:
+    refuted = [point for point in sweep.points if point.verdict is Verdict.VIOLATION]
+    worst = max(refuted, key=lambda point: point.result.bound.epsilon - point.result.claim)
+    shown, claimed, sure = number(worst.result.bound.epsilon), number(worst.result.claim), percent(sweep.confidence)
+    end = "The implementation, the proof or the accounting is wrong."
+    if len(sweep.points) == 1:
+        return (
+            f"The claim is refuted. With {sure} confidence, the true epsilon is at least {shown}, but at most {claimed} is "
+            f"claimed. {end}"
+        )
+    claims = "claim is" if len(refuted) == 1 else "claims are"
+    return (
+        f"{len(refuted)} of {len(sweep.points)} {claims} refuted, with {sure} confidence in all of these verdicts together. "
+        f"Most clearly at {parameters_text(worst.parameters)}: an epsilon of {shown} was shown, where at most {claimed} is "
+        f"claimed. {end}"
+    )
+
+
+def _consistent(sweep: SweepResult) -> str:
+    if len(sweep.points) == 1:
+        result = sweep.points[0].result
+        return (
+            f"These trials do not contradict the claim. They show that epsilon is at least {number(result.bound.epsilon)} "
+            f"({percent(result.confidence)} confidence), where at most {number(result.claim)} is claimed; a true epsilon "
+            f"of {number(result.detectable)} would have been caught 9 times in 10."
+        )
+    shares = [share for point in sweep.points if (share := share_of_claim(point.result)) is not None]
+    reach = f" The lower bounds reach {_range(shares)} of what is claimed." if shares else ""
+    return f"These trials contradict none of the {len(sweep.points)} claims.{reach}"
+
+
+def _underpowered(sweep: SweepResult) -> str:
+    blind = [point for point in sweep.points if point.verdict is Verdict.UNDERPOWERED]
+    worst = max(blind, key=lambda point: point.result.claim - point.result.ceiling).result
+    which = "the claim" if len(sweep.points) == 1 else f"{len(blind)} of {len(sweep.points)} claims"
+    return (
+        f"There were too few trials to contradict {which}, whatever had come out: so many trials can show an epsilon of "
+        f"{number(worst.ceiling)} at most, where {number(worst.claim)} is claimed. Run more trials."
+    )
+
+
+def reading(point: SweepPoint) -> str:
+    """What the distance between bound and claim says: tight, loose, weak attack or too few trials, where it can be told."""
+    result = point.result
+    share, truth = share_of_claim(result), result.truth
+    if point.verdict is Verdict.VIOLATION:
+        return "Refuted: more was shown than is claimed."
+    if result.verdict is Verdict.VIOLATION:
+        return (
+            "On its own, this audit would be a violation; among all audits of the sweep it is not, because one in so many "
+            "can look like this by chance."
+        )
+    if result.ceiling <= result.claim:
+        return "Too few trials: no outcome of them could have contradicted the claim."
+    if share is not None and share >= TIGHT:
+        return f"Tight: the bound reaches {_percent_of(share)} of the claim."
+    if truth is not None and truth < TIGHT * result.claim:
+        return f"Loose: the exact epsilon of this pair is {number(truth)}, and {number(result.claim)} is claimed."
+    if result.detectable > LOOSE * result.claim:
+        return "Too few trials to come closer: even a perfect attack would have needed a larger epsilon to be noticed."
+    if truth is not None:
+        return "The attack is weak here: the claim is exact, and the trials were enough to come closer."
+    return "The trials were enough to come closer: either the attack is weak, or the claim is larger than the truth."
+
+
+def share_of_claim(result: AuditResult) -> float | None:
+    """Lower bound / claim; None where the claim is 0."""
+    return result.bound.epsilon / result.claim if result.claim > 0 else None
+
+
+def share_text(result: AuditResult) -> str:
+    """How much of the claim was shown: "96 %"."""
+    share = share_of_claim(result)
+    return "–" if share is None else _percent_of(share)
+
+
+def _percent_of(share: float) -> str:
+    """Rounded down, so that 100 % is never said of less."""
+    return f"{int(100 * share + 1e-9)} %"
+
+
+def _range(shares: list[float]) -> str:
+    low, high = _percent_of(min(shares)), _percent_of(max(shares))
+    return low if low == high else f"{low.removesuffix(' %')} to {high}"

@@ -1,0 +1,155 @@
+"""From a configuration to a run directory.
+
+    config -> questions -> audits -> results.json, results.csv -> figures -> report
+
+`results.json` has the same bytes whether the experiment ran serially, on several workers, or was killed and continued.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from audit.results import AuditResult
+from experiments.config import Config
+from experiments.questions import Question, questions
+from experiments.results import SweepResult, corrected
+from experiments.run_directory import RunDirectory, append_session
+from mechanisms.errors import StoreError
+
+RUNS = Path("runs")
+"""Where experiments go that are not told where: runs/NAME."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished experiment.
+
+    Args:
+        directory: where everything lies.
+        result: the audits and the verdict.
+        files: what was written for people: the figures and the reports.
+    """
+
+    directory: Path
+    result: SweepResult
+    files: tuple[Path, ...]
+
+
+def run(
+    name_or_path: str | Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    out: Path | str | None = None,
+    n_jobs: int | None = 1,
+    progress: bool = False,
+    tell: Callable[[str], None] | None = None,
+) -> Run:
+    """Runs an experiment, or continues one that was interrupted.
+
+    Args:
+        name_or_path: a configuration by path, or by name among those that come with dpassay.
+        settings: dotted key -> value, on top of the configuration.
+        out: the run directory; None is runs/NAME.
+        n_jobs: workers, as for `audit.audit`; the numbers do not depend on it.
+        progress: whether to show a progress bar, when stderr is a terminal.
+        tell: hears a line on each audit that is done.
+
+    Returns:
+        The result, and where it lies.
+
+    Raises:
+        ConfigError: something in the configuration cannot be run; nothing has been written.
+        FingerprintError, StoreError: the directory holds something else, or cannot be written.
+        DataError, ReleaseError, AttackError: see `mechanisms.errors`.
+    """
+    config, source = Config.load(name_or_path, settings)
+    asked = questions(config, source)
+    directory = RunDirectory(RUNS / source.name if out is None else Path(out))
+    directory.claim(config)
+    started, clock, finished = datetime.now(UTC), time.monotonic(), False
+    try:
+        results = [
+            _answer(question, directory, n_jobs, progress, tell, f"[{place}/{len(asked)}]")
+            for place, question in enumerate(asked, start=1)
+        ]
+        result = _conclude(config, source.name, asked, results)
+        files = write_results(result, config, directory)
+        finished = True
+    finally:
+        session = {
+            "started": started.isoformat(timespec="seconds"),
+            "wall_seconds": round(time.monotonic() - clock, 3),
+            "workers": n_jobs,
+            "finished": finished,
+        }
+        _remember(directory, config.seed, session)
+    return Run(directory.path, result, tuple(files))
+
+
+def write_results(result: SweepResult, config: Config, directory: RunDirectory) -> list[Path]:
+    """Writes the numbers, then draws and reports them. Returns the figures and the reports."""
+    from experiments.plots import draw_all
+    from experiments.report import write
+
+    directory.write("results.json", result.to_json())
+    table = io.StringIO()
+    result.to_frame().to_csv(table, index=False, lineterminator="\n")
+    directory.write("results.csv", table.getvalue())
+    with directory.disk():
+        figures = draw_all(result, directory.figures)
+        return [*figures, *write(result, config, directory.path, figures)]
+
+
+def report(directory: Path | str) -> Run:
+    """Draws and reports a finished run again, from its numbers. Raises `StoreError` if there are none."""
+    home = RunDirectory(Path(directory))
+    config, _ = home.config()
+    result = SweepResult.from_json(home.read("results.json"))
+    return Run(home.path, result, tuple(write_results(result, config, home)))
+
+
+def _answer(
+    question: Question,
+    directory: RunDirectory,
+    n_jobs: int | None,
+    progress: bool,
+    tell: Callable[[str], None] | None,
+    place: str,
+) -> AuditResult:
+    """One audit, in its own folder of trials."""
+    result = question.answer(n_jobs=n_jobs, store=directory.trials(question.folder), progress=progress)
+    if tell is not None:
+        tell(f"{place} {result.mechanism}: epsilon >= {result.bound.epsilon:.4g}, claimed {result.claim:.4g}")
+    return result
+
+
+def _conclude(config: Config, name: str, asked: list[Question], results: list[AuditResult]) -> SweepResult:
+    """The verdict over all audits."""
+    confidence = config.audit.confidence
+    points, verdict, entry = corrected([q.parameters for q in asked], results, confidence=confidence)
+    return SweepResult(
+        name=name,
+        title=config.title or name,
+        description=config.description.strip(),
+        fingerprint=config.fingerprint,
+        seed=config.seed,
+        confidence=confidence,
+        points=points,
+        verdict=verdict,
+        ledger=(entry,),
+    )
+
+
+def _remember(directory: RunDirectory, seed: int, session: dict[str, Any]) -> None:
+    """Notes the session; a disk that is full must not hide the error that is on its way."""
+    try:
+        append_session(directory, seed, session)
+    except StoreError:
+        if session["finished"]:
+            raise

@@ -1,0 +1,136 @@
+"""The folder that an experiment is run in: who may use it, and how files get there.
+
+    config.toml        the resolved configuration; makes the folder a run directory
+    trials/POINT/      the trials of each audit
+    results.json/.csv  the numbers, the same bytes for the same experiment
+    figures/           drawn from the numbers
+    report.html/.md    written from the numbers
+    environment.json   versions, commit, machine, and when it ran
+
+Every file is written under another name and then renamed: what has its name is whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from audit.trials.store import differences, write_atomically
+from experiments.config import Config
+from experiments.source import Source
+from mechanisms.errors import ConfigError, FingerprintError, StoreError
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """A run directory.
+
+    Args:
+        path: made by `claim` if missing.
+    """
+
+    path: Path
+
+    @property
+    def figures(self) -> Path:
+        """The folder of the figures."""
+        return self.path / "figures"
+
+    def trials(self, point: str) -> Path:
+        """The folder of the trials of one audit."""
+        return self.path / "trials" / point
+
+    def claim(self, config: Config) -> bool:
+        """Makes this the run directory of `config`.
+
+        Returns:
+            True if the experiment was begun here before, and will be continued.
+
+        Raises:
+            FingerprintError: it holds another experiment; the message has each key that differs.
+            StoreError: it is no run directory and not empty, or it cannot be read or written.
+        """
+        with self.disk():
+            self.path.mkdir(parents=True, exist_ok=True)
+            before = (self.path / "config.toml").exists()
+            if before:
+                self._refuse_another(config)
+            else:
+                self._refuse_foreign_files()
+            self.write("config.toml", config.to_toml())
+        return before
+
+    def config(self) -> tuple[Config, Source]:
+        """The configuration that was run here; raises `StoreError` if there is none or it is damaged."""
+        path = self.path / "config.toml"
+        if not path.is_file():
+            raise StoreError(
+                f"{self.path} is no run directory: it holds no config.toml. Give a folder that `dpassay run` made."
+            )
+        try:
+            return Config.load(path)
+        except ConfigError as error:
+            raise StoreError(f"{path} is damaged, so that nobody knows what was run here ({error}).") from error
+
+    def read(self, name: str) -> str:
+        """The text of a file; raises `StoreError` when it is not there."""
+        path = self.path / name
+        if not path.is_file():
+            raise StoreError(f"{path} is missing: the experiment was not finished. Continue it with `dpassay run`.")
+        with self.disk():
+            return path.read_text(encoding="utf-8")
+
+    def write(self, name: str, text: str) -> None:
+        """Writes a file, whole or not at all."""
+        with self.disk():
+            write_atomically(self.path / name, text.encode())
+
+    @contextmanager
+    def disk(self) -> Iterator[None]:
+        """Turns errors of the operating system into a `StoreError` that says what is safe and what to do."""
+        try:
+            yield
+        except StoreError:
+            raise
+        except OSError as error:
+            raise StoreError(
+                f"cannot write to {error.filename or self.path}: {error.strerror or error}. What was finished in "
+                f"{self.path} is safe. Free some space or mend the permissions and run the same command again, or "
+                "choose another directory with --out."
+            ) from error
+
+    def _refuse_another(self, config: Config) -> None:
+        found, _ = self.config()
+        if found.fingerprint == config.fingerprint:
+            return
+        lines = list(differences(found.question, json.loads(json.dumps(config.question))))
+        shown = "\n  ".join(lines[:12] + ([f"... and {len(lines) - 12} more"] if len(lines) > 12 else []))
+        raise FingerprintError(
+            f"{self.path} holds another experiment. It differs in\n  {shown}\n"
+            "Choose another directory with --out, or remove this one to start over."
+        )
+
+    def _refuse_foreign_files(self) -> None:
+        others = sorted(p.name for p in self.path.iterdir() if not p.name.endswith(".tmp"))
+        if others:
+            raise StoreError(
+                f"{self.path} is no run directory and not empty (found {', '.join(others[:5])}). Choose a new or "
+                "an empty directory with --out."
+            )
+
+
+def append_session(directory: RunDirectory, seed: int, session: dict[str, Any]) -> None:
+    """Adds one session to environment.json: what happened when, and on which machine."""
+    from experiments.environment import environment
+
+    path = directory.path / "environment.json"
+    try:
+        sessions = list(json.loads(path.read_text(encoding="utf-8"))["sessions"])
+    except (OSError, ValueError, KeyError, TypeError):
+        sessions = []
+    content = {**environment(), "seed": seed, "sessions": [*sessions, session]}
+    directory.write("environment.json", json.dumps(content, indent=1) + "\n")

@@ -1,0 +1,114 @@
+"""Where a configuration came from, so that every complaint about it points at the file, the line and the key."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from experiments.sweep import parts
+from experiments.toml_text import locate
+from mechanisms.errors import ConfigError, UnknownNameError
+
+CONFIGS = Path(__file__).parent / "configs"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of a configuration, and what was set on top of it.
+
+    Args:
+        name: of the experiment: the file name without `.toml`.
+        label: the file, as shown in messages.
+        text: its content.
+        settings: dotted key -> value of each `--set`.
+        swept: sweep keys of the point that is being checked.
+    """
+
+    name: str
+    label: str
+    text: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    swept: tuple[str, ...] = ()
+
+    @classmethod
+    def find(cls, name_or_path: str | Path, settings: Mapping[str, Any] | None = None) -> Source:
+        """The configuration of that path, or of that name among those that come with dpassay.
+
+        Raises:
+            ConfigError: no such file (the nearest names are listed), or it cannot be read.
+        """
+        path = _path_of(name_or_path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            line = path.read_bytes()[: error.start].count(b"\n") + 1
+            raise ConfigError(f"{path}:{line}: this is not UTF-8 text, as TOML has to be. Save it as UTF-8.") from error
+        except OSError as error:
+            raise ConfigError(f"cannot read the configuration {path}: {error.strerror or error}.") from error
+        return cls(path.stem, _shown(path), text, dict(settings or {}))
+
+    def parse(self) -> dict[str, Any]:
+        """The tables of the text; raises `ConfigError` with the line where the TOML breaks off."""
+        try:
+            return tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as error:
+            message, line = _syntax(str(error), self.text)
+            raise ConfigError(f"{self.label}:{line}: not valid TOML: {message}.") from error
+
+    def where(self, path: tuple[str, ...]) -> str:
+        """The place where the key at `path` was set: "--set KEY", or "FILE:LINE", that of the sweep if it is swept."""
+        for sweep_key in self.swept:
+            if any(_overlap(path, tuple(key.split("."))) for key in parts(sweep_key)):
+                return replace(self, swept=()).where(("sweep", sweep_key))
+        for key in self.settings:
+            if _overlap(path, tuple(key.split(".", 1) if key.startswith("sweep.") else key.split("."))):
+                return f"--set {key}"
+        line = locate(self.text, path)
+        return self.label if line is None else f"{self.label}:{line}"
+
+    def error(self, path: tuple[str, ...], message: str) -> ConfigError:
+        """The complaint `message` about the key at `path`, with its place."""
+        return ConfigError(f"{self.where(path)}: {message}")
+
+
+def _overlap(path: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether one of two keys is the other, or a table around it."""
+    return path[: len(other)] == other[: len(path)]
+
+
+def shipped() -> list[str]:
+    """Names of the configurations that come with dpassay."""
+    return sorted(path.stem for path in CONFIGS.glob("*.toml"))
+
+
+def _path_of(name_or_path: str | Path) -> Path:
+    """A file by its path, or one of the shipped ones by its name."""
+    path = Path(name_or_path)
+    if path.is_file():
+        return path
+    name = path.name.removesuffix(".toml")
+    if path.parent == Path() and name in shipped():
+        return CONFIGS / f"{name}.toml"
+    if path.suffix == ".toml" or path.parent != Path():
+        kind = "is a folder" if path.is_dir() else "does not exist"
+        raise ConfigError(f"the configuration {path} {kind}. Give a .toml file, or one of: {', '.join(shipped())}.")
+    raise ConfigError(str(UnknownNameError("experiment", str(name_or_path), shipped())))
+
+
+def _shown(path: Path) -> str:
+    """The path as a person would write it from the current folder."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def _syntax(message: str, text: str) -> tuple[str, int]:
+    """What is wrong, without the position, and the line of it."""
+    if found := re.search(r" \(at line (\d+), column \d+\)$", message):
+        return message[: found.start()].rstrip("."), int(found[1])
+    return message.removesuffix(" (at end of document)").rstrip("."), text.count("\n") + 1

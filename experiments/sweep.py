@@ -1,0 +1,83 @@
+"""The points of a sweep: what each sets, the seed it gets, and the folder that holds its trials.
+
+A point is a dictionary from sweep key to value. A sweep key is a dotted key, or several joined by commas, which are set
+to the same value: "mechanism.delta, claim.delta".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Parameters = Mapping[str, Any]
+"""Sweep key -> value."""
+
+
+def combinations(sweep: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """The cartesian product, the last key varying fastest; one empty point without a sweep.
+
+    >>> combinations({"a": [1, 2], "b": ["x", "y"]})[1]
+    {'a': 1, 'b': 'y'}
+    """
+    return [dict(zip(sweep, values, strict=True)) for values in itertools.product(*sweep.values())]
+
+
+def settings(parameters: Parameters) -> dict[str, Any]:
+    """Dotted key -> value: joined keys taken apart.
+
+    >>> settings({"mechanism.delta, claim.delta": 0.1})
+    {'mechanism.delta': 0.1, 'claim.delta': 0.1}
+    """
+    return {part: value for key, value in parameters.items() for part in parts(key)}
+
+
+def parts(key: str) -> list[str]:
+    """The dotted keys of a sweep key."""
+    return [part.strip() for part in key.split(",")]
+
+
+def point_seed(seed: int, parameters: Parameters) -> int:
+    """The seed of one audit, from the seed of the experiment and what the point sets.
+
+    It does not depend on the other points, so that adding some changes no number of those that were there. Without a
+    sweep it is the seed itself.
+
+    >>> point_seed(20, {})
+    20
+    """
+    if not parameters:
+        return seed
+    return int.from_bytes(hashlib.sha256(f"{seed}:{_canonical(parameters)}".encode()).digest()[:6], "big")
+
+
+def folder_name(parameters: Parameters) -> str:
+    """A folder name that a person can read and that no other point has.
+
+    >>> folder_name({"mechanism.epsilon": 0.5})
+    'epsilon=0.5-10b0bc42'
+    """
+    if not parameters:
+        return "audit"
+    words = (f"{parts(key)[0].rpartition('.')[2]}={value_name(value)}" for key, value in parameters.items())
+    readable = re.sub(r"[^A-Za-z0-9=.,_-]+", "-", ",".join(words))[:60].strip("-.")
+    return f"{readable}-{hashlib.sha256(_canonical(parameters).encode()).hexdigest()[:8]}"
+
+
+def value_name(value: Any) -> str:
+    """A swept value in a few letters: a table by its name."""
+    if isinstance(value, Mapping):
+        return str(value.get("name") or json.dumps(value))
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def point_text(parameters: Parameters) -> str:
+    """A point in one line, as in a message: "mechanism.epsilon = 0.5, audit.delta = 1e-05"."""
+    return ", ".join(f"{key} = {json.dumps(value)}" for key, value in parameters.items())
+
+
+def _canonical(parameters: Parameters) -> str:
+    return json.dumps(parameters, sort_keys=True, separators=(",", ":"))

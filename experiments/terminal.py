@@ -1,0 +1,92 @@
+"""What the command line prints: tables that fit a terminal, and plain text elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from audit.text import meaning
+from audit.verdict import Verdict
+
+if TYPE_CHECKING:
+    from experiments.results import SweepPoint, SweepResult
+    from experiments.run import Run
+
+STYLES = {Verdict.VIOLATION: "bold red", Verdict.CONSISTENT: "green", Verdict.UNDERPOWERED: "yellow"}
+PLAIN_WIDTH = 120
+"""Columns where there is no terminal, such as in the log of a build."""
+
+
+def console() -> Console:
+    """Writes to stdout."""
+    made = Console(file=sys.stdout, highlight=False)
+    if not made.is_terminal:
+        made.width = PLAIN_WIDTH
+    return made
+
+
+def show_run(run: Run) -> None:
+    """The table of a finished experiment, its verdict, and where the rest lies."""
+    out = console()
+    out.print(results_table(run.result))
+    verdict = run.result.verdict
+    n_violations = sum(point.verdict is Verdict.VIOLATION for point in run.result.points)
+    several = (
+        f" ({n_violations} of {len(run.result.points)} audits)" if n_violations and len(run.result.points) > 1 else ""
+    )
+    out.print(Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {meaning(verdict)}{several}"))
+    if any(_only_alone(point) for point in run.result.points):
+        out.print(
+            Text("* above the claim on its own, but not by more than luck explains among so many audits", style="dim")
+        )
+    for entry in run.result.ledger:
+        out.print(Text(f"{entry.what}: {entry.looked_at}; {entry.correction}", style="dim"))
+    page = run.directory / "report.html"
+    out.print(Text(f"results: {run.directory}"), soft_wrap=True)
+    if page in run.files:
+        out.print(Text(f"report:  {page}"), soft_wrap=True)
+
+
+def results_table(result: SweepResult) -> Table:
+    """One row an audit."""
+    from experiments.plots.words import number, short_key, value_text
+
+    table = Table(title=Text(result.title), title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for key in result.parameter_names:
+        table.add_column(short_key(key))
+    for name in ("epsilon >=", "claimed", "exact", "delta", "p-value", "verdict"):
+        table.add_column(name, justify="left" if name == "verdict" else "right")
+    for point in result.points:
+        cells = [value_text(value) for value in point.parameters.values()]
+        table.add_row(*cells, *(number(value, 4) for value in _numbers(point)), _verdict_text(point))
+    return table
+
+
+def show_entries(entries: Mapping[str, str]) -> None:
+    """Names and lines in two columns."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for name, line in entries.items():
+        table.add_row(Text(name, style="bold"), Text(line))
+    console().print(table)
+
+
+def _numbers(point: SweepPoint) -> list[float | None]:
+    result = point.result
+    return [result.bound.epsilon, result.claim, result.truth, result.delta, point.p_adjusted]
+
+
+def _verdict_text(point: SweepPoint) -> Text:
+    mark = "*" if _only_alone(point) else ""
+    return Text(point.verdict.value + mark, style=STYLES[point.verdict])
+
+
+def _only_alone(point: SweepPoint) -> bool:
+    """Whether the bound exceeds the claim, but not by enough for one audit of several."""
+    return point.result.verdict is Verdict.VIOLATION is not point.verdict

@@ -1,0 +1,72 @@
+"""Wrong on purpose: randomised response with a biased coin."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.base import Relation
+from mechanisms.guarantees import ExactDP, PureDP
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.local.base import LocalMechanism
+from mechanisms.validation import open_unit
+
+
+@dataclass(frozen=True)
+class BiasedCoinResponse(LocalMechanism):
+    """Broken: two-coin randomised response (Warner 1965) whose coin is not fair.
+
+    Heads: the truth. Tails: toss again and say yes on heads, no on tails. With a fair coin that is ln 3-DP, which is
+    the claim. With heads of probability h,
+
+        Pr[yes | 1] = h + (1 - h) h       Pr[yes | 0] = (1 - h) h,
+
+    and the true epsilon is the larger of ln((2 - h) / (1 - h)), seen in "yes", and ln(1 + h / (1 - h)^2), seen in "no".
+    It exceeds ln 3 as soon as h > 1/2: with more heads the truth is told too often. The lower level, h < 1/2, is
+    private, and the usual estimator is biased.
+
+    Args:
+        heads: probability h of heads, strictly between 0 and 1.
+
+    Example:
+        >>> broken = BiasedCoinResponse(heads=0.6)
+        >>> round(broken.guarantee().epsilon(0.0), 4), round(broken.truth().epsilon(0.0), 4)
+        (1.0986, 1.5581)
+    """
+
+    heads: float = 0.6
+    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
+
+    def __post_init__(self) -> None:
+        open_unit(heads=self.heads)
+
+    @property
+    def n_categories(self) -> int:
+        return 2
+
+    @property
+    def p_yes(self) -> tuple[float, float]:
+        """Pr[yes | 0] and Pr[yes | 1]."""
+        h = self.heads
+        return h * (1.0 - h), h * (2.0 - h)
+
+    def guarantee(self) -> Guarantee:
+        """The claim, `PureDP(ln 3)`, which is right for a fair coin."""
+        return PureDP(math.log(3.0), relation=self.relation)
+
+    def truth(self) -> Guarantee:
+        """The exact curve of one user's answer."""
+        law0, law1 = (np.array([1.0 - p, p]) for p in self.p_yes)
+        return ExactDP(law0, law1, relation=self.relation)
+
+    def _randomize(
+        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> NDArray[np.integer]:
+        return (rng.random(shape) < np.asarray(self.p_yes)[values]).view(np.int8)
+
+    def _answer_log_probability(self, answers: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+        p_yes: NDArray[np.float64] = np.asarray(self.p_yes)[values]
+        return np.where(answers == 1, np.log(p_yes), np.log1p(-p_yes))

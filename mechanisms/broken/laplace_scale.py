@@ -1,0 +1,67 @@
+"""Wrong on purpose: Laplace noise whose scale is upside down."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from mechanisms.base import Relation
+from mechanisms.guarantees import LaplaceDP, PureDP
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.noise.additive import AdditiveNoise
+from mechanisms.noise.laplace import draw_laplace, laplace_log_density
+from mechanisms.queries.base import AnyQuery, Floats
+from mechanisms.validation import positive
+
+
+@dataclass(frozen=True)
+class LaplaceScaleUpsideDown(AdditiveNoise):
+    """Broken: Laplace noise of scale sensitivity * epsilon, where sensitivity / epsilon was meant.
+
+    The slip: a function that takes a scale is given epsilon, as if more epsilon meant more noise. It claims epsilon and
+    is 1/epsilon-DP: far too little noise for epsilon < 1, too much above, and right at 1, where a test would not see
+    it. (Ding, Wang, Wang, Zhang and Kifer 2018, algorithm 10, on a histogram.)
+
+    Args:
+        epsilon: the claim, > 0; false below 1.
+        sensitivity, n_queries, query, relation: as for `Laplace`.
+
+    Example:
+        >>> broken = LaplaceScaleUpsideDown(epsilon=0.1)
+        >>> broken.guarantee().epsilon(0.0), round(broken.truth().epsilon(0.0), 9)
+        (0.1, 10.0)
+    """
+
+    epsilon: float
+    _: KW_ONLY
+    sensitivity: float = 1.0
+    n_queries: int = 1
+    query: AnyQuery | None = None
+    relation: Relation = Relation.ADD_REMOVE
+
+    norm: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        super().__post_init__()
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise; should be sensitivity / epsilon."""
+        return self.sensitivity * self.epsilon
+
+    def guarantee(self) -> Guarantee:
+        """The claim, `PureDP(epsilon)`."""
+        return PureDP(self.epsilon, relation=self.relation)
+
+    def truth(self) -> Guarantee:
+        """sensitivity / scale = 1 / epsilon."""
+        return LaplaceDP(self.sensitivity / self.scale, relation=self.relation)
+
+    def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+        return draw_laplace(self.scale, shape, rng)
+
+    def _noise_log_density(self, noise: Floats) -> Floats:
+        return laplace_log_density(noise, self.scale)

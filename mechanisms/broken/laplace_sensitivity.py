@@ -1,0 +1,68 @@
+"""Wrong on purpose: Laplace noise that forgets the sensitivity."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from mechanisms.base import Relation
+from mechanisms.guarantees import LaplaceDP, PureDP
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.noise.additive import AdditiveNoise
+from mechanisms.noise.laplace import draw_laplace, laplace_log_density
+from mechanisms.queries.base import AnyQuery, Floats
+from mechanisms.validation import positive
+
+
+@dataclass(frozen=True)
+class LaplaceForgottenSensitivity(AdditiveNoise):
+    """Broken: Laplace noise of scale 1 / epsilon, whatever the sensitivity.
+
+    The slip: noise for a count is added to a sum or to a vector, or a histogram whose records can be replaced
+    (sensitivity 2) gets the noise of one whose records can only be added (1). It claims epsilon and is (sensitivity *
+    epsilon)-DP, by the proof of Dwork, McSherry, Nissim and Smith 2006, proposition 1, which is tight.
+
+    Args:
+        epsilon: the claim, > 0.
+        sensitivity: the true sensitivity, > 0; the claim is false above 1.
+        n_queries, query, relation: as for `Laplace`.
+
+    Example:
+        >>> broken = LaplaceForgottenSensitivity(epsilon=0.5, sensitivity=4.0)
+        >>> broken.guarantee().epsilon(0.0), round(broken.truth().epsilon(0.0), 9)
+        (0.5, 2.0)
+    """
+
+    epsilon: float
+    _: KW_ONLY
+    sensitivity: float = 2.0
+    n_queries: int = 1
+    query: AnyQuery | None = None
+    relation: Relation = Relation.ADD_REMOVE
+
+    norm: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        super().__post_init__()
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise; should be sensitivity / epsilon."""
+        return 1.0 / self.epsilon
+
+    def guarantee(self) -> Guarantee:
+        """The claim, `PureDP(epsilon)`."""
+        return PureDP(self.epsilon, relation=self.relation)
+
+    def truth(self) -> Guarantee:
+        """sensitivity / scale = sensitivity * epsilon."""
+        return LaplaceDP(self.sensitivity / self.scale, relation=self.relation)
+
+    def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+        return draw_laplace(self.scale, shape, rng)
+
+    def _noise_log_density(self, noise: Floats) -> Floats:
+        return laplace_log_density(noise, self.scale)

@@ -1,0 +1,231 @@
+"""Any Python function as a mechanism."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
+from mechanisms.errors import ParameterError, RelationError, ReleaseError
+from mechanisms.external.outcomes import Form, Raised, Row, collect, collect_array, read
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.records import check_records
+from mechanisms.validation import one_of
+
+STYLES = ("one-run", "many-runs", "own-randomness")
+PROBES = 5
+"""Runs of each side, at most, in which the usual form of a result is looked for."""
+
+
+@dataclass(frozen=True)
+class FunctionMechanism(Mechanism):
+    """A Python function, with the guarantee that its author claims and the pair on which it is audited.
+
+    The function is called in one of three ways, told apart by its parameters:
+
+        one-run          f(dataset, rng)         returns one result
+        many-runs        f(dataset, size, rng)   returns `size` results, an array with one row a run; fast
+        own-randomness   f(dataset)              returns one result; no seed can repeat its runs
+
+    A result is a number, an array, a tuple, or a dict of these; runs that return NaN, None or a string, that raise, or
+    that return another form than usual are events, and are kept (see `mechanisms.external.outcomes`).
+
+    Args:
+        function: see above. It must pickle (with cloudpickle) to run on several workers: functions of a module, lambdas
+            and closures all do.
+        claim: the guarantee that is tested.
+        neighbours: the pair; `relation` is taken from it.
+        style: one of the three names above; None decides by the parameters.
+        form: the usual form of a result; None finds out by running `function` once or a few times when this is built.
+        records: True if the datasets are collections of records, which are then checked to be neighbours; False for
+            anything else, such as vectors of counts.
+
+    Raises:
+        ParameterError: `function` is not callable, or its parameters do not say how to call it.
+        RelationError: the claim and the pair speak of different relations.
+        ReleaseError: the first runs show that the function cannot be called so: wrong number of results, every run
+            raises, or results that cannot be read.
+
+    Example:
+        >>> from mechanisms.guarantees import PureDP
+        >>> def release(dataset, size, rng):
+        ...     return sum(dataset) + rng.laplace(scale=2.0, size=size)
+        >>> pair = Neighbours([1, 0, 1], [1, 0, 1, 1], "add_remove")
+        >>> mechanism = FunctionMechanism(release, claim=PureDP(0.5), neighbours=pair)
+        >>> mechanism.release(pair.d1, 4, np.random.default_rng(0)).values.shape
+        (4,)
+    """
+
+    function: Callable[..., Any]
+    _: KW_ONLY
+    claim: Guarantee
+    neighbours: Neighbours = field(repr=False)
+    style: str | None = field(default=None, repr=False)
+    form: Form | None = field(default=None, repr=False)
+    records: bool = field(default=True, repr=False)
+
+    parallel: ClassVar[str] = "processes"
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ParameterError(f"function must be callable, such as release(dataset, rng), but is {self.function!r}.")
+        object.__setattr__(self, "relation", self.neighbours.relation)
+        if self.claim.relation is not None and self.claim.relation is not self.relation:
+            raise RelationError(
+                f"claim speaks of relation {self.claim.relation.value!r}, neighbours of {self.relation.value!r}. Give "
+                "both the same relation."
+            )
+        if self.style is None:
+            object.__setattr__(self, "style", style_of(self.function))
+        one_of(STYLES, style=self.style)
+        if self.form is None:
+            object.__setattr__(self, "form", self._usual_form())
+
+    @property
+    def name(self) -> str:
+        """The function's name, for messages."""
+        return str(getattr(self.function, "__qualname__", None) or type(self.function).__name__)
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` runs; raises `ReleaseError` if a many-runs function raises or does not return `size` results."""
+        assert self.form is not None
+        if self.style == "many-runs":
+            results = self._many(dataset, size, rng)
+            return collect_array(results, self.form) if isinstance(results, np.ndarray) else collect(results, self.form)
+        return collect([self._one(dataset, rng) for _ in range(size)], self.form)
+
+    def guarantee(self) -> Guarantee:
+        """The claim."""
+        return self.claim
+
+    def worst_case(self) -> Neighbours:
+        """The pair that was given: nobody knows whether it is the worst."""
+        return self.neighbours
+
+    def truth(self) -> None:
+        """Not known."""
+        return
+
+    def check(self, neighbours: Neighbours) -> None:
+        super().check(neighbours)
+        if self.records:
+            try:
+                check_records(neighbours)
+            except ParameterError as error:
+                raise type(error)(
+                    f"{error} If the datasets are not collections of records, wrap the function in "
+                    "FunctionMechanism(..., records=False)."
+                ) from error
+
+    def _one(self, dataset: Dataset, rng: np.random.Generator) -> Any:
+        """The result of one run, or `Raised` in its place."""
+        try:
+            return self.function(dataset) if self.style == "own-randomness" else self.function(dataset, rng)
+        except MemoryError:
+            raise
+        except Exception as error:
+            return Raised(type(error).__name__)
+
+    def _many(self, dataset: Dataset, size: int, rng: np.random.Generator) -> np.ndarray[Any, Any] | list[Any]:
+        """`size` results: a numeric array with one row a run, or a list with one entry a run."""
+        try:
+            results = self.function(dataset, size, rng)
+        except Exception as error:
+            raise ReleaseError(
+                f"{self.name}(dataset, size={size}, rng) raised {type(error).__name__}: {error}. If single runs may "
+                "fail, give a function release(dataset, rng) of one run: an exception then counts as the outcome of "
+                "that run."
+            ) from error
+        if isinstance(results, dict):
+            results = self._columns(results)
+        array = results if isinstance(results, list) else np.asarray(getattr(results, "values", results))
+        shape = (len(array),) if isinstance(array, list) else array.shape
+        if not shape or shape[0] != size:
+            raise ReleaseError(
+                f"{self.name} was asked for size={size} runs and returned shape {shape}: expected one row a run, "
+                f"({size},) or ({size}, ...). Give a function release(dataset, rng) if it does one run at a time."
+            )
+        if isinstance(array, list):
+            return array
+        return array if array.dtype.kind in "biuf" else list(array)
+
+    def _columns(self, results: dict[str, Any]) -> np.ndarray[Any, Any]:
+        """A dict of arrays with one row a run, side by side in the order of its keys."""
+        parts = [np.asarray(results[key]) for key in sorted(results, key=str)]
+        if len({len(part) if part.ndim else -1 for part in parts}) != 1:
+            shapes = ", ".join(f"{key}: {np.shape(results[key])}" for key in sorted(results, key=str))
+            raise ReleaseError(
+                f"{self.name} returned a dict whose entries must all have one row a run, but they are {shapes}."
+            )
+        return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+
+    def _usual_form(self) -> Form:
+        """The form of the first ordinary result; the one of a number when there is none.
+
+        Raises `ReleaseError` when every run on both sides raised: that is a mistake in the call, not a leak.
+        """
+        failures: list[str] = []
+        for attempt in range(PROBES):
+            for side in (0, 1):
+                result = self._probe(side, np.random.default_rng([attempt, side]))
+                outcome = read(result)
+                if isinstance(outcome, Row):
+                    return outcome.form
+                failures += [outcome.label] if isinstance(result, Raised) else []
+        if len(failures) == 2 * PROBES:
+            self._explain_failure()
+        return Form()
+
+    def _probe(self, side: int, rng: np.random.Generator) -> Any:
+        """One result on one side."""
+        dataset = self.neighbours.side(side)
+        return self._many(dataset, 2, rng)[0] if self.style == "many-runs" else self._one(dataset, rng)
+
+    def _explain_failure(self) -> None:
+        """Runs once more, and turns the exception into an error of ours that shows it."""
+        arguments = () if self.style == "own-randomness" else (np.random.default_rng(0),)
+        try:
+            self.function(self.neighbours.d0, *arguments)
+        except Exception as error:
+            call = "dataset" if self.style == "own-randomness" else "dataset, rng"
+            raise ReleaseError(
+                f"{self.name}({call}) raised {type(error).__name__} in each of {2 * PROBES} first runs, on both sides: "
+                f"{error}. Mend the function or its call (style=...); an exception counts as an outcome only if some "
+                "run succeeds. To audit it all the same, give form=Form()."
+            ) from error
+
+
+def style_of(function: Callable[..., Any]) -> str:
+    """How `function` wants to be called: "one-run", "many-runs" or "own-randomness", by its parameters.
+
+    Raises:
+        ParameterError: the parameters do not tell.
+
+    Example:
+        >>> style_of(lambda dataset, rng: 0), style_of(lambda dataset, size, rng: 0), style_of(lambda dataset: 0)
+        ('one-run', 'many-runs', 'own-randomness')
+    """
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    by_position = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    required = [p for p in by_position if p.default is p.empty]
+    forced = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+    second = by_position[1].name if len(by_position) > 1 else ""
+    if not forced:
+        if len(required) == 3 or (len(by_position) >= 3 and second == "size"):
+            return "many-runs"
+        if second != "size" and (len(required) == 2 or second in ("rng", "generator")):
+            return "one-run"
+        if len(required) == 1:
+            return "own-randomness"
+    raise ParameterError(
+        f"cannot tell how to call {function!r} from its parameters. Write it as release(dataset, rng), one run, or "
+        "release(dataset, size, rng), many; or say which by FunctionMechanism(..., style=...), one of "
+        f"{', '.join(STYLES)}."
+    )

@@ -1,0 +1,189 @@
+"""What a function returned, made into `Outputs`: one row of numbers a run, or the event that took its place.
+
+    number, array, tuple, list, dict of these    a row of numbers
+    NaN or infinite numbers                      event "nan", "inf", "-inf", or "nan in 2 of 5 numbers"
+    None                                         event "None"
+    a string                                     event "text 'abc'", cut at 60 characters
+    an exception                                 event "raised ValueError"
+    a form other than the usual one              event "shape (3,)", "keys a, b"
+
+A `Form` is the usual one: fixed beforehand, so that what counts as an event never depends on the other runs of a chunk.
+Anything else, such as an object of one's own, is refused: reading it as one more event would hide what it holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.base import Outputs
+from mechanisms.errors import ReleaseError
+
+LONGEST = 60
+"""Characters of a text that are kept in the name of its event."""
+
+
+@dataclass(frozen=True)
+class Raised:
+    """Stands for the result of a run that raised an exception.
+
+    Args:
+        error: name of the exception's class.
+    """
+
+    error: str
+
+
+@dataclass(frozen=True)
+class Form:
+    """The usual form of a result.
+
+    Args:
+        shape: of the array, `()` for a number; of the vector `(n,)` that a dict or a mixed tuple is laid out in.
+        label: how people call it, and what two results must share to have the same form.
+    """
+
+    shape: tuple[int, ...] = ()
+    label: str = "shape ()"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something other than a row of numbers."""
+
+    label: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of finite numbers and its form."""
+
+    form: Form
+    numbers: NDArray[np.float64]
+
+
+def read(result: Any) -> Row | Event:
+    """One result as a row of numbers or an event; raises `ReleaseError` if it is neither."""
+    if isinstance(result, Raised):
+        return Event(f"raised {result.error}")
+    if result is None:
+        return Event("None")
+    if isinstance(result, (str, bytes)):
+        plain = str(result) if isinstance(result, str) else bytes(result)  # a numpy string shows as any other
+        return Event(f"text {_cut(repr(plain))}")
+    if isinstance(result, Mapping):
+        return _read_parts(
+            [result[name] for name in sorted(result, key=str)], "keys " + ", ".join(sorted(map(str, result)))
+        )
+    if isinstance(result, Real):
+        return _row(_as_float(result))
+    array = _as_array(result)
+    if array is not None:
+        return _row(array)
+    if isinstance(result, (Sequence, np.ndarray)):
+        return _read_parts(list(result), f"{type(result).__name__} of")
+    raise ReleaseError(
+        f"a run returned {_cut(repr(result))}, of type {type(result).__name__}, which cannot be read as an outcome. "
+        "Return a number, an array, a tuple, a dict of numbers, a string or None; or turn it into one of these."
+    )
+
+
+def collect(results: Sequence[Any], form: Form) -> Outputs:
+    """The results of some runs as `Outputs`; those that do not have the usual form are events."""
+    values = np.zeros((len(results), *form.shape))
+    labels = [""] * len(results)
+    for i, result in enumerate(results):
+        outcome = read(result)
+        if isinstance(outcome, Row) and outcome.form == form:
+            values[i] = outcome.numbers
+        else:
+            labels[i] = outcome.label if isinstance(outcome, Event) else _cut(outcome.form.label)
+    return Outputs(values, np.array(labels, dtype=np.str_) if any(labels) else None)
+
+
+def collect_array(array: NDArray[Any], form: Form) -> Outputs:
+    """As `collect`, for a numeric array with one row a run, without a loop."""
+    if array.dtype.kind == "b":
+        array = array.view(np.int8)
+    if array.shape[1:] != form.shape:
+        label = _cut(_shape_label(array.shape[1:]))
+        return Outputs(np.zeros((len(array), *form.shape)), np.full(len(array), label))
+    if array.dtype.kind in "iu":
+        return Outputs(array)
+    values = np.asarray(array, dtype=np.float64)
+    odd = ~np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+    if not odd.any():
+        return Outputs(values)
+    labels = [""] * len(values)
+    for i in np.flatnonzero(odd):
+        labels[i] = _odd_label(values[i])
+    return Outputs(np.where(odd.reshape(-1, *[1] * (values.ndim - 1)), 0.0, values), np.array(labels, dtype=np.str_))
+
+
+def _read_parts(parts: Sequence[Any], name: str) -> Row | Event:
+    """A dict or tuple laid out as one vector; an event in one part makes an event of the whole."""
+    outcomes = [read(part) for part in parts]
+    odd = [outcome.label for outcome in outcomes if isinstance(outcome, Event)]
+    if odd:
+        return Event(_cut(f"{name} with {', '.join(odd)}"))
+    rows = [outcome for outcome in outcomes if isinstance(outcome, Row)]
+    vector = np.concatenate([row.numbers.ravel() for row in rows]) if rows else np.empty(0)
+    shapes = [row.form.label.removeprefix("shape ") for row in rows]
+    plain = all(shape == "()" for shape in shapes)
+    label = (
+        (name if not name.endswith(" of") else f"{name} {len(parts)} numbers")
+        if plain
+        else f"{name}: {'; '.join(shapes)}"
+    )
+    return Row(Form(vector.shape, label), vector)
+
+
+def _row(numbers: float | NDArray[np.float64]) -> Row | Event:
+    array = np.asarray(numbers, dtype=np.float64)
+    return (
+        Row(Form(array.shape, _shape_label(array.shape)), array)
+        if np.isfinite(array).all()
+        else Event(_odd_label(array))
+    )
+
+
+def _as_float(number: Any) -> float:
+    """A float; whole numbers beyond its range become infinite, so that they show as an event."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _as_array(result: Any) -> NDArray[np.float64] | None:
+    """A regular array of real numbers; None if `result` is not one."""
+    try:
+        array = np.asarray(result)
+    except ValueError:
+        return None
+    if array.dtype == object and array.size and all(isinstance(item, (Real, type(None))) for item in array.flat):
+        array = np.array([math.nan if item is None else _as_float(item) for item in array.flat]).reshape(array.shape)
+    return array.astype(np.float64) if array.dtype.kind in "biuf" else None
+
+
+def _shape_label(shape: tuple[int, ...]) -> str:
+    return f"shape {shape}"
+
+
+def _odd_label(row: NDArray[np.float64]) -> str:
+    """Name of the event that a row with NaN or infinite numbers is."""
+    kinds = {"nan": np.isnan(row).sum(), "inf": np.isposinf(row).sum(), "-inf": np.isneginf(row).sum()}
+    found = {kind: int(count) for kind, count in kinds.items() if count}
+    if row.ndim == 0:
+        return next(iter(found))
+    return f"{', '.join(f'{kind} in {count}' for kind, count in found.items())} of {row.size} numbers"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

@@ -1,0 +1,88 @@
+"""Finding an object by "package.module:object" or "file.py:object"."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from mechanisms.errors import ParameterError, UnknownNameError
+
+FORMS = "'package.module:object' or 'path/to/file.py:object'"
+
+
+def load_target(text: str) -> Any:
+    """The object that `text` names, from an importable module or from a file.
+
+    A module is looked for in the current directory too. A file is run as a module of its own, under a name that shadows
+    no other; functions from it can be sent to workers.
+
+    Args:
+        text: "package.module:object" or "path/to/file.py:object"; the object may be dotted, such as "Class.method".
+
+    Raises:
+        ParameterError: another form, a missing file or module, or a module that raises when it is run.
+        UnknownNameError: the module has no such object.
+
+    Example:
+        >>> load_target("math:sqrt")(9)
+        3.0
+    """
+    place, colon, name = text.rpartition(":")
+    if not colon or not place or not name:
+        raise ParameterError(f"target must be {FORMS}, but is {text!r}.")
+    module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            public = [n for n in vars(found) if not n.startswith("_")] if hasattr(found, "__dict__") else []
+            raise UnknownNameError(f"object of {place}", part, public)
+        found = getattr(found, part)
+    return found
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise ParameterError(f"target names the file {str(path)!r}, which does not exist in {str(Path.cwd())!r}.")
+    name = f"dpassay_target_{path.stem}"
+    spec = spec_from_file_location(name, path.resolve())
+    if spec is None or spec.loader is None:
+        raise ParameterError(f"target names the file {str(path)!r}, which cannot be read as Python.")
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise ParameterError(f"running {str(path)!r} raised {type(error).__name__}: {error}. Mend the file.") from error
+    _pickle_by_value(module)
+    return module
+
+
+def _from_name(name: str) -> ModuleType:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+            raise ParameterError(
+                f"target names the module {name!r}, but there is no {error.name!r}. Give {FORMS}; for a module of your "
+                "own, run from the directory that holds it."
+            ) from error
+        raise ParameterError(f"importing {name!r} failed: {error}. Install what it needs.") from error
+    except Exception as error:
+        raise ParameterError(f"importing {name!r} raised {type(error).__name__}: {error}. Mend the module.") from error
+
+
+def _pickle_by_value(module: ModuleType) -> None:
+    """Lets workers, which cannot import `module` by its name, receive functions of it."""
+    try:
+        cloudpickle = import_module("joblib.externals.cloudpickle")
+    except ModuleNotFoundError:  # joblib 1.6 no longer brings its own
+        cloudpickle = import_module("cloudpickle")
+    cloudpickle.register_pickle_by_value(module)

@@ -1,0 +1,110 @@
+"""Advanced composition: epsilons add like standard deviations, at the price of a delta."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mechanisms.base import Relation
+from mechanisms.errors import ParameterError
+from mechanisms.guarantees.approximate import ApproximateDP
+from mechanisms.guarantees.base import Floats
+from mechanisms.guarantees.profile import ProfileGuarantee
+from mechanisms.validation import delta_range, non_negative, one_of
+
+FORMS = ("concentrated", "drv10", "kov")
+"""How the mean of the privacy loss is bounded: see `AdvancedComposition`."""
+
+
+@dataclass(frozen=True, repr=False)
+class AdvancedComposition(ProfileGuarantee):
+    """Mechanisms that are (epsilon_j, delta_j)-DP, composed, adaptively or not.
+
+    For every slack d > 0 the composition is (mean + sqrt(2 log(1/d) sum epsilon_j^2), sum delta_j + d)-DP, where
+
+        form            mean
+        concentrated    1/2 sum epsilon_j^2                     zCDP, textbook conversion
+        drv10           sum epsilon_j (e^epsilon_j - 1)         Dwork, Rothblum, Vadhan (2010)
+        kov             sum epsilon_j tanh(epsilon_j / 2)       Kairouz, Oh, Viswanath (2015), Theorem 3.5; the least
+
+    Basic composition holds too: every number is the better of the two, so that no slack is spent where adding the
+    epsilons is better (few mechanisms, or large epsilons).
+
+    Args:
+        epsilons, deltas: one each for every mechanism; all finite and >= 0, deltas with a sum < 1.
+        form: one of the three.
+        relation: the neighbouring relation; None takes that of the pair it is compared on.
+
+    Raises:
+        ParameterError: a value out of range, or an unknown form.
+
+    Guarantees:
+        * An upper bound (`exact` is False) in closed form; `optimal` and `privacy-loss` accounting are never above it.
+
+    References:
+        Dwork, Rothblum, Vadhan (2010), Theorem III.3; Bun, Steinke (2016), Lemma 3.5; Kairouz, Oh, Viswanath (2015).
+
+    Example:
+        >>> claim = AdvancedComposition(epsilons=(0.1,) * 100, deltas=(0.0,) * 100)
+        >>> round(claim.epsilon(1e-6), 5), round(claim.epsilon(0.0), 5)
+        (5.75652, 10.0)
+    """
+
+    epsilons: tuple[float, ...]
+    deltas: tuple[float, ...]
+    form: str = "concentrated"
+    relation: Relation | None = None
+    exact = False
+
+    def __post_init__(self) -> None:
+        one_of(FORMS, form=self.form)
+        for epsilon in self.epsilons:
+            non_negative(epsilons=epsilon)
+        for delta in self.deltas:
+            non_negative(deltas=delta)
+        epsilons, deltas = tuple(map(float, self.epsilons)), tuple(map(float, self.deltas))
+        if not epsilons or len(epsilons) != len(deltas):
+            raise ParameterError(
+                f"epsilons and deltas must come in pairs, at least one, but there are {len(epsilons)} epsilons and "
+                f"{len(deltas)} deltas."
+            )
+        delta_range(sum_of_deltas=math.fsum(deltas))
+        self._set(epsilons=epsilons, deltas=deltas, relation=self.relation)
+
+    @cached_property
+    def basic(self) -> ApproximateDP:
+        """Basic composition of the same mechanisms."""
+        return ApproximateDP(math.fsum(self.epsilons), math.fsum(self.deltas), self.relation)
+
+    @cached_property
+    def mean(self) -> float:
+        """The bound on the mean of the privacy loss."""
+        e = np.array(self.epsilons)
+        means = {"concentrated": 0.5 * e * e, "drv10": e * np.expm1(e), "kov": e * np.tanh(0.5 * e)}
+        return math.fsum(means[self.form])
+
+    @cached_property
+    def sum_of_squares(self) -> float:
+        return math.fsum(e * e for e in self.epsilons)
+
+    def _parameters(self) -> Mapping[str, Any]:
+        if len(set(zip(self.epsilons, self.deltas, strict=True))) == 1:
+            each = {"epsilon": self.epsilons[0], "delta": self.deltas[0], "count": len(self.epsilons)}
+        else:
+            each = {"sum_of_epsilons": math.fsum(self.epsilons), "sum_of_deltas": math.fsum(self.deltas)}
+        return {**each, "form": self.form}
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        above = np.maximum(0.0, epsilon - self.mean)
+        slack = np.exp(-0.5 * above * above / max(self.sum_of_squares, 1e-300))
+        return np.minimum(self.basic._delta(epsilon), self.basic.nominal_delta + slack)
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        slack = delta - self.basic.nominal_delta
+        advanced = self.mean + np.sqrt(-2.0 * np.log(np.maximum(slack, 5e-324)) * self.sum_of_squares)
+        return np.minimum(self.basic._epsilon(delta), np.where(slack > 0.0, advanced, np.inf))

@@ -1,0 +1,246 @@
+"""Composition: what several releases on the same data promise together.
+
+    basic          what adds, adds: epsilons and deltas; rho; mu^2; divergences order by order
+    advanced       epsilons add like standard deviations, at the price of a delta
+    optimal        the best that equal epsilons and deltas allow
+    renyi          everything is turned into Renyi divergences, which add
+    privacy-loss   everything is turned into privacy-loss distributions, which convolve: nothing is lost but the grid
+
+All of them hold when the mechanisms are chosen adaptively, one after the other, as long as the guarantees are not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from mechanisms.base import Relation
+from mechanisms.errors import AccountingError, ParameterError, RelationError
+from mechanisms.guarantees.advanced import AdvancedComposition
+from mechanisms.guarantees.approximate import ApproximateDP
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.guarantees.concentrated import ConcentratedDP
+from mechanisms.guarantees.conversion import nominal, to_privacy_loss, to_renyi
+from mechanisms.guarantees.gaussian import GaussianDP
+from mechanisms.guarantees.optimal import OptimalComposition
+from mechanisms.guarantees.privacy_loss import INTERVAL, PrivacyLossDP
+from mechanisms.guarantees.profile import ProfileGuarantee
+from mechanisms.guarantees.pure import PureDP
+from mechanisms.guarantees.renyi import RenyiDP
+from mechanisms.validation import one_of
+
+Parts: TypeAlias = Sequence[Guarantee]
+
+ACCOUNTING = ("basic", "advanced", "optimal", "renyi", "privacy-loss")
+"""The values of `accounting`."""
+
+
+def compose(
+    guarantees: Iterable[Guarantee],
+    *,
+    accounting: str = "basic",
+    form: str | None = None,
+    orders: Sequence[float] | None = None,
+    interval: float | None = None,
+) -> Guarantee:
+    """The guarantee of running all the mechanisms on the same data and releasing all the outputs.
+
+    Args:
+        guarantees: at least one; a single one is returned as it is.
+        accounting: one of
+
+            accounting      accepts                                            returns
+            "basic"         (epsilon, delta) kinds, or only Gaussian, or only   PureDP or ApproximateDP; GaussianDP;
+                            concentrated, or only Renyi                         ConcentratedDP; RenyiDP
+            "advanced"      (epsilon, delta) kinds                              AdvancedComposition
+            "optimal"       (epsilon, delta) kinds, all of them equal           OptimalComposition
+            "renyi"         all but approximate and privacy-loss                RenyiDP
+            "privacy-loss"  all but concentrated and Renyi                      PrivacyLossDP
+
+            where the (epsilon, delta) kinds are pure, Laplace and approximate DP, and pairs of finite distributions
+            with a finite epsilon at delta 0.
+        form: for "advanced" only: "concentrated" (None), "drv10" or "kov", see `AdvancedComposition`.
+        orders: for "renyi" only: finite Renyi orders; None takes `renyi.ORDERS`, or those of the Renyi guarantees.
+        interval: for "privacy-loss" only: of the grid of losses; None takes that of the privacy-loss guarantees, else
+            1e-4.
+
+    Returns:
+        A guarantee with the relation that the parts share; a part without a relation adopts it.
+
+    Raises:
+        ParameterError: no guarantee, an unknown accounting or form, an option of another accounting.
+        RelationError: two parts speak of different relations.
+        AccountingError: no theorem known here composes these kinds that way, or deltas add up to 1 or more.
+
+    Guarantees:
+        * Every number is an upper bound for every composition of mechanisms with these guarantees.
+        * Gaussian under "basic" is exact; "optimal" cannot be improved.
+
+    References:
+        Dwork, Kenthapadi, McSherry, Mironov, Naor (2006) (basic); Dwork, Rothblum, Vadhan (2010) (advanced);
+        Kairouz, Oh, Viswanath (2015) (optimal); Bun, Steinke (2016), Lemma 1.7 (rho); Mironov (2017), Proposition 1
+        (Renyi); Dong, Roth, Su (2019), Corollary 3.3 (mu); Sommer, Meiser, Mohammadi (2019) (privacy loss).
+
+    Example:
+        >>> print(compose([PureDP(0.1)] * 10))
+        PureDP(epsilon=1)
+        >>> for name in ("basic", "advanced", "optimal", "renyi", "privacy-loss"):
+        ...     print(name, round(compose([PureDP(0.1)] * 100, accounting=name).epsilon(1e-6), 3))
+        basic 10.0
+        advanced 5.757
+        optimal 4.775
+        renyi 5.073
+        privacy-loss 4.775
+    """
+    one_of(ACCOUNTING, accounting=accounting)
+    _check_options(accounting, form=form, orders=orders, interval=interval)
+    parts = list(guarantees)
+    if not parts:
+        raise ParameterError("guarantees must hold at least one guarantee to compose, but is empty.")
+    relation = common_relation(parts)
+    if len(parts) == 1:
+        return parts[0]
+    if accounting == "basic":
+        return _basic(parts, relation)
+    if accounting == "advanced":
+        epsilons, deltas = zip(*_epsilons_and_deltas(parts, accounting), strict=True)
+        _check_sum(deltas)
+        return AdvancedComposition(epsilons, deltas, form or "concentrated", relation)
+    if accounting == "optimal":
+        return _optimal(parts, relation)
+    if accounting == "renyi":
+        return _renyi(parts, orders, relation)
+    return _privacy_loss(parts, interval, relation)
+
+
+def common_relation(guarantees: Iterable[Guarantee]) -> Relation | None:
+    """The relation that all of them speak of; None adopts the others'. Raises `RelationError` if two differ."""
+    named = {g.relation: g for g in guarantees if g.relation is not None}
+    if len(named) > 1:
+        listed = ", ".join(f"{g} of {relation.value!r}" for relation, g in named.items())
+        raise RelationError(
+            f"guarantees under different relations cannot be composed: {listed}. Restate them under one relation."
+        )
+    return next(iter(named), None)
+
+
+def _check_options(accounting: str, **options: object) -> None:
+    """An option given for another accounting is a mistake, not a wish to be ignored."""
+    owners = {"form": "advanced", "orders": "renyi", "interval": "privacy-loss"}
+    for name, value in options.items():
+        if value is not None and owners[name] != accounting:
+            raise ParameterError(
+                f"{name} belongs to accounting={owners[name]!r}, but accounting is {accounting!r}. "
+                f"Leave {name} out or change the accounting."
+            )
+
+
+# --- basic --------------------------------------------------------------------------------------------------------
+
+
+def _basic(parts: Parts, relation: Relation | None) -> Guarantee:
+    if all(nominal(part) is not None for part in parts):
+        return _add_epsilons(parts, relation)
+    for kind, add in _FAMILIES.items():
+        if all(isinstance(part, kind) for part in parts):
+            return add(parts, relation)
+    names = ", ".join(sorted({type(part).__name__ for part in parts}))
+    raise AccountingError(
+        f"accounting='basic' adds guarantees of one family, but these are {names}. Use accounting='renyi' (not for "
+        "ApproximateDP or PrivacyLossDP) or 'privacy-loss' (not for ConcentratedDP or RenyiDP)."
+    )
+
+
+def _add_epsilons(parts: Parts, relation: Relation | None) -> Guarantee:
+    epsilons, deltas = zip(*_epsilons_and_deltas(parts, "basic"), strict=True)
+    if not any(deltas):
+        return PureDP(math.fsum(epsilons), relation)
+    _check_sum(deltas)
+    return ApproximateDP(math.fsum(epsilons), math.fsum(deltas), relation)
+
+
+def _add_gaussian(parts: Parts, relation: Relation | None) -> Guarantee:
+    mu = math.hypot(*(part.mu for part in parts if isinstance(part, GaussianDP)))
+    return GaussianDP(mu, relation, exact=all(part.exact for part in parts))
+
+
+def _add_rho(parts: Parts, relation: Relation | None) -> Guarantee:
+    return ConcentratedDP(math.fsum(part.rho for part in parts if isinstance(part, ConcentratedDP)), relation)
+
+
+def _add_divergences(parts: Parts, relation: Relation | None) -> Guarantee:
+    """Order by order, over the orders that all of them list."""
+    tables = [dict(zip(p.orders, p.divergences, strict=True)) for p in parts if isinstance(p, RenyiDP)]
+    shared = sorted(set.intersection(*(set(table) for table in tables)))
+    if not shared:
+        raise AccountingError("these Renyi guarantees share no order. State them at the same orders.")
+    return RenyiDP(tuple(shared), tuple(math.fsum(table[order] for table in tables) for order in shared), relation)
+
+
+_FAMILIES: dict[type[Guarantee], Callable[[Parts, Relation | None], Guarantee]] = {
+    GaussianDP: _add_gaussian,
+    ConcentratedDP: _add_rho,
+    RenyiDP: _add_divergences,
+}
+
+
+# --- the others ---------------------------------------------------------------------------------------------------
+
+
+def _optimal(parts: Parts, relation: Relation | None) -> Guarantee:
+    pairs = _epsilons_and_deltas(parts, "optimal")
+    if len(set(pairs)) > 1:
+        raise AccountingError(
+            "accounting='optimal' composes equal guarantees, but these differ (the general case is #P-hard: Murtagh, "
+            "Vadhan 2016). Use accounting='privacy-loss', which is as good up to its grid."
+        )
+    (epsilon, delta), exact = pairs[0], all(part.exact and isinstance(part, (PureDP, ApproximateDP)) for part in parts)
+    return OptimalComposition(epsilon, delta, count=len(parts), relation=relation, exact=exact)
+
+
+def _renyi(parts: Parts, orders: Sequence[float] | None, relation: Relation | None) -> Guarantee:
+    if orders is None:
+        listed = [set(part.orders) for part in parts if isinstance(part, RenyiDP)]
+        orders = sorted(set.intersection(*listed) - {math.inf}) if listed else None
+        if orders == []:
+            raise AccountingError("these Renyi guarantees share no finite order. State them at the same orders.")
+    return _add_divergences([to_renyi(part, orders=orders) for part in parts], relation)
+
+
+def _privacy_loss(parts: Parts, interval: float | None, relation: Relation | None) -> Guarantee:
+    """Equal parts are convolved with themselves by squaring, so that a thousand of them are soon done."""
+    if interval is None:
+        interval = next((part.interval for part in parts if isinstance(part, PrivacyLossDP)), INTERVAL)
+    total, counts = None, Counter(parts)
+    for part, count in counts.items():
+        pld = to_privacy_loss(_adopting(part, relation), interval=interval).pld
+        pld = pld if count == 1 else pld.self_compose(count)
+        total = pld if total is None else total.compose(pld)
+    listed = ", ".join(f"{count} x {part}" for part, count in counts.items())
+    return PrivacyLossDP.from_pld(total, relation=relation, description=listed)
+
+
+def _adopting(part: Guarantee, relation: Relation | None) -> Guarantee:
+    """The part, said of the relation of the others if it has none of its own."""
+    if isinstance(part, ProfileGuarantee) and part.relation is None and relation is not None:
+        return part.under(relation)
+    return part
+
+
+def _epsilons_and_deltas(parts: Parts, accounting: str) -> list[tuple[float, float]]:
+    pairs = [nominal(part) for part in parts]
+    for part, pair in zip(parts, pairs, strict=True):
+        if pair is None:
+            raise AccountingError(
+                f"accounting={accounting!r} composes (epsilon, delta) guarantees, but {part} is a whole curve. Use "
+                "accounting='renyi' or 'privacy-loss', or to_approximate(guarantee, delta=...) first."
+            )
+    return [pair for pair in pairs if pair is not None]
+
+
+def _check_sum(deltas: Iterable[float]) -> None:
+    total = math.fsum(deltas)
+    if total >= 1.0:
+        raise AccountingError(f"the deltas add up to {total:g}, and a delta of 1 or more promises nothing.")

@@ -1,0 +1,312 @@
+"""From one kind of guarantee to another, where a theorem says how; refusal otherwise.
+
+    to_approximate    any kind                                          at one delta
+    to_concentrated   pure, Laplace, Gaussian, concentrated, pairs of finite distributions
+    to_renyi          these, each by its own divergence                 at a list of orders
+    to_privacy_loss   pure, approximate, Laplace, Gaussian, pairs of finite distributions, privacy-loss distributions
+
+Each result is a valid bound for whatever the given guarantee is valid for, and keeps its relation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from mechanisms.base import Relation
+from mechanisms.errors import AccountingError, ParameterError
+from mechanisms.guarantees.approximate import ApproximateDP
+from mechanisms.guarantees.base import Floats, Guarantee
+from mechanisms.guarantees.concentrated import ConcentratedDP
+from mechanisms.guarantees.exact import ExactDP
+from mechanisms.guarantees.gaussian import GaussianDP
+from mechanisms.guarantees.laplace import LaplaceDP
+from mechanisms.guarantees.privacy_loss import INTERVAL, PrivacyLossDP
+from mechanisms.guarantees.pure import PureDP
+from mechanisms.guarantees.renyi import ORDERS, RenyiDP
+from mechanisms.validation import delta_range, positive
+
+
+def nominal(guarantee: Guarantee) -> tuple[float, float] | None:
+    """(epsilon, delta) of a guarantee that is usually quoted as one such pair: pure, Laplace, approximate, or a pair
+    of finite distributions with the same possible outputs. None for a curve that has no such point."""
+    if isinstance(guarantee, (PureDP, LaplaceDP, ApproximateDP)):
+        return guarantee.nominal_epsilon, guarantee.default_delta
+    if isinstance(guarantee, ExactDP) and guarantee.default_delta is not None:
+        return guarantee.epsilon(0.0), 0.0
+    return None
+
+
+def to_approximate(guarantee: Guarantee, *, delta: float) -> ApproximateDP:
+    """(epsilon(delta), delta)-DP, one point of the curve.
+
+    Raises:
+        AccountingError: the guarantee promises no epsilon at this delta.
+
+    Example:
+        >>> print(to_approximate(GaussianDP(1.0), delta=1e-5))
+        ApproximateDP(epsilon=4.37718, delta=1e-05)
+    """
+    delta_range(delta=delta)
+    epsilon = float(guarantee.epsilon(delta))
+    if not math.isfinite(epsilon):
+        raise AccountingError(f"{guarantee} promises no epsilon at delta = {delta:g}; choose a larger delta.")
+    return ApproximateDP(epsilon, delta, guarantee.relation)
+
+
+# --- zCDP ---------------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def to_concentrated(guarantee: Guarantee) -> ConcentratedDP:
+    """The least rho of zCDP that a theorem gives.
+
+    pure      rho = epsilon tanh(epsilon / 2), below the textbook epsilon^2 / 2. Randomized response dominates, and its
+              divergence of order a is (c(a - 1/2) - c(1/2)) / (a - 1) with c(u) = log cosh(u epsilon). The slope
+              c'(u) = epsilon tanh(u epsilon) is at most 2u c'(1/2) for u >= 1/2, whose mean over [1/2, a - 1/2] is
+              a c'(1/2). Attained as a falls to 1.
+    Laplace   rho = epsilon - 1 + e^-epsilon, its Kullback-Leibler divergence. With v = (a - 1/2)^2 the divergence of
+              order a, times a - 1, is log(cosh(sqrt(v) epsilon) + sinh(sqrt(v) epsilon) / (2 sqrt(v))) - epsilon / 2:
+              an entire function of order 1/2 of v whose zeros are real and negative, so that its logarithm is
+              concave in v, hence below its tangent at v = 1/4, where it is 0.
+    Gaussian  rho = mu^2 / 2 (Bun, Steinke 2016, Proposition 1.6), with equality at every order.
+
+    Raises:
+        AccountingError: no theorem gives a finite rho, for example for (epsilon, delta)-DP.
+
+    Example:
+        >>> print(to_concentrated(GaussianDP(1.0)), to_concentrated(PureDP(1.0)))
+        ConcentratedDP(rho=0.5) ConcentratedDP(rho=0.462117)
+    """
+    raise _refusal(guarantee, "zCDP", "accounting='privacy-loss' keeps the whole curve.")
+
+
+@to_concentrated.register
+def _(guarantee: ConcentratedDP) -> ConcentratedDP:
+    return guarantee
+
+
+@to_concentrated.register
+def _(guarantee: PureDP) -> ConcentratedDP:
+    epsilon = guarantee.nominal_epsilon
+    return ConcentratedDP(epsilon * math.tanh(0.5 * epsilon), guarantee.relation)
+
+
+@to_concentrated.register
+def _(guarantee: LaplaceDP) -> ConcentratedDP:
+    epsilon = guarantee.nominal_epsilon
+    return ConcentratedDP(max(0.0, epsilon + math.expm1(-epsilon)), guarantee.relation)
+
+
+@to_concentrated.register
+def _(guarantee: GaussianDP) -> ConcentratedDP:
+    return ConcentratedDP(0.5 * guarantee.mu**2, guarantee.relation)
+
+
+@to_concentrated.register
+def _(guarantee: ExactDP) -> ConcentratedDP:
+    """As any other pure guarantee."""
+    pure = nominal(guarantee)
+    if pure is None:
+        raise _refusal(guarantee, "zCDP", "Some output is possible on one side only.")
+    return to_concentrated(PureDP(pure[0], guarantee.relation))
+
+
+# --- Renyi --------------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def to_renyi(guarantee: Guarantee, *, orders: Sequence[float] | None = None) -> RenyiDP:
+    """Renyi divergences at a list of finite orders (None: `renyi.ORDERS`), each exact for the dominating pair.
+
+    Mironov (2017), Table II, for randomized response (hence pure DP), Laplace and Gaussian.
+
+    Raises:
+        AccountingError: the divergences are infinite, or not known at these orders.
+
+    Example:
+        >>> [round(d, 4) for d in to_renyi(LaplaceDP(1.0), orders=(2.0, 10.0)).divergences]
+        [0.6191, 0.9287]
+    """
+    raise _refusal(guarantee, "Renyi DP", "accounting='privacy-loss' keeps the whole curve.")
+
+
+@to_renyi.register
+def _(guarantee: RenyiDP, *, orders: Sequence[float] | None = None) -> RenyiDP:
+    if orders is None or tuple(map(float, orders)) == guarantee.orders:
+        return guarantee
+    known = dict(zip(guarantee.orders, guarantee.divergences, strict=True))
+    missing = [order for order in orders if order not in known]
+    if missing:
+        raise AccountingError(f"{guarantee} says nothing at order {missing[0]:g}; choose among the orders it lists.")
+    return RenyiDP(tuple(orders), tuple(known[order] for order in orders), guarantee.relation)
+
+
+@to_renyi.register
+def _(guarantee: ConcentratedDP, *, orders: Sequence[float] | None = None) -> RenyiDP:
+    used = _orders(orders)
+    return RenyiDP(tuple(used), tuple(guarantee.rho * used), guarantee.relation)
+
+
+@to_renyi.register
+def _(guarantee: GaussianDP, *, orders: Sequence[float] | None = None) -> RenyiDP:
+    return to_renyi(to_concentrated(guarantee), orders=orders)
+
+
+@to_renyi.register
+def _(guarantee: PureDP, *, orders: Sequence[float] | None = None) -> RenyiDP:
+    used, e = _orders(orders), guarantee.nominal_epsilon
+    divergences = (np.logaddexp(used * e, (1.0 - used) * e) - np.logaddexp(0.0, e)) / (used - 1.0)
+    return RenyiDP(tuple(used), tuple(np.clip(divergences, 0.0, e)), guarantee.relation)
+
+
+@to_renyi.register
+def _(guarantee: LaplaceDP, *, orders: Sequence[float] | None = None) -> RenyiDP:
+    used, e = _orders(orders), guarantee.nominal_epsilon
+    first = np.log(used / (2.0 * used - 1.0)) + (used - 1.0) * e
+    second = np.log((used - 1.0) / (2.0 * used - 1.0)) - used * e
+    divergences = np.logaddexp(first, second) / (used - 1.0)
+    return RenyiDP(tuple(used), tuple(np.clip(divergences, 0.0, e)), guarantee.relation)
+
+
+@to_renyi.register
+def _(guarantee: ExactDP, *, orders: Sequence[float] | None = None) -> RenyiDP:
+    if guarantee.default_delta is None:
+        raise AccountingError(
+            f"{guarantee} has outputs that one side cannot produce: every Renyi divergence is infinite. "
+            "Use accounting='privacy-loss'."
+        )
+    used = _orders(orders)[:, np.newaxis]
+    shared = guarantee.p0 > 0.0
+    log0, log1 = np.log(guarantee.p0[shared]), np.log(guarantee.p1[shared])
+    forward = logsumexp(used * log1 + (1.0 - used) * log0, axis=1)
+    backward = logsumexp(used * log0 + (1.0 - used) * log1, axis=1)
+    divergences = np.maximum(0.0, np.maximum(forward, backward)) / (used[:, 0] - 1.0)
+    return RenyiDP(tuple(used[:, 0]), tuple(divergences), guarantee.relation)
+
+
+def _orders(orders: Sequence[float] | None) -> Floats:
+    """The orders as an array; `RenyiDP` checks them."""
+    used = np.array(ORDERS if orders is None else orders, dtype=np.float64)
+    if not np.all((used > 1.0) & np.isfinite(used)):
+        raise ParameterError(f"orders must be finite and > 1, but are {used.tolist()}.")
+    return used
+
+
+# --- privacy loss -------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def to_privacy_loss(guarantee: Guarantee, *, interval: float = INTERVAL) -> PrivacyLossDP:
+    """The privacy loss of the dominating pair, on a grid of that interval.
+
+    A loss between two grid points is shared between them so that both its probability and its probability under the
+    other side stay as they are (Doroshenko et al. 2022, "connect the dots"): pessimistic, with an error of the order of
+    interval^2. An asymmetric pair of distributions keeps its directions under add_remove and zero_out, where each side
+    has its meaning; otherwise it is made symmetric first, because compositions could mix the directions.
+
+    Raises:
+        AccountingError: the guarantee has no dominating pair (zCDP, Renyi DP), or another grid.
+
+    Example:
+        >>> round(to_privacy_loss(PureDP(1.0)).epsilon(0.01), 6)
+        0.986227
+    """
+    raise _refusal(guarantee, "a privacy-loss distribution", "accounting='renyi' composes it with other kinds.")
+
+
+@to_privacy_loss.register
+def _(guarantee: PrivacyLossDP, *, interval: float = INTERVAL) -> PrivacyLossDP:
+    if not math.isclose(guarantee.interval, interval, rel_tol=1e-9):
+        raise AccountingError(
+            f"{guarantee} keeps its losses on a grid of {guarantee.interval:g}, but {interval:g} is asked for. "
+            f"Give interval={guarantee.interval:g}."
+        )
+    return guarantee
+
+
+@to_privacy_loss.register
+def _(guarantee: GaussianDP, *, interval: float = INTERVAL) -> PrivacyLossDP:
+    made = PrivacyLossDP.gaussian(1.0 / guarantee.mu, interval=interval)
+    return PrivacyLossDP.from_pld(made.pld, relation=guarantee.relation, description=str(guarantee))
+
+
+@to_privacy_loss.register
+def _(guarantee: LaplaceDP, *, interval: float = INTERVAL) -> PrivacyLossDP:
+    made = PrivacyLossDP.laplace(guarantee.nominal_epsilon, interval=interval)
+    return PrivacyLossDP.from_pld(made.pld, relation=guarantee.relation, description=str(guarantee))
+
+
+@to_privacy_loss.register(PureDP)
+@to_privacy_loss.register(ApproximateDP)
+def _(guarantee: PureDP | ApproximateDP, *, interval: float = INTERVAL) -> PrivacyLossDP:
+    loss = guarantee.nominal_epsilon * np.array([1.0, -1.0])
+    infinite = guarantee.default_delta
+    masses = _on_grid(loss, (1.0 - infinite) * expit(loss), infinite, interval)
+    return _from_masses(masses, masses, guarantee, interval)
+
+
+@to_privacy_loss.register
+def _(guarantee: ExactDP, *, interval: float = INTERVAL) -> PrivacyLossDP:
+    directed = guarantee.relation in (Relation.ADD_REMOVE, Relation.ZERO_OUT)
+    pair = guarantee if directed or _is_symmetric(guarantee) else guarantee.symmetric()
+    return _from_masses(
+        _pair_masses(pair.p1, pair.p0, interval), _pair_masses(pair.p0, pair.p1, interval), guarantee, interval
+    )
+
+
+Masses = tuple[dict[int, float], float]
+"""Probability of each multiple of the interval, and of an infinite loss."""
+
+
+def _pair_masses(upper: Floats, lower: Floats, interval: float) -> Masses:
+    both = (upper > 0.0) & (lower > 0.0)
+    losses = np.log(upper[both]) - np.log(lower[both])
+    return _on_grid(losses, upper[both], float(upper[lower == 0.0].sum()), interval)
+
+
+def _on_grid(losses: Floats, probabilities: Floats, infinite: float, interval: float) -> Masses:
+    """Each loss shared between its two neighbours on the grid.
+
+    With w the share of the upper one, the probability under the other side is kept:
+    w e^-upper + (1 - w) e^-lower = e^-loss.
+    """
+    below = np.floor(losses / interval + 1e-9)
+    share = np.clip(np.expm1(below * interval - losses) / math.expm1(-interval), 0.0, 1.0)
+    grid = np.concatenate([below, below + 1.0]).astype(np.int64)
+    mass = np.concatenate([(1.0 - share) * probabilities, share * probabilities])
+    points, where = np.unique(grid[mass > 0.0], return_inverse=True)
+    return dict(zip(points.tolist(), np.bincount(where, mass[mass > 0.0]).tolist(), strict=True)), infinite
+
+
+def _from_masses(remove: Masses, add: Masses, guarantee: Guarantee, interval: float) -> PrivacyLossDP:
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+
+    positive(interval=interval)
+    other: dict[str, Any] = {}
+    if add != remove:
+        other = {"rounded_probability_mass_function_add": add[0], "infinity_mass_add": add[1], "symmetric": False}
+    pld = PrivacyLossDistribution.create_from_rounded_probability(*remove, interval, **other)
+    return PrivacyLossDP.from_pld(pld, relation=guarantee.relation, description=str(guarantee))
+
+
+def _is_symmetric(guarantee: ExactDP) -> bool:
+    """Whether swapping the sides changes nothing: the same probabilities for the same losses."""
+    forward = np.lexsort((guarantee.p0, guarantee.p1))
+    backward = np.lexsort((guarantee.p1, guarantee.p0))
+    return bool(
+        np.allclose(guarantee.p1[forward], guarantee.p0[backward], rtol=1e-12, atol=0.0)
+        and np.allclose(guarantee.p0[forward], guarantee.p1[backward], rtol=1e-12, atol=0.0)
+    )
+
+
+def _refusal(guarantee: Guarantee, wanted: str, way_out: str) -> AccountingError:
+    return AccountingError(
+        f"no theorem known here turns {guarantee} into {wanted}. {way_out} One point of its curve is "
+        "to_approximate(guarantee, delta=...)."
+    )

@@ -1,0 +1,133 @@
+"""The exact curve of a pair of finite output distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mechanisms.base import Relation
+from mechanisms.errors import ParameterError
+from mechanisms.guarantees.base import Floats
+from mechanisms.guarantees.losses import LossProfile
+from mechanisms.guarantees.polygon import lower_hull, tradeoff_points
+from mechanisms.guarantees.profile import ProfileGuarantee
+
+_SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class ExactDP(ProfileGuarantee):
+    """What two known output laws, p0 on side 0 and p1 on side 1, allow: nothing is bounded, everything is computed.
+
+    A guarantee speaks of both directions, and so do the three views of an asymmetric pair:
+
+        delta(epsilon)  the larger of the two hockey-stick divergences, sum (p1 - e^epsilon p0)+ and with sides swapped
+        epsilon(delta)  the larger of the two inverses
+        tradeoff        the largest convex curve below both one-sided curves, which is the curve of that delta
+
+    Args:
+        p0, p1: `(n_outputs,)` probabilities of the same outputs on side 0 and side 1; zeros allowed. Each sums to 1
+            within 1e-9 and is then scaled to sum to 1.
+        relation: the neighbouring relation; None takes that of the pair it is compared on.
+        exact: False when the two laws are only known to be no better than the mechanism.
+
+    Raises:
+        ParameterError: not two vectors of one length >= 1, a probability negative or NaN, a sum other than 1; an
+            unknown relation.
+
+    Guarantees:
+        * Closed forms on the breakpoints (the distinct likelihood ratios), by sums of positive terms: delta keeps its
+          relative accuracy in the tails, epsilon needs no search, the trade-off is the exact polygon.
+        * An output that one side cannot produce gives epsilon = inf below its probability.
+
+    References:
+        Neyman, Pearson (1933); Balle, Barthe, Gaboardi (2018), Section 2 (hockey-stick divergence).
+
+    Example:
+        >>> survey = ExactDP([0.25, 0.75], [0.75, 0.25])  # randomized response: yes with 1/4 or 3/4
+        >>> round(survey.epsilon(0.0), 6), round(survey.delta(0.0), 6)
+        (1.098612, 0.5)
+        >>> survey.tradeoff([0.0, 0.25, 0.5])
+        array([1.        , 0.25      , 0.16666667])
+    """
+
+    p0: Floats
+    p1: Floats
+    relation: Relation | None
+    exact: bool
+
+    def __init__(
+        self, p0: ArrayLike, p1: ArrayLike, relation: str | Relation | None = None, *, exact: bool = True
+    ) -> None:
+        first, second = _law("p0", p0), _law("p1", p1)
+        if first.shape != second.shape:
+            raise ParameterError(
+                f"p0 and p1 must list the same outputs, but have lengths {len(first)} and {len(second)}. "
+                "Give an output that one side cannot produce the probability 0 there."
+            )
+        self._set(p0=first, p1=second, relation=relation, exact=exact)
+
+    @property
+    def default_delta(self) -> float | None:
+        """0 where the pair is purely private, which it is if both sides can produce the same outputs."""
+        return 0.0 if np.array_equal(self.p0 > 0.0, self.p1 > 0.0) else None
+
+    @cached_property
+    def polygon(self) -> tuple[Floats, Floats]:
+        """Corners (fpr, fnr) of the symmetric trade-off curve, fpr increasing from 0 to 1."""
+        fpr, fnr = tradeoff_points(self.p0, self.p1)
+        return lower_hull(np.concatenate([fpr, fnr]), np.concatenate([fnr, fpr]))
+
+    @cached_property
+    def profiles(self) -> tuple[LossProfile, LossProfile]:
+        """Profiles of the losses log(p1/p0) under p1 and log(p0/p1) under p0."""
+        return loss_profile(self.p1, self.p0), loss_profile(self.p0, self.p1)
+
+    def symmetric(self) -> ExactDP:
+        """A pair with this curve in either direction: what dominates when nobody knows which side is which."""
+        fpr, fnr = self.polygon
+        p0 = np.concatenate([[0.0], np.diff(fpr)])
+        p1 = np.concatenate([[1.0 - fnr[0]], -np.diff(fnr)])
+        return ExactDP(p0, p1, self.relation, exact=False)
+
+    def _parameters(self) -> Mapping[str, Any]:
+        return {"n_outputs": len(self.p0)} if len(self.p0) > 4 else {"p0": self.p0.tolist(), "p1": self.p1.tolist()}
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        return np.maximum(*(profile.delta(epsilon) for profile in self.profiles))
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        return np.maximum(*(profile.epsilon(delta) for profile in self.profiles))
+
+    def _tradeoff(self, fpr: Floats) -> Floats:
+        return np.interp(fpr, *self.polygon)
+
+
+def loss_profile(upper: Floats, lower: Floats) -> LossProfile:
+    """Profile of the loss log(upper / lower) under `upper`."""
+    both = (upper > 0.0) & (lower > 0.0)
+    losses = np.log(upper[both]) - np.log(lower[both])
+    return LossProfile.of(losses, upper[both], float(upper[(upper > 0.0) & (lower == 0.0)].sum()))
+
+
+def _law(name: str, values: ArrayLike) -> Floats:
+    """`values` as a read-only probability vector."""
+    try:
+        law = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} must be a vector of probabilities, but is {values!r}.") from None
+    if law.ndim != 1 or len(law) == 0:
+        raise ParameterError(f"{name} must be a vector of probabilities, but has shape {law.shape}.")
+    if not (law >= 0.0).all():
+        raise ParameterError(f"{name} must hold probabilities >= 0, but holds {float(law[~(law >= 0.0)][0])!r}.")
+    total = float(law.sum())
+    if not abs(total - 1.0) <= _SUM_TOLERANCE:
+        raise ParameterError(f"{name} must sum to 1 (within {_SUM_TOLERANCE:g}), but sums to {total!r}.")
+    law /= total
+    law.flags.writeable = False
+    return law

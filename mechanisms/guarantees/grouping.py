@@ -1,0 +1,81 @@
+"""Group privacy: what is promised when several records differ, not one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mechanisms.errors import AccountingError
+from mechanisms.guarantees.approximate import ApproximateDP
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.guarantees.concentrated import ConcentratedDP
+from mechanisms.guarantees.gaussian import GaussianDP
+from mechanisms.guarantees.laplace import LaplaceDP
+from mechanisms.guarantees.pure import PureDP
+from mechanisms.validation import whole
+
+
+def group(guarantee: Guarantee, size: int) -> Guarantee:
+    """The guarantee for datasets that are `size` steps of the relation apart.
+
+        pure          size epsilon
+        Laplace       size epsilon, and the curve stays that of Laplace noise
+        approximate   (size epsilon, delta (e^(size epsilon) - 1) / (e^epsilon - 1))
+        Gaussian      size mu
+        concentrated  size^2 rho
+
+    Args:
+        guarantee: one of these kinds, for one step.
+        size: number of steps, >= 1.
+
+    Raises:
+        ParameterError: size not a whole number >= 1.
+        AccountingError: another kind, or a delta of 1 or more.
+
+    References:
+        Dwork, Roth (2014), Theorem 2.2 (pure); Vadhan (2017), Section 2 (approximate); Bun, Steinke (2016),
+        Proposition 1.9 (rho); Dong, Roth, Su (2019), Theorem 2.14 (Gaussian and Laplace: shifts of log-concave noise).
+
+    Example:
+        >>> print(group(GaussianDP(0.5), 3), group(ApproximateDP(0.5, 1e-6), 3))
+        GaussianDP(mu=1.5) ApproximateDP(epsilon=1.5, delta=5.367e-06)
+    """
+    whole(1, size=size)
+    if type(guarantee) not in _GROUPS:
+        kinds = ", ".join(kind.__name__ for kind in _GROUPS)
+        raise AccountingError(
+            f"no theorem known here gives the group privacy of {guarantee}; it is known for {kinds}. One point of its "
+            "curve is to_approximate(guarantee, delta=...), which can be grouped."
+        )
+    return guarantee if size == 1 else _GROUPS[type(guarantee)](guarantee, int(size))
+
+
+def _approximate(guarantee: ApproximateDP, size: int) -> ApproximateDP:
+    epsilon = guarantee.nominal_epsilon
+    with np.errstate(over="ignore"):
+        factor = float(np.expm1(size * epsilon) / np.expm1(epsilon)) if epsilon > 0.0 else float(size)
+    delta = guarantee.nominal_delta * factor if guarantee.nominal_delta else 0.0
+    if not delta < 1.0:
+        raise AccountingError(
+            f"for groups of {size} the delta of {guarantee} grows to {delta:g}, and a delta of 1 or more promises "
+            f"nothing. It holds for groups up to about {_largest(guarantee)}."
+        )
+    return ApproximateDP(size * epsilon, delta, guarantee.relation)
+
+
+def _largest(guarantee: ApproximateDP) -> int:
+    """Largest group whose delta stays below 1."""
+    epsilon, delta = guarantee.nominal_epsilon, guarantee.nominal_delta
+    return max(1, int(math.log1p(math.expm1(epsilon) / delta) / epsilon if epsilon > 0.0 else 1.0 / delta))
+
+
+_GROUPS: dict[type[Guarantee], Callable[[Any, int], Guarantee]] = {
+    PureDP: lambda g, size: PureDP(size * g.nominal_epsilon, g.relation),
+    LaplaceDP: lambda g, size: LaplaceDP(size * g.nominal_epsilon, g.relation, exact=g.exact),
+    ApproximateDP: _approximate,
+    GaussianDP: lambda g, size: GaussianDP(size * g.mu, g.relation, exact=g.exact),
+    ConcentratedDP: lambda g, size: ConcentratedDP(size * size * g.rho, g.relation),
+}

@@ -1,0 +1,74 @@
+"""The exact curve of Laplace noise on one number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mechanisms.base import Relation
+from mechanisms.guarantees.base import Floats
+from mechanisms.guarantees.profile import ProfileGuarantee
+from mechanisms.validation import positive
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class LaplaceDP(ProfileGuarantee):
+    """The curve of a scalar query of sensitivity D with Laplace noise of scale D / epsilon.
+
+    It is epsilon-DP, and between 0 and epsilon better than what that alone promises:
+
+        delta(t)    = 1 - e^((t - epsilon) / 2)  for t <= epsilon, else 0
+        tradeoff(x) = 1 - e^epsilon x            for x < e^-epsilon / 2
+                      e^-epsilon / (4 x)         for e^-epsilon / 2 <= x <= 1/2
+                      e^-epsilon (1 - x)         for x > 1/2
+
+    Args:
+        epsilon: sensitivity / scale of the noise, finite, > 0. Kept as `nominal_epsilon`.
+        relation: the neighbouring relation; None takes that of the pair it is compared on.
+        exact: False when the mechanism is only known to be no worse than this.
+
+    Raises:
+        ParameterError: epsilon not a finite number > 0; an unknown relation.
+
+    Guarantees:
+        * Closed forms, with full relative accuracy. For a vector of queries this curve is too optimistic: use
+          `PureDP`, or `compose` with accounting="privacy-loss".
+
+    References:
+        Dwork, McSherry, Nissim, Smith (2006); Dong, Roth, Su (2019), appendix (trade-off).
+
+    Example:
+        >>> claim = LaplaceDP(1.0)
+        >>> round(claim.delta(0.5), 7), claim.epsilon(0.0)
+        (0.2211992, 1.0)
+    """
+
+    nominal_epsilon: float
+    relation: Relation | None
+    exact: bool
+
+    def __init__(self, epsilon: float, relation: str | Relation | None = None, *, exact: bool = True) -> None:
+        positive(epsilon=epsilon)
+        self._set(nominal_epsilon=float(epsilon), relation=relation, exact=exact)
+
+    @property
+    def default_delta(self) -> float:
+        return 0.0
+
+    def _parameters(self) -> Mapping[str, float]:
+        return {"epsilon": self.nominal_epsilon}
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        return np.asarray(-np.expm1(0.5 * np.minimum(0.0, epsilon - self.nominal_epsilon)))
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        return np.asarray(self.nominal_epsilon + 2.0 * np.log1p(-delta))
+
+    def _tradeoff(self, fpr: Floats) -> Floats:
+        e = self.nominal_epsilon
+        knee = 0.5 * np.exp(-e)
+        middle = 0.5 * knee / np.clip(fpr, max(knee, 1e-300), 0.5)
+        flat = np.exp(-e) * (1.0 - fpr)
+        return np.asarray(np.where(fpr < knee, 1.0 - np.exp(e) * fpr, np.where(fpr <= 0.5, middle, flat)))

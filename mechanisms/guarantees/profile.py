@@ -1,0 +1,127 @@
+"""A guarantee that is given by its privacy profile delta(epsilon).
+
+What the classes of this folder share: arguments are checked, scalars and arrays are treated alike, and the two other
+views follow from the profile when a class has no closed form for them.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mechanisms.base import Relation
+from mechanisms.errors import ParameterError
+from mechanisms.guarantees.base import Floats, Guarantee
+from mechanisms.guarantees.search import least_satisfying, maximise
+
+LARGEST = 700.0
+"""No search goes to a larger epsilon: e^700 is about the largest number that a float holds."""
+
+
+class ProfileGuarantee(Guarantee):
+    """A guarantee known through `_delta`; `_epsilon` and `_tradeoff` may be overridden by closed forms.
+
+    The hooks take and return one-dimensional arrays; they may divide by zero or overflow on the way to a right limit,
+    and leave clipping to the public methods.
+    """
+
+    @overload
+    def epsilon(self, delta: float) -> float: ...
+    @overload
+    def epsilon(self, delta: ArrayLike) -> float | Floats: ...
+    def epsilon(self, delta: ArrayLike) -> float | Floats:
+        """Least epsilon >= 0 at each delta in [0, 1); inf where there is none. Shape as `delta`."""
+        checked = _checked("delta", delta, "in [0, 1)", 0.0, math.nextafter(1.0, 0.0))
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
+            result = np.maximum(0.0, self._epsilon(checked.ravel())).reshape(checked.shape) + 0.0
+        return result if checked.ndim else float(result)
+
+    @overload
+    def delta(self, epsilon: float) -> float: ...
+    @overload
+    def delta(self, epsilon: ArrayLike) -> float | Floats: ...
+    def delta(self, epsilon: ArrayLike) -> float | Floats:
+        """Least delta at each epsilon >= 0, inf allowed. Shape as `epsilon`."""
+        checked = _checked("epsilon", epsilon, ">= 0", 0.0, math.inf)
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
+            result = np.clip(self._delta(checked.ravel()), 0.0, 1.0).reshape(checked.shape) + 0.0
+        return result if checked.ndim else float(result)
+
+    def tradeoff(self, fpr: ArrayLike) -> Floats:
+        """Least false negative rate at each false positive rate in [0, 1]. Shape as `fpr`."""
+        checked = _checked("fpr", fpr, "in [0, 1]", 0.0, 1.0)
+        x = checked.ravel()
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
+            result = np.clip(self._tradeoff(x), 0.0, 1.0 - x)
+        return result.reshape(checked.shape)
+
+    def under(self, relation: str | Relation) -> Self:
+        """The same promise, said of another neighbouring relation. Whether it holds there is the caller's claim."""
+        twin = copy.copy(self)
+        twin._set(relation=Relation.of(relation))
+        return twin
+
+    @abstractmethod
+    def _delta(self, epsilon: Floats) -> Floats:
+        """delta at each epsilon in [0, inf]."""
+
+    @abstractmethod
+    def _parameters(self) -> Mapping[str, Any]:
+        """What tells this guarantee from others of its class, for `str` and `repr`."""
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        """By bisection on the profile; the safe end of the last bracket."""
+        return least_satisfying(lambda epsilon: self._delta(epsilon) <= delta, delta.shape)
+
+    def _tradeoff(self, fpr: Floats) -> Floats:
+        """sup over epsilon of max{1 - delta - e^epsilon fpr, e^-epsilon (1 - delta - fpr)}.
+
+        Dong, Roth, Su (2019), Proposition 2.12. Every epsilon gives a valid lower bound on the false negative rate, so
+        a search that stops early errs on the safe side. The second line cannot win beyond log 2 above the epsilon at
+        which delta has fallen to (1 - fpr) / 2.
+        """
+        rest = 1.0 - fpr
+        steep_high = np.minimum(LARGEST, -np.log(fpr))
+        flat_high = np.minimum(LARGEST, np.maximum(0.0, self._epsilon(0.5 * rest)) + math.log(2.0))
+        steep = maximise(lambda e: 1.0 - self._delta(e) - np.exp(e) * fpr, np.zeros(fpr.shape), steep_high)
+        flat = maximise(lambda e: np.exp(-e) * (rest - self._delta(e)), np.zeros(fpr.shape), flat_high)
+        at_zero = 1.0 - self._delta(np.full(fpr.shape, np.inf))
+        return np.where(fpr == 0.0, at_zero, np.maximum(steep, flat))
+
+    def _set(self, **values: Any) -> None:
+        """Sets fields of a frozen dataclass while it is being made; a relation given by name becomes a `Relation`."""
+        for name, value in values.items():
+            named = name == "relation" and value is not None
+            object.__setattr__(self, name, Relation.of(value) if named else value)
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{name}={_short(value)}" for name, value in self._parameters().items())
+        return f"{type(self).__name__}({shown})"
+
+    def __repr__(self) -> str:
+        parameters = dict(self._parameters())
+        if self.relation is not None:
+            parameters["relation"] = self.relation.value
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in parameters.items())})"
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _checked(name: str, values: ArrayLike, allowed: str, low: float, high: float) -> Floats:
+    """`values` as floats, each within [low, high]; raises `ParameterError` with the first that is not."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} must be numbers {allowed}, but is {values!r}.") from None
+    wrong = ~((array >= low) & (array <= high))
+    if wrong.any():
+        raise ParameterError(f"{name} must be {allowed}, but {float(array[wrong].flat[0])!r} was given.")
+    return array

@@ -1,0 +1,182 @@
+"""Renyi differential privacy at finitely many orders."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from mechanisms.base import Relation
+from mechanisms.errors import AccountingError, ParameterError
+from mechanisms.guarantees.base import Floats
+from mechanisms.guarantees.profile import ProfileGuarantee
+from mechanisms.guarantees.pure import response_delta, response_epsilon
+from mechanisms.guarantees.renyi_conversion import (
+    largest_total_variation,
+    textbook_epsilon,
+    tight_epsilon,
+    tight_log_delta,
+)
+from mechanisms.validation import non_negative, open_unit, positive, unit_interval, whole
+
+INTEGER_ORDERS = tuple(map(float, (*range(2, 257), *range(272, 513, 16), *range(544, 1025, 32))))
+"""Whole orders up to 1024, all of them up to 256."""
+
+ORDERS = tuple(sorted({*(round(1.0 + 0.01 * 1.04**i, 6) for i in range(230)), *INTEGER_ORDERS}))
+"""Orders between 1.01 and 1024; neighbours differ by at most 4 percent (of order - 1) below 80."""
+
+
+@dataclass(frozen=True, repr=False)
+class RenyiDP(ProfileGuarantee):
+    """Bounds on the Renyi divergence, in both directions, at finitely many orders.
+
+    Divergences add under composition, order by order. Converted to epsilon and delta by the best of the orders,
+    with the tight form for one order (see `renyi_conversion`).
+
+    Args:
+        orders: strictly increasing, each > 1; inf allowed, where the divergence is the epsilon of pure DP.
+        divergences: one for each order, finite, >= 0.
+        relation: the neighbouring relation; None takes that of the pair it is compared on.
+
+    Raises:
+        ParameterError: orders and divergences of different length, unsorted or out of range; an unknown relation.
+
+    Guarantees:
+        * An upper bound (`exact` is False): orders that are not listed are not used.
+
+    References:
+        Mironov (2017); Canonne, Kamath, Steinke (2020), Proposition 12.
+
+    Example:
+        >>> claim = RenyiDP(orders=(2.0, 8.0, 32.0), divergences=(0.1, 0.4, 1.6))
+        >>> round(claim.epsilon(1e-5), 3), round(claim.textbook_epsilon(1e-5), 3)
+        (1.614, 1.971)
+    """
+
+    orders: tuple[float, ...]
+    divergences: tuple[float, ...]
+    relation: Relation | None = None
+    exact = False
+
+    def __post_init__(self) -> None:
+        for divergence in self.divergences:
+            non_negative(divergences=divergence)
+        orders, divergences = tuple(map(float, self.orders)), tuple(map(float, self.divergences))
+        if not orders or len(orders) != len(divergences):
+            raise ParameterError(
+                f"orders and divergences must come in pairs, at least one, but there are {len(orders)} orders and "
+                f"{len(divergences)} divergences."
+            )
+        if not all(low < high for low, high in zip((1.0, *orders), orders, strict=False)):
+            raise ParameterError(f"orders must be > 1 and strictly increasing, but are {orders}.")
+        self._set(orders=orders, divergences=divergences, relation=self.relation)
+
+    @classmethod
+    def gaussian(
+        cls,
+        noise_multiplier: float,
+        *,
+        sampling_probability: float = 1.0,
+        steps: int = 1,
+        orders: Sequence[float] | None = None,
+        relation: str | Relation = Relation.ADD_REMOVE,
+    ) -> Self:
+        """The Gaussian mechanism on a Poisson sample of the records, composed with itself: the moments accountant.
+
+        Args:
+            noise_multiplier: standard deviation / L2 sensitivity, > 0.
+            sampling_probability: of each record in each step, in (0, 1].
+            steps: compositions, >= 1.
+            orders: None takes whole orders up to 1024; with sampling they must be whole.
+            relation: add_remove or zero_out when records are sampled; any of the three otherwise.
+
+        Raises:
+            AccountingError: sampled records under replace_one, or an order that is not whole: no closed form here.
+
+        References:
+            Mironov, Talwar, Zhang (2019), Theorem 5 (the direction that matters) and Section 3.3 (whole orders).
+        """
+        positive(noise_multiplier=noise_multiplier, sampling_probability=sampling_probability)
+        unit_interval(sampling_probability=sampling_probability)
+        whole(1, steps=steps)
+        relation = Relation.of(relation)
+        used = np.array(INTEGER_ORDERS if orders is None else orders, dtype=np.float64)
+        if sampling_probability < 1.0:
+            check_poisson(relation)
+            each = np.array([_sampled_divergence(a, sampling_probability, noise_multiplier) for a in used])
+        else:
+            each = used / (2.0 * noise_multiplier**2)
+        return cls(tuple(used), tuple(steps * each), relation)
+
+    def textbook_epsilon(self, delta: float) -> float:
+        """min over orders of divergence + log(1/delta) / (order - 1), for comparison; 0 < delta < 1."""
+        open_unit(delta=delta)
+        excess, divergences, pure = self._split()
+        each = textbook_epsilon(excess, divergences, np.array(math.log(delta)))
+        return float(min(each.min(initial=math.inf), math.inf if pure is None else pure))
+
+    def best_order(self, delta: float) -> float:
+        """The finite order that gives the least epsilon; if it ends the list, a longer list may give less."""
+        open_unit(delta=delta)
+        excess, divergences, _ = self._split()
+        return float(1.0 + excess[np.argmin(tight_epsilon(excess, divergences, np.array(math.log(delta))))])
+
+    @property
+    def default_delta(self) -> float | None:
+        """0 when the order inf alone is listed, which is pure DP."""
+        return 0.0 if self.orders == (math.inf,) else None
+
+    def _parameters(self) -> Mapping[str, object]:
+        if len(self.orders) > 6:
+            return {"orders": f"{self.orders[0]:g}..{self.orders[-1]:g}", "n_orders": len(self.orders)}
+        return {"orders": self.orders, "divergences": self.divergences}
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        excess, divergences, pure = self._split()
+        each = tight_log_delta(excess, divergences, np.minimum(epsilon, 1e300)[:, np.newaxis])
+        best = np.exp(each.min(axis=1, initial=0.0))
+        best = np.minimum(best, largest_total_variation(min(self.divergences)))
+        return np.asarray(best if pure is None else np.minimum(best, response_delta(pure, epsilon)))
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        excess, divergences, pure = self._split()
+        log_delta = np.log(np.maximum(delta, 5e-324))[:, np.newaxis]
+        best = tight_epsilon(excess, divergences, log_delta).min(axis=1, initial=np.inf)
+        best = np.where(delta == 0.0, np.inf, best)
+        if pure is not None:
+            best = np.minimum(best, response_epsilon(pure, delta))
+        return np.where(delta >= largest_total_variation(min(self.divergences)), 0.0, best)
+
+    def _split(self) -> tuple[Floats, Floats, float | None]:
+        """Finite orders less 1, their divergences, and the divergence of order inf if there is one."""
+        orders, divergences = np.array(self.orders), np.array(self.divergences)
+        finite = np.isfinite(orders)
+        return orders[finite] - 1.0, divergences[finite], None if finite.all() else float(divergences[-1])
+
+
+def check_poisson(relation: Relation) -> None:
+    """Raises `AccountingError` unless Poisson sampling has a dominating pair of one record in or out."""
+    if relation is Relation.REPLACE_ONE:
+        raise AccountingError(
+            "relation 'replace_one' is not known for Poisson-sampled records: which pair is worst depends on the "
+            "record that is put in. Use 'add_remove' or 'zero_out', or bring a privacy-loss distribution of your own "
+            "with PrivacyLossDP.from_pld(pld, relation='replace_one')."
+        )
+
+
+def _sampled_divergence(order: float, probability: float, noise_multiplier: float) -> float:
+    """D_order of (1 - q) N(0, s^2) + q N(1, s^2) from N(0, s^2), for a whole order.
+
+    log sum_j C(order, j) (1 - q)^(order - j) q^j e^(j (j - 1) / (2 s^2)), divided by order - 1.
+    """
+    if order != int(order):
+        raise AccountingError(f"order {order:g} is not whole: give whole orders, or PrivacyLossDP.gaussian(...).")
+    j = np.arange(int(order) + 1.0)
+    log_binomial = gammaln(order + 1.0) - gammaln(j + 1.0) - gammaln(order - j + 1.0)
+    log_weight = (order - j) * math.log1p(-probability) + j * math.log(probability)
+    total = logsumexp(log_binomial + log_weight + j * (j - 1.0) / (2.0 * noise_multiplier**2))
+    return max(0.0, float(total)) / (order - 1.0)

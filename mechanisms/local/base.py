@@ -1,0 +1,99 @@
+"""What every mechanism on users' own categorical values shares.
+
+Each user holds a value in 0..k-1 and sends a random one. No curator is trusted; the guarantee holds for each user on
+their own, under `replace_one`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from mechanisms.errors import NeighboursError, ParameterError
+
+
+class LocalMechanism(Mechanism):
+    """Every user's value goes through the same random channel, independently of the others.
+
+    The dataset is one user's value, or an array `(n_users,)` of them; each output is one answer, or `(n_users,)`.
+    """
+
+    relation: Relation = Relation.REPLACE_ONE
+
+    @property
+    @abstractmethod
+    def n_categories(self) -> int:
+        """Number k of possible values."""
+
+    @abstractmethod
+    def _randomize(
+        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> NDArray[np.integer]:
+        """Independent answers of this shape, whose last axis, if there is a second one, is the users."""
+
+    @abstractmethod
+    def _answer_log_probability(self, answers: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Log probability of each answer in 0..k-1, given the value of its user."""
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` independent rounds of answers: shape `(size,)` for one user, `(size, n_users)` for more."""
+        values = self.values(dataset)
+        return Outputs(self._randomize(values, (size, *values.shape), rng))
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log probability of each output under `dataset`, summed over the users, shape `(size,)`; -inf if
+        impossible."""
+        answers = outputs.values
+        each = self._answer_log_probability(answers, self.values(dataset))
+        impossible = (answers < 0) | (answers >= self.n_categories)
+        if impossible.any():
+            each[impossible] = -np.inf
+        return each if each.ndim == 1 else np.asarray(each.sum(axis=1))
+
+    def worst_case(self) -> Neighbours:
+        """One user, who holds 0 or 1."""
+        return Neighbours(0, 1, self.relation)
+
+    def check(self, neighbours: Neighbours) -> None:
+        super().check(neighbours)
+        values0, values1 = self.values(neighbours.d0), self.values(neighbours.d1)
+        if values0.shape != values1.shape:
+            problem = f"d0 has shape {values0.shape} and d1 {values1.shape}"
+        elif (changed := int(np.count_nonzero(values0 != values1))) > 1:
+            problem = f"{changed} users do. Change one entry only"
+        else:
+            return
+        raise NeighboursError(
+            f"both datasets must hold values of the same users, one of whom may differ, but {problem}."
+        )
+
+    def values(self, dataset: Dataset) -> NDArray[np.int64]:
+        """The users' values, checked: shape `()` or `(n_users,)`, whole numbers in 0..k-1."""
+        values = np.asarray(dataset)
+        must = f"the dataset of {type(self).__name__} must be whole numbers from 0 to {self.n_categories - 1}"
+        if values.dtype.kind not in "biuf" or values.ndim > 1 or values.size == 0:
+            raise ParameterError(f"{must}, one number or shape (n_users,), but is {dataset!r}.")
+        if not np.all((values >= 0) & (values < self.n_categories) & (values == np.floor(values))):
+            raise ParameterError(f"{must}, but ranges from {values.min()} to {values.max()}. Code the categories so.")
+        return values.astype(np.int64)
+
+
+class SymmetricRandomizer(LocalMechanism):
+    """Sends the true value with probability `p_true`, each given other value with probability `p_other`."""
+
+    @property
+    @abstractmethod
+    def p_true(self) -> float:
+        """Probability of sending the true value."""
+
+    @property
+    @abstractmethod
+    def p_other(self) -> float:
+        """Probability of sending one given other value."""
+
+    def _answer_log_probability(self, answers: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.where(answers == values, math.log(self.p_true), math.log(self.p_other))

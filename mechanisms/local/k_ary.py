@@ -1,0 +1,106 @@
+"""Randomised response with k possible answers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mechanisms.base import Relation
+from mechanisms.errors import ParameterError
+from mechanisms.guarantees import ExactDP
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.local.base import SymmetricRandomizer
+from mechanisms.validation import positive, whole
+
+
+@dataclass(frozen=True)
+class KAryRandomizedResponse(SymmetricRandomizer):
+    """k-ary randomised response: the true value with probability e^epsilon / (e^epsilon + k - 1), else another one.
+
+    The other k - 1 values are equally likely. The dataset is one user's value in 0..k-1, or `(n_users,)` of them.
+    (Kairouz, Bonawitz and Ramage 2016, "k-RR"; also called direct encoding.)
+
+    Args:
+        epsilon: the claim, per user, > 0.
+        k: number of possible values, >= 2.
+
+    Guarantees:
+        * epsilon-DP for each user under `replace_one`; the claim is the exact curve of two different values, in which
+          the answers that are neither of the two count as one.
+
+    Example:
+        >>> mechanism = KAryRandomizedResponse(epsilon=1.0, k=4)
+        >>> round(mechanism.p_true, 6), round(mechanism.p_other, 6)
+        (0.475367, 0.174878)
+    """
+
+    epsilon: float
+    k: int
+    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        whole(2, k=self.k)
+
+    @property
+    def n_categories(self) -> int:
+        return self.k
+
+    @property
+    def p_true(self) -> float:
+        return 1.0 / (1.0 + (self.k - 1) * math.exp(-self.epsilon))
+
+    @property
+    def p_other(self) -> float:
+        return math.exp(-self.epsilon) * self.p_true
+
+    def guarantee(self) -> Guarantee:
+        """The exact curve, from the law of (first value, second value, any other)."""
+        rest = [(self.k - 2) * self.p_other] if self.k > 2 else []
+        first, second = [self.p_true, self.p_other, *rest], [self.p_other, self.p_true, *rest]
+        return ExactDP(np.array(first), np.array(second), relation=self.relation)
+
+    def estimate_frequencies(self, answers: ArrayLike) -> NDArray[np.float64]:
+        """Unbiased estimate of the share of users with each value: (share of answers - q) / (p - q).
+
+        Args:
+            answers: `(..., n_users)` whole numbers in 0..k-1.
+
+        Returns:
+            `(..., k)`; each row sums to 1, and single entries may be negative.
+
+        Example:
+            >>> KAryRandomizedResponse(epsilon=9.0, k=3).estimate_frequencies([0, 2, 2, 2]).round(2).tolist()
+            [0.25, -0.0, 0.75]
+        """
+        sent = np.asarray(answers)
+        if (
+            sent.ndim == 0
+            or sent.shape[-1] == 0
+            or sent.dtype.kind not in "iu"
+            or sent.min() < 0
+            or sent.max() >= self.k
+        ):
+            raise ParameterError(
+                f"answers must be whole numbers from 0 to {self.k - 1} of shape (..., n_users), but have shape "
+                f"{sent.shape}."
+            )
+        rows = sent.reshape(-1, sent.shape[-1]).astype(np.int64)
+        offset = self.k * np.arange(len(rows))[:, None]
+        counts = np.bincount((rows + offset).ravel(), minlength=self.k * len(rows)).reshape(*sent.shape[:-1], self.k)
+        return np.asarray((counts / sent.shape[-1] - self.p_other) / (self.p_true - self.p_other))
+
+    def _randomize(
+        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> NDArray[np.integer]:
+        """Moves each value by 0 with probability p, by each of 1..k-1 with probability q, modulo k: one draw an
+        answer."""
+        draws = rng.random(shape)
+        draws /= self.p_other
+        move = np.minimum(draws, self.k).astype(np.int64) + 1
+        move[move >= self.k] = 0
+        move += values
+        return np.remainder(move, self.k, out=move)

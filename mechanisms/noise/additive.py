@@ -1,0 +1,81 @@
+"""What every mechanism that adds independent noise to numbers shares.
+
+    release = answers + noise,     answers = query(dataset), or the dataset itself
+
+A subclass is a frozen dataclass that says how the noise is drawn and what its log density is.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from mechanisms.queries.answers import check_pair, check_query, evaluate, refuse_worst_case, unit_step
+from mechanisms.queries.base import AnyQuery, Floats
+from mechanisms.validation import positive, whole
+
+
+class AdditiveNoise(Mechanism):
+    """Answers plus independent noise, the same law in every coordinate.
+
+    Attributes:
+        norm: in which the sensitivity bounds the distance of the answers of neighbours.
+        sensitivity: that bound.
+        n_queries: number of answers.
+        query: what computes the answers; None when the dataset is the vector of answers.
+    """
+
+    norm: ClassVar[float]
+    sensitivity: float
+    n_queries: int
+    query: AnyQuery | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        positive(sensitivity=self.sensitivity)
+        whole(1, n_queries=self.n_queries)
+        check_query(
+            self.query,
+            sensitivity=self.sensitivity,
+            relation=self.relation,
+            norm=self.norm,
+            n_answers=self.n_queries,
+            n_name="n_queries",
+        )
+
+    @abstractmethod
+    def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+        """Fresh independent noise."""
+
+    @abstractmethod
+    def _noise_log_density(self, noise: Floats) -> Floats:
+        """Log density of each coordinate of noise; may overwrite its argument."""
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` noisy copies of the answers: shape `(size,)` for one query, `(size, n_queries)` for more."""
+        answers = self.answers(dataset)
+        values = self._draw((size, *answers.shape), rng)
+        values += answers
+        return Outputs(values)
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log density of each output under `dataset`, shape `(size,)`."""
+        each = self._noise_log_density(np.subtract(outputs.values, self.answers(dataset), dtype=np.float64))
+        return each if each.ndim == 1 else each.sum(axis=tuple(range(1, each.ndim)))
+
+    def worst_case(self) -> Neighbours:
+        """Answers 0 and `sensitivity` in the first coordinate, 0 in the others: there the exact curve is attained."""
+        refuse_worst_case(type(self).__name__, self.query)
+        return Neighbours(*unit_step(self.sensitivity, self.n_queries), self.relation)
+
+    def check(self, neighbours: Neighbours) -> None:
+        super().check(neighbours)
+        check_pair(neighbours, self.query, self.answers, sensitivity=self.sensitivity, norm=self.norm)
+
+    def answers(self, dataset: Dataset) -> Floats:
+        """The exact answers on `dataset`, shape `()` or `(n_queries,)`."""
+        return evaluate(self.query, dataset, n_answers=self.n_queries, n_name="n_queries")

@@ -1,0 +1,113 @@
+"""What mechanisms that add noise to answers, or choose by them, share: a query or a vector, checked.
+
+With `query=None` the dataset of a mechanism is the vector of answers itself, which is how a mechanism is audited on its
+worst case; with a query it is whatever the query takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mechanisms.base import Dataset, Neighbours, Relation
+from mechanisms.errors import NeighboursError, ParameterError
+from mechanisms.queries.base import AnyQuery, Floats, Query
+from mechanisms.records import check_records
+
+ROUNDING = 1e-9
+"""Relative slack in comparisons of a distance with a sensitivity: sums of floats are not exact."""
+
+
+def check_query(
+    query: AnyQuery | None, *, sensitivity: float, relation: Relation, norm: float, n_answers: int, n_name: str
+) -> None:
+    """Raises `ParameterError` unless `query` is callable and its shape and sensitivity are the declared ones."""
+    if query is None:
+        return
+    if not callable(query):
+        raise ParameterError(f"query must be None or a function of the dataset, but is {query!r}.")
+    if not isinstance(query, Query):
+        return
+    if query.n_answers != n_answers:
+        raise ParameterError(
+            f"{n_name} is {n_answers}, but {query!r} gives {query.n_answers}. Set {n_name}={query.n_answers}."
+        )
+    needed = query.sensitivity(relation, norm=norm)
+    if sensitivity < needed * (1.0 - ROUNDING):
+        raise ParameterError(
+            f"sensitivity is {sensitivity:g}, but {query!r} has {needed:g} under {relation.value!r} (L{norm:g} norm). "
+            f"Set sensitivity={needed:g}."
+        )
+
+
+def evaluate(query: AnyQuery | None, dataset: Dataset, *, n_answers: int, n_name: str) -> Floats:
+    """The answers on `dataset`: shape `()` for one, `(n_answers,)` for more; raises `ParameterError` on any other."""
+    try:
+        answers = np.asarray(dataset if query is None else query(dataset), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        source = "the dataset must be numbers when query is None" if query is None else f"{query!r} must give numbers"
+        raise ParameterError(
+            f"{source}, but {error}. Give the answers as numbers, or a query that computes them."
+        ) from error
+    if n_answers == 1 and answers.shape == (1,):
+        answers = answers.reshape(())
+    wanted = () if n_answers == 1 else (n_answers,)
+    if answers.shape != wanted:
+        source = "the dataset (query is None, so it is the vector of answers)" if query is None else repr(query)
+        raise ParameterError(
+            f"{n_name} is {n_answers}, but {source} gives answers of shape {answers.shape}, not {wanted}."
+        )
+    if not np.isfinite(answers).all():
+        raise ParameterError(f"the answers must be finite numbers, but are {answers}.")
+    return answers
+
+
+def check_distance(answers0: Floats, answers1: Floats, *, sensitivity: float, norm: float) -> None:
+    """Raises `NeighboursError` if two vectors of answers lie further apart than the sensitivity."""
+    distance = float(np.linalg.norm(np.atleast_1d(answers1 - answers0), ord=norm))
+    if distance > sensitivity * (1.0 + ROUNDING):
+        raise NeighboursError(
+            f"the answers on d0 and d1 lie {distance:g} apart in the L{norm:g} norm, but neighbours are at most "
+            f"sensitivity = {sensitivity:g} apart. Bring the pair closer, or declare sensitivity={distance:g}."
+        )
+
+
+def check_pair(
+    neighbours: Neighbours,
+    query: AnyQuery | None,
+    answers: Callable[[Dataset], Floats],
+    *,
+    sensitivity: float,
+    norm: float,
+) -> None:
+    """Raises `NeighboursError` unless the pair is one: by its answers without a query, by its records with one.
+
+    With a query the distance of the answers is left alone on purpose: a wrong declared sensitivity is for the audit to
+    find.
+    """
+    answers0, answers1 = answers(neighbours.d0), answers(neighbours.d1)
+    if query is None:
+        check_distance(answers0, answers1, sensitivity=sensitivity, norm=norm)
+    else:
+        check_records(neighbours)
+
+
+def unit_step(step: float, n_answers: int) -> tuple[float | Floats, float | Floats]:
+    """Two answer vectors, all zero but for the first entry, which is 0 and `step`."""
+    if n_answers == 1:
+        return 0.0, step
+    d1 = np.zeros(n_answers)
+    d1[0] = step
+    return np.zeros(n_answers), d1
+
+
+def refuse_worst_case(mechanism: str, query: AnyQuery | None) -> None:
+    """Raises `NeighboursError` if there is a query: no one knows the records that move it most."""
+    if query is not None:
+        raise NeighboursError(
+            f"the worst case of {mechanism} is known for answers only, but this one asks {query!r} of records. Give "
+            "neighbours (see mechanisms.records.remove_record), or set query=None to audit the noise alone."
+        )

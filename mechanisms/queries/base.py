@@ -1,0 +1,69 @@
+"""The interface of a query: a function of the records, with its sensitivity.
+
+A query is a frozen dataclass that is called with a dataset and gives a number or a vector of numbers. How far its
+answers can move between neighbours depends on the relation and on the norm in which the distance is measured.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.base import Dataset, Relation
+from mechanisms.errors import ParameterError
+
+Floats = NDArray[np.float64]
+Column: TypeAlias = str | int | None
+"""A column's name in a DataFrame, its position in a two-dimensional array, or None for one-dimensional data."""
+
+
+class Query(ABC):
+    """A function of the records whose sensitivity is known. Subclasses are frozen dataclasses."""
+
+    @property
+    def n_answers(self) -> int:
+        """Length of the vector of answers; 1 for a single number."""
+        return 1
+
+    @abstractmethod
+    def __call__(self, dataset: Dataset) -> float | Floats:
+        """The exact answers on `dataset`: a number, or shape `(n_answers,)`."""
+
+    @abstractmethod
+    def sensitivity(self, relation: Relation, *, norm: float = 1.0) -> float:
+        """Largest distance between the answers on two neighbours.
+
+        Args:
+            relation: how the neighbours may differ.
+            norm: 1 (what Laplace noise needs), 2 (Gaussian noise) or inf (selection).
+        """
+
+    def monotone(self, relation: Relation) -> bool:
+        """True if, between any two neighbours, all answers that move do so in one direction."""
+        return False
+
+
+AnyQuery: TypeAlias = Query | Callable[[Dataset], Any]
+"""A `Query`, or any function from a dataset to a number or a vector, whose sensitivity is then taken on trust."""
+
+
+def column_of(dataset: Dataset, column: Column) -> NDArray[Any]:
+    """One value a record, shape `(n_records,)`; raises `ParameterError` when there is no such column."""
+    if hasattr(dataset, "columns") and hasattr(dataset, "to_numpy"):
+        if column not in dataset.columns:
+            known = ", ".join(map(repr, list(dataset.columns)[:12]))
+            raise ParameterError(f"column must be one of the dataset's columns ({known}), but is {column!r}.")
+        return np.asarray(dataset[column].to_numpy())
+    values = np.asarray(dataset)
+    if values.ndim == 1 and column is None:
+        return values
+    if values.ndim == 2 and isinstance(column, int) and -values.shape[1] <= column < values.shape[1]:
+        return np.asarray(values[:, column])
+    raise ParameterError(
+        f"column {column!r} does not fit a dataset of shape {values.shape}: give None for shape (n_records,), a "
+        "position for shape (n_records, n_columns), a name for a DataFrame."
+    )

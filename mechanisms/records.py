@@ -1,0 +1,328 @@
+"""Datasets as collections of records: pairs built from one dataset, and the check that a pair is neighbouring.
+
+A collection of records is an array (one record a row), a list (one an entry), a DataFrame or Series (one a row), or a
+tuple of these with equal lengths, such as `(X, y)`. Anything else (a number, a dict, an object) cannot be checked, and
+passes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from hashlib import blake2b
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from mechanisms.base import Dataset, Neighbours, Relation
+from mechanisms.errors import NeighboursError, ParameterError
+
+Keys: TypeAlias = Sequence[Hashable]
+"""One key a record; equal keys, equal records."""
+LONGEST_KEY = 64
+"""Bytes of a record that are kept as they are; longer records, such as images, are kept as digests."""
+
+
+def remove_record(dataset: Dataset, index: int) -> Neighbours:
+    """The pair under `add_remove` in which side 0 lacks record `index`.
+
+    Args:
+        dataset: a collection of records, at least one; side 1.
+        index: which record; negative counts from the end.
+
+    Raises:
+        ParameterError: not a collection of records, or no such record.
+
+    Example:
+        >>> pair = remove_record(np.array([7, 8, 9]), 1)
+        >>> pair.d0, pair.d1, pair.relation.value
+        (array([7, 9]), array([7, 8, 9]), 'add_remove')
+    """
+    index = _checked_index(dataset, index)
+    return Neighbours(_map_columns(dataset, lambda part: _without(part, index)), dataset, Relation.ADD_REMOVE)
+
+
+def replace_record(dataset: Dataset, index: int, replacement: Any) -> Neighbours:
+    """The pair under `replace_one` in which side 0 has `replacement` where side 1 has record `index`.
+
+    Args:
+        dataset: a collection of records; side 1.
+        index: which record; negative counts from the end.
+        replacement: a record: what one row or entry looks like; for `(X, y)` a tuple `(x, y)`.
+
+    Raises:
+        ParameterError: not a collection of records, no such record, or a record of another shape.
+
+    Example:
+        >>> replace_record([7, 8, 9], 0, 1).d0
+        [1, 8, 9]
+    """
+    index = _checked_index(dataset, index)
+    if isinstance(dataset, tuple):
+        if not isinstance(replacement, tuple) or len(replacement) != len(dataset):
+            raise ParameterError(
+                f"replacement must be a tuple of {len(dataset)}, as the dataset is, but is {replacement!r}."
+            )
+        d0: Dataset = tuple(_replaced(part, index, new) for part, new in zip(dataset, replacement, strict=True))
+    else:
+        d0 = _replaced(dataset, index, replacement)
+    return Neighbours(d0, dataset, Relation.REPLACE_ONE)
+
+
+def zero_record(dataset: Dataset, index: int) -> Neighbours:
+    """The pair under `zero_out` in which record `index` of side 0 is all zeros.
+
+    Args:
+        dataset: a collection of numeric records; side 1.
+        index: which record; negative counts from the end.
+
+    Raises:
+        ParameterError: not a collection of numeric records, or no such record.
+
+    Example:
+        >>> zero_record(np.array([[1, 2], [3, 4]]), -1).d0
+        array([[1, 2],
+               [0, 0]])
+    """
+    index = _checked_index(dataset, index)
+    return Neighbours(_map_columns(dataset, lambda part: _blanked(part, index)), dataset, Relation.ZERO_OUT)
+
+
+def check_records(neighbours: Neighbours) -> None:
+    """Raises `NeighboursError` if both datasets are collections of records and do not differ in exactly one.
+
+    * `add_remove`: one side is the other plus exactly one record; the order does not matter.
+    * `replace_one`: equally many records, of which exactly one differs, in place or as a multiset.
+    * `zero_out`: equally many records, of which exactly one, in place, differs, and is all zeros in `d0`.
+
+    Example:
+        >>> check_records(Neighbours([1, 2], [2, 1, 5], "add_remove"))
+        >>> check_records(Neighbours([1, 2], [1, 2], "add_remove"))  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        mechanisms.errors.NeighboursError: under 'add_remove' one dataset must be the other plus one record, but ...
+    """
+    keys = _common_keys(neighbours.d0, neighbours.d1)
+    if keys is not None:
+        _CHECKS[neighbours.relation](neighbours, *keys)
+
+
+def n_records(dataset: Dataset) -> int | None:
+    """How many records a dataset holds; None if it is not a collection of records."""
+    parts = dataset if isinstance(dataset, tuple) else (dataset,)
+    lengths = {_length(part) for part in parts}
+    return lengths.pop() if len(lengths) == 1 else None
+
+
+def _length(part: Any) -> int | None:
+    if isinstance(part, np.ndarray):
+        return len(part) if part.ndim else None
+    return len(part) if isinstance(part, list) or _is_pandas(part) else None
+
+
+def _is_pandas(part: Any) -> bool:
+    """True for a DataFrame or Series; pandas is not imported for it."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(part, (pandas.DataFrame, pandas.Series))
+
+
+# --- building ---------------------------------------------------------------------------------------------------------
+
+
+def _checked_index(dataset: Dataset, index: int) -> int:
+    size = n_records(dataset)
+    if size is None:
+        raise ParameterError(
+            "dataset must be a collection of records (an array, a list, a DataFrame, or a tuple of these with equal "
+            f"lengths), but is {type(dataset).__name__}. Build the pair with Neighbours(d0, d1, relation) instead."
+        )
+    if isinstance(index, bool) or not isinstance(index, (int, np.integer)) or not -size <= index < size:
+        raise ParameterError(f"index must be a whole number from {-size} to {size - 1}, but is {index!r}.")
+    return int(index) % size
+
+
+def _map_columns(dataset: Dataset, change: Any) -> Dataset:
+    return tuple(change(part) for part in dataset) if isinstance(dataset, tuple) else change(dataset)
+
+
+def _without(part: Any, index: int) -> Any:
+    if isinstance(part, np.ndarray):
+        return np.delete(part, index, axis=0)
+    if _is_pandas(part):
+        return part.iloc[np.delete(np.arange(len(part)), index)]
+    return part[:index] + part[index + 1 :]
+
+
+def _replaced(part: Any, index: int, new: Any) -> Any:
+    if isinstance(part, list):
+        return [*part[:index], new, *part[index + 1 :]]
+    if _is_pandas(part):
+        return _replaced_row(part, index, new)
+    value = np.asarray(new)
+    if value.shape != part.shape[1:]:
+        raise ParameterError(f"replacement must have shape {part.shape[1:]}, as each record, but has {value.shape}.")
+    changed = part.astype(np.result_type(part, value)) if part.dtype.kind in "biufc" else part.copy()
+    changed[index] = new
+    return changed
+
+
+def _replaced_row(part: Any, index: int, new: Any) -> Any:
+    """A DataFrame or Series with one row replaced, its types widened where the new values need it."""
+    pandas = sys.modules["pandas"]
+    if isinstance(part, pandas.Series):
+        row = pandas.Series([new], name=part.name)
+    else:
+        values = [new[c] for c in part.columns] if hasattr(new, "keys") else list(new)
+        if len(values) != part.shape[1]:
+            raise ParameterError(f"replacement must have {part.shape[1]} values, one a column, but has {len(values)}.")
+        row = pandas.DataFrame({c: [v] for c, v in zip(part.columns, values, strict=True)})
+    row.index = part.index[index : index + 1]
+    return pandas.concat([part.iloc[:index], row, part.iloc[index + 1 :]])
+
+
+def _blanked(part: Any, index: int) -> Any:
+    if isinstance(part, list):
+        return _replaced(part, index, np.zeros_like(_numeric(part[index]))[()].tolist())
+    if isinstance(part, np.ndarray):
+        return _replaced(part, index, np.zeros_like(_numeric(part[index])))
+    width = 1 if part.ndim == 1 else part.shape[1]
+    _numeric(part.iloc[index])
+    return _replaced(part, index, 0 if part.ndim == 1 else [0] * width)
+
+
+def _numeric(record: Any) -> Any:
+    """`record` as numbers; raises `ParameterError` where there is no zero to blank it with."""
+    try:
+        return np.asarray(record, dtype=np.float64) if np.asarray(record).dtype == object else np.asarray(record) + 0
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"a record can be blanked only if it is numeric, but this one is {record!r}.") from error
+
+
+# --- checking ---------------------------------------------------------------------------------------------------------
+
+
+def _common_keys(d0: Dataset, d1: Dataset) -> tuple[Keys, Keys] | None:
+    """Keys of the records of both sides; None if either is not a collection of records."""
+    if isinstance(d0, tuple) != isinstance(d1, tuple):
+        return None
+    parts0, parts1 = (d if isinstance(d, tuple) else (d,) for d in (d0, d1))
+    if n_records(d0) is None or n_records(d1) is None:
+        return None
+    if len(parts0) != len(parts1):
+        raise NeighboursError(f"d0 is a tuple of {len(parts0)} and d1 of {len(parts1)}: neighbours have the same form.")
+    columns = [_keys_of(part0, part1) for part0, part1 in zip(parts0, parts1, strict=True)]
+    if len(columns) == 1:
+        return columns[0]
+    return list(zip(*(c[0] for c in columns), strict=True)), list(zip(*(c[1] for c in columns), strict=True))
+
+
+def _keys_of(part0: Any, part1: Any) -> tuple[Keys, Keys]:
+    """Keys of one column of records on both sides, comparable with each other."""
+    if isinstance(part0, list) or isinstance(part1, list):
+        rows0, rows1 = (part if isinstance(part, list) else np.asarray(part) for part in (part0, part1))
+        return [_key(record) for record in rows0], [_key(record) for record in rows1]
+    if part0.shape[1:] != part1.shape[1:]:
+        raise NeighboursError(
+            f"the records of d0 have shape {part0.shape[1:]}, those of d1 {part1.shape[1:]}: neighbours have the same "
+            "columns."
+        )
+    if _is_pandas(part0) and _is_pandas(part1):
+        if part0.ndim == 2 and list(part0.columns) != list(part1.columns):
+            raise NeighboursError("d0 and d1 have different columns: neighbours have the same ones, in the same order.")
+        return _table_keys(part0), _table_keys(part1)
+    array0, array1 = np.asarray(part0), np.asarray(part1)
+    if array0.dtype.kind in "biufc" and array1.dtype.kind in "biufc":
+        dtype = np.result_type(array0, array1)
+        return _row_bytes(array0.astype(dtype)), _row_bytes(array1.astype(dtype))
+    return [_key(record) for record in array0], [_key(record) for record in array1]
+
+
+def _row_bytes(array: Any) -> Keys:
+    """The bytes of each row, or a digest of them; -0.0 counts as 0.0, NaN as equal to itself."""
+    if array.size == 0:
+        return [b""] * len(array)
+    rows = np.ascontiguousarray(array.reshape(len(array), -1))
+    if rows.dtype.kind in "fc":
+        rows = rows + 0.0
+    width = rows.dtype.itemsize * rows.shape[1]
+    if width > LONGEST_KEY:
+        return [blake2b(row, digest_size=16).digest() for row in rows]
+    keys: Keys = rows.view(np.dtype((np.void, width))).ravel().tolist()
+    return keys
+
+
+def _table_keys(table: Any) -> Keys:
+    """One key a row of a DataFrame or Series; its index does not count."""
+    columns = [table] if table.ndim == 1 else [table.iloc[:, i] for i in range(table.shape[1])]
+    return list(zip(*([_key(v) for v in column.tolist()] for column in columns), strict=True))
+
+
+def _key(record: Any) -> Hashable:
+    """A hashable stand-in: equal for equal records; NaN equals itself."""
+    if isinstance(record, np.ndarray):
+        return (record.shape, *(_key(v) for v in record.ravel().tolist()))
+    if isinstance(record, dict):
+        return frozenset((name, _key(value)) for name, value in record.items())
+    if isinstance(record, (list, tuple)):
+        return tuple(_key(value) for value in record)
+    if isinstance(record, (float, np.floating)) and record != record:
+        return "NaN"
+    return record if isinstance(record, Hashable) else repr(record)
+
+
+def _surplus(keys0: Keys, keys1: Keys) -> tuple[int, int]:
+    """How many records of each side the other lacks, as multisets."""
+    count0, count1 = Counter(keys0), Counter(keys1)
+    return (count0 - count1).total(), (count1 - count0).total()
+
+
+def _check_add_remove(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:
+    only0, only1 = _surplus(keys0, keys1)
+    if sorted((only0, only1)) != [0, 1]:
+        raise NeighboursError(
+            f"under 'add_remove' one dataset must be the other plus one record, but d0 has {len(keys0)} records, d1 "
+            f"has {len(keys1)}, and {only0} of d0 are not in d1, {only1} of d1 not in d0. "
+            "Build the pair with mechanisms.records.remove_record."
+        )
+
+
+def _check_replace_one(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:
+    in_place = _differing(keys0, keys1)
+    if len(keys0) != len(keys1) or (len(in_place) != 1 and _surplus(keys0, keys1) != (1, 1)):
+        raise NeighboursError(
+            f"under 'replace_one' both datasets must hold equally many records and differ in exactly one, but d0 has "
+            f"{len(keys0)} records, d1 has {len(keys1)}, and {_surplus(keys0, keys1)[0]} of d0 are not in d1. "
+            "Build the pair with mechanisms.records.replace_record."
+        )
+
+
+def _check_zero_out(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:
+    in_place = _differing(keys0, keys1)
+    if len(keys0) != len(keys1) or len(in_place) != 1:
+        problem = f"d0 has {len(keys0)} records, d1 has {len(keys1)}, and {len(in_place)} differ in place"
+    elif not _is_blank(neighbours.d0, in_place[0]):
+        problem = f"record {in_place[0]} of d0, the one that differs, is not all zeros"
+    else:
+        return
+    raise NeighboursError(
+        "under 'zero_out' both datasets must hold equally many records and differ in one, which is all zeros in d0, "
+        f"but {problem}. Build the pair with mechanisms.records.zero_record."
+    )
+
+
+def _differing(keys0: Keys, keys1: Keys) -> Sequence[int]:
+    return [i for i, (key0, key1) in enumerate(zip(keys0, keys1, strict=False)) if key0 != key1]
+
+
+def _is_blank(dataset: Dataset, index: int) -> bool:
+    parts = dataset if isinstance(dataset, tuple) else (dataset,)
+    rows = [part.iloc[index] if _is_pandas(part) else part[index] for part in parts]
+    return all(not np.any(np.asarray(row, dtype=object) != 0) for row in rows)
+
+
+_CHECKS = {
+    Relation.ADD_REMOVE: _check_add_remove,
+    Relation.REPLACE_ONE: _check_replace_one,
+    Relation.ZERO_OUT: _check_zero_out,
+}

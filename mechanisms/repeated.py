@@ -1,0 +1,123 @@
+"""A mechanism that is run several times on the same dataset, and whose outputs are all seen."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.base import Dataset, HasLogDensity, Mechanism, Neighbours, Outputs, Relation
+from mechanisms.errors import ParameterError
+from mechanisms.guarantees import GaussianDP, compose
+from mechanisms.guarantees.base import Floats, Guarantee
+from mechanisms.guarantees.profile import ProfileGuarantee
+from mechanisms.validation import whole
+
+
+@dataclass(frozen=True)
+class Repeated(Mechanism):
+    """`times` independent releases of one mechanism, with the guarantee that a composition theorem gives.
+
+    Asking the same question again is the simplest composition, and averaging the answers the simplest attack on it.
+
+    Args:
+        base: the mechanism.
+        times: how often it is run, >= 1.
+        accounting: the theorem, as for `mechanisms.guarantees.compose`: "basic", "advanced", "optimal", "renyi" or
+            "privacy-loss".
+        form: of "advanced", as for `compose`; None for the others.
+
+    Guarantees:
+        * The claim holds for the joint output, by the theorem; it is exact where the theorem is, and else only an upper
+          bound. `truth()` is exact up to the grid of the privacy-loss distribution (1e-4 in epsilon a release).
+
+    Example:
+        >>> from mechanisms import Laplace
+        >>> mechanism = Repeated(Laplace(epsilon=0.5), times=4)
+        >>> mechanism.release(0.0, 10, np.random.default_rng(0)).values.shape
+        (10, 4)
+        >>> mechanism.guarantee().epsilon(0.0)
+        2.0
+    """
+
+    base: Mechanism
+    times: int
+    _: KW_ONLY
+    accounting: str = "basic"
+    form: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, Mechanism):
+            raise ParameterError(f"base must be a Mechanism, such as Laplace(epsilon=0.1), but is {self.base!r}.")
+        whole(1, times=self.times)
+        object.__setattr__(self, "relation", self.base.relation)
+        object.__setattr__(self, "parallel", self.base.parallel)
+        if isinstance(self.base, HasLogDensity):
+            object.__setattr__(self, "log_density", self._log_density)
+        _ = self._composed
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` rounds of `times` releases: shape `(size, times)`, or `(size, times, ...)` where the base gives
+        more."""
+        outputs = self.base.release(dataset, size * self.times, rng)
+        values = outputs.values.reshape(size, self.times, *outputs.values.shape[1:])
+        return Outputs(values) if outputs.events is None else _joined(values, outputs.events.reshape(size, self.times))
+
+    def guarantee(self) -> Guarantee:
+        """The composed claim."""
+        return self._composed
+
+    @cached_property
+    def _composed(self) -> Guarantee:
+        return compose([self.base.guarantee()] * self.times, accounting=self.accounting, form=self.form)
+
+    def truth(self) -> Guarantee | None:
+        """The exact curves of the releases on the worst-case pair, composed as privacy-loss distributions."""
+        once = self.base.truth()
+        if once is None or self.times == 1 or isinstance(once, GaussianDP):
+            return None if once is None else compose([once] * self.times)
+        curve = compose([once] * self.times, accounting="privacy-loss")
+        return _Capped(curve, largest=self.times * once.epsilon(0.0), relation=once.relation)
+
+    def worst_case(self) -> Neighbours:
+        """That of the base: the same pair is worst in every release."""
+        return self.base.worst_case()
+
+    def check(self, neighbours: Neighbours) -> None:
+        self.base.check(neighbours)
+
+    def _log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Sum of the log densities of the releases, shape `(size,)`; offered as `log_density` if the base has one."""
+        assert isinstance(self.base, HasLogDensity)
+        each = Outputs(outputs.values.reshape(-1, *outputs.values.shape[2:]))
+        return np.asarray(self.base.log_density(each, dataset).reshape(-1, self.times).sum(axis=1))
+
+
+def _joined(values: NDArray[np.generic], events: NDArray[np.str_]) -> Outputs:
+    """One event a round: the labels of its releases, in order, "ok" for an ordinary one; "" if all were ordinary."""
+    odd = (events != "").any(axis=1)
+    labels = [", ".join(label or "ok" for label in row) if any(row) else "" for row in events.tolist()]
+    kept = np.where(odd.reshape(-1, *[1] * (values.ndim - 1)), np.zeros((), dtype=values.dtype), values)
+    return Outputs(kept, np.array(labels, dtype=np.str_))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Capped(ProfileGuarantee):
+    """A curve and the largest loss that can occur, which the grid of a privacy-loss distribution does not know
+    exactly."""
+
+    curve: Guarantee
+    largest: float
+    relation: Relation | None = None
+    exact = True
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        return np.where(epsilon < self.largest, self.curve.delta(epsilon), 0.0)
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        return np.minimum(self.curve.epsilon(delta), self.largest)
+
+    def _parameters(self) -> dict[str, object]:
+        return {"curve": str(self.curve), "largest": self.largest}

@@ -1,0 +1,171 @@
+"""What every attack in the catalogue keeps, found by itself when a new one is added."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from attack_laws import auc
+
+from attacks.base import Attack
+from attacks.catalogue import build, catalogue, choose
+from attacks.distinguishing import Classifier, LikelihoodRatio, Threshold
+from attacks.events import fit_scorer
+from mechanisms.base import Mechanism, Neighbours, Outputs
+from mechanisms.errors import AttackError, ParameterError, UnknownNameError
+
+PAIR = Neighbours(0.0, 1.5, "add_remove")
+SWAPPED = Neighbours(1.5, 0.0, "add_remove")
+
+
+class BlackBox(Mechanism):
+    """Laplace noise of scale 1 on a number; its law is not told."""
+
+    def release(self, dataset: Any, size: int, rng: np.random.Generator) -> Outputs:
+        return Outputs(dataset + rng.laplace(size=size))
+
+    def guarantee(self) -> Any:
+        raise NotImplementedError
+
+    def worst_case(self) -> Neighbours:
+        return PAIR
+
+
+class OpenBox(BlackBox):
+    """The same with its law."""
+
+    def log_density(self, outputs: Outputs, dataset: Any) -> np.ndarray:
+        return -np.abs(outputs.values - dataset) - np.log(2.0)
+
+
+@dataclass(frozen=True)
+class Own(Attack):
+    """A user's attack."""
+
+    def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Any:
+        return Threshold().fit(outputs0, outputs1, rng)
+
+
+def pilot(pair: Neighbours, n: int = 2_000, seed: int = 0) -> tuple[Outputs, Outputs]:
+    rng = np.random.default_rng(seed)
+    return OpenBox().release(pair.d0, n, rng), OpenBox().release(pair.d1, n, rng)
+
+
+def fitted(name: str, pair: Neighbours = PAIR) -> Any:
+    return fit_scorer(build(name).against(OpenBox(), pair), *pilot(pair), np.random.default_rng(1))
+
+
+every_attack = pytest.mark.parametrize("name", list(catalogue))
+
+
+@every_attack
+@pytest.mark.parametrize("pair", [PAIR, SWAPPED], ids=["side 1 above", "side 1 below"])
+def test_higher_score_means_side_1(name: str, pair: Neighbours) -> None:
+    scorer = fitted(name, pair)
+    out, in_ = (scorer.score(o) for o in pilot(pair, seed=2))
+    assert auc(out, in_) > 0.7
+
+
+@every_attack
+def test_scores_are_one_float_a_run_and_never_nan(name: str) -> None:
+    scorer = fitted(name)
+    for n in (0, 1, 5_000):
+        scores = scorer.score(pilot(PAIR, n)[0])
+        assert scores.shape == (n,)
+        assert scores.dtype == np.float64
+        assert not np.isnan(scores).any()
+
+
+@every_attack
+def test_extreme_outputs_are_scored_without_warnings(name: str) -> None:
+    huge = np.finfo(np.float64).max
+    scores = fitted(name).score(Outputs(np.array([0.0, -0.0, huge / 4, -huge / 4, 5e-324, 1e17, np.nan, np.inf])))
+    assert not np.isnan(scores).any()
+
+
+@every_attack
+def test_outputs_that_never_vary_get_one_score(name: str) -> None:
+    same = Outputs(np.full(100, 0.25))
+    scorer = fit_scorer(build(name).against(OpenBox(), PAIR), same, same, np.random.default_rng(0))
+    assert len(np.unique(scorer.score(same))) == 1
+
+
+@every_attack
+def test_scorers_pickle_and_are_determined_by_pilot_and_rng(name: str) -> None:
+    fresh = pilot(PAIR, 500, seed=3)[1]
+    first, second = fitted(name), pickle.loads(pickle.dumps(fitted(name)))
+    assert first.score(fresh).tobytes() == second.score(fresh).tobytes()
+
+
+@every_attack
+def test_a_run_is_scored_alike_in_any_company(name: str) -> None:
+    scorer, fresh = fitted(name), pilot(PAIR, 301, seed=4)[0].values
+    whole = scorer.score(Outputs(fresh))
+    assert np.array_equal(whole[::-1], scorer.score(Outputs(fresh[::-1])))
+    assert np.array_equal(whole, np.concatenate([scorer.score(Outputs(part)) for part in np.split(fresh, [1, 100])]))
+
+
+@every_attack
+def test_outputs_are_left_as_they_were(name: str) -> None:
+    sides = pilot(PAIR)
+    before = copy.deepcopy(sides)
+    for side in sides:
+        side.values.flags.writeable = False
+    fit_scorer(build(name).against(OpenBox(), PAIR), *sides, np.random.default_rng(0)).score(sides[0])
+    assert all(np.array_equal(a.values, b.values) for a, b in zip(sides, before, strict=True))
+
+
+@every_attack
+def test_only_attacks_that_learn_depend_on_the_pilot(name: str) -> None:
+    attack, fresh = build(name).against(OpenBox(), PAIR), pilot(PAIR, 200, seed=5)[0]
+    one, other = (attack.fit(*pilot(pair), np.random.default_rng(0)).score(fresh) for pair in (PAIR, SWAPPED))
+    assert np.array_equal(one, other) is not attack.learns
+
+
+@every_attack
+def test_summaries_and_docstrings_are_there(name: str) -> None:
+    assert catalogue.summary(name).endswith((".", ","))
+    assert "Example:" in (catalogue.get(name).__doc__ or "")
+
+
+def test_auto_is_the_likelihood_ratio_where_the_law_is_known() -> None:
+    name, attack = choose("auto", OpenBox(), PAIR)
+    assert name == "likelihood-ratio"
+    assert isinstance(attack, LikelihoodRatio)
+    assert attack.neighbours is PAIR
+
+
+def test_auto_is_the_classifier_elsewhere() -> None:
+    assert choose("auto", BlackBox(), PAIR) == ("classifier", Classifier())
+
+
+def test_an_attack_is_chosen_by_name_or_given() -> None:
+    assert choose("threshold", BlackBox(), PAIR) == ("threshold", Threshold())
+    assert choose(Threshold(statistic="sum"), BlackBox(), PAIR) == ("threshold", Threshold(statistic="sum"))
+    assert choose(Own(), BlackBox(), PAIR) == ("Own", Own())
+    name, attack = choose(LikelihoodRatio(), OpenBox(), PAIR)
+    assert name == "likelihood-ratio"
+    assert isinstance(attack, LikelihoodRatio)
+    assert attack.mechanism is not None
+
+
+def test_the_likelihood_ratio_of_an_unknown_law_is_refused() -> None:
+    with pytest.raises(AttackError, match="BlackBox has no log_density"):
+        choose("likelihood-ratio", BlackBox(), PAIR)
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_ones() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown attack 'treshold'. Did you mean 'threshold'.*Known: auto, "):
+        choose("treshold", BlackBox(), PAIR)
+
+
+@pytest.mark.parametrize("attack", [Classifier, object(), None, 3], ids=["a class", "an object", "None", "a number"])
+def test_what_is_no_attack_is_refused(attack: Any) -> None:
+    with pytest.raises(
+        ParameterError, match=r"attack must be 'auto', a name .* or an Attack, but is .*Give an instance"
+    ):
+        choose(attack, BlackBox(), PAIR)

@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+import importlib
+import pickle
+
+import numpy as np
+import pytest
+from attack_laws import LAWS, advantage, auc, epsilon_of_common_events, k_ary, outputs
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from attacks.distinguishing.classifier import Classifier
+from attacks.models.additive import fit_additive
+from attacks.models.table import Cells, find_cells, fit_table
+from mechanisms.base import Outputs
+from mechanisms.errors import AttackError, ParameterError
+
+
+def learned(law: str, n: int = 20_000, **options: object):
+    pilot = outputs(*LAWS[law].draw(n, np.random.default_rng(11)))
+    return Classifier(**options).fit(*pilot, np.random.default_rng(12))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_auto_reaches_95_percent_of_the_likelihood_ratio(law: str) -> None:
+    """Scores at exact quantiles, so that the comparison is free of noise once the pilot is drawn."""
+    scorer = learned(law)
+    out, in_ = (scorer.score(o) for o in outputs(LAWS[law].exact0, LAWS[law].exact1))
+    best0, best1 = (LAWS[law].log_ratio(x).round(9) for x in (LAWS[law].exact0, LAWS[law].exact1))
+    assert auc(out, in_) - 0.5 >= 0.95 * (auc(best0, best1) - 0.5)
+    assert advantage(out, in_) >= 0.95 * advantage(best0, best1)
+    assert epsilon_of_common_events(out, in_) >= 0.95 * epsilon_of_common_events(best0, best1)
+
+
+@pytest.mark.parametrize("law", ["laplace", "variance only"])
+@pytest.mark.parametrize("model", ["logistic", "boosting"])
+def test_each_model_alone_reaches_90_percent_of_the_likelihood_ratio(law: str, model: str) -> None:
+    scorer = learned(law, model=model)
+    assert scorer.model_name == model
+    out, in_ = (scorer.score(o) for o in outputs(LAWS[law].exact0, LAWS[law].exact1))
+    best0, best1 = (LAWS[law].log_ratio(x).round(9) for x in (LAWS[law].exact0, LAWS[law].exact1))
+    assert auc(out, in_) - 0.5 >= 0.9 * (auc(best0, best1) - 0.5)
+
+
+def test_few_distinct_outputs_are_counted_in_a_table() -> None:
+    law = k_ary(5, 1.0)
+    scorer = Classifier().fit(*outputs(*law.draw(50_000, np.random.default_rng(0))), np.random.default_rng(0))
+    assert scorer.model_name == "table"
+    values = np.arange(5)
+    assert scorer.score(Outputs(values)) == pytest.approx(law.log_ratio(values), abs=0.1)
+
+
+def test_scores_estimate_the_log_likelihood_ratio_when_the_pilot_is_unbalanced() -> None:
+    rng = np.random.default_rng(5)
+    pilot = outputs(rng.normal(0, 1, 30_000), rng.normal(1, 1, 3_000))
+    at = np.array([-1.0, 0.5, 2.0])
+    for model in ("logistic", "boosting"):
+        scores = Classifier(model=model).fit(*pilot, np.random.default_rng(0)).score(Outputs(at))
+        assert scores == pytest.approx(at - 0.5, abs=0.3)
+
+
+def test_two_laws_that_are_equal_are_not_told_apart() -> None:
+    rng = np.random.default_rng(6)
+    scorer = Classifier().fit(*outputs(*rng.normal(size=(2, 5_000))), rng)
+    out, in_ = (scorer.score(Outputs(rng.normal(size=20_000))) for _ in range(2))
+    # AUC of exchangeable sides: mean 1/2, standard deviation below sqrt(1 / (6 n)); five of them leave 1e-6
+    assert abs(auc(out, in_) - 0.5) < 5 * np.sqrt(1 / (6 * 20_000))
+
+
+@pytest.mark.parametrize(
+    ("name", "make0", "make1"),
+    [
+        (
+            "one coordinate of a vector",
+            lambda r, n: r.normal(size=(n, 6)),
+            lambda r, n: r.normal(size=(n, 6)) + np.eye(6)[2],
+        ),
+        ("every coordinate a little", lambda r, n: r.normal(size=(n, 25)), lambda r, n: r.normal(size=(n, 25)) + 0.2),
+        (
+            "one entry of a matrix",
+            lambda r, n: r.normal(size=(n, 3, 2)),
+            lambda r, n: r.normal(size=(n, 3, 2)) + np.eye(3, 2),
+        ),
+        ("spread of a vector", lambda r, n: r.normal(size=(n, 6)), lambda r, n: 1.4 * r.normal(size=(n, 6))),
+        (
+            "correlation alone",
+            lambda r, n: r.normal(size=(n, 2)),
+            lambda r, n: r.multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], n),
+        ),
+        (
+            "one bit of fifty",
+            lambda r, n: r.random((n, 50)) < 0.25,
+            lambda r, n: r.random((n, 50)) < np.where(np.arange(50) == 7, 0.7, 0.25),
+        ),
+        ("whole numbers", lambda r, n: r.integers(0, 1_000_000, n), lambda r, n: r.integers(200_000, 1_200_000, n)),
+        (
+            "complex numbers",
+            lambda r, n: r.normal(size=n) + 0j,
+            lambda r, n: r.normal(size=n) + 1j * (r.random(n) < 0.5),
+        ),
+    ],
+)
+def test_differences_of_many_kinds_are_seen(name: str, make0, make1) -> None:
+    rng = np.random.default_rng(7)
+    scorer = Classifier().fit(*outputs(make0(rng, 3_000), make1(rng, 3_000)), rng)
+    out, in_ = (scorer.score(Outputs(make(rng, 3_000))) for make in (make0, make1))
+    assert out.shape == in_.shape == (3_000,)
+    assert auc(out, in_) > 0.6, name
+
+
+def test_a_model_that_is_only_a_line_would_miss_a_symmetric_difference() -> None:
+    """The broken twin of the additive model: without kinks, a change of variance is invisible."""
+    law = LAWS["variance only"]
+    x0, x1 = (x[:, None] for x in law.draw(20_000, np.random.default_rng(1)))
+    bent = fit_additive(x0, x1, seed=0)
+    straight = np.polynomial.Polynomial([0.0, 1.0])
+    exact = law.exact0[:, None], law.exact1[:, None]
+    assert auc(*(bent.log_odds(x) for x in exact)) > 0.6
+    assert abs(auc(*(straight(x[:, 0]) for x in exact)) - 0.5) < 0.01
+
+
+def test_the_score_goes_on_beyond_the_range_of_the_pilot() -> None:
+    scorer = learned("gaussian", model="logistic")
+    tail = scorer.score(Outputs(np.array([4.0, 5.0, 6.0, 7.0])))
+    assert (np.diff(tail) > 0).all()
+
+
+def test_outputs_that_never_vary_all_get_one_score() -> None:
+    for values in (np.full(200, 3.0), np.full((200, 4), -1.5), np.zeros((200, 0))):
+        for model in ("auto", "logistic", "boosting", "table"):
+            scorer = Classifier(model=model).fit(*outputs(values, values), np.random.default_rng(0))
+            assert len(np.unique(scorer.score(Outputs(values)))) == 1
+
+
+def test_a_constant_column_changes_nothing() -> None:
+    rng = np.random.default_rng(8)
+    x0, x1 = rng.normal(size=(500, 1)), rng.normal(1.0, 1.0, size=(500, 1))
+    wide0, wide1 = (np.column_stack([x, np.full(500, 7.0)]) for x in (x0, x1))
+    options = {"model": "logistic", "features": "coordinates"}
+    narrow = Classifier(**options).fit(*outputs(x0, x1), np.random.default_rng(0)).score(Outputs(x0))  # type: ignore[arg-type]
+    wide = Classifier(**options).fit(*outputs(wide0, wide1), np.random.default_rng(0)).score(Outputs(wide0))  # type: ignore[arg-type]
+    assert wide == pytest.approx(narrow, abs=1e-12)
+
+
+@pytest.mark.parametrize("model", ["auto", "logistic", "boosting"])
+def test_scores_are_the_same_bytes_whatever_the_threads(model: str) -> None:
+    rng = np.random.default_rng(9)
+    pilot = outputs(rng.normal(size=(4_000, 3)), rng.normal(0.3, 1.0, size=(4_000, 3)))
+    fresh = Outputs(rng.normal(size=(5_000, 3)))
+    found = []
+    for threads in (1, 2, 4):
+        with threadpool_limits(threads):
+            scorer = Classifier(model=model).fit(*pilot, np.random.default_rng(3))
+            found.append(scorer.score(fresh).tobytes())
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(
+    ("model", "estimator"),
+    [
+        ("logistic", "sklearn.linear_model.LogisticRegression"),
+        ("boosting", "sklearn.ensemble.HistGradientBoostingClassifier"),
+    ],
+)
+def test_training_keeps_to_one_thread(model: str, estimator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, _, name = estimator.rpartition(".")
+    cls, seen = getattr(importlib.import_module(module), name), set()
+
+    def watched(self, X, y, fit=cls.fit):
+        seen.update(pool["num_threads"] for pool in threadpool_info())
+        return fit(self, X, y)
+
+    monkeypatch.setattr(cls, "fit", watched)
+    with threadpool_limits(2):
+        learned("laplace", n=500, model=model)
+    assert seen == {1}
+
+
+@pytest.mark.parametrize("model", ["logistic", "boosting", "table"])
+def test_scorers_pickle_and_score_each_run_by_itself(model: str) -> None:
+    rng = np.random.default_rng(10)
+    pilot = outputs(rng.integers(0, 9, 3_000), rng.integers(1, 10, 3_000))
+    scorer = Classifier(model=model).fit(*pilot, rng)
+    fresh = rng.integers(0, 12, 500)
+    whole = scorer.score(Outputs(fresh))
+    again = pickle.loads(pickle.dumps(scorer))
+    parts = np.concatenate([again.score(Outputs(part)) for part in (fresh[:1], fresh[1:200], fresh[200:], fresh[:0])])
+    assert np.array_equal(whole, parts)
+
+
+def test_a_users_own_features_are_used() -> None:
+    rng = np.random.default_rng(13)
+    pilot = outputs(rng.normal(size=(2_000, 2)), rng.normal(size=(2_000, 2)) * [1.0, 2.0])
+    scorer = Classifier(features=np.abs).fit(*pilot, rng)
+    assert auc(*(scorer.score(o) for o in pilot)) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (lambda values: values[:5], r"features must return one row a run, 100 rows, but returned shape \(5,\)"),
+        (lambda values: values * np.nan, "features returned NaN or infinity"),
+        (lambda values: values.astype(str), "outputs of dtype"),
+    ],
+)
+def test_unusable_features_are_refused(features, message: str) -> None:
+    values = np.random.default_rng(0).normal(size=100)
+    with pytest.raises(AttackError, match=message):
+        Classifier(features=features).fit(*outputs(values, values), np.random.default_rng(0))
+
+
+def test_a_pilot_that_is_too_small_is_refused_with_the_minimum() -> None:
+    values = np.zeros(29)
+    with pytest.raises(AttackError, match=r"at least 30 ordinary pilot outputs a side.*got 29 and 29.*Raise trials"):
+        Classifier().fit(*outputs(values, values), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("model", ["auto", "logistic", "boosting"])
+def test_the_smallest_pilot_is_enough(model: str) -> None:
+    rng = np.random.default_rng(14)
+    scorer = Classifier(model=model).fit(*outputs(rng.normal(0, 1, 30), rng.normal(9, 1, 30)), rng)
+    assert auc(*(scorer.score(o) for o in outputs(rng.normal(0, 1, 300), rng.normal(9, 1, 300)))) > 0.99
+
+
+def test_a_table_of_continuous_outputs_is_refused() -> None:
+    values = np.random.default_rng(0).normal(size=100)
+    with pytest.raises(AttackError, match=r"'table' counts each distinct output.*model='auto'"):
+        Classifier(model="table").fit(*outputs(values, values), np.random.default_rng(0))
+
+
+def test_outputs_that_are_not_numbers_are_refused() -> None:
+    values = np.array(["yes", "no"] * 50)
+    with pytest.raises(AttackError, match=r"not numbers.*Outputs\.events"):
+        Classifier().fit(*outputs(values, values), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "logistics"}, "unknown model 'logistics'. Did you mean 'logistic'"),
+        ({"features": "raw"}, "unknown features 'raw'.*coordinates"),
+        ({"max_rows": 3}, "max_rows must be a whole number >= 30"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        Classifier(**options)  # type: ignore[arg-type]
+
+
+def test_cells_agree_with_a_dictionary_of_rows() -> None:
+    rng = np.random.default_rng(15)
+    rows0, rows1 = rng.integers(0, 3, (400, 3)), rng.integers(1, 4, (500, 3))
+    cells = Cells.learn(np.concatenate([rows0, rows1]), max_cells=1_000)
+    assert cells is not None
+    model = fit_table(cells, rows0, rows1)
+    fresh = rng.integers(-1, 5, (300, 3))
+    tallies = [{}, {}]
+    for tally, rows in zip(tallies, (rows0, rows1), strict=True):
+        for row in map(tuple, rows):
+            tally[row] = tally.get(row, 0) + 1
+    naive = []
+    for row in map(tuple, fresh):
+        c0, c1 = (t.get(row, 0) for t in tallies)
+        seen = c0 + c1 > 0
+        naive.append(np.log((c1 + 0.5) / 501) - np.log((c0 + 0.5) / 401) if seen else 0.0)
+    assert model.log_odds(fresh) == pytest.approx(naive, abs=1e-12)
+    assert len(cells) == len(tallies[0].keys() | tallies[1].keys())
+
+
+def test_too_many_distinct_outputs_make_no_table() -> None:
+    rng = np.random.default_rng(16)
+    assert find_cells(rng.normal(size=(500, 1)), rng.normal(size=(500, 1))) is None
+    assert find_cells(np.arange(100)[:, None], np.arange(100)[:, None]) is None
+    assert find_cells(np.arange(1_000)[:, None] % 100, np.arange(1_000)[:, None] % 100) is not None

@@ -1,0 +1,269 @@
+"""audit() and assert_private() as a user meets them: right answers, odd outcomes, wrong input."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from audit.bounds.clopper_pearson import ClopperPearson
+from mechanisms.broken.biased_coin import BiasedCoinResponse
+from mechanisms.broken.laplace_scale import LaplaceScaleUpsideDown
+from mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
+
+from audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit
+from mechanisms import (
+    ApproximateDP,
+    ExactDP,
+    Gaussian,
+    Geometric,
+    KAryRandomizedResponse,
+    Laplace,
+    Neighbours,
+    PureDP,
+    RandomizedResponse,
+)
+from mechanisms.errors import (
+    AccountingError,
+    AttackError,
+    NeighboursError,
+    ParameterError,
+    RelationError,
+    ReleaseError,
+    UnknownNameError,
+)
+
+PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
+
+
+def noisy_count(dataset, size, rng):
+    return sum(dataset) + rng.laplace(size=size)
+
+
+def leaky_count(dataset, size, rng):
+    return sum(dataset) + rng.laplace(scale=0.25, size=size)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Laplace(epsilon=1.0),
+        Geometric(epsilon=1.0),
+        RandomizedResponse(epsilon=1.0),
+        KAryRandomizedResponse(epsilon=1.0, k=4),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_a_million_trials_reach_985_thousandths_of_epsilon(mechanism):
+    result = audit(mechanism, trials=1_000_000, delta=0.0, seed=3)
+    assert 0.985 <= result.bound.epsilon <= 1.0
+    assert result.claim == pytest.approx(1.0, rel=1e-9)
+    assert result.truth == pytest.approx(1.0, rel=1e-9)
+    assert result.verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.parametrize(
+    "mechanism", [LaplaceScaleUpsideDown(epsilon=0.5), LaplaceForgottenSensitivity(epsilon=0.5, sensitivity=3.0)]
+)
+def test_a_broken_mechanism_is_caught_and_its_true_epsilon_respected(mechanism):
+    result = audit(mechanism, trials=50_000, seed=0)
+    assert result.verdict is Verdict.VIOLATION
+    assert result.claim < result.bound.epsilon <= result.truth
+    assert result.p_value <= 1e-12
+
+
+def test_a_biased_coin_is_caught():
+    result = audit(BiasedCoinResponse(), trials=200_000, seed=0)
+    assert result.verdict is Verdict.VIOLATION
+    assert result.bound.epsilon <= result.truth
+
+
+def test_a_function_is_audited_by_a_trained_classifier():
+    good = audit(noisy_count, PAIR, claim=PureDP(1.0), trials=20_000, seed=1)
+    bad = audit(leaky_count, PAIR, claim=PureDP(1.0), trials=20_000, seed=1)
+    assert (good.verdict, bad.verdict) == (Verdict.CONSISTENT, Verdict.VIOLATION)
+    assert good.attack == "classifier"
+    assert 0.85 < good.bound.epsilon <= 1.0
+    assert 2.5 < bad.bound.epsilon <= 4.0
+
+
+def test_assert_private_raises_with_ten_lines_of_evidence():
+    with pytest.raises(PrivacyViolation) as caught:
+        assert_private(leaky_count, PAIR, claim=PureDP(1.0), trials=5_000, seed=1)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 10
+    assert lines[0].startswith("VIOLATION:")
+    assert isinstance(caught.value, AssertionError)
+    assert caught.value.result.verdict is Verdict.VIOLATION
+
+
+def raises_on_large(dataset, rng):
+    if len(dataset) == 3 and rng.random() < 0.4:
+        raise ValueError("too many records")
+    return rng.laplace()
+
+
+def nan_on_large(dataset, rng):
+    return float("nan") if len(dataset) == 3 and rng.random() < 0.4 else rng.laplace()
+
+
+def none_on_large(dataset, rng):
+    return None if len(dataset) == 3 and rng.random() < 0.4 else "fine"
+
+
+@pytest.mark.parametrize("release", [raises_on_large, nan_on_large, none_on_large])
+def test_an_odd_outcome_on_one_side_only_is_a_leak(release):
+    result = audit(release, PAIR, claim=PureDP(0.5), trials=1_500, seed=2)
+    assert result.verdict is Verdict.VIOLATION
+    assert result.bound.epsilon > 3.0
+    assert any(out == 0 and in_ > 300 for out, in_ in result.events.values())
+
+
+def raises_on_both(dataset, rng):
+    if rng.random() < 0.3:
+        raise ValueError("unlucky")
+    return rng.laplace()
+
+
+def test_an_odd_outcome_on_both_sides_alike_is_no_leak():
+    result = audit(raises_on_both, PAIR, claim=PureDP(0.5), trials=1_500, seed=2)
+    assert result.verdict is Verdict.CONSISTENT
+    assert result.events["raised ValueError"][0] > 300
+
+
+def test_several_bounds_share_the_significance():
+    both = audit(Laplace(epsilon=1.0), bound=["clopper-pearson", "simultaneous-band"], trials=20_000, seed=4)
+    assert [b.confidence for b in both.bounds] == pytest.approx([0.975, 0.975])
+    assert both.bound.epsilon == max(b.epsilon for b in both.bounds)
+    assert any(entry.what == "bounds" and "Bonferroni over 2" in entry.correction for entry in both.ledger)
+
+
+def test_few_trials_are_underpowered_not_consistent():
+    result = audit(Laplace(epsilon=4.0), trials=40, seed=0)
+    assert result.verdict is Verdict.UNDERPOWERED
+    assert result.ceiling <= result.claim
+
+
+def test_a_fixed_threshold_without_learning_counts_every_trial():
+    result = audit(Laplace(epsilon=1.0), bound=ClopperPearson(threshold=0.5), trials=10_000, seed=0)
+    assert result.trials.pilot == 0
+    assert result.trials.evaluation == 10_000
+    assert result.bound.n_trials == 20_000
+
+
+def test_delta_defaults_to_that_of_the_claim_and_is_asked_for_otherwise():
+    assert audit(Laplace(epsilon=1.0), trials=1_000, seed=0).delta == 0.0
+    claim = ApproximateDP(1.0, 1e-3)
+    assert audit(noisy_count, PAIR, claim=claim, trials=1_000, seed=0).delta == 1e-3
+    with pytest.raises(ParameterError, match=r"delta must be given.*Try delta=1e-5"):
+        audit(Gaussian(epsilon=1.0, delta=1e-5), trials=1_000, seed=0)
+    result = audit(Gaussian(epsilon=1.0, delta=1e-5), trials=1_000, delta=1e-5, seed=0)
+    assert result.claim == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_claim_can_be_any_guarantee():
+    claim = ExactDP([0.5, 0.5], [0.6, 0.4])
+    result = audit(RandomizedResponse(epsilon=1.0), claim=claim, trials=20_000, delta=0.0, seed=0)
+    assert result.claim == pytest.approx(math.log(0.5 / 0.4))
+    assert result.verdict is Verdict.VIOLATION
+
+
+def test_json_round_trip_and_a_grid_of_counts():
+    for trials in (2_000, 2_500_000):
+        result = audit(Laplace(epsilon=1.0), trials=trials, seed=0)
+        again = AuditResult.from_json(result.to_json())
+        assert again.to_json() == result.to_json()
+        assert again.bound == result.bound
+        assert again.summary() == result.summary()
+    assert result.bound.epsilon > 0.985
+
+
+def test_from_json_refuses_what_it_cannot_read():
+    data = json.loads(audit(Laplace(epsilon=1.0), trials=100, seed=0).to_json())
+    with pytest.raises(ParameterError, match="this is no audit result"):
+        AuditResult.from_dict({"format": "recipe"})
+    with pytest.raises(ParameterError, match="version must be 1, but is 99"):
+        AuditResult.from_dict(data | {"version": 99})
+
+
+def test_a_fresh_seed_is_drawn_and_recorded():
+    first, second = (audit(Laplace(epsilon=1.0), trials=100) for _ in range(2))
+    assert first.seed != second.seed
+    assert audit(Laplace(epsilon=1.0), trials=100, seed=first.seed).to_json() == first.to_json()
+
+
+def wrong_shape(dataset, size, rng):
+    return rng.laplace(size=size + 1)
+
+
+def never_works(dataset, rng):
+    raise TypeError("missing argument")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"trials": 0}, ParameterError, "trials must be a whole number >= 1, but is 0"),
+        ({"trials": 5}, ParameterError, "trials must be at least 10 per side, but is 5"),
+        ({"confidence": 1.0}, ParameterError, r"confidence must lie strictly between 0 and 1, but is 1\.0"),
+        ({"confidence": 0}, ParameterError, "confidence must lie strictly between 0 and 1, but is 0"),
+        ({"confidence": math.nan}, ParameterError, "confidence .* NaN"),
+        ({"delta": 1.0}, ParameterError, r"delta must lie in \[0, 1\), but is 1\.0"),
+        ({"delta": -0.1}, ParameterError, r"delta must lie in \[0, 1\), but is -0\.1"),
+        ({"seed": -1}, ParameterError, "seed must be a whole number >= 0"),
+        ({"attack": "likelyhood-ratio"}, UnknownNameError, "Did you mean 'likelihood-ratio'"),
+        ({"bound": "clopper"}, UnknownNameError, "Did you mean 'clopper-pearson'"),
+        ({"bound": []}, ParameterError, "at least one bound"),
+        ({"bound": [3]}, ParameterError, "must be a name or a Bound, but is 3"),
+        ({"attack": 3}, ParameterError, "attack"),
+        ({"claim": PureDP(1.0, relation="replace_one")}, RelationError, "give both the same relation"),
+        ({"neighbours": Neighbours(0.0, 1.0, "replace_one")}, RelationError, "speaks of relation 'add_remove'"),
+        ({"neighbours": Neighbours(0.0, 3.0, "add_remove")}, NeighboursError, "3"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, error, message):
+    with pytest.raises(error, match=message):
+        audit(Laplace(epsilon=1.0), **{"trials": 100, "seed": 0} | arguments)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "arguments", "error", "message"),
+    [
+        (3, {}, ParameterError, "mechanism must be a Mechanism or a function"),
+        (noisy_count, {}, ParameterError, "neighbours must be given for a function such as noisy_count"),
+        (noisy_count, {"neighbours": PAIR}, ParameterError, "claim must be given"),
+        (
+            noisy_count,
+            {"neighbours": Neighbours([1.0], [1.0, 2.0, 3.0], "add_remove"), "claim": PureDP(1.0)},
+            NeighboursError,
+            "record",
+        ),
+        (noisy_count, {"neighbours": PAIR, "claim": PureDP(1.0), "attack": "likelihood-ratio"}, AttackError, "classif"),
+        (wrong_shape, {"neighbours": PAIR, "claim": PureDP(1.0)}, ReleaseError, "shape"),
+        (never_works, {"neighbours": PAIR, "claim": PureDP(1.0)}, ReleaseError, "missing argument"),
+    ],
+)
+def test_wrong_mechanisms_are_named(mechanism, arguments, error, message):
+    with pytest.raises(error, match=message):
+        audit(mechanism, **{"trials": 200, "seed": 0} | arguments)
+
+
+def test_a_claim_that_is_infinite_is_refused():
+    with pytest.raises(AccountingError, match="infinite at delta = 0"):
+        audit(Gaussian(epsilon=1.0, delta=1e-5), trials=100, delta=0.0, seed=0)
+
+
+def test_unequal_outputs_between_the_sides_are_seen():
+    def rows_leak(dataset, size, rng):
+        return rng.laplace(size=(size, len(dataset)))
+
+    result = audit(rows_leak, PAIR, claim=PureDP(1.0), trials=1_000, seed=0)
+    assert result.verdict is Verdict.VIOLATION
+
+
+def test_what_is_drawn_is_what_was_counted():
+    result = audit(Laplace(epsilon=1.0), trials=50_000, seed=0)
+    tally, bound = result.tally, result.bound
+    at = int(np.flatnonzero(tally.thresholds == bound.threshold)[0])
+    assert (tally.hits_out[at], tally.hits_in[at]) == bound.hits
+    assert tally.n_out == tally.n_in == result.trials.evaluation
+    assert tally.hits_out[0] == tally.n_out

@@ -1,0 +1,88 @@
+"""Coverage of the whole path, attack training and threshold choice included, on laws with a known epsilon.
+
+Null: the bound exceeds the true epsilon with probability at most 1 - confidence. Fixed before: seeds, repeats, confidence
+0.8 (where a missing correction shows). A test fails when the misses exceed the binomial limit of false-alarm rate 1e-6.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from audit.bounds.clopper_pearson import ClopperPearson
+from scipy import stats
+
+from audit import audit
+from audit.bounds.base import Bound
+from mechanisms import Geometric, Laplace, Neighbours, PureDP, RandomizedResponse
+
+REPEATS = 400
+CONFIDENCE = 0.8
+LIMIT = int(stats.binom.isf(1e-6, REPEATS, 1 - CONFIDENCE))
+
+
+def misses(run, truth, repeats=REPEATS):
+    return sum(run(seed).bound.epsilon > truth for seed in range(repeats))
+
+
+def shifted(dataset, size, rng):
+    return np.sum(dataset) + rng.laplace(size=size)
+
+
+def constant(dataset, size, rng):
+    return rng.normal(size=size)
+
+
+@dataclass(frozen=True)
+class BestOfAllThresholds(Bound):
+    """What must not be done: the best of all thresholds on the counted scores, each at the full confidence."""
+
+    name: ClassVar[str] = "best-of-all-thresholds"
+
+    def lower_bound(self, scores, *, delta, confidence):
+        fixed = [ClopperPearson(threshold=float(t)) for t in scores.tally.thin(100).thresholds]
+        bounds = [one.lower_bound(scores, delta=delta, confidence=confidence) for one in fixed]
+        return max(bounds, key=lambda bound: bound.epsilon)
+
+    def ceiling(self, n_out, n_in, *, delta, confidence):
+        return ClopperPearson(threshold=0.0).ceiling(n_out, n_in, delta=delta, confidence=confidence)
+
+
+PAIR = Neighbours([1.0], [1.0, 1.0], "add_remove")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "options", "truth"),
+    [
+        (RandomizedResponse(epsilon=1.0), {"trials": 300}, 1.0),
+        (Laplace(epsilon=0.5), {"trials": 300}, 0.5),
+        (Geometric(epsilon=1.0), {"trials": 300, "bound": "simultaneous-band"}, 1.0),
+        (Laplace(epsilon=1.0), {"trials": 300, "bound": ["clopper-pearson", "simultaneous-band"]}, 1.0),
+        (shifted, {"trials": 400, "neighbours": PAIR, "claim": PureDP(1.0)}, 1.0),
+        (shifted, {"trials": 400, "neighbours": PAIR, "claim": PureDP(1.0), "attack": "threshold"}, 1.0),
+        (constant, {"trials": 400, "neighbours": PAIR, "claim": PureDP(1.0)}, 0.0),
+    ],
+    ids=["rr", "laplace", "geometric-band", "two-bounds", "classifier", "threshold", "no-difference"],
+)
+def test_the_bound_rarely_exceeds_the_truth(mechanism, options, truth):
+    repeats = 120 if mechanism in (shifted, constant) and options.get("attack") != "threshold" else REPEATS
+    limit = int(stats.binom.isf(1e-6, repeats, 1 - CONFIDENCE))
+    missed = misses(lambda seed: audit(mechanism, confidence=CONFIDENCE, seed=seed, **options), truth, repeats)
+    assert missed <= limit, f"{missed} of {repeats} bounds exceed {truth}; at most {limit} may"
+
+
+def test_the_same_harness_catches_an_uncorrected_maximum():
+    missed = misses(
+        lambda seed: audit(
+            Laplace(epsilon=0.5), trials=300, confidence=CONFIDENCE, bound=BestOfAllThresholds(), seed=seed
+        ),
+        0.5,
+        repeats=200,
+    )
+    assert missed > int(stats.binom.isf(1e-6, 200, 1 - CONFIDENCE))
+
+
+def test_a_p_value_is_uniform_or_larger_under_the_null():
+    levels = np.array([audit(Laplace(epsilon=0.5), trials=300, seed=seed).p_value for seed in range(REPEATS)])
+    for level in (0.05, 0.2, 0.5):
+        assert np.count_nonzero(levels <= level) <= stats.binom.isf(1e-6, REPEATS, level)

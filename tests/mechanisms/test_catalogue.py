@@ -1,0 +1,41 @@
+"""The catalogue of mechanisms: names lead to classes, and options are checked."""
+
+import subprocess
+import sys
+
+import pytest
+
+from mechanisms.base import Mechanism
+from mechanisms.catalogue import build, catalogue, get
+from mechanisms.errors import ParameterError, UnknownNameError
+from mechanisms.noise.laplace import Laplace
+
+
+@pytest.mark.parametrize("name", list(catalogue))
+def test_every_name_leads_to_a_mechanism_with_a_summary(name):
+    assert issubclass(get(name), Mechanism)
+    assert catalogue.summary(name).endswith(".")
+    assert name.startswith("broken-") == catalogue.entries[name].startswith("mechanisms.broken.")
+
+
+def test_a_mechanism_is_built_by_name():
+    assert build("laplace", epsilon=2.0, relation="replace_one") == Laplace(2.0, relation="replace_one")
+
+
+def test_unknown_names_are_refused_with_the_nearest():
+    with pytest.raises(UnknownNameError, match="Did you mean 'laplace'"):
+        get("laplas")
+
+
+def test_unknown_and_missing_options_are_refused():
+    with pytest.raises(ParameterError, match="Did you mean 'sensitivity'"):
+        build("laplace", epsilon=1.0, sensitivty=2.0)
+    with pytest.raises(ParameterError, match="epsilon"):
+        build("laplace")
+
+
+def test_importing_the_room_loads_nothing_heavy():
+    heavy = "'scipy.stats', 'pandas', 'sklearn', 'matplotlib', 'joblib', 'pydantic', 'dp_accounting'"
+    code = f"import sys, mechanisms, mechanisms.catalogue; sys.exit(','.join({{{heavy}}} & set(sys.modules)) or 0)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

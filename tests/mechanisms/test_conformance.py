@@ -1,0 +1,189 @@
+"""What every mechanism of the catalogue must do. A new one is tested by its catalogue line alone.
+
+Required options are taken from SAMPLE by their name; a new required option needs an entry there.
+"""
+
+import inspect
+import math
+import pickle
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from mechanisms.base import HasLogDensity, Mechanism, Neighbours, Outputs, Relation
+from mechanisms.catalogue import build, catalogue, get
+from mechanisms.errors import ParameterError, RelationError
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.noise.laplace import Laplace
+
+SAMPLE = {"epsilon": 0.8, "k": 4, "n_candidates": 3, "base": Laplace(0.8), "times": 2}
+EXTRA = {"gaussian": {"noise_multiplier": 2.0}}
+"""Options of mechanisms that have no required one but need some."""
+FALSE_ALARM = 1e-6
+SIZE = 100_000
+
+every = pytest.mark.parametrize("name", list(catalogue))
+
+
+@cache
+def sample(name: str) -> Mechanism:
+    parameters = inspect.signature(get(name)).parameters.values()
+    required = {p.name: SAMPLE[p.name] for p in parameters if p.default is p.empty}
+    mechanism = build(name, **required, **EXTRA.get(name, {}))
+    assert isinstance(mechanism, Mechanism)
+    return mechanism
+
+
+@cache
+def losses(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Privacy losses ln(density on the own side / density on the other) of runs on side 0 and side 1."""
+    mechanism, pair = sample(name), sample(name).worst_case()
+    found = []
+    for side in (0, 1):
+        outputs = mechanism.release(pair.side(side), SIZE, np.random.default_rng([7, side]))
+        found.append(
+            mechanism.log_density(outputs, pair.side(side)) - mechanism.log_density(outputs, pair.side(1 - side))
+        )
+    return found[0], found[1]
+
+
+@every
+def test_options_are_frozen_and_equal_options_are_equal_mechanisms(name):
+    mechanism = sample(name)
+    field = next(iter(inspect.signature(type(mechanism)).parameters))
+    with pytest.raises(AttributeError):
+        setattr(mechanism, field, 1.0)
+    assert pickle.loads(pickle.dumps(mechanism)) == mechanism
+    assert "0x" not in repr(mechanism)
+
+
+@every
+def test_relation_is_one_and_shared_by_pair_and_claim(name):
+    mechanism = sample(name)
+    assert isinstance(mechanism.relation, Relation)
+    assert mechanism.worst_case().relation is mechanism.relation
+    assert mechanism.guarantee().relation in (None, mechanism.relation)
+
+
+@every
+def test_worst_case_passes_its_own_check_and_other_relations_do_not(name):
+    mechanism = sample(name)
+    pair = mechanism.worst_case()
+    mechanism.check(pair)
+    for relation in set(Relation) - {mechanism.relation}:
+        with pytest.raises(RelationError):
+            mechanism.check(Neighbours(pair.d0, pair.d1, relation))
+
+
+@every
+def test_release_gives_one_row_a_run_whatever_the_size(name):
+    mechanism, d0 = sample(name), sample(name).worst_case().d0
+    shapes = {mechanism.release(d0, size, np.random.default_rng(0)).values.shape[1:] for size in (0, 1, 5)}
+    assert len(shapes) == 1
+    outputs = mechanism.release(d0, 5, np.random.default_rng(0))
+    assert isinstance(outputs, Outputs)
+    assert len(outputs) == 5
+    assert outputs.values.dtype.kind in "iuf"
+    assert outputs.events is None
+
+
+@every
+def test_release_depends_on_the_generator_only_and_leaves_the_dataset_alone(name):
+    mechanism, d1 = sample(name), sample(name).worst_case().d1
+    before = np.array(d1, copy=True)
+    first, again, other = (mechanism.release(d1, 400, np.random.default_rng(seed)).values for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    np.testing.assert_array_equal(np.asarray(d1), before)
+
+
+@every
+def test_runs_are_independent_of_their_neighbours_in_the_chunk(name):
+    """Lag-one correlation of the privacy losses of consecutive runs."""
+    loss = losses(name)[0]
+    correlation = np.corrcoef(loss[:-1], loss[1:])[0, 1]
+    assert abs(correlation) < stats.norm.isf(FALSE_ALARM / 2) / math.sqrt(SIZE)
+
+
+@every
+def test_log_density_gives_one_number_a_run_and_does_not_change_the_outputs(name):
+    mechanism, d0 = sample(name), sample(name).worst_case().d0
+    assert isinstance(mechanism, HasLogDensity)
+    outputs = mechanism.release(d0, 50, np.random.default_rng(3))
+    before = outputs.values.copy()
+    density = mechanism.log_density(outputs, d0)
+    assert density.shape == (50,)
+    assert density.dtype == np.float64
+    assert np.isfinite(density).all()
+    np.testing.assert_array_equal(outputs.values, before)
+
+
+@every
+def test_density_ratio_averages_to_one(name):
+    """E[q(Y) / p(Y)] = 1 for Y from p, on both sides: a test of the density and of the sampler together."""
+    for loss in losses(name):
+        ratio = np.exp(-loss)
+        error = ratio.std() / math.sqrt(len(ratio))
+        assert error > 0
+        assert abs(ratio.mean() - 1.0) < stats.norm.isf(FALSE_ALARM / 2) * error
+
+
+def truth_of(mechanism: Mechanism) -> Guarantee:
+    truth = mechanism.truth()
+    return mechanism.guarantee() if truth is None else truth
+
+
+@every
+def test_truth_is_the_hockey_stick_divergence_of_the_densities(name):
+    """delta(t) = max over sides of E[(1 - e^(t - loss))+], a bounded mean: Hoeffding's limit on both sides."""
+    mechanism = sample(name)
+    truth = mechanism.truth()
+    assert truth is not None, "a mechanism with a known density has a known exact curve on its worst case"
+    limit = math.sqrt(math.log(2 * 10 / FALSE_ALARM) / (2 * SIZE))
+    top = truth.epsilon(1e-6)
+    for t in np.linspace(0.0, top, 5):
+        seen = max(float(np.mean(np.maximum(0.0, -np.expm1(np.minimum(0.0, t - loss))))) for loss in losses(name))
+        assert truth.delta(float(t)) == pytest.approx(seen, abs=limit)
+
+
+@every
+def test_no_loss_exceeds_the_true_epsilon_at_delta_zero(name):
+    worst = max(loss.max() for loss in losses(name))
+    epsilon = truth_of(sample(name)).epsilon(0.0)
+    assert worst <= epsilon * (1 + 1e-9)
+    if math.isfinite(epsilon) and name != "repeated":
+        assert worst == pytest.approx(epsilon, rel=1e-3)  # and it is attained
+
+
+@every
+def test_claim_is_above_the_truth_unless_broken(name):
+    mechanism = sample(name)
+    claim, truth = mechanism.guarantee(), truth_of(mechanism)
+    deltas = np.array([0.0, 1e-6, 1e-3, 0.1])
+    with np.errstate(invalid="ignore"):
+        excess = np.asarray(truth.epsilon(deltas)) - np.asarray(claim.epsilon(deltas))
+    if name.startswith("broken-"):
+        assert excess[0] > 0.01
+    else:
+        assert np.all(~(excess > 1e-3 if name == "repeated" else excess > 1e-9))
+
+
+@every
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, "1"])
+def test_bad_epsilon_is_refused_by_name(name, value):
+    parameters = inspect.signature(get(name)).parameters
+    if "epsilon" not in parameters:
+        return
+    required = {p: SAMPLE[p] for p in parameters if parameters[p].default is inspect.Parameter.empty}
+    extra = {"delta": 1e-5} if "delta" in parameters else {}
+    with pytest.raises(ParameterError, match="epsilon must be"):
+        build(name, **(required | extra | {"epsilon": value}))
+
+
+@every
+def test_docstring_states_arguments_and_has_an_example(name):
+    text = inspect.getdoc(get(name)) or ""
+    assert "Args:" in text
+    assert ">>>" in text

@@ -1,0 +1,151 @@
+"""Exponential mechanism: law, worst case, bounded range, refusals."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from mechanisms.base import Neighbours, Outputs
+from mechanisms.errors import NeighboursError, ParameterError
+from mechanisms.guarantees import ExactDP
+from mechanisms.queries import Histogram, MedianUtility
+from mechanisms.selection.exponential import Exponential
+
+FALSE_ALARM = 1e-6
+
+
+def law(mechanism: Exponential, dataset: object) -> np.ndarray:
+    return mechanism.probabilities(dataset)
+
+
+@pytest.mark.parametrize("monotone", [False, True])
+def test_candidates_are_chosen_with_their_probability(monotone):
+    mechanism = Exponential(1.5, 6, sensitivity=2.0, monotone=monotone)
+    utilities = np.array([0.0, 1.0, -3.0, 5.0, 5.0, 2.0])
+    weights = np.exp(1.5 * utilities / (2.0 if monotone else 4.0))
+    expected = weights / weights.sum()
+    np.testing.assert_allclose(law(mechanism, utilities), expected, rtol=1e-12)
+    chosen = mechanism.release(utilities, 200_000, np.random.default_rng(1)).values
+    assert stats.chisquare(np.bincount(chosen, minlength=6), expected * 200_000).pvalue > FALSE_ALARM
+
+
+def test_gumbel_noise_gives_the_same_law():
+    """The largest of utility * rate + standard Gumbel noise is the exponential mechanism (the Gumbel max trick)."""
+    mechanism = Exponential(1.0, 4)
+    utilities = np.array([0.0, 1.0, 2.0, 4.0])
+    noisy = mechanism.rate * utilities + np.random.default_rng(2).gumbel(size=(200_000, 4))
+    counts = np.bincount(noisy.argmax(axis=1), minlength=4)
+    assert stats.chisquare(counts, law(mechanism, utilities) * 200_000).pvalue > FALSE_ALARM
+
+
+def test_huge_utilities_do_not_overflow():
+    mechanism = Exponential(1.0, 3)
+    outputs = mechanism.release([1e6, 1e6, -1e6], 1000, np.random.default_rng(3))
+    assert set(np.unique(outputs.values)) == {0, 1}
+    assert np.all(np.isfinite(mechanism.log_density(outputs, [1e6, 1e6, -1e6])))
+
+
+def test_log_density_is_minus_infinity_for_what_is_no_candidate():
+    mechanism = Exponential(1.0, 2)
+    found = mechanism.log_density(Outputs(np.array([-1.0, 0.0, 0.5, 1.0, 2.0])), [0.0, 1.0])
+    assert np.isneginf(found).tolist() == [True, False, True, False, True]
+
+
+def test_two_candidates_that_swap_show_half_of_epsilon():
+    # utilities (0, 1) against (1, 0): e^(1/2) / (1 + e^(1/2)) = 0.622459
+    mechanism = Exponential(1.0, 2)
+    assert law(mechanism, [0.0, 1.0])[1] == pytest.approx(0.622459, abs=5e-7)
+    assert np.log(law(mechanism, [0.0, 1.0]) / law(mechanism, [1.0, 0.0])) == pytest.approx([-0.5, 0.5])
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 4.0, 30.0])
+@pytest.mark.parametrize("n_candidates", [2, 3, 50])
+@pytest.mark.parametrize("monotone", [False, True])
+def test_worst_case_shows_98_percent_of_epsilon(epsilon, n_candidates, monotone):
+    mechanism = Exponential(epsilon, n_candidates, sensitivity=3.0, monotone=monotone)
+    pair = mechanism.worst_case()
+    mechanism.check(pair)
+    p0, p1 = law(mechanism, pair.d0), law(mechanism, pair.d1)
+    assert np.abs(np.log(p1 / p0)).max() == pytest.approx(0.98 * epsilon, rel=1e-9)
+    direct, truth = ExactDP(p0, p1), mechanism.truth()
+    for t in (0.0, 0.3 * epsilon, 0.9 * epsilon):
+        assert truth.delta(t) == pytest.approx(direct.delta(t), rel=1e-6)
+    assert truth.epsilon(0.0) == pytest.approx(0.98 * epsilon, rel=1e-9)
+
+
+def test_event_of_the_worst_case_is_frequent():
+    # odds o = (e^0.02 - 1) / (e - e^0.02), probability o / (1 + o) = (e^0.02 - 1) / (e - 1)
+    mechanism = Exponential(1.0, 10)
+    assert law(mechanism, mechanism.worst_case().d0)[0] == pytest.approx(0.011757, abs=5e-7)
+
+
+def test_privacy_loss_lies_in_an_interval_of_length_epsilon_and_obeys_the_concentrated_claim():
+    rng = np.random.default_rng(4)
+    mechanism = Exponential(1.3, 5)
+    rho = 1.3**2 / 8
+    tightest = 0.0
+    for _ in range(300):
+        start = rng.normal(scale=3.0, size=5)
+        step = rng.choice([-1.0, 1.0], size=5)
+        p, q = law(mechanism, start), law(mechanism, start + step)
+        loss = np.log(p / q)
+        assert np.ptp(loss) <= 1.3 * (1 + 1e-12)
+        for order in (1.5, 2.0, 8.0, 64.0):
+            renyi = math.log(np.sum(p * np.exp((order - 1) * loss))) / (order - 1)
+            assert renyi <= rho * order + 1e-12
+            tightest = max(tightest, renyi / (rho * order))
+    assert tightest > 0.9  # the claim is not idle: epsilon^2 / 9 would fail
+    assert mechanism.concentrated().rho == pytest.approx(rho)
+
+
+def test_median_of_nine_numbers_has_the_known_law():
+    # u = min(#{x <= y}, #{x >= y}) on x = 1..9, y = 0..10 at epsilon 1; softmax of u / 2
+    query = MedianUtility(candidates=tuple(range(11)))
+    mechanism = Exponential(1.0, 11, query=query, relation="replace_one")
+    expected = [0.0214, 0.0353, 0.0583, 0.0961, 0.1584, 0.2611, 0.1584, 0.0961, 0.0583, 0.0353, 0.0214]
+    before, after = law(mechanism, np.arange(1, 10)), law(mechanism, np.arange(2, 11))
+    np.testing.assert_allclose(before, expected, atol=5e-5)
+    loss = np.log(after / before)  # record 1 replaced by 10
+    np.testing.assert_allclose(loss[1:6], -0.5, atol=1e-12)
+    np.testing.assert_allclose(loss[6:], 0.5, atol=1e-12)
+
+
+def test_bernoulli_parameter_has_the_known_rate():
+    # loss -log likelihood on (0.1, 0.9): sensitivity ln 10 under add_remove, exponent 0.1 / (2 ln 10)
+    assert Exponential(0.1, 2, sensitivity=math.log(10)).rate == pytest.approx(0.0217147, abs=5e-8)
+
+
+def test_monotone_means_one_direction():
+    mechanism = Exponential(1.0, 2, monotone=True)
+    mechanism.check(Neighbours([0, 0], [1, 0.5], "add_remove"))
+    mechanism.check(Neighbours([0, 0], [-1, 0], "add_remove"))
+    with pytest.raises(NeighboursError, match="move both ways"):
+        mechanism.check(Neighbours([0, 0], [1, -1], "add_remove"))
+
+
+def test_counts_are_monotone_under_add_remove_only():
+    counts = Histogram(categories=("a", "b"))
+    Exponential(1.0, 2, monotone=True, query=counts)
+    with pytest.raises(ParameterError, match="not monotone under 'replace_one'"):
+        Exponential(1.0, 2, monotone=True, query=counts, relation="replace_one")
+
+
+def test_pair_whose_utilities_move_too_far_is_refused():
+    with pytest.raises(NeighboursError, match="Linf norm"):
+        Exponential(1.0, 2).check(Neighbours([0, 0], [1.5, 0], "add_remove"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": 0.0, "n_candidates": 2}, "epsilon must be"),
+        ({"epsilon": 1.0, "n_candidates": 1}, "n_candidates must be a whole number >= 2"),
+        ({"epsilon": 1.0, "n_candidates": 2, "sensitivity": math.inf}, "sensitivity must be"),
+        ({"epsilon": 1.0, "n_candidates": 2, "monotone": "yes"}, "monotone must be True or False"),
+        ({"epsilon": 1.0, "n_candidates": 2, "query": Histogram(categories="abc")}, "Set n_candidates=3"),
+    ],
+)
+def test_bad_options_are_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        Exponential(**options)

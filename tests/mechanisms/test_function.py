@@ -1,0 +1,373 @@
+"""Python functions as mechanisms: ways of calling, odd outcomes, refusals; and objects named on the command line."""
+
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mechanisms.base import Neighbours
+from mechanisms.errors import NeighboursError, ParameterError, RelationError, ReleaseError, UnknownNameError
+from mechanisms.external.function import FunctionMechanism, style_of
+from mechanisms.external.outcomes import Form, Raised, collect, collect_array
+from mechanisms.external.target import load_target
+from mechanisms.guarantees import PureDP
+
+PAIR = Neighbours([1, 2], [1, 2, 3], "add_remove")
+CLAIM = PureDP(1.0)
+
+
+def one_run(dataset, rng):
+    return len(dataset) + rng.laplace()
+
+
+def many_runs(dataset, size, rng):
+    return len(dataset) + rng.laplace(size=size)
+
+
+def own_randomness(dataset):
+    return float(len(dataset))
+
+
+def wrap(function, **options):
+    return FunctionMechanism(function, claim=CLAIM, neighbours=PAIR, **options)
+
+
+def outcomes(function, size=8, side=1, **options):
+    mechanism = wrap(function, **options)
+    return mechanism.release(PAIR.side(side), size, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("function", "style"), [(one_run, "one-run"), (many_runs, "many-runs"), (own_randomness, "own-randomness")]
+)
+def test_function_is_called_as_its_parameters_say(function, style):
+    mechanism = wrap(function)
+    assert mechanism.style == style
+    outputs = mechanism.release(PAIR.d1, 6, np.random.default_rng(0))
+    assert outputs.values.shape == (6,)
+    assert outputs.events is None
+    assert outputs.values.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("function", "style"),
+    [
+        (lambda data, generator: 0, "one-run"),
+        (lambda data, rng=None: 0, "one-run"),
+        (lambda data, rng, epsilon=1.0: 0, "one-run"),
+        (lambda data, n, rng: 0, "many-runs"),
+        (lambda data, size=1, rng=None: 0, "many-runs"),
+        (lambda data, scale=1.0: 0, "own-randomness"),
+    ],
+)
+def test_default_arguments_do_not_confuse_the_call(function, style):
+    assert style_of(function) == style
+
+
+@pytest.mark.parametrize(
+    "function", [lambda *args: 0, lambda data, size: 0, lambda data, *, rng: 0, lambda: 0, lambda a, b, c, d: 0]
+)
+def test_unclear_parameters_are_refused_with_a_way_out(function):
+    with pytest.raises(ParameterError, match=r"release\(dataset, rng\).*style="):
+        style_of(function)
+
+
+def test_the_style_can_be_given():
+    assert wrap(lambda *args: 1.0, style="one-run").style == "one-run"
+    with pytest.raises(ParameterError, match="Did you mean 'one-run'"):
+        wrap(one_run, style="onerun")
+
+
+def test_same_seed_gives_the_same_outputs():
+    for function in (one_run, many_runs):
+        first, second = (wrap(function).release(PAIR.d1, 5, np.random.default_rng(7)).values for _ in range(2))
+        np.testing.assert_array_equal(first, second)
+
+
+def test_it_pickles():
+    mechanism = wrap(one_run)
+    again = pickle.loads(pickle.dumps(mechanism))
+    assert again.release(PAIR.d1, 3, np.random.default_rng(0)).values.shape == (3,)
+    assert again.form == mechanism.form
+
+
+def test_it_runs_in_worker_processes_even_as_a_lambda():
+    from joblib import Parallel, delayed
+
+    mechanism = wrap(lambda dataset, rng: len(dataset) + rng.laplace())
+    expected = mechanism.release(PAIR.d1, 4, np.random.default_rng(3)).values
+    (found,) = Parallel(n_jobs=2)(delayed(mechanism.release)(PAIR.d1, 4, np.random.default_rng(3)) for _ in range(1))
+    np.testing.assert_array_equal(found.values, expected)
+
+
+def test_claim_pair_and_truth_are_what_was_given():
+    mechanism = wrap(one_run)
+    assert mechanism.guarantee() is CLAIM
+    assert mechanism.worst_case() is PAIR
+    assert mechanism.truth() is None
+    assert mechanism.parallel == "processes"
+    assert "0x" not in str(mechanism.name)
+
+
+# --- outcomes ---
+
+
+def every_second(odd):
+    """A function whose every second run has the odd outcome."""
+    calls = iter(range(1_000_000))
+
+    def release(dataset, rng):
+        if next(calls) % 2 == 0:
+            return 1.0
+        if isinstance(odd, Exception):
+            raise odd
+        return odd
+
+    return release
+
+
+@pytest.mark.parametrize(
+    ("odd", "label"),
+    [
+        (math.nan, "nan"),
+        (math.inf, "inf"),
+        (-math.inf, "-inf"),
+        (10**400, "inf"),
+        (None, "None"),
+        ("abc", "text 'abc'"),
+        (b"abc", "text b'abc'"),
+        ([1.0, 2.0], "shape (2,)"),
+        (np.zeros((2, 3)), "shape (2, 3)"),
+        ([1.0, math.nan], "nan in 1 of 2 numbers"),
+        ([1.0, None, math.inf], "nan in 1, inf in 1 of 3 numbers"),
+        ({"a": 1, "b": 2}, "keys a, b"),
+        ({"a": 1, "b": None}, "keys a, b with None"),
+        ((1, "x"), "tuple of with text 'x'"),
+        ((1, [2, 3]), "tuple of: (); (2,)"),
+        ([], "shape (0,)"),
+        (ValueError("no"), "raised ValueError"),
+        (KeyError("no"), "raised KeyError"),
+    ],
+)
+def test_odd_outcomes_are_events_and_no_run_is_dropped(odd, label):
+    outputs = outcomes(every_second(odd))
+    assert outputs.values.shape == (8,)
+    assert sorted(set(outputs.events)) == sorted({"", label})
+    assert np.count_nonzero(outputs.events == label) == 4
+    assert outputs.values[outputs.events != ""].tolist() == [0.0] * 4
+    assert outputs.values[outputs.events == ""].tolist() == [1.0] * 4
+
+
+def test_long_texts_are_cut():
+    outputs = outcomes(every_second("x" * 200))
+    assert max(map(len, outputs.events)) <= 70
+
+
+def test_an_exception_on_one_side_only_is_an_outcome():
+    def release(dataset, rng):
+        if len(dataset) == 3:
+            raise OverflowError
+        return 0.0
+
+    assert set(outcomes(release, side=1).events) == {"raised OverflowError"}
+    assert outcomes(release, side=0).events is None
+
+
+def test_texts_alone_are_outcomes():
+    outputs = outcomes(lambda dataset, rng: rng.choice(["yes", "no"]), size=50)
+    assert set(outputs.events) == {"text 'yes'", "text 'no'"}
+    assert not outputs.values.any()
+
+
+@pytest.mark.parametrize(
+    ("result", "row"),
+    [
+        (True, [1.0]),
+        (np.float32(2.5), [2.5]),
+        (np.array(3), [3.0]),
+        ([1, 2], [1.0, 2.0]),
+        ((1, (2, 3)), [1.0, 2.0, 3.0]),
+        ({"b": 1, "a": [2, 3]}, [2.0, 3.0, 1.0]),
+        ([[1, 2], [3, 4]], [1.0, 2.0, 3.0, 4.0]),
+        (pd.Series([1, 2]), [1.0, 2.0]),
+        (pd.DataFrame({"a": [1], "b": [2]}), [1.0, 2.0]),
+        ([True, 2.5], [1.0, 2.5]),
+    ],
+)
+def test_numbers_of_any_form_become_a_row(result, row):
+    outputs = outcomes(lambda dataset, rng: result, size=3)
+    assert outputs.events is None
+    np.testing.assert_array_equal(outputs.values.reshape(3, -1), [row] * 3)
+
+
+def test_keys_are_matched_by_name_not_by_order():
+    flip = every_second({"b": 2.0, "a": 1.0})
+    outputs = outcomes(lambda dataset, rng: {"a": 1.0, "b": 2.0} if flip(dataset, rng) == 1.0 else {"b": 2.0, "a": 1.0})
+    assert outputs.events is None
+    np.testing.assert_array_equal(outputs.values, [[1.0, 2.0]] * 8)
+
+
+def test_the_usual_form_does_not_depend_on_the_chunk():
+    """Lengths vary from run to run: what is usual is fixed when the mechanism is built."""
+    mechanism = wrap(lambda dataset, rng: np.zeros(rng.integers(1, 4)))
+    shapes = {mechanism.release(PAIR.d1, 1, np.random.default_rng(seed)).values.shape for seed in range(20)}
+    assert len(shapes) == 1
+
+
+def test_a_result_that_cannot_be_read_is_refused():
+    with pytest.raises(ReleaseError, match="of type object, which cannot be read"):
+        wrap(lambda dataset, rng: object())
+    with pytest.raises(ReleaseError, match="complex"):
+        wrap(lambda dataset, rng: 1j)
+
+
+def test_arrays_are_read_as_lists_of_results_are():
+    """The fast path for arrays against the slow one, run by run."""
+    array = np.array([[1.0, 2.0], [np.nan, 1.0], [np.inf, -np.inf], [3.0, 4.0]])
+    fast, slow = collect_array(array, Form((2,), "shape (2,)")), collect(list(array), Form((2,), "shape (2,)"))
+    np.testing.assert_array_equal(fast.values, slow.values)
+    np.testing.assert_array_equal(fast.events, slow.events)
+    assert set(collect_array(array, Form()).events) == {"shape (2,)"}
+
+
+def test_raised_stands_for_an_exception():
+    assert collect([Raised("ValueError"), 1.0], Form()).events.tolist() == ["raised ValueError", ""]
+
+
+# --- many runs ---
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda data, size, rng: rng.laplace(size=(size, 2)),
+        lambda data, size, rng: rng.integers(5, size=(size, 2)),
+        lambda data, size, rng: rng.random((size, 2)) < 0.5,
+        lambda data, size, rng: [rng.random(2) for _ in range(size)],
+        lambda data, size, rng: {"a": rng.random(size), "b": rng.random((size, 1))},
+        lambda data, size, rng: pd.DataFrame({"a": rng.random(size), "b": rng.random(size)}),
+    ],
+)
+def test_many_runs_give_one_row_a_run(function):
+    assert outcomes(function, size=6).values.shape == (6, 2)
+
+
+def test_odd_outcomes_among_many_runs_are_events():
+    outputs = outcomes(lambda data, size, rng: np.where(np.arange(size) % 2, np.nan, 1.0), size=4)
+    assert outputs.events.tolist() == ["", "nan", "", "nan"]
+    assert outputs.values.tolist() == [1.0, 0.0, 1.0, 0.0]
+    outputs = outcomes(lambda data, size, rng: [None, "x", *[1.0] * (size - 2)], size=4, form=Form())
+    assert outputs.events.tolist() == ["None", "text 'x'", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda data, size, rng: rng.random(size + 1), r"\(3,\)"),
+        (lambda data, size, rng: rng.random((3, size)), r"\(3, 2\)"),
+        (lambda data, size, rng: 1.0, r"\(\)"),
+        (lambda data, size, rng: [1.0], r"\(1,\)"),
+    ],
+)
+def test_wrong_number_of_runs_is_refused_with_the_shape(function, shape):
+    with pytest.raises(ReleaseError, match=rf"size=2 runs and returned shape {shape}: expected one row a run, \(2,\)"):
+        wrap(function)
+
+
+def test_a_function_of_many_runs_that_raises_is_refused_and_shown():
+    def release(dataset, size, rng):
+        raise ValueError("singular matrix")
+
+    with pytest.raises(
+        ReleaseError, match=r"release\(dataset, size=2, rng\) raised ValueError: singular matrix"
+    ) as caught:
+        wrap(release)
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+# --- refusals ---
+
+
+def test_a_call_that_always_raises_is_a_mistake_and_shown():
+    def release(dataset, rng):
+        return rng.no_such_noise()
+
+    with pytest.raises(ReleaseError, match=r"raised AttributeError in each of 10 first runs.*no_such_noise") as caught:
+        wrap(release)
+    assert isinstance(caught.value.__cause__, AttributeError)
+    outputs = outcomes(release, form=Form())
+    assert set(outputs.events) == {"raised AttributeError"}
+
+
+def test_what_is_not_callable_is_refused():
+    with pytest.raises(ParameterError, match="function must be callable"):
+        wrap(3)
+
+
+def test_claim_of_another_relation_is_refused():
+    with pytest.raises(RelationError, match="replace_one"):
+        FunctionMechanism(one_run, claim=PureDP(1.0, relation="replace_one"), neighbours=PAIR)
+
+
+def test_pairs_of_records_are_checked_unless_told_otherwise():
+    far = Neighbours([1], [1, 2, 3], "add_remove")
+    with pytest.raises(NeighboursError, match=r"remove_record.*records=False"):
+        FunctionMechanism(one_run, claim=CLAIM, neighbours=far).check(far)
+    FunctionMechanism(one_run, claim=CLAIM, neighbours=far, records=False).check(far)
+    with pytest.raises(RelationError):
+        wrap(one_run).check(Neighbours([1], [2], "replace_one"))
+
+
+# --- targets ---
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    path = tmp_path / "my_release.py"
+    path.write_text(
+        "import numpy as np\nSCALE = 2.0\n\n\ndef release(dataset, rng):\n    return len(dataset) + rng.laplace(scale=SCALE)\n\n\n"
+        "class Box:\n    @staticmethod\n    def release(dataset, rng):\n        return 0.0\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+def test_target_in_a_file_is_found_and_runs_in_workers(source):
+    from joblib import Parallel, delayed
+
+    mechanism = wrap(load_target(f"{source}:release"))
+    (found,) = Parallel(n_jobs=2)(delayed(mechanism.release)(PAIR.d1, 3, np.random.default_rng(0)) for _ in range(1))
+    assert found.values.shape == (3,)
+    assert load_target("my_release.py:Box.release")([], None) == 0.0
+
+
+def test_target_in_a_module_is_found(source):
+    assert load_target("math:sqrt")(4.0) == 2.0
+    assert load_target("mechanisms.noise.laplace:Laplace").__name__ == "Laplace"
+    assert load_target("my_release:SCALE") == 2.0
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("math", ParameterError, "package.module:object"),
+        (":sqrt", ParameterError, "package.module:object"),
+        ("math:", ParameterError, "package.module:object"),
+        ("nothing.py:release", ParameterError, "does not exist"),
+        ("no_such_module:release", ParameterError, "there is no 'no_such_module'"),
+        ("math:sqroot", UnknownNameError, "Did you mean 'sqrt'"),
+        ("my_release.py:relaese", UnknownNameError, "Did you mean 'release'"),
+        ("broken.py:release", ParameterError, "raised ZeroDivisionError"),
+        ("typo.py:release", ParameterError, "raised SyntaxError"),
+        ("needs.py:release", ParameterError, "raised ModuleNotFoundError: .*not_installed"),
+        ("needs:release", ParameterError, "importing 'needs' failed.*not_installed"),
+    ],
+)
+def test_targets_that_cannot_be_loaded_are_explained(source, text, error, message):
+    source.with_name("broken.py").write_text("1 / 0\n")
+    source.with_name("typo.py").write_text("def release(:\n")
+    source.with_name("needs.py").write_text("import not_installed\n")
+    with pytest.raises(error, match=message):
+        load_target(text)

@@ -1,0 +1,111 @@
+"""Repeated releases: shapes, density, composed claims, truth."""
+
+import math
+
+import numpy as np
+import pytest
+
+from mechanisms.base import HasLogDensity, Neighbours, Outputs
+from mechanisms.errors import AccountingError, NeighboursError, ParameterError
+from mechanisms.external.function import FunctionMechanism
+from mechanisms.guarantees import PureDP
+from mechanisms.local.randomized_response import RandomizedResponse
+from mechanisms.noise.gaussian import Gaussian
+from mechanisms.noise.geometric import Geometric
+from mechanisms.noise.laplace import Laplace
+from mechanisms.repeated import Repeated
+
+
+@pytest.mark.parametrize(
+    ("base", "answers", "shape"), [(Laplace(1.0), 0.0, (7, 3)), (Laplace(1.0, n_queries=2), [0.0, 1.0], (7, 3, 2))]
+)
+def test_rounds_are_rows_and_releases_come_next(base, answers, shape):
+    repeated = Repeated(base, 3)
+    outputs = repeated.release(answers, 7, np.random.default_rng(1))
+    assert outputs.values.shape == shape
+    direct = base.release(answers, 21, np.random.default_rng(1)).values
+    np.testing.assert_array_equal(outputs.values.reshape(direct.shape), direct)
+
+
+@pytest.mark.parametrize("base", [Laplace(1.0), Laplace(1.0, n_queries=2), RandomizedResponse(1.0)])
+def test_log_density_is_the_sum_over_the_releases(base):
+    repeated = Repeated(base, 4)
+    dataset = repeated.worst_case().d1
+    outputs = repeated.release(dataset, 9, np.random.default_rng(2))
+    one_by_one = sum(base.log_density(Outputs(outputs.values[:, i]), dataset) for i in range(4))
+    np.testing.assert_allclose(repeated.log_density(outputs, dataset), one_by_one, rtol=1e-12)
+
+
+def test_density_is_offered_only_where_the_base_has_one():
+    pair = Neighbours([1], [1, 2], "add_remove")
+    function = FunctionMechanism(lambda data, rng: rng.laplace(), claim=PureDP(1.0), neighbours=pair)
+    assert isinstance(Repeated(Laplace(1.0), 2), HasLogDensity)
+    assert not isinstance(Repeated(function, 2), HasLogDensity)
+    assert Repeated(function, 2).parallel == "processes"
+    assert Repeated(Laplace(1.0), 2).parallel == "threads"
+
+
+def test_it_pickles_with_its_density():
+    import pickle
+
+    repeated = pickle.loads(pickle.dumps(Repeated(Laplace(1.0), 2)))
+    assert repeated.log_density(Outputs(np.zeros((1, 2))), 0.0)[0] == pytest.approx(-2 * math.log(2))
+
+
+def test_odd_outcomes_of_single_releases_make_an_event_of_the_round():
+    calls = iter(range(1000))
+    pair = Neighbours([1], [1, 2], "add_remove")
+    function = FunctionMechanism(
+        lambda data, rng: None if next(calls) % 6 == 5 else 1.0, claim=PureDP(1.0), neighbours=pair
+    )
+    next(calls), next(calls), next(calls), next(calls), next(calls)  # the first run told the form
+    outputs = Repeated(function, 3).release([1], 4, np.random.default_rng(0))
+    assert outputs.events.tolist() == ["", "ok, ok, None"] * 2 or outputs.events.tolist() == ["ok, ok, None", ""] * 2
+    assert outputs.values[outputs.events != ""].tolist() == [[0.0] * 3] * 2
+
+
+@pytest.mark.parametrize("base", [Laplace(0.1), Geometric(0.1), RandomizedResponse(0.1)])
+def test_basic_composition_adds(base):
+    assert Repeated(base, 20).guarantee().epsilon(0.0) == pytest.approx(2.0, rel=1e-9)
+
+
+def test_accountants_are_ordered_as_theory_says():
+    # Kairouz, Oh and Viswanath: 100 times 0.1 at delta 1e-6 is 4.775 at best, basic composition says 9.98
+    claims = {
+        name: Repeated(Laplace(0.1), 100, accounting=name).guarantee().epsilon(1e-6)
+        for name in ("basic", "advanced", "optimal", "privacy-loss")
+    }
+    assert claims["privacy-loss"] < claims["optimal"] < claims["advanced"] < claims["basic"]
+    assert claims["optimal"] == pytest.approx(4.775, abs=5e-4)
+
+
+def test_truth_lies_below_every_claim_and_at_times_epsilon_for_delta_zero():
+    repeated = Repeated(Laplace(0.5), 4)
+    truth = repeated.truth()
+    assert truth.epsilon(0.0) == pytest.approx(2.0, abs=1e-3)
+    for delta in (1e-3, 1e-2, 0.1):
+        assert truth.epsilon(delta) < Repeated(Laplace(0.5), 4, accounting="optimal").guarantee().epsilon(delta)
+
+
+def test_gaussian_truth_is_closed_form():
+    assert Repeated(Gaussian(noise_multiplier=2.0), 4).truth().mu == pytest.approx(1.0)
+    assert Repeated(Gaussian(noise_multiplier=2.0), 4).guarantee().mu == pytest.approx(1.0)
+
+
+def test_the_pair_is_that_of_the_base():
+    repeated = Repeated(Laplace(1.0), 2)
+    repeated.check(repeated.worst_case())
+    assert repeated.relation is repeated.base.relation
+    with pytest.raises(NeighboursError):
+        repeated.check(Neighbours(0, 2, "add_remove"))
+
+
+def test_bad_options_are_refused():
+    with pytest.raises(ParameterError, match="times must be a whole number >= 1"):
+        Repeated(Laplace(1.0), 0)
+    with pytest.raises(ParameterError, match="base must be a Mechanism"):
+        Repeated("laplace", 2)
+    with pytest.raises(ParameterError, match="Did you mean"):
+        Repeated(Laplace(1.0), 2, accounting="advance")
+    with pytest.raises(AccountingError):
+        Repeated(Gaussian(noise_multiplier=1.0), 2, accounting="advanced")

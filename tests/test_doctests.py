@@ -1,0 +1,31 @@
+"""Every example in a docstring runs."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import attacks
+import audit
+import experiments
+import mechanisms
+
+MODULES = [
+    module.name
+    for room in (mechanisms, attacks, audit, experiments)
+    for module in pkgutil.walk_packages(room.__path__, prefix=f"{room.__name__}.")
+    if ".demos." not in module.name
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples(name):
+    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0
+
+
+def test_there_are_examples():
+    finder = doctest.DocTestFinder()
+    found = sum(len(test.examples) for name in MODULES for test in finder.find(importlib.import_module(name)))
+    assert found >= 60
