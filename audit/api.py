@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attacks.events import fit_scorer
-from mechanisms.external.function import FunctionMechanism
 
 from attacks.base import Attack, Scorer
 from attacks.catalogue import choose
+from attacks.events import fit_scorer
 from audit.bounds.base import Bound, LedgerEntry, LowerBound, check_level
 from audit.bounds.catalogue import catalogue as bounds_catalogue
 from audit.describe import describe, fingerprint, label
@@ -38,6 +37,7 @@ from audit.trials.work import EvaluationWork, PilotWork
 from audit.verdict import Verdict, judge
 from mechanisms.base import Mechanism, Neighbours
 from mechanisms.errors import AccountingError, ParameterError, PrivacyViolation, RelationError
+from mechanisms.external.function import FunctionMechanism
 from mechanisms.guarantees.base import Guarantee
 
 GRID = 1024
@@ -129,6 +129,7 @@ def assert_private(
         >>> assert_private(Laplace(epsilon=1.0), trials=5_000, confidence=1 - 1e-6, seed=1).verdict.value
         'consistent'
     """
+    __tracebackhide__ = True
     result = audit(mechanism, neighbours, **options)
     if result.verdict is Verdict.VIOLATION:
         raise PrivacyViolation(result.evidence(), result)
@@ -165,13 +166,16 @@ class _Question:
         mechanism = _as_mechanism(mechanism, neighbours, claim)
         pair = mechanism.worst_case() if neighbours is None else neighbours
         mechanism.check(pair)
+        quoted = mechanism.quoted_delta if claim is None else claim.default_delta
         claim = mechanism.guarantee() if claim is None else claim
         if claim.relation is not None and claim.relation is not pair.relation:
             raise RelationError(
                 f"the claim {claim} speaks of relation {claim.relation.value!r}, the pair of {pair.relation.value!r}. "
                 "An epsilon means different things under the two; give both the same relation."
             )
-        delta = _default_delta(claim) if delta is None else delta
+        delta = quoted if delta is None else delta
+        if delta is None:
+            raise ParameterError(f"delta must be given: {claim} promises a whole curve. Try delta=1e-5.")
         check_level(delta=delta, confidence=confidence)
         epsilon = float(claim.epsilon(delta))
         if not math.isfinite(epsilon):
@@ -189,11 +193,14 @@ class _Question:
 
     def plan(self, trials: int, seed: int) -> TrialPlan:
         """Cuts the trials into chunks; one extra run on its own stream shows how large an output is."""
-        plan_trials(trials, bytes_per_run=8, learns=True, chooses=True)
+        options = {
+            "learns": self.attack.learns,
+            "chooses": any(bound.uses_pilot for bound in self.bounds),
+            "batched": self.mechanism.parallel == "threads",
+        }
+        plan_trials(trials, bytes_per_run=1, **options)  # refuses bad numbers of trials before anything runs
         probe = self.mechanism.release(self.neighbours.d0, 1, stream(seed, Stage.PROBE))
-        size = np.asarray(getattr(probe, "values", probe)).nbytes
-        chooses = any(bound.uses_pilot for bound in self.bounds)
-        return plan_trials(trials, bytes_per_run=size, learns=self.attack.learns, chooses=chooses)
+        return plan_trials(trials, bytes_per_run=np.asarray(getattr(probe, "values", probe)).nbytes, **options)
 
     def describe(self, plan: TrialPlan, seed: int) -> dict[str, Any]:
         """Everything that determines the trials and what is reduced from them."""
@@ -226,12 +233,6 @@ def _as_mechanism(
             f"claim must be given for a function such as {label(thing)}, for example claim=PureDP(1.0)."
         )
     return FunctionMechanism(thing, claim=claim, neighbours=neighbours)
-
-
-def _default_delta(claim: Guarantee) -> float:
-    if claim.default_delta is None:
-        raise ParameterError(f"delta must be given: {claim} promises a whole curve. Try delta=1e-5.")
-    return claim.default_delta
 
 
 def _as_bounds(bound: str | Bound | Sequence[str | Bound]) -> tuple[Bound, ...]:
@@ -377,8 +378,9 @@ def _kept(scores: Scores, best: LowerBound) -> Tally:
 
 
 def _sample(claim: Guarantee, epsilon: float) -> ClaimCurve:
-    """101 points of the claimed trade-off curve and privacy profile."""
-    fpr = np.linspace(0.0, 1.0, 101)
+    """101 points of the claimed trade-off curve, dense at both ends where large epsilons live, and privacy profile."""
+    small = np.geomspace(1e-6, 0.018, 25)
+    fpr = np.sort(np.concatenate([np.linspace(0.0, 1.0, 51), small, 1.0 - small]))
     grid = np.linspace(0.0, max(1.5 * epsilon, 0.5), 101)
     curves = (fpr, np.asarray(claim.tradeoff(fpr)), grid, np.asarray(claim.delta(grid)))
     return ClaimCurve(*(tuple(map(float, curve)) for curve in curves))

@@ -53,8 +53,11 @@ def fingerprint(description: Any) -> str:
 
 
 def label(thing: Any) -> str:
-    """A short line for people: "Laplace(epsilon=1.0, sensitivity=1.0)". Fields at their default are left out."""
-    if not is_dataclass(thing) or isinstance(thing, type):
+    """A short line for people: "Laplace(epsilon=1)". Fields at their default are left out.
+
+    A class that says itself how it is called, by `__str__`, is called so.
+    """
+    if not is_dataclass(thing) or isinstance(thing, type) or type(thing).__str__ is not object.__str__:
         return _cut(getattr(thing, "__name__", None) or str(thing))
     shown = []
     for field in fields(thing):

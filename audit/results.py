@@ -127,7 +127,7 @@ class AuditResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form as a dictionary of plain values; infinities become the strings "inf" and "-inf"."""
-        return {"format": FORMAT, "version": VERSION} | _plain(_fields(self))
+        return {"format": FORMAT, "version": VERSION, **_plain(_fields(self))}
 
     def to_json(self) -> str:
         """The JSON form: deterministic, versioned, without times or paths."""

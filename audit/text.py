@@ -27,6 +27,11 @@ def percent(confidence: float) -> str:
     return f"{100 * confidence:.8g} %" if missing >= 1e-6 else f"1 - {missing:.2g}"
 
 
+def p_value(value: float) -> str:
+    """A p-value for people; it is computed down to 1e-12."""
+    return "<= 1e-12" if value <= 1e-12 else f"{value:.3g}"
+
+
 def summary(result: AuditResult) -> str:
     """The table of one audit."""
     bound, trials = result.bound, result.trials
@@ -40,9 +45,9 @@ def summary(result: AuditResult) -> str:
     if result.truth is not None:
         rows.append(("exact", f"epsilon  = {result.truth:.6g} on this pair"))
     rows += [
-        ("p-value", f"{result.p_value:.3g} against the claim"),
+        ("p-value", f"{p_value(result.p_value)} against the claim"),
         ("ceiling", f"{result.ceiling:.6g}: the largest bound that these trials could have given"),
-        ("detectable", f"{result.detectable:.6g}: a true epsilon that a perfect attack shows above the claim 9 in 10"),
+        ("detectable", f"{result.detectable:.6g}: a true epsilon that a perfect attack exposes 9 times in 10"),
         ("attack", result.attack),
         ("trials", f"{trials.per_side:,} a side ({trials.pilot:,} pilot, {trials.evaluation:,} counted)"),
         ("seed", str(result.seed)),
@@ -72,8 +77,14 @@ def evidence(result: AuditResult) -> str:
         ("on side 1", rates[1]),
         ("on side 0", rates[0]),
         ("bound", f"{bound.method}, {percent(result.confidence)} confidence{shared}" + "".join(bound.assumptions)),
-        ("p-value", f"{result.p_value:.3g} against the claim; ceiling {result.ceiling:.6g}"),
-        ("trials", f"{result.trials.per_side:,} a side, {result.trials.pilot:,} of them pilot"),
+        ("p-value", f"{p_value(result.p_value)} against the claim; ceiling {result.ceiling:.6g}"),
+        ("trials", f"{result.trials.per_side:,} a side, {result.trials.pilot:,} of them pilot{_odd(result)}"),
         ("again", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
     ]
     return "\n".join(f"{name:<11} {text}" for name, text in rows)
+
+
+def _odd(result: AuditResult) -> str:
+    """The three most frequent odd outcomes, with their counts on side 0 and side 1."""
+    most = sorted(result.events.items(), key=lambda event: -sum(event[1]))[:3]
+    return "".join(f"; {name}: {out:,} on side 0, {in_:,} on side 1" for name, (out, in_) in most)

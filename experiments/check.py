@@ -12,7 +12,7 @@ import numpy as np
 from audit.api import audit
 from audit.results import AuditResult
 from mechanisms.base import Dataset, Mechanism, Neighbours
-from mechanisms.errors import ParameterError, StoreError
+from mechanisms.errors import NeighboursError, ParameterError, StoreError
 from mechanisms.external.command import Command
 from mechanisms.external.function import FunctionMechanism
 from mechanisms.external.target import load_target
@@ -79,7 +79,13 @@ def check(
     if not isinstance(found, Mechanism):
         found, pair, claim = _wrapped(found, pair, claim, claimed, many=program is not None), None, None
     delta = claimed.delta if claimed.epsilon is None else claimed.delta or 0.0
-    return audit(found, pair, claim=claim, delta=delta, seed=seed, n_jobs=n_jobs, **options)
+    try:
+        return audit(found, pair, claim=claim, delta=delta, seed=seed, n_jobs=n_jobs, **options)
+    except NeighboursError as error:
+        if not claimed.records:
+            raise
+        advice = "If the datasets are not lists of records, add --no-records."
+        raise NeighboursError(f"{str(error).partition(' If the datasets')[0]} {advice}") from error
 
 
 def write_summaries(result: AuditResult, *, markdown: Path | None, json_file: Path | None) -> None:

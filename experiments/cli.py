@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
@@ -53,9 +54,11 @@ def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
             except Exception as error:
                 from mechanisms.errors import DpassayError
 
-                if not isinstance(error, DpassayError):
-                    raise
-                _complain("\n  ".join([str(error), *getattr(error, "__notes__", ())]))
+                if isinstance(error, DpassayError):
+                    _complain("\n  ".join([str(error), *getattr(error, "__notes__", ())]))
+                else:  # exit code 1 would say that a claim is violated
+                    traceback.print_exception(error)
+                    _complain("this error was not foreseen. Please report it with the lines above.")
                 code = MISTAKE
             raise typer.Exit(code)
 

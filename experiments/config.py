@@ -142,8 +142,8 @@ class Config(Section):
         try:
             config = cls.model_validate(dict(table))
         except ValidationError as error:
-            complaints = {_complaint(detail, source) for detail in error.errors(include_url=False)}
-            raise ConfigError("\n".join(sorted(complaints))) from None
+            complaints = [_complaint(detail, source) for detail in error.errors(include_url=False)]
+            raise ConfigError("\n".join(dict.fromkeys(complaints))) from None
         _check_sweep(config, source)
         return config
 

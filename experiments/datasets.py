@@ -111,8 +111,8 @@ def mnist(*, directory: str | None = None, part: str = "train") -> tuple[NDArray
     return images.reshape(len(images), -1) / 255.0, arrays[f"y_{part}"].astype(np.int64)
 
 
-def _bundled(loader: str) -> Callable[[], pd.DataFrame]:
-    """A table that comes with scikit-learn, its target in the last column."""
+def _bundled(loader: str, line: str) -> Callable[[], pd.DataFrame]:
+    """A table that comes with scikit-learn, its target in the last column; `line` says what it holds."""
 
     def load_table() -> pd.DataFrame:
         import sklearn.datasets
@@ -120,7 +120,7 @@ def _bundled(loader: str) -> Callable[[], pd.DataFrame]:
         table: pd.DataFrame = getattr(sklearn.datasets, loader)(as_frame=True).frame
         return table
 
-    load_table.__doc__ = f"sklearn.datasets.{loader}, the target in the last column."
+    load_table.__doc__ = line
     return load_table
 
 
@@ -169,11 +169,15 @@ def _read(path: Path, reader: Callable[[Path], Any]) -> Any:
 
 LOADERS: dict[str, Callable[..., Data]] = {
     "adult": adult,
-    "breast-cancer": _bundled("load_breast_cancer"),
-    "diabetes": _bundled("load_diabetes"),
+    "breast-cancer": _bundled(
+        "load_breast_cancer", "569 biopsies: 30 measures of the cells, and whether the tumour is benign."
+    ),
+    "diabetes": _bundled(
+        "load_diabetes", "442 diabetes patients: 10 measures, scaled, and the progress of the disease."
+    ),
     "digits": digits,
-    "iris": _bundled("load_iris"),
+    "iris": _bundled("load_iris", "150 iris flowers: 4 lengths in cm, and one of 3 species."),
     "mnist": mnist,
     "tax-survey": tax_survey,
-    "wine": _bundled("load_wine"),
+    "wine": _bundled("load_wine", "178 wines: 13 measures, and one of 3 growers."),
 }

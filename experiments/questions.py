@@ -19,7 +19,7 @@ from attacks.catalogue import choose
 from audit.api import audit
 from audit.bounds.base import Bound
 from audit.results import AuditResult
-from audit.trials.plan import plan_trials
+from audit.trials.plan import MINIMUM_TRIALS
 from experiments import build
 from experiments.config import Config, DataSection, Named
 from experiments.overrides import apply
@@ -28,6 +28,7 @@ from experiments.sweep import combinations, folder_name, point_seed, point_text,
 from mechanisms.base import Dataset, Mechanism, Neighbours
 from mechanisms.errors import ConfigError, DpassayError, ParameterError, RelationError
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.validation import whole
 
 T = TypeVar("T")
 
@@ -106,7 +107,7 @@ def _question(config: Config, source: Source, parameters: dict[str, Any], load: 
         with _pointing_at(source, "neighbours"):
             pair = build.build_pair(here.neighbours, data, mechanism)
         with _pointing_at(source, "audit.trials"):
-            plan_trials(here.audit.trials, bytes_per_run=8, learns=True, chooses=True)
+            whole(MINIMUM_TRIALS, trials=here.audit.trials)
         question = Question(
             parameters=parameters,
             seed=point_seed(config.seed, parameters),
@@ -190,9 +191,12 @@ def _pointing_at(source: Source, table: str, section: Named | None = None) -> It
 
 
 def _spoken_of(message: str, section: Named | None) -> str | None:
-    """The key of a section that an error message names: its subject, or an unknown name in quotes."""
+    """The key of a section that an error message names: its subject, or the first of its keys in quotes."""
     if section is None:
         return None
     keys = [*section.options, "name"]
-    subject = next((key for key in keys if re.match(rf"{re.escape(key)}\b", message)), None)
-    return subject or next((key for key in keys if f"{key!r}" in message), None)
+    for key in keys:
+        if re.match(rf"{re.escape(key)}\b", message):
+            return key
+    quoted = [(message.find(f"{key!r}"), key) for key in keys if f"{key!r}" in message]
+    return min(quoted)[1] if quoted else "name" if f"{section.name!r}" in message else None

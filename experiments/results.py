@@ -110,10 +110,9 @@ class SweepResult:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> SweepResult:
         """The result that `to_dict` wrote; raises `StoreError` if it is something else or from a newer version."""
-        if data.get("format") != FORMAT:
-            raise StoreError(
-                f"these are not results of an experiment: format is {data.get('format')!r}, not {FORMAT!r}."
-            )
+        found = data.get("format") if isinstance(data, Mapping) else None
+        if found != FORMAT:
+            raise StoreError(f"these are not results of an experiment: format is {found!r}, not {FORMAT!r}.")
         if data["version"] > VERSION:
             raise StoreError(
                 f"these results have version {data['version']}; this dpassay reads up to {VERSION}. Update it."

@@ -129,6 +129,11 @@ class Mechanism(ABC):
         claim = self.guarantee()
         return claim if claim.exact else None
 
+    @property
+    def quoted_delta(self) -> float | None:
+        """The delta at which the claim is usually quoted; None if the user has to choose one."""
+        return self.guarantee().default_delta
+
     def check(self, neighbours: Neighbours) -> None:
         """Raises `RelationError` or `NeighboursError` if the pair is not one that the claim speaks of."""
         if neighbours.relation is not self.relation:

@@ -261,7 +261,7 @@ def _table_keys(table: Any) -> Keys:
 def _key(record: Any) -> Hashable:
     """A hashable stand-in: equal for equal records; NaN equals itself."""
     if isinstance(record, np.ndarray):
-        return (record.shape, *(_key(v) for v in record.ravel().tolist()))
+        return _key(record.tolist())
     if isinstance(record, dict):
         return frozenset((name, _key(value)) for name, value in record.items())
     if isinstance(record, (list, tuple)):

@@ -31,7 +31,7 @@ from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import linalg, special
 
 from audit.bounds.binomial import log_pmf
 from mechanisms.validation import open_unit, whole
@@ -136,13 +136,21 @@ class _Walk:
     @classmethod
     def of(cls, n: int, eta: float) -> _Walk:
         nodes = _nodes(n)
-        place = special.logit(nodes / (n + 1.0))
+        place = _logit(nodes, n)
         limit, rest = special.betainccinv(nodes, n - nodes + 1.0, eta), special.betaincinv(n - nodes + 1.0, nodes, eta)
         return cls(n, nodes, place, (np.log(limit / rest) - place) * _deviation(nodes, n))
 
     def escape(self) -> Floats:
-        """w at the nodes, times `_deviation`: the solution of (*)."""
-        return np.asarray(np.linalg.solve(self.rows(self.nodes), np.ones(len(self.nodes))), dtype=np.float64)
+        """w at the nodes, times `_deviation`: the solution of (*).
+
+        Interpolation reaches no further than `_STENCIL` nodes below the diagonal; the banded solver knows it, and runs
+        in one thread.
+        """
+        rows, size, reach = self.rows(self.nodes), len(self.nodes), min(_STENCIL, len(self.nodes)) - 1
+        i, j = np.nonzero(~np.tri(size, size, -reach - 1, dtype=bool))
+        banded = np.zeros((size + reach, size))
+        banded[size - 1 + i - j, j] = rows[i, j]
+        return np.asarray(linalg.solve_banded((reach, size - 1), banded, np.ones(size)), dtype=np.float64)
 
     def rows(self, starts: Floats) -> Floats:
         """Row k: sum_l Pr[touch at l | touch at k] w_l as a linear function of the escape; k = 0 is the beginning."""
@@ -172,7 +180,7 @@ class _Walk:
         """b and 1 - b at real ranks, each to full relative precision."""
         index, weights = basis
         height = (self.height[index] * weights).sum(axis=-1)
-        place = np.log(ranks / (self.n + 1.0 - ranks)) + height / _deviation(ranks, self.n)
+        place = _logit(ranks, self.n) + height / _deviation(ranks, self.n)
         return special.expit(place), special.expit(-place)
 
     def _basis(self, ranks: Floats) -> Basis:
@@ -180,7 +188,7 @@ class _Walk:
         width = min(_STENCIL, len(self.nodes))
         first = np.searchsorted(self.nodes, ranks, side="right") - width // 2
         index = np.clip(first, 0, len(self.nodes) - width)[..., None] + np.arange(width)
-        grid, at = self.place[index], np.log(ranks / (self.n + 1.0 - ranks))
+        grid, at = self.place[index], _logit(ranks, self.n)
         weights = np.ones(index.shape)
         for i, j in permutations(range(width), 2):
             weights[..., i] *= (at - grid[..., j]) / (grid[..., i] - grid[..., j])
@@ -203,6 +211,11 @@ def _nodes(n: int) -> Floats:
     inside = np.round((n + 1.0) * special.expit(np.linspace(-reach, reach, math.ceil(2.0 * reach / _SPACING))))
     ends = np.arange(1.0, _TAIL)
     return np.unique(np.concatenate([ends, inside, n + 1.0 - ends]))
+
+
+def _logit(ranks: Floats, n: int) -> Floats:
+    """logit(rank / (n + 1)), precise at both ends."""
+    return np.asarray(np.log(ranks / (n + 1.0 - ranks)), dtype=np.float64)
 
 
 def _deviation(ranks: Floats, n: int) -> Floats:

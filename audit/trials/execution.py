@@ -8,7 +8,7 @@ processes.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing
 
 from audit.trials.plan import Chunk
@@ -17,6 +17,7 @@ from audit.trials.reduction import Reduction
 from audit.trials.store import Arrays, TrialStore
 
 Work = Callable[[Chunk], Arrays]
+Results = Generator[tuple[Chunk, Arrays], None, None]
 NOTE_SECONDS = 0.5
 
 
@@ -66,12 +67,12 @@ def execute(
             noted = time.monotonic() if due else noted
 
 
-def _here(chunks: list[Chunk], work: Work) -> Iterator[tuple[Chunk, Arrays]]:
+def _here(chunks: list[Chunk], work: Work) -> Results:
     for chunk in chunks:
         yield chunk, work(chunk)
 
 
-def _spread(chunks: list[Chunk], work: Work, n_jobs: int | None, workers: str) -> Iterator[tuple[Chunk, Arrays]]:
+def _spread(chunks: list[Chunk], work: Work, n_jobs: int | None, workers: str) -> Results:
     """Finished chunks as they come. BLAS and OpenMP get one thread a worker."""
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits

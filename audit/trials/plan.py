@@ -22,7 +22,9 @@ CHUNK_BYTES = 16 * 2**20
 CHUNK_TRIALS = 2**17
 """Largest chunk; beyond it a chunk no longer gets faster."""
 CHUNKS_A_SIDE = 32
-"""Fewest chunks a side, so that progress shows, workers share, and little is lost when a run is killed."""
+"""Chunks a side that a plan aims at, so that progress shows, workers share, and little is lost when a run is killed."""
+SMALLEST_BATCH = 256
+"""Smallest chunk of a vectorised mechanism: below, a chunk costs more than its trials."""
 PILOT_BYTES = 256 * 2**20
 """Pilot outputs of one side that are held at once."""
 
@@ -77,7 +79,7 @@ class TrialPlan:
                 yield Chunk(stage, side, index, start, min(self.chunk_size, total - start))
 
 
-def plan_trials(trials: int, *, bytes_per_run: int, learns: bool, chooses: bool) -> TrialPlan:
+def plan_trials(trials: int, *, bytes_per_run: int, learns: bool, chooses: bool, batched: bool) -> TrialPlan:
     """The plan for `trials` runs a side, pilot included.
 
     Args:
@@ -87,6 +89,7 @@ def plan_trials(trials: int, *, bytes_per_run: int, learns: bool, chooses: bool)
             otherwise a tenth, up to 20,000 or one in a hundred.
         chooses: whether a threshold is chosen on the pilot. If nothing is learned, chosen or gridded on it, there is no
             pilot and every trial counts.
+        batched: whether runs are made many at a time; a function that makes them one by one gets smaller chunks.
     """
     whole(1, trials=trials)
     if trials < MINIMUM_TRIALS:
@@ -102,4 +105,5 @@ def plan_trials(trials: int, *, bytes_per_run: int, learns: bool, chooses: bool)
         pilot = 0
     pilot = min(pilot, max(PILOT_BYTES // max(bytes_per_run, 1), min(pilot, 50)))
     largest = min(CHUNK_TRIALS, max(1, CHUNK_BYTES // max(bytes_per_run, 1)))
-    return TrialPlan(pilot, trials - pilot, max(1, min(largest, -(-trials // CHUNKS_A_SIDE))))
+    wanted = max(-(-trials // CHUNKS_A_SIDE), SMALLEST_BATCH if batched else 1)
+    return TrialPlan(pilot, trials - pilot, min(largest, wanted))

@@ -59,6 +59,7 @@ class Bar(Silent):
             transient=True,
         )
         self._task: Any = None
+        self._note = ""
 
     def start(self, stage: str, total: int) -> None:
         """Begins a line for the stage."""
@@ -71,8 +72,8 @@ class Bar(Silent):
         """Moves the bar."""
         task = self._progress.tasks[0] if self._progress.tasks else None
         rate = f"{task.speed:,.0f}/s" if task is not None and task.speed else ""
-        fields = {"rate": rate} | ({"note": note} if note else {})
-        self._progress.update(self._task, advance=runs, **fields)
+        self._note = note or self._note
+        self._progress.update(self._task, advance=runs, rate=rate, note=self._note)
 
     def message(self, text: str) -> None:
         """One line above the bar."""

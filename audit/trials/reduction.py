@@ -91,14 +91,14 @@ class EvaluationScores:
         """Hits at the watched threshold among the chunks that are in; None until both sides have one."""
         if self._watch is None or 0 in self._seen:
             return None
-        hits = (np.array([seen, reached]) for seen, reached in zip(self._seen, self._reached, strict=True))
-        return PairCounts(Tally(np.array([-np.inf, self._watch]), *hits, n_out=self._seen[0], n_in=self._seen[1]))
+        out, in_ = (np.array([seen, reached]) for seen, reached in zip(self._seen, self._reached, strict=True))
+        return PairCounts(Tally(np.array([-np.inf, self._watch]), out, in_, *self._seen))
 
     def scores(self) -> Scores:
         """What the bounds read, once every chunk is in."""
         if self._grid is None:
             return PairScores(*self._scores)
-        return PairCounts(Tally(self._grid, *self._hits, n_out=self._n, n_in=self._n))
+        return PairCounts(Tally(self._grid, self._hits[0], self._hits[1], self._n, self._n))
 
     def events(self) -> dict[str, tuple[int, int]]:
         """Odd outcomes: label -> (side 0, side 1)."""

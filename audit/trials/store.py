@@ -113,7 +113,8 @@ class TrialStore:
         """Writes the manifest into a new store; compares it with that of an old one."""
         path = self.directory / "manifest.json"
         if not path.exists():
-            others = sorted(p.name for p in self.directory.iterdir() if p.name not in ("chunks", "journal.jsonl"))
+            own = ("chunks", "journal.jsonl", "manifest.json.tmp")
+            others = sorted(p.name for p in self.directory.iterdir() if p.name not in own)
             if others:
                 raise FingerprintError(
                     f"{self.directory} is not empty and holds no trials (found {', '.join(others[:5])}). "

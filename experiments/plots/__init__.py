@@ -1,4 +1,7 @@
-"""Figures: each a frozen dataclass that holds its numbers, and draws them when asked. The only place with matplotlib."""
+"""Figures: each a frozen dataclass that holds its numbers, and draws them when asked.
+
+The only place that imports matplotlib.
+"""
 
 from experiments.plots.bound_claim import BoundClaim
 from experiments.plots.draw import draw_all, draw_result

@@ -7,25 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from audit.results import AuditResult
 from audit.text import percent
 from audit.verdict import Verdict
-from experiments.plots.canvas import EndLabel, axes_or_new, dress, end_labels, key, logarithmic, write
+from experiments.plots.canvas import axes_or_new
 from experiments.plots.number_line import draw_number_line
-from experiments.plots.palette import BOUND, CEILING, CLAIM, INK, MUTED, TRUTH, VIOLATION, series_colour
-from experiments.plots.words import cut, delta_text, long_key, number, parameters_text
+from experiments.plots.sweep_lines import draw_dots, draw_lines
+from experiments.plots.words import delta_text, long_key, parameters_text, value_text
 
 if TYPE_CHECKING:
     from experiments.results import SweepPoint, SweepResult
-
-MARKERS = "osD^vP"
-CROWDED = 40
-"""Points in a line beyond which they are no longer marked one by one."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +79,7 @@ class BoundClaim:
         return cls(
             series=tuple(_series(name, sorted(rows, key=lambda row: row[0])) for name, rows in groups.items()),
             x_name=long_key(x_key) if x_key else " and ".join(map(long_key, sweep.parameter_names)),
-            ticks=() if x_key else tuple(parameters_text(p.parameters) for p in points),
+            ticks=() if x_key else tuple(_place_name(p.parameters) for p in points),
             delta=delta_text(result.delta for result in results),
             confidence=results[0].confidence,
         )
@@ -111,108 +104,36 @@ class BoundClaim:
         known = any(not math.isnan(t) for s in self.series for t in s.truth)
         exact = " The exact value is drawn where it is known." if known else ""
         return (
-            f"Each lower bound is below the true epsilon with {percent(self.confidence)} confidence, so the truth lies "
-            f"between it and infinity; the claim says that it lies at or below the claim. A bound above its claim refutes "
-            f"it; a bound close under it shows that the analysis is tight. The ceiling is the largest bound that so many "
-            f"trials could have given.{exact}"
+            f"Each lower bound is below the true epsilon with {percent(self.confidence)} confidence; the claim says "
+            f"that the truth is at most the claim. A bound above its claim refutes it; a bound close under it shows "
+            f"that the analysis is tight. The ceiling is the largest bound that so many trials could have given.{exact}"
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws it; a single audit becomes a number line."""
         ax = axes_or_new(ax)
-        if self.n_points == 1:
-            draw_number_line(self, ax)
-            return ax
-        top = self._top()
-        for index, series in enumerate(self.series):
-            self._draw(ax, series, index)
-        dress(ax, title=self.title, x=self.x_name, y=f"epsilon{self.delta}")
-        self._scales(ax, top)
-        self._names(ax, top)
+        draw = draw_number_line if self.n_points == 1 else draw_dots if self.ticks else draw_lines
+        draw(self, ax)
         return ax
 
+    def shared(self, name: str) -> tuple[float, ...] | None:
+        """The values that every line has in common, such as one claim for all of them; None if they differ."""
+        first, *others = [(s.x, getattr(s, name)) for s in self.series]
+        return first[1] if others and all(repr(other) == repr(first) for other in others) else None
+
     @property
-    def _exact(self) -> bool:
+    def exact(self) -> bool:
         """Whether the claims are the exact values, so that one line shows both."""
         return all(math.isclose(c, t, rel_tol=1e-6) for s in self.series for c, t in zip(s.claim, s.truth, strict=True))
 
-    def _below(self) -> bool:
-        return all(b <= c for s in self.series for b, c in zip(s.bound, s.claim, strict=True))
-
-    def _top(self) -> float:
+    @property
+    def top(self) -> float:
         """The largest finite epsilon that has to be seen; ceilings need not be."""
         drawn = [v for s in self.series for v in (*s.bound, *s.claim, *s.truth) if math.isfinite(v)]
         return max(drawn, default=1.0) or 1.0
 
-    def _draw(self, ax: Axes, series: Series, index: int) -> None:
-        """One line of bounds and what belongs to it."""
-        alone = len(self.series) == 1
-        colour = BOUND if alone else series_colour(index)
-        x, bound, claim = (np.array(v) for v in (series.x, series.bound, series.claim))
-        marker = MARKERS[index % len(MARKERS)] if len(x) <= CROWDED else None
-        line = "none" if self.ticks else "-"
-        ax.plot(
-            x, _finite(claim), linestyle=line if alone else "none" if self.ticks else "--", linewidth=1.6,
-            color=CLAIM.light if alone else colour.light, marker="_" if self.ticks else None, markersize=16,
-            markeredgewidth=2,
-        )  # fmt: skip
-        if not self._exact:
-            ax.plot(x, series.truth, linestyle=":" if not self.ticks else "none", linewidth=1.8, marker="D" if self.ticks else None,
-                    markersize=4, color=TRUTH.light if alone else colour.light)  # fmt: skip
-        ax.plot(x, bound, linestyle=line, linewidth=1.8, marker=marker, markersize=5, color=colour.light)
-        if alone:
-            ax.plot(x, _finite(np.array(series.ceiling)), linestyle=line if line == "none" else (0, (1, 2)), linewidth=1.2,
-                    color=CEILING.light, marker="v" if self.ticks else None, markersize=4)  # fmt: skip
-            if not self.ticks:
-                ax.fill_between(x, bound, np.minimum(claim, self._top()), where=(bound <= claim).tolist(),
-                                interpolate=True, color=colour.light, alpha=0.10, linewidth=0)  # fmt: skip
-                ax.fill_between(x, bound, claim, where=(bound > claim).tolist(), interpolate=True,
-                                color=VIOLATION.light, alpha=0.18, linewidth=0)  # fmt: skip
-        wrong = np.array(series.violation)
-        size = 8 if len(x) <= CROWDED else 4
-        ax.plot(x[wrong], bound[wrong], linestyle="none", marker="X", markersize=size, color=VIOLATION.light, zorder=4)
-
-    def _scales(self, ax: Axes, top: float) -> None:
-        """Logarithmic where the values span decades; the y axis as high as what matters."""
-        x = np.array([v for s in self.series for v in s.x])
-        shown = np.array([v for s in self.series for v in (*s.bound, *s.claim) if math.isfinite(v)])
-        if self.ticks:
-            _tick_names(ax, self.ticks)
-        elif x.min() > 0 and x.max() / x.min() >= 30:
-            logarithmic(ax.xaxis, span=x.max() / x.min())
-        if shown.min() > 0 and shown.max() / shown.min() >= 30:
-            ax.set_ylim(shown.min() / 1.6, top * 1.6)
-            logarithmic(ax.yaxis, span=top / shown.min())
-        else:
-            ax.set_ylim(0.0, top * 1.12)
-        if not self.ticks:
-            _tick_values(ax, np.unique(x))
-
-    def _names(self, ax: Axes, top: float) -> None:
-        """The name of every line at its end, or a key where there are too many."""
-        bottom, upper = ax.get_ylim()
-        if len(self.series) == 1:
-            s = self.series[0]
-            rows = [("claim", s.claim, CLAIM), ("lower bound", s.bound, BOUND), ("exact", s.truth, TRUTH)]
-            if self._exact:
-                rows = [("claim, exact", s.claim, CLAIM), rows[1]]
-            labels = [EndLabel(_last(v), name, colour) for name, v, colour in rows if not math.isnan(_last(v))]
-            if any(c <= upper for c in s.ceiling):
-                labels.append(EndLabel(_last(s.ceiling), "ceiling", CEILING))
-            end_labels(ax, labels + self._warning(bottom))
-            if min(s.ceiling) > upper:
-                write(ax, 0.99, 0.985, f"ceiling {_span(s.ceiling)}, above the plot", MUTED, fontsize=8, ha="right", va="top",
-                      transform=ax.transAxes)  # fmt: skip
-        else:
-            every = math.ceil(len(self.series) / 16)
-            end_labels(ax, [
-                EndLabel(_last(s.bound), cut(s.name, 32), series_colour(i)) for i, s in enumerate(self.series) if i % every == 0
-            ] + self._warning(bottom))  # fmt: skip
-            key(ax, handles=_key_handles(self), loc="upper left")
-
-    def _warning(self, bottom: float) -> list[EndLabel]:
-        """What the crosses mean, if there are any."""
-        return [EndLabel(bottom, "✖ violation", VIOLATION)] if any(any(s.violation) for s in self.series) else []
+    def _below(self) -> bool:
+        return all(b <= c for s in self.series for b, c in zip(s.bound, s.claim, strict=True))
 
 
 def _series(name: str, rows: Sequence[tuple[float, AuditResult, bool]]) -> Series:
@@ -240,50 +161,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _finite(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return np.where(np.isfinite(values), values, np.nan)
-
-
-def _last(values: Sequence[float]) -> float:
-    """The last finite value; NaN if there is none."""
-    return next((v for v in reversed(values) if math.isfinite(v)), math.nan)
-
-
-def _span(values: Sequence[float]) -> str:
-    low, high = number(min(values)), number(max(values))
-    return low if low == high else f"{low} to {high}"
-
-
-def _tick_values(ax: Axes, values: np.ndarray[Any, Any]) -> None:
-    """Ticks at the swept values themselves, where they are few and stand well apart."""
-    scale = np.log if ax.get_xscale() == "log" else np.asarray
-    places = scale(values)
-    if len(values) <= 10 and len(values) > 1 and np.diff(places).min() > 0.045 * (places[-1] - places[0]):
-        ax.xaxis.set_major_locator(FixedLocator(values.tolist()))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
-        ax.xaxis.set_minor_locator(FixedLocator([]))
-
-
-def _tick_names(ax: Axes, names: Sequence[str]) -> None:
-    """Names of places; at most about twelve are written."""
-    every = math.ceil(len(names) / 12)
-    places = range(0, len(names), every)
-    ax.set_xticks(list(places), [cut(names[i], 28) for i in places], parse_math=False)
-    ax.set_xlim(-0.5, len(names) - 0.5)
-    if max(len(n) for n in names) * len(places) > 60:
-        for label in ax.get_xticklabels():
-            label.set(rotation=30, ha="right", rotation_mode="anchor")
-
-
-def _key_handles(plot: BoundClaim) -> list[Line2D]:
-    line = "none" if plot.ticks else "-"
-    handles = [
-        Line2D([], [], color=INK.light, linestyle=line, marker="o", markersize=4, label="lower bound"),
-        Line2D([], [], color=INK.light, linestyle="none" if plot.ticks else "--", marker="_" if plot.ticks else None, label="claim"),
-    ]  # fmt: skip
-    if any(math.isfinite(t) for s in plot.series for t in s.truth):
-        handles.append(Line2D([], [], color=INK.light, linestyle=":", label="exact"))
-    return handles
-
-
-__all__ = ["BoundClaim", "Series"]
+def _place_name(parameters: dict[str, Any]) -> str:
+    """The name of a place on the x axis; where one parameter is swept, the axis says which."""
+    return value_text(*parameters.values()) if len(parameters) == 1 else parameters_text(parameters)

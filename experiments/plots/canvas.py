@@ -1,8 +1,8 @@
 """Where figures are drawn: sheets, axes, titles and labels in one style. No global state of matplotlib is touched.
 
-    sheet(...)          an empty figure
-    dress(ax, ...)      title, names of the axes, quiet spines and grid
-    end_labels(...)     the name of each line at its right end, moved apart where they would overlap
+sheet(...)          an empty figure
+dress(ax, ...)      title, names of the axes, quiet spines and grid
+end_labels(...)     the name of each line at its right end, moved apart where they would overlap
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
@@ -39,8 +40,8 @@ class Sheet(Figure):
 
 def sheet(width: float = 6.0, height: float = 4.0) -> Sheet:
     """An empty transparent figure, sizes in inches, whose layout keeps labels apart and inside."""
-    figure = Sheet(figsize=(width, height), layout="constrained", facecolor="none")
-    figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06)
+    figure = Sheet(figsize=(width, height), facecolor="none")
+    figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
     return figure
 
 
@@ -51,7 +52,7 @@ def axes_or_new(ax: Axes | None) -> Axes:
 
 def dress(ax: Axes, *, title: str, x: str, y: str) -> None:
     """Title that says what is seen, names of the axes, and quiet lines around them."""
-    inches = ax.get_position().width * ax.figure.get_figwidth()
+    inches = ax.get_position().width * _figure(ax).get_figwidth()
     wrapped = "\n".join(textwrap.wrap(title, max(24, int(inches * 13.0))))
     ax.set_title(wrapped, loc="left", color=INK.light, fontsize=TITLE, fontfamily=FONT, fontweight="bold", pad=9)
     for put, name in ((ax.set_xlabel, x), (ax.set_ylabel, y)):
@@ -67,6 +68,11 @@ def dress(ax: Axes, *, title: str, x: str, y: str) -> None:
         label.set_fontfamily(FONT)
 
 
+def _figure(ax: Axes) -> Figure:
+    """The figure around `ax`, also where a part of a figure lies between them."""
+    return ax.figure.figure
+
+
 def logarithmic(axis: Any, *, span: float = math.inf) -> None:
     """A logarithmic axis, ticks at whole powers of ten; at 1, 2, 5 as well where it spans less than a factor of 200."""
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
@@ -78,7 +84,7 @@ def logarithmic(axis: Any, *, span: float = math.inf) -> None:
 
 def write(ax: Axes, x: float, y: float, text: str, colour: Colour = MUTED, **options: Any) -> Any:
     """A piece of text in the style of the sheet; data coordinates unless `transform` is given."""
-    style = {"color": colour.light, "fontsize": TEXT, "fontfamily": FONT, "parse_math": False} | options
+    style: dict[str, Any] = {"color": colour.light, "fontsize": TEXT, "fontfamily": FONT, "parse_math": False} | options
     return ax.text(x, y, text, **style)
 
 
@@ -104,7 +110,7 @@ def end_labels(ax: Axes, labels: Sequence[EndLabel], *, gap: float = 11.5) -> No
     if not labels:
         return
     # Heights in points, from the lower edge of the axes as if it were as high as the whole figure: near enough.
-    height = ax.get_position().height * ax.figure.get_figheight() * 72 * 0.8
+    height = ax.get_position().height * _figure(ax).get_figheight() * 72 * 0.8
     transform = ax.transScale + ax.transLimits
     wanted = np.array([float(transform.transform((1.0, label.y))[1]) for label in labels])
     placed = spread(np.clip(np.nan_to_num(wanted, nan=0.0), 0.0, 1.0) * height, gap) / height
@@ -128,8 +134,10 @@ def spread(positions: np.ndarray[Any, Any], gap: float) -> np.ndarray[Any, Any]:
         blocks.append([float(value), 1.0])
         while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
             mean, weight = blocks.pop()
-            blocks[-1] = [(blocks[-1][0] * blocks[-1][1] + mean * weight) / (blocks[-1][1] + weight),
-                          blocks[-1][1] + weight]  # fmt: skip
+            blocks[-1] = [
+                (blocks[-1][0] * blocks[-1][1] + mean * weight) / (blocks[-1][1] + weight),
+                blocks[-1][1] + weight,
+            ]
     moved = np.empty(len(positions))
     moved[order] = np.repeat([m for m, _ in blocks], [int(w) for _, w in blocks]) + offsets
     return moved

@@ -52,8 +52,8 @@ def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
         directory: made if missing; figures of the same name are replaced.
 
     Returns:
-        The files: `bound-claim.*`, then `audit-NN-tradeoff.*`, `audit-NN-profile.*` and `audit-NN-scores.*` for the audits
-        that `shown` picks, NN being their place in the sweep, from 1.
+        The files: `bound-claim.*`, then `audit-NN-tradeoff.*`, `audit-NN-profile.*` and `audit-NN-scores.*` for the
+        audits that `shown` picks, NN being their place in the sweep, from 1.
     """
     directory.mkdir(parents=True, exist_ok=True)
     files = _draw(BoundClaim.from_sweep(sweep), directory / "bound-claim", width=7.6, height=_height(sweep))
@@ -70,11 +70,12 @@ def draw_result(result: AuditResult) -> Sheet:
     figure = sheet(11.0, 8.0)
     grid = figure.add_gridspec(2, 2)
     plots: list[Plot] = [BoundClaim.from_result(result), *(make(result) for make in OF_AN_AUDIT.values())]
-    for place, plot in zip(grid, plots, strict=True):
-        plot.plot(figure.add_subplot(place))
+    for place, plot in enumerate(plots):
+        plot.plot(figure.add_subplot(grid[place]))
     headline = f"{result.verdict.value}: {cut(result.mechanism, 100)}"
-    figure.suptitle(headline, x=0.01, ha="left", color=INK.light, fontfamily=FONT, fontsize=12, fontweight="bold",
-                    parse_math=False)
+    figure.suptitle(
+        headline, x=0.01, ha="left", color=INK.light, fontfamily=FONT, fontsize=12, fontweight="bold", parse_math=False
+    )
     return figure
 
 

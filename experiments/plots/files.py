@@ -9,6 +9,7 @@ import io
 import re
 from html import escape, unescape
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -19,7 +20,12 @@ from experiments.plots.palette import dark_rules
 DPI = 200
 FALLBACK = f"'{FONT}',Verdana,Helvetica,Arial,sans-serif"
 """Fonts of an SVG: the one that it was laid out in, then narrower ones."""
-_STYLED = {"svg.fonttype": "none", "svg.hashsalt": "dpassay", "path.simplify": True, "path.simplify_threshold": 0.2}
+_STYLED: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "dpassay",
+    "path.simplify": True,
+    "path.simplify_threshold": 0.2,
+}
 
 
 def save(figure: Figure, stem: Path, *, title: str, description: str) -> list[Path]:
@@ -36,7 +42,10 @@ def svg_text(figure: Figure, *, title: str, description: str) -> str:
     buffer = io.StringIO()
     with mpl.rc_context(_STYLED):
         figure.savefig(
-            buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
+            buffer,
+            format="svg",
+            transparent=True,
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
         )
     return _tidy(buffer.getvalue(), title, description)
 

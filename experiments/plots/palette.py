@@ -1,7 +1,7 @@
 """Colours, each in a light and a dark form, told apart by people with any kind of colour vision.
 
-A figure is drawn in the light form. The dark form is a style sheet on top of the same file (`dark_rules`), so that one SVG
-serves both themes and programs that know nothing of themes show the light one.
+A figure is drawn in the light form. The dark form is a style sheet on top of the same file (`dark_rules`), so that one
+SVG serves both themes, and programs that know nothing of themes show the light one.
 
 The hues follow Okabe and Ito (2008), darkened (or lightened) until text in them has a contrast of 4.5 on the page.
 """

@@ -25,7 +25,7 @@ class Profile:
 
     Args:
         epsilon: `(k,)` increasing.
-        lower: `(k,)` with `confidence`, the true delta is at least this at every epsilon at once; 0 where nothing was shown.
+        lower: `(k,)` with `confidence`, the true delta is at least this, at every epsilon at once.
         claim: `(k,)` the delta that the claim allows.
         audited: (epsilon, delta): the lower bound of the audit at its delta.
         claimed: the claimed epsilon at that delta.
@@ -71,9 +71,9 @@ class Profile:
         """How to read it."""
         return (
             "At each epsilon, the delta that is left: the probability mass by which the runs with the record exceed "
-            f"e^epsilon times those without it. With {percent(self.confidence)} confidence the true profile lies on or above "
-            "the lower curve, at every epsilon at once; the claim says that it lies on or below the other. A curve that "
-            "drops off the plot has reached delta = 0."
+            f"e^epsilon times those without it. With {percent(self.confidence)} confidence the true profile lies on or "
+            "above the lower curve, at every epsilon at once; the claim says that it lies on or below the other. A "
+            "curve that drops off the plot has reached delta = 0."
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -83,21 +83,41 @@ class Profile:
         claim, lower = np.maximum(self.claim, floor / 10), np.maximum(self.lower, floor / 10)
         ax.fill_between(self.epsilon, np.minimum(claim, top), top, color=VIOLATION.light, alpha=0.13, linewidth=0)
         ax.plot(self.epsilon, claim, color=CLAIM.light, linewidth=1.6, label="claim: largest delta allowed")
-        ax.plot(self.epsilon, lower, color=BOUND.light, linewidth=2.0, label=f"shown, at least ({percent(self.confidence)})")
+        ax.plot(
+            self.epsilon, lower, color=BOUND.light, linewidth=2.0, label=f"shown, at least ({percent(self.confidence)})"
+        )
         ax.fill_between(self.epsilon, floor / 10, lower, color=BOUND.light, alpha=0.08, linewidth=0)
         epsilon, delta = self.audited
         if delta > 0:
             ax.axhline(delta, color=MUTED.light, linewidth=0.9, linestyle=(0, (1, 2)))
-            ax.plot([epsilon], [delta], marker="o", markersize=7, markerfacecolor="none", linestyle="none",
-                    markeredgecolor=BOUND.light, markeredgewidth=1.6, label=f"lower bound at delta = {number(delta)}")  # fmt: skip
+            ax.plot(
+                [epsilon],
+                [delta],
+                marker="o",
+                markersize=7,
+                markerfacecolor="none",
+                linestyle="none",
+                markeredgecolor=BOUND.light,
+                markeredgewidth=1.6,
+                label=f"lower bound at delta = {number(delta)}",
+            )
         dress(ax, title=self.title, x="epsilon", y="delta")
         logarithmic(ax.yaxis)
         ax.set(xlim=(0.0, float(self.epsilon[-1])), ylim=(floor, room))
         ax.set_yticks([t for t in ax.get_yticks() if floor <= t <= top])
-        ax.annotate("forbidden by the claim", (1.0, top), xycoords=("axes fraction", "data"), xytext=(-6, -6), ha="right",
-                    textcoords="offset points", va="top", color=VIOLATION.light, fontsize=8.5)  # fmt: skip
+        ax.annotate(
+            "forbidden by the claim",
+            (1.0, top),
+            xycoords=("axes fraction", "data"),
+            xytext=(-6, -6),
+            ha="right",
+            textcoords="offset points",
+            va="top",
+            color=VIOLATION.light,
+            fontsize=8.5,
+        )
         if not np.any(self.lower > 0):
-            write(ax, 0.5, 0.5, "nothing was shown\nat this confidence", MUTED, transform=ax.transAxes, ha="center")
+            write(ax, 0.3, 0.25, "nothing was shown\nat this confidence", MUTED, transform=ax.transAxes, ha="center")
         key(ax, loc="upper left", borderaxespad=0.2)
         return ax
 

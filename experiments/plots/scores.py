@@ -80,8 +80,12 @@ class ScoreHistogram:
         return (
             "Share of the counted runs by the score that the attack gave them, without the record (side 0) and with it "
             "(side 1), on a logarithmic axis: the vertical distance between the two is the privacy loss of that score. "
-            "Stems are single scores that many runs share."
-            + (" The vertical line is the threshold of the event that gave the bound." if self.threshold is not None else "")
+            "Stems are single scores that many runs share; the outermost bins hold all that lies beyond."
+            + (
+                " The vertical line is the threshold of the event that gave the bound."
+                if self.threshold is not None
+                else ""
+            )
             + (f" Odd outcomes: {odd}." if odd else "")
         )
 
@@ -89,10 +93,22 @@ class ScoreHistogram:
         """Draws it, the share of runs on a logarithmic axis."""
         ax = axes_or_new(ax)
         floor = self._floor()
-        for shares, colour, name in ((self.out, SIDE0, "side 0: without the record"), (self.in_, SIDE1, "side 1: with it")):
+        for shares, colour, name in (
+            (self.out, SIDE0, "side 0: without the record"),
+            (self.in_, SIDE1, "side 1: with it"),
+        ):
             if len(self.edges):
-                ax.stairs(np.maximum(shares, floor / 10), self.edges, baseline=floor / 10, color=colour.light, linewidth=1.6)
-                ax.stairs(np.maximum(shares, floor / 10), self.edges, baseline=floor / 10, color=colour.light, fill=True, alpha=0.12)
+                ax.stairs(
+                    np.maximum(shares, floor / 10), self.edges, baseline=floor / 10, color=colour.light, linewidth=1.6
+                )
+                ax.stairs(
+                    np.maximum(shares, floor / 10),
+                    self.edges,
+                    baseline=floor / 10,
+                    color=colour.light,
+                    fill=True,
+                    alpha=0.12,
+                )
             ax.plot([], [], color=colour.light, linewidth=3, label=name)
         dress(ax, title=self.title, x="score (higher = more like side 1)", y="share of the runs")
         logarithmic(ax.yaxis)
@@ -109,7 +125,7 @@ class ScoreHistogram:
         """Below the smallest share that is drawn."""
         shares = np.concatenate([self.out, self.in_, self.atoms_out, self.atoms_in])
         smallest = float(np.min(shares[shares > 0.2 / max(self.n_out, self.n_in)], initial=0.1))
-        return 10.0 ** np.floor(np.log10(smallest / 1.5))
+        return float(10.0 ** np.floor(np.log10(smallest / 1.5)))
 
     def _reach(self) -> tuple[float, float]:
         """The range of the x axis: all bins and finite atoms, with room for infinite ones at the margins."""
@@ -127,11 +143,28 @@ class ScoreHistogram:
             moved = ax.transData + ScaledTranslation(shift / 72, 0.0, ax.figure.dpi_scale_trans)
             seen = shares > 0
             ax.vlines(places[seen], floor / 10, shares[seen], color=colour.light, linewidth=3.0, transform=moved)
-            ax.plot(places[seen], shares[seen], linestyle="none", marker="o", markersize=5, color=colour.light, transform=moved)
+            ax.plot(
+                places[seen],
+                shares[seen],
+                linestyle="none",
+                marker="o",
+                markersize=5,
+                color=colour.light,
+                transform=moved,
+            )
         for score, place in zip(self.atoms, places, strict=True):
             if np.isinf(score):
-                ax.annotate(number(score), (place, 0.0), xycoords=("data", "axes fraction"), xytext=(0, -14),
-                            textcoords="offset points", ha="center", va="top", color=MUTED.light, fontsize=9)  # fmt: skip
+                ax.annotate(
+                    number(score),
+                    (place, 0.0),
+                    xycoords=("data", "axes fraction"),
+                    xytext=(0, -14),
+                    textcoords="offset points",
+                    ha="center",
+                    va="top",
+                    color=MUTED.light,
+                    fontsize=9,
+                )
 
     def _draw_threshold(self, ax: Axes, low: float, high: float) -> None:
         """Where the event that gave the bound begins."""
@@ -141,8 +174,17 @@ class ScoreHistogram:
         ax.axvline(place, color=MUTED.light, linewidth=1.0, linestyle=(0, (4, 3)), ymax=0.8)
         right = (place - low) / (high - low) > 0.6
         text = "event of the bound →"
-        write(ax, place, 0.8, f"{text} " if right else f" {text}", MUTED, transform=ax.get_xaxis_transform(), fontsize=8,
-              ha="right" if right else "left", va="bottom")  # fmt: skip
+        write(
+            ax,
+            place,
+            0.8,
+            f"{text} " if right else f" {text}",
+            MUTED,
+            transform=ax.get_xaxis_transform(),
+            fontsize=8,
+            ha="right" if right else "left",
+            va="bottom",
+        )
 
 
 def _merged(tally: Tally) -> Tally:
@@ -180,9 +222,9 @@ def _edges(thresholds: Floats, share: Floats) -> Floats:
     if np.count_nonzero(finite) < 2:
         return np.empty(0)
     t, weight = thresholds[finite], np.cumsum(share[finite]) / np.sum(share[finite])
-    low, high = np.interp([1e-3, 1.0 - 1e-3], weight, t)
-    spare = 0.25 * (high - low)
-    low, high = max(float(t[0]), low - spare), min(float(t[-1]), high + spare)
+    bulk = np.interp([0.01, 0.99], weight, t)
+    spare = 0.35 * (bulk[1] - bulk[0])
+    low, high = max(t[0], bulk[0] - spare), min(t[-1], bulk[1] + spare)
     return np.linspace(low, high, BINS + 1) if high > low else np.empty(0)
 
 

@@ -65,7 +65,9 @@ class Tradeoff:
             claim_fpr=claim_fpr,
             claim_fnr=claim_fnr,
             crossed=crossed,
-            chosen=None if hits is None or bound.threshold is None else (hits[0] / tally.n_out, 1 - hits[1] / tally.n_in),
+            chosen=None
+            if hits is None or bound.threshold is None
+            else (hits[0] / tally.n_out, 1 - hits[1] / tally.n_in),
             confidence=result.confidence,
             n=min(tally.n_out, tally.n_in),
             name=result.claim_name,
@@ -81,12 +83,13 @@ class Tradeoff:
     @property
     def caption(self) -> str:
         """How to read it."""
-        end = "reaches into the shaded region, which the claim forbids" if self.crossed else "stays out of the shaded region, which the claim forbids"  # fmt: skip
+        end = "reaches into" if self.crossed else "stays out of"
         return (
-            f"Each point of the attack's curve is one threshold on its score: runs without the record that were called "
-            f"members (false positives) against runs with it that were missed (false negatives). With "
-            f"{percent(self.confidence)} confidence the true curve lies on or below the thin line, at all thresholds at "
-            f"once; that line {end}. The verdict rests on the bound in the table, not on this picture."
+            "Each point of the attack's curve is one threshold on its score: runs without the record that were called "
+            "members (false positives) against runs with it that were missed (false negatives). With "
+            f"{percent(self.confidence)} confidence the true curve lies on or below the thin line, at all thresholds "
+            f"at once; that line {end} the shaded region, which the claim forbids. The verdict rests on the bound in "
+            "the table, not on this picture."
         )
 
     @property
@@ -109,16 +112,27 @@ class Tradeoff:
         ax.plot(*seen, color=BOUND.light, linewidth=2.0, label="attack, observed")
         ax.plot(*upper, color=BOUND.light, linewidth=0.9, label=f"attack, upper curve ({percent(self.confidence)})")
         if self.chosen is not None:
-            ax.plot(*(max(v, floor) for v in self.chosen), marker="o", markersize=7, markerfacecolor="none", linestyle="none",
-                    markeredgecolor=BOUND.light, markeredgewidth=1.6, label="event that gave the bound")  # fmt: skip
+            ax.plot(
+                *(max(v, floor) for v in self.chosen),
+                marker="o",
+                markersize=7,
+                markerfacecolor="none",
+                linestyle="none",
+                markeredgecolor=BOUND.light,
+                markeredgewidth=1.6,
+                label="event that gave the bound",
+                clip_on=False,
+            )
         dress(ax, title=self.title, x="false positive rate", y="false negative rate")
         self._scales(ax, floor)
         write(ax, 0.03, 0.035, "forbidden by the claim", VIOLATION, transform=ax.transAxes, fontsize=8.5)
-        key(ax, **({"loc": "lower left", "bbox_to_anchor": (0.0, 0.07)} if self.logarithmic else {"loc": "upper right"}))
+        key(
+            ax, **({"loc": "lower left", "bbox_to_anchor": (0.0, 0.07)} if self.logarithmic else {"loc": "upper right"})
+        )
         return ax
 
     def _line(self, fpr: Floats, fnr: Floats, floor: float) -> tuple[Floats, Floats]:
-        """A curve for drawing. Logarithmic axes bend the straight lines between its points, so points are put on them."""
+        """A curve for drawing. Logarithmic axes bend straight lines, so more points are put on these."""
         if not floor:
             return fpr, fnr
         order = np.lexsort((-fnr, fpr))
@@ -148,7 +162,7 @@ def _with_corners(fpr: Floats, fnr: Floats) -> tuple[Floats, Floats]:
 
     Between two samples the curve lies between the chord and the lines through the neighbouring chords; where these
     meet, a corner is added. Exact for piecewise linear curves; elsewhere the region that the claim forbids is drawn a
-    little too small, never too large.
+    little too small, never too large (but for the first and the last interval, where the chord is all there is).
     """
     order = np.argsort(fpr)
     x, y = fpr[order], fnr[order]

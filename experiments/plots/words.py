@@ -34,10 +34,9 @@ def power_of_ten(value: float, _position: object = None) -> str:
     >>> power_of_ten(0.001), power_of_ten(1.0), power_of_ten(0.002)
     ('10⁻³', '1', '')
     """
-    exponent = math.log10(value) if value > 0 else math.nan
-    if not math.isclose(exponent, round(exponent), abs_tol=1e-6):
+    whole = round(math.log10(value)) if value > 0 else 0
+    if not math.isclose(value, 10.0**whole, rel_tol=1e-6):
         return ""
-    whole = round(exponent)
     return f"{value:g}" if -1 <= whole <= 2 else f"10{str(whole).translate(_SUPERSCRIPT)}"
 
 
@@ -57,18 +56,19 @@ def parameters_text(parameters: Mapping[str, Any]) -> str:
 
 def short_key(key: str) -> str:
     """The last word of a dotted key, spaced: "noise multiplier"."""
-    return key.rpartition(".")[2].replace("_", " ")
+    return key.partition(",")[0].rpartition(".")[2].replace("_", " ")
 
 
 def long_key(key: str) -> str:
-    """A dotted key as the name of an axis: "epsilon of the mechanism"."""
+    """A dotted key as the name of an axis: "epsilon of the mechanism"; of several joined keys, the first."""
+    key = key.partition(",")[0]
     table, _, _name = key.rpartition(".")
     where = table.rpartition(".")[2].replace("_", " ")
     return f"{short_key(key)} of the {where}" if where else short_key(key)
 
 
 def delta_text(deltas: Iterable[float]) -> str:
-    """" at delta = 1e-5" when all are the same, else nothing."""
+    """ " at delta = 1e-5" when all are the same, else nothing."""
     distinct = set(deltas)
     return f" at delta = {number(distinct.pop())}" if len(distinct) == 1 else ""
 

@@ -178,8 +178,8 @@ def _table_caption(sweep: SweepResult) -> str:
     if len(sweep.points) == 1:
         return f"Epsilon that is claimed, and epsilon that was shown with {sure} confidence."
     return (
-        f"Epsilon that is claimed, and epsilon that was shown. Each lower bound holds with {sure} confidence on its own; "
-        f"the verdicts hold with {sure} confidence all together."
+        f"Epsilon that is claimed, and epsilon that was shown. Each lower bound holds with {sure} confidence on its "
+        f"own; the verdicts hold with {sure} confidence all together."
     )
 
 
@@ -198,7 +198,9 @@ def _audit(place: int, point: SweepPoint) -> Audit:
             ("… with the record", f"{true:,} of {counted:,} runs = {number(true / counted, 4)}"),
             ("… without it", f"{false:,} of {counted:,} runs = {number(false / counted, 4)}"),
         ]
-    facts += [("Odd outcome", f"{name}: {b:,} with the record, {a:,} without it") for name, (a, b) in result.events.items()]
+    facts += [
+        ("Odd outcome", f"{name}: {b:,} with the record, {a:,} without it") for name, (a, b) in result.events.items()
+    ]
     facts.append(("p-value", f"{p_text(result.p_value)} against the claim"))
     facts.append(("Seed", f"{result.seed}, fingerprint {result.fingerprint[:16]}"))
     return Audit(
@@ -226,7 +228,9 @@ def _bounds(result: AuditResult) -> Table | None:
 
 def _ledger(sweep: SweepResult) -> Table:
     """Everything that was looked at; the same entry of several audits stands once."""
-    counts: Counter[LedgerEntry] = Counter(entry for point in sweep.points for entry in dict.fromkeys(point.result.ledger))
+    counts: Counter[LedgerEntry] = Counter(
+        entry for point in sweep.points for entry in dict.fromkeys(point.result.ledger)
+    )
     n = len(sweep.points)
     where = {entry: "every audit" if count == n else f"{count} of {n} audits" for entry, count in counts.items()}
     entries = [(entry, "the experiment") for entry in sweep.ledger] + list(where.items())

@@ -49,7 +49,7 @@ def each_caption_once(groups: list[list[Figure]]) -> list[list[Figure]]:
 
 
 def _figure(path: Path) -> Figure:
-    """The element without what the page brings itself: styles, title, size. Its ids get the name of the file in front."""
+    """The element without what the page brings itself: styles, title, size. Its ids begin with the file's name."""
     text = path.read_text(encoding="utf-8")
     title, caption = described(text)
     opening, _, body = text.partition(">")
@@ -58,4 +58,4 @@ def _figure(path: Path) -> Figure:
     box = re.search(r'viewBox="[^"]*"', opening)
     label = Markup.escape(title)
     head = f'<svg {box[0] if box else ""} class="dpassay-figure" role="img" aria-label="{label}" xmlns:xlink="http://www.w3.org/1999/xlink">'
-    return Figure(path.stem, Markup(head + body), title, caption)  # noqa: S704 - drawn by us; its texts are escaped
+    return Figure(path.stem, Markup(head + body), title, caption)

@@ -24,8 +24,14 @@ CI_ROWS = 20
 CI_EVIDENCE = 3
 """Violations whose evidence stands in the Markdown summary."""
 _THEME = {
-    "ink": INK, "muted": MUTED, "rule": RULE, "violation": VERMILION, "consistent": GREEN, "underpowered": AMBER, "link": BLUE,
-}  # fmt: skip
+    "ink": INK,
+    "muted": MUTED,
+    "rule": RULE,
+    "violation": VERMILION,
+    "consistent": GREEN,
+    "underpowered": AMBER,
+    "link": BLUE,
+}
 
 
 def write(sweep: SweepResult, config: Config, directory: Path, figures: Iterable[Path]) -> list[Path]:
@@ -42,22 +48,32 @@ def write(sweep: SweepResult, config: Config, directory: Path, figures: Iterable
     """
     shown = content(sweep)
     drawn = load(figures)
-    page = _environment(html=True).get_template("report.html.j2").render(
-        report=shown,
-        theme={name: (colour.light, colour.dark) for name, colour in _THEME.items()} | {"page": PAGE},
-        figure_rules=dark_rules(".dpassay-figure"),
-        overview=drawn.get("bound-claim"),
-        audits=list(zip(shown.audits, each_caption_once([of_audit(drawn, a.number) for a in shown.audits]), strict=True)),
-        config=config.to_toml(),
-        versions=_versions(directory),
-    )  # fmt: skip
+    page = (
+        _environment(html=True)
+        .get_template("report.html.j2")
+        .render(
+            report=shown,
+            theme={name: (colour.light, colour.dark) for name, colour in _THEME.items()} | {"page": PAGE},
+            figure_rules=dark_rules(".dpassay-figure"),
+            overview=drawn.get("bound-claim"),
+            audits=list(
+                zip(shown.audits, each_caption_once([of_audit(drawn, a.number) for a in shown.audits]), strict=True)
+            ),
+            config=config.to_toml(),
+            versions=_versions(directory),
+        )
+    )
     rows = sorted(shown.table.rows, key=lambda row: row[0] != "violation")
-    summary = _environment(html=False).get_template("report.md.j2").render(
-        report=shown,
-        rows=rows[:CI_ROWS],
-        n_hidden=max(0, len(rows) - CI_ROWS),
-        refuted=[audit for audit in shown.audits if audit.evidence][:CI_EVIDENCE],
-    )  # fmt: skip
+    summary = (
+        _environment(html=False)
+        .get_template("report.md.j2")
+        .render(
+            report=shown,
+            rows=rows[:CI_ROWS],
+            n_hidden=max(0, len(rows) - CI_ROWS),
+            refuted=[audit for audit in shown.audits if audit.evidence][:CI_EVIDENCE],
+        )
+    )
     files = {directory / "report.html": page, directory / "report.md": summary}
     for path, text in files.items():
         write_atomically(path, text.encode())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from audit.results import AuditResult
 from audit.text import percent
 from audit.verdict import Verdict
@@ -39,14 +41,14 @@ def _violation(sweep: SweepResult) -> str:
     end = "The implementation, the proof or the accounting is wrong."
     if len(sweep.points) == 1:
         return (
-            f"The claim is refuted. With {sure} confidence, the true epsilon is at least {shown}, but at most {claimed} is "
-            f"claimed. {end}"
+            f"The claim is refuted. With {sure} confidence, the true epsilon is at least {shown}, but at most "
+            f"{claimed} is claimed. {end}"
         )
     claims = "claim is" if len(refuted) == 1 else "claims are"
     return (
-        f"{len(refuted)} of {len(sweep.points)} {claims} refuted, with {sure} confidence in all of these verdicts together. "
-        f"Most clearly at {parameters_text(worst.parameters)}: an epsilon of {shown} was shown, where at most {claimed} is "
-        f"claimed. {end}"
+        f"{len(refuted)} of {len(sweep.points)} {claims} refuted, with {sure} confidence in all of these verdicts "
+        f"together. Most clearly at {parameters_text(worst.parameters)}: an epsilon of {shown} was shown, where "
+        f"at most {claimed} is claimed. {end}"
     )
 
 
@@ -54,13 +56,20 @@ def _consistent(sweep: SweepResult) -> str:
     if len(sweep.points) == 1:
         result = sweep.points[0].result
         return (
-            f"These trials do not contradict the claim. They show that epsilon is at least {number(result.bound.epsilon)} "
-            f"({percent(result.confidence)} confidence), where at most {number(result.claim)} is claimed; a true epsilon "
-            f"of {number(result.detectable)} would have been caught 9 times in 10."
+            f"These trials do not contradict the claim. With {percent(result.confidence)} confidence they show that "
+            f"epsilon is at least {number(result.bound.epsilon)}, where at most {number(result.claim)} is claimed. "
+            f"{_power(result)}"
         )
     shares = [share for point in sweep.points if (share := share_of_claim(point.result)) is not None]
     reach = f" The lower bounds reach {_range(shares)} of what is claimed." if shares else ""
     return f"These trials contradict none of the {len(sweep.points)} claims.{reach}"
+
+
+def _power(result: AuditResult) -> str:
+    """What would have been noticed."""
+    if result.detectable == math.inf:
+        return "No excess could have been caught reliably with so few trials."
+    return f"With a perfect attack, a true epsilon of {number(result.detectable, 4)} is caught 9 times in 10."
 
 
 def _underpowered(sweep: SweepResult) -> str:
@@ -68,21 +77,21 @@ def _underpowered(sweep: SweepResult) -> str:
     worst = max(blind, key=lambda point: point.result.claim - point.result.ceiling).result
     which = "the claim" if len(sweep.points) == 1 else f"{len(blind)} of {len(sweep.points)} claims"
     return (
-        f"There were too few trials to contradict {which}, whatever had come out: so many trials can show an epsilon of "
+        f"There were too few trials to contradict {which}, whatever had come out: they can show an epsilon of "
         f"{number(worst.ceiling)} at most, where {number(worst.claim)} is claimed. Run more trials."
     )
 
 
 def reading(point: SweepPoint) -> str:
-    """What the distance between bound and claim says: tight, loose, weak attack or too few trials, where it can be told."""
+    """What the distance between bound and claim says, where it can be told."""
     result = point.result
     share, truth = share_of_claim(result), result.truth
     if point.verdict is Verdict.VIOLATION:
         return "Refuted: more was shown than is claimed."
     if result.verdict is Verdict.VIOLATION:
         return (
-            "On its own, this audit would be a violation; among all audits of the sweep it is not, because one in so many "
-            "can look like this by chance."
+            "On its own, this audit would be a violation; among all audits of the sweep it is not, because one in so "
+            "many can look like this by chance."
         )
     if result.ceiling <= result.claim:
         return "Too few trials: no outcome of them could have contradicted the claim."

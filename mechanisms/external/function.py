@@ -85,6 +85,9 @@ class FunctionMechanism(Mechanism):
         if self.form is None:
             object.__setattr__(self, "form", self._usual_form())
 
+    def __str__(self) -> str:
+        return f"{self.name}()"
+
     @property
     def name(self) -> str:
         """The function's name, for messages."""

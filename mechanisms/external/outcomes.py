@@ -1,7 +1,7 @@
 """What a function returned, made into `Outputs`: one row of numbers a run, or the event that took its place.
 
     number, array, tuple, list, dict of these    a row of numbers
-    NaN or infinite numbers                      event "nan", "inf", "-inf", or "nan in 2 of 5 numbers"
+    NaN or infinite numbers                      event "nan", "inf", "-inf", or "nan at 0, 3"
     None                                         event "None"
     a string                                     event "text 'abc'", cut at 60 characters
     an exception                                 event "raised ValueError"
@@ -27,6 +27,8 @@ from mechanisms.errors import ReleaseError
 
 LONGEST = 60
 """Characters of a text that are kept in the name of its event."""
+PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.bool_})
+"""Types of results that are read all at once."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,9 @@ def read(result: Any) -> Row | Event:
 
 def collect(results: Sequence[Any], form: Form) -> Outputs:
     """The results of some runs as `Outputs`; those that do not have the usual form are events."""
+    plain = _as_plain_array(results)
+    if plain is not None:
+        return collect_array(plain, form)
     values = np.zeros((len(results), *form.shape))
     labels = [""] * len(results)
     for i, result in enumerate(results):
@@ -111,19 +116,33 @@ def collect_array(array: NDArray[Any], form: Form) -> Outputs:
     """As `collect`, for a numeric array with one row a run, without a loop."""
     if array.dtype.kind == "b":
         array = array.view(np.int8)
-    if array.shape[1:] != form.shape:
-        label = _cut(_shape_label(array.shape[1:]))
-        return Outputs(np.zeros((len(array), *form.shape)), np.full(len(array), label))
-    if array.dtype.kind in "iu":
+    usual = array.shape[1:] == form.shape
+    if usual and array.dtype.kind in "iu":
         return Outputs(array)
-    values = np.asarray(array, dtype=np.float64)
-    odd = ~np.isfinite(values.reshape(len(values), -1)).all(axis=1)
-    if not odd.any():
-        return Outputs(values)
-    labels = [""] * len(values)
+    rows = np.asarray(array, dtype=np.float64)
+    odd = ~np.isfinite(rows.reshape(len(rows), math.prod(rows.shape[1:]))).all(axis=1)
+    if usual and not odd.any():
+        return Outputs(rows)
+    labels = ["" if usual else _cut(_shape_label(rows.shape[1:]))] * len(rows)
     for i in np.flatnonzero(odd):
-        labels[i] = _odd_label(values[i])
-    return Outputs(np.where(odd.reshape(-1, *[1] * (values.ndim - 1)), 0.0, values), np.array(labels, dtype=np.str_))
+        labels[i] = _odd_label(rows[i])
+    values = np.zeros((len(rows), *form.shape))
+    if usual:
+        values[~odd] = rows[~odd]
+    return Outputs(values, np.array(labels, dtype=np.str_))
+
+
+def _as_plain_array(results: Sequence[Any]) -> NDArray[np.float64] | None:
+    """All the results as one array, when they are plain numbers, or numeric arrays of one shape: the common case."""
+    kinds = set(map(type, results))
+    if kinds == {np.ndarray} and len({(result.shape, result.dtype.kind in "biuf") for result in results}) == 1:
+        return np.stack(results).astype(np.float64) if results[0].dtype.kind in "biuf" else None
+    if not kinds or not kinds <= PLAIN:
+        return None
+    try:
+        return np.array(results, dtype=np.float64)
+    except OverflowError:
+        return None
 
 
 def _read_parts(parts: Sequence[Any], name: str) -> Row | Event:
@@ -178,11 +197,12 @@ def _shape_label(shape: tuple[int, ...]) -> str:
 
 def _odd_label(row: NDArray[np.float64]) -> str:
     """Name of the event that a row with NaN or infinite numbers is."""
-    kinds = {"nan": np.isnan(row).sum(), "inf": np.isposinf(row).sum(), "-inf": np.isneginf(row).sum()}
-    found = {kind: int(count) for kind, count in kinds.items() if count}
+    flat = row.ravel()
+    kinds = {"nan": np.isnan(flat), "inf": np.isposinf(flat), "-inf": np.isneginf(flat)}
     if row.ndim == 0:
-        return next(iter(found))
-    return f"{', '.join(f'{kind} in {count}' for kind, count in found.items())} of {row.size} numbers"
+        return next(kind for kind, here in kinds.items() if here.any())
+    places = {kind: ", ".join(map(str, np.flatnonzero(here))) for kind, here in kinds.items() if here.any()}
+    return _cut("; ".join(f"{kind} at {where}" for kind, where in places.items()))
 
 
 def _cut(text: str) -> str:

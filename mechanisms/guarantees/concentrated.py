@@ -61,7 +61,8 @@ class ConcentratedDP(ProfileGuarantee):
     def from_bounded_range(cls, width: float, relation: str | Relation | None = None) -> Self:
         """What follows when the log ratios of all outputs lie in an interval of that width: rho = width^2 / 8.
 
-        The exponential mechanism with parameter epsilon has width epsilon. Dong, Durfee, Rogers (2020); Cesar, Rogers (2021).
+        The exponential mechanism with parameter epsilon has width epsilon: Dong, Durfee, Rogers (2020); Cesar,
+        Rogers (2021).
         """
         non_negative(width=width)
         return cls(width * width / 8.0, None if relation is None else Relation.of(relation))
@@ -95,6 +96,8 @@ class ConcentratedDP(ProfileGuarantee):
         return np.asarray(np.where(np.isinf(epsilon), 0.0, np.minimum(largest_total_variation(self.rho), best)))
 
     def _epsilon(self, delta: Floats) -> Floats:
+        if self.rho == 0.0:
+            return np.zeros(delta.shape)
         log_delta = np.log(np.maximum(delta, 5e-324))
         excess = self._excess_for_delta(log_delta)
         best = tight_epsilon(excess, self.rho * (1.0 + excess), log_delta)

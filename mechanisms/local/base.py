@@ -83,7 +83,9 @@ class LocalMechanism(Mechanism):
 
 
 class SymmetricRandomizer(LocalMechanism):
-    """Sends the true value with probability `p_true`, each given other value with probability `p_other`."""
+    """Sends the true value with probability `p_true`, each given other one with `p_other` = e^-epsilon `p_true`."""
+
+    epsilon: float
 
     @property
     @abstractmethod
@@ -96,4 +98,5 @@ class SymmetricRandomizer(LocalMechanism):
         """Probability of sending one given other value."""
 
     def _answer_log_probability(self, answers: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.where(answers == values, math.log(self.p_true), math.log(self.p_other))
+        log_true = math.log(self.p_true)
+        return np.where(answers == values, log_true, log_true - self.epsilon)

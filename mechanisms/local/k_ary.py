@@ -96,11 +96,9 @@ class KAryRandomizedResponse(SymmetricRandomizer):
     def _randomize(
         self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
     ) -> NDArray[np.integer]:
-        """Moves each value by 0 with probability p, by each of 1..k-1 with probability q, modulo k: one draw an
-        answer."""
+        """Moves each value by each of 1..k-1 with probability q, and else by k, which is none: one draw an answer."""
         draws = rng.random(shape)
         draws /= self.p_other
-        move = np.minimum(draws, self.k).astype(np.int64) + 1
-        move[move >= self.k] = 0
+        move = np.minimum(draws, self.k - 1).astype(np.int64) + 1
         move += values
         return np.remainder(move, self.k, out=move)

@@ -117,6 +117,11 @@ class Gaussian(AdditiveNoise):
         """sensitivity / standard deviation, the parameter of Gaussian DP."""
         return self.sensitivity / self.standard_deviation
 
+    @property
+    def quoted_delta(self) -> float | None:
+        """The delta that the noise was calibrated to, if it was."""
+        return self.delta
+
     def guarantee(self) -> Guarantee:
         """`GaussianDP(mu)`, exact."""
         return GaussianDP(self.mu, relation=self.relation)

@@ -5,12 +5,9 @@ import math
 
 import numpy as np
 import pytest
-from audit.bounds.clopper_pearson import ClopperPearson
-from mechanisms.broken.biased_coin import BiasedCoinResponse
-from mechanisms.broken.laplace_scale import LaplaceScaleUpsideDown
-from mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
 
 from audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit
+from audit.bounds.clopper_pearson import ClopperPearson
 from mechanisms import (
     ApproximateDP,
     ExactDP,
@@ -22,6 +19,9 @@ from mechanisms import (
     PureDP,
     RandomizedResponse,
 )
+from mechanisms.broken.biased_coin import BiasedCoinResponse
+from mechanisms.broken.laplace_scale import LaplaceScaleUpsideDown
+from mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
 from mechanisms.errors import (
     AccountingError,
     AttackError,
@@ -155,8 +155,9 @@ def test_delta_defaults_to_that_of_the_claim_and_is_asked_for_otherwise():
     claim = ApproximateDP(1.0, 1e-3)
     assert audit(noisy_count, PAIR, claim=claim, trials=1_000, seed=0).delta == 1e-3
     with pytest.raises(ParameterError, match=r"delta must be given.*Try delta=1e-5"):
-        audit(Gaussian(epsilon=1.0, delta=1e-5), trials=1_000, seed=0)
-    result = audit(Gaussian(epsilon=1.0, delta=1e-5), trials=1_000, delta=1e-5, seed=0)
+        audit(Gaussian(noise_multiplier=1.0), trials=1_000, seed=0)
+    result = audit(Gaussian(epsilon=1.0, delta=1e-5), trials=1_000, seed=0)
+    assert result.delta == 1e-5
     assert result.claim == pytest.approx(1.0, abs=1e-6)
 
 

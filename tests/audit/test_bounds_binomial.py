@@ -14,7 +14,11 @@ from audit.bounds.binomial import log_pmf, lower, quantile, upper
 @pytest.mark.parametrize(
     ("k", "n", "level", "expected"),
     # 1 - (level)^(1/n) at k = 0 and the two limits of 500 and 184 hits in 1000: closed form, and scipy.stats.beta.isf
-    [(0, 1000, 0.025, -math.expm1(math.log(0.025) / 1000)), (184, 1000, 0.025, 0.2094341), (500, 1000, 0.025, 0.5314508)],
+    [
+        (0, 1000, 0.025, -math.expm1(math.log(0.025) / 1000)),
+        (184, 1000, 0.025, 0.2094341),
+        (500, 1000, 0.025, 0.5314508),
+    ],
 )
 def test_upper_limit_has_its_known_value(k, n, level, expected):
     assert float(upper(k, n, level)) == pytest.approx(expected, abs=1e-7)

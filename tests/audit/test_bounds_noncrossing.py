@@ -47,7 +47,9 @@ def test_two_points_have_a_closed_form(eta):
 
 
 @pytest.mark.parametrize("eta", [0.2, 1e-3, 1e-6, 1e-12])
-@pytest.mark.parametrize(("n", "tolerance"), [(3, 1e-12), (40, 1e-12), (100, 1e-12), (101, 1e-5), (150, 1e-5), (1000, 1e-5)])
+@pytest.mark.parametrize(
+    ("n", "tolerance"), [(3, 1e-12), (40, 1e-12), (100, 1e-12), (101, 1e-5), (150, 1e-5), (1000, 1e-5)]
+)
 def test_fast_and_slow_agree(n, tolerance, eta):
     assert miss_probability(n, eta) == pytest.approx(slow_miss_probability(n, eta), rel=tolerance)
 
@@ -104,7 +106,9 @@ def test_local_level_has_its_known_value(n, a, expected):
 
 
 @pytest.mark.parametrize("significance", [0.99, 0.2, 0.05, 1e-6, 1e-12])
-@pytest.mark.parametrize(("n_out", "n_in"), [(1, 1), (2, 90), (100, 101), (30, 4000), (1_000_000, 1_000_000), (10**9, 7)])
+@pytest.mark.parametrize(
+    ("n_out", "n_in"), [(1, 1), (2, 90), (100, 101), (30, 4000), (1_000_000, 1_000_000), (10**9, 7)]
+)
 def test_local_level_spends_the_significance_and_no_more(n_out, n_in, significance):
     spent = both_miss(n_out, n_in, local_level(n_out, n_in, significance))
     assert (1 - 2e-4) * significance < spent < (1 - 2e-5) * significance

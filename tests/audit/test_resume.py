@@ -45,7 +45,8 @@ KILLER = textwrap.dedent(
         if fuse:
             store.os.fsync, Path.replace = fsync, replace
         result = audit(Laplace(epsilon=1.0), trials=30_000, seed=11, store=directory, n_jobs=n_jobs)
-        out.write_text(result.to_json())
+        out.with_suffix(".new").write_text(result.to_json())
+        out.with_suffix(".new").rename(out)
         os._exit(0)
 
     kills = 0

@@ -38,8 +38,8 @@ def coin_scores(epsilon: float, n: int, rng: np.random.Generator) -> PairScores:
 
 
 def fine_fpr() -> np.ndarray:
-    small = np.geomspace(1e-6, 0.5, 50)
-    return np.unique(np.concatenate([[0.0, 1.0], small, 1.0 - small]))
+    small = np.geomspace(1e-6, 0.018, 25)
+    return np.sort(np.concatenate([np.linspace(0.0, 1.0, 51), small, 1.0 - small]))
 
 
 def pure_curve(epsilon: float, fpr: np.ndarray | None = None) -> ClaimCurve:
@@ -66,9 +66,16 @@ def bound_at(scores: PairScores, threshold: float, *, delta: float, confidence: 
     low = 0.0 if tp == 0 else float(betaincinv(tp, scores.n_in - tp + 1, share))
     epsilon = max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
     return LowerBound(
-        epsilon=epsilon, delta=delta, confidence=confidence, method="clopper-pearson", n_trials=2 * scores.n_in,
-        ceiling=math.log(scores.n_in / -math.log(share)), ledger=LEDGER[2:], threshold=threshold, hits=(fp, tp),
-    )  # fmt: skip
+        epsilon=epsilon,
+        delta=delta,
+        confidence=confidence,
+        method="clopper-pearson",
+        n_trials=2 * scores.n_in,
+        ceiling=math.log(scores.n_in / -math.log(share)),
+        ledger=LEDGER[2:],
+        threshold=threshold,
+        hits=(fp, tp),
+    )
 
 
 def result_of(
@@ -108,7 +115,9 @@ def result_of(
     return AuditResult(**(fields | other))
 
 
-def laplace_result(epsilon: float = 1.0, *, claim: float | None = None, n: int = 20_000, seed: int = 0, **other: Any) -> AuditResult:  # fmt: skip
+def laplace_result(
+    epsilon: float = 1.0, *, claim: float | None = None, n: int = 20_000, seed: int = 0, **other: Any
+) -> AuditResult:
     """Laplace noise of that true epsilon; `claim` defaults to the truth."""
     claim = epsilon if claim is None else claim
     scores = laplace_scores(epsilon, n, np.random.default_rng(seed))
@@ -135,8 +144,8 @@ def sweep_of(parameters: list[dict[str, Any]], results: list[AuditResult], **oth
     fields: dict[str, Any] = {
         "name": "laplace-count",
         "title": "Laplace noise on a count: how tight is the claim?",
-        "description": "A count is released with Laplace noise. Theory says that the claim is exact; the audit shows how much "
-        "of it an attacker can really see.",
+        "description": "A count is released with Laplace noise. Theory says that the claim is exact; the audit shows "
+        "how much of it an attacker can really see.",
         "fingerprint": "ab12" * 16,
         "seed": 20,
         "confidence": 0.95,
@@ -161,5 +170,12 @@ def broken_sweep() -> SweepResult:
 
 
 __all__ = [
-    "Verdict", "broken_sweep", "coin_result", "gaussian_result", "laplace_result", "laplace_sweep", "pure_curve", "sweep_of",
-]  # fmt: skip
+    "Verdict",
+    "broken_sweep",
+    "coin_result",
+    "gaussian_result",
+    "laplace_result",
+    "laplace_sweep",
+    "pure_curve",
+    "sweep_of",
+]

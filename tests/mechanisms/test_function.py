@@ -140,8 +140,8 @@ def every_second(odd):
         (b"abc", "text b'abc'"),
         ([1.0, 2.0], "shape (2,)"),
         (np.zeros((2, 3)), "shape (2, 3)"),
-        ([1.0, math.nan], "nan in 1 of 2 numbers"),
-        ([1.0, None, math.inf], "nan in 1, inf in 1 of 3 numbers"),
+        ([1.0, math.nan], "nan at 1"),
+        ([1.0, None, math.inf], "nan at 1; inf at 2"),
         ({"a": 1, "b": 2}, "keys a, b"),
         ({"a": 1, "b": None}, "keys a, b with None"),
         ((1, "x"), "tuple of with text 'x'"),
@@ -226,10 +226,10 @@ def test_a_result_that_cannot_be_read_is_refused():
 def test_arrays_are_read_as_lists_of_results_are():
     """The fast path for arrays against the slow one, run by run."""
     array = np.array([[1.0, 2.0], [np.nan, 1.0], [np.inf, -np.inf], [3.0, 4.0]])
-    fast, slow = collect_array(array, Form((2,), "shape (2,)")), collect(list(array), Form((2,), "shape (2,)"))
-    np.testing.assert_array_equal(fast.values, slow.values)
-    np.testing.assert_array_equal(fast.events, slow.events)
-    assert set(collect_array(array, Form()).events) == {"shape (2,)"}
+    for form in (Form((2,), "shape (2,)"), Form()):
+        fast, slow = collect_array(array, form), collect([*array, None], form)
+        np.testing.assert_array_equal(fast.values, slow.values[:-1])
+        np.testing.assert_array_equal(fast.events, slow.events[:-1])
 
 
 def test_raised_stands_for_an_exception():
@@ -327,7 +327,8 @@ def test_pairs_of_records_are_checked_unless_told_otherwise():
 def source(tmp_path, monkeypatch):
     path = tmp_path / "my_release.py"
     path.write_text(
-        "import numpy as np\nSCALE = 2.0\n\n\ndef release(dataset, rng):\n    return len(dataset) + rng.laplace(scale=SCALE)\n\n\n"
+        "import numpy as np\nSCALE = 2.0\n\n\n"
+        "def release(dataset, rng):\n    return len(dataset) + rng.laplace(scale=SCALE)\n\n\n"
         "class Box:\n    @staticmethod\n    def release(dataset, rng):\n        return 0.0\n"
     )
     monkeypatch.chdir(tmp_path)

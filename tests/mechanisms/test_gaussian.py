@@ -1,4 +1,4 @@
-"""Gaussian: sampler against law, calibrations, exact curve, refusals; golden numbers from the closed forms beside them."""
+"""Gaussian: sampler against law, calibrations, exact curve, refusals."""
 
 import math
 
@@ -28,6 +28,11 @@ def test_noise_has_the_normal_law_with_the_stated_deviation():
     assert stats.kstest(values, stats.norm(loc=-4.0, scale=3.0).cdf).pvalue > FALSE_ALARM
 
 
+def test_mean_square_noise_is_the_variance():
+    noise = Gaussian(noise_multiplier=1.5, sensitivity=2.0).release(0.0, 1_000_000, np.random.default_rng(1)).values
+    assert abs(np.mean(noise**2) / 9.0 - 1.0) < stats.norm.isf(FALSE_ALARM / 2) * math.sqrt(2.0 / len(noise))
+
+
 def test_log_density_is_scipys():
     mechanism = Gaussian(noise_multiplier=1.5, sensitivity=2.0, n_queries=2)
     values = np.random.default_rng(2).normal(size=(40, 2)) * 10
@@ -35,8 +40,8 @@ def test_log_density_is_scipys():
     np.testing.assert_allclose(mechanism.log_density(Outputs(values), [1.0, 2.0]), expected, rtol=1e-12)
 
 
-# noise multipliers sqrt(2 ln(c / delta)) / epsilon, the least exact one, and the true epsilon at delta of each; computed
-# from Balle and Wang (2018), theorem 8, with scipy's log_ndtr and brentq.
+# noise multipliers sqrt(2 ln(c / delta)) / epsilon, the least exact one, and the true epsilon at delta of each; from
+# Balle and Wang (2018), theorem 8, with scipy's log_ndtr and brentq.
 @pytest.mark.parametrize(
     ("epsilon", "delta", "calibration", "multiplier", "true_epsilon"),
     [

@@ -11,7 +11,7 @@ from scipy import integrate, optimize, stats
 
 from mechanisms.guarantees import ApproximateDP, ConcentratedDP, GaussianDP, LaplaceDP, PureDP, RenyiDP
 
-EPSILONS = np.array([0.0, 1e-6, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0, 200.0])
+EPSILONS = np.array([0.0, 1e-6, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0, 200.0, 1500.0])
 
 
 # --- pure and approximate -----------------------------------------------------------------------------------------

@@ -147,6 +147,12 @@ def test_profile_of_many_losses_is_the_plain_sum():
     assert_allclose(profile.epsilon(np.array(plain)), epsilons, atol=1e-9)
 
 
+def test_losses_beyond_the_range_of_floats_count_as_infinite():
+    profile = LossProfile.of(np.array([800.0, 1.0, -3.0]), np.array([0.125, 0.5, 0.25]), 0.0625)
+    assert_allclose(profile.delta(np.array([650.0, 790.0])), 0.1875)
+    assert_allclose(profile.epsilon(np.array([0.1, 0.1875])), [math.inf, 1.0])
+
+
 @pytest.mark.parametrize(
     ("p0", "p1", "message"),
     [

@@ -71,17 +71,15 @@ def test_epsilon_is_enough_for_its_delta(guarantee: Guarantee, delta: float):
 @given(everything, st.floats(0.0, 40.0))
 def test_epsilon_of_delta_of_epsilon_is_no_more(guarantee: Guarantee, epsilon: float):
     delta = guarantee.delta(epsilon)
-    if delta < 1.0:
+    if 0.0 < delta < 1.0:  # a delta that underflows to 0 has lost its epsilon
         assert guarantee.epsilon(delta) <= epsilon * (1 + 1e-7) + 1e-7
 
 
-@given(curves, st.floats(0.0, 0.98))
-def test_epsilon_inverts_delta_where_the_curve_falls(guarantee: Guarantee, share: float):
-    """Between 0 and the largest epsilon that matters; share of the way down."""
-    top = guarantee.epsilon(min(0.99, max(1e-11, 2.0 * guarantee.delta(math.inf))))
-    epsilon = share * min(top, 50.0)
+@given(curves, st.one_of(st.floats(0.0, 2.0), st.floats(0.0, 50.0)))
+def test_epsilon_inverts_delta_where_the_curve_falls(guarantee: Guarantee, epsilon: float):
     delta = guarantee.delta(epsilon)
-    if 1e-300 < delta < 0.999:
+    falls = delta - guarantee.delta(math.inf) > 1e-6 * delta
+    if falls and 1e-300 < delta < 0.999:
         assert_allclose(guarantee.epsilon(delta), epsilon, rtol=1e-7, atol=1e-8)
 
 
@@ -126,7 +124,8 @@ def test_profile_and_tradeoff_never_contradict_each_other(guarantee: Guarantee, 
 @given(st.one_of(curves, st.just(LOSSES)))
 def test_bisection_finds_the_same_epsilon_as_the_closed_form(guarantee: ProfileGuarantee):
     deltas = np.geomspace(1e-9, 0.5, 12)
-    by_bisection = ProfileGuarantee._epsilon(guarantee, deltas)
+    with np.errstate(over="ignore"):
+        by_bisection = ProfileGuarantee._epsilon(guarantee, deltas)
     assert_allclose(by_bisection, guarantee.epsilon(deltas), rtol=1e-6, atol=1e-6)
 
 
@@ -145,7 +144,7 @@ def test_arrays_and_scalars_agree(guarantee: Guarantee):
 @given(st.floats(0.01, 10.0), st.floats(1.001, 3.0))
 def test_more_noise_is_never_worse(parameter: float, factor: float):
     """Every kind is ordered by its parameter."""
-    x = np.linspace(0.0, 0.99, 23)
+    x = np.linspace(0.0, 0.99, 12)
     for kind in (PureDP, LaplaceDP, GaussianDP, ConcentratedDP):
         less, more = kind(parameter), kind(parameter * factor)
         assert (less.delta(5 * x) <= more.delta(5 * x) + 1e-15).all()

@@ -21,6 +21,12 @@ def test_noise_has_the_laplace_law(epsilon, sensitivity):
     assert stats.kstest(values, stats.laplace(loc=7.0, scale=sensitivity / epsilon).cdf).pvalue > FALSE_ALARM
 
 
+def test_mean_absolute_noise_is_the_scale():
+    # sharper than the test above: a factor of 1.01 is 10 standard errors
+    noise = np.abs(Laplace(0.5, sensitivity=2.0).release(0.0, 1_000_000, np.random.default_rng(1)).values)
+    assert abs(noise.mean() / 4.0 - 1.0) < stats.norm.isf(FALSE_ALARM / 2) / math.sqrt(len(noise))
+
+
 def test_coordinates_of_a_vector_are_independent_laplace_noise():
     mechanism = Laplace(1.0, sensitivity=2.0, n_queries=3)
     values = mechanism.release([0.0, 10.0, 20.0], 100_000, np.random.default_rng(2)).values

@@ -129,7 +129,7 @@ class TestBudget:
                 for _ in range(3):
                     dp_audit(RandomizedResponse(epsilon=1.0), trials=2_000)
         """
-        project, n = Project(tmp_path).write(test_many=text), 25
+        project, n = Project(tmp_path).write(test_many=text), 15
         codes = [project.run("--dp-false-alarm=0.3", f"--dp-seed={seed}", "-q").code for seed in range(n)]
         assert set(codes) <= {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}
         assert sum(code != pytest.ExitCode.OK for code in codes) <= binom.isf(1e-6, n, 0.3)

@@ -1,0 +1,274 @@
+"""The bound from one event: known values, what it never does, and the choice of its threshold on a pilot."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from audit.bounds.catalogue import build
+from audit.bounds.clopper_pearson import ClopperPearson
+from audit.games import PairCounts, PairScores, Tally
+from mechanisms.errors import ParameterError
+
+FIXED = ClopperPearson(threshold=1.0)
+
+
+def counts(k0, n0, k1, n1):
+    return PairCounts(Tally(np.array([0.0, 1.0]), np.array([n0, k0]), np.array([n1, k1]), n0, n1))
+
+
+def epsilon(k0, n0, k1, n1, *, delta=0.0, confidence=0.95):
+    return FIXED.lower_bound(counts(k0, n0, k1, n1), delta=delta, confidence=confidence).epsilon
+
+
+@pytest.mark.parametrize(
+    ("k1", "k0", "n", "delta", "expected"),
+    # the formula by beta quantiles, evaluated independently to 6 digits
+    [
+        (500, 184, 1000, 0.0, 0.805232),
+        (500, 184, 1000, 1e-5, 0.805210),
+        (500, 184, 1000, 0.01, 0.783658),
+        (40, 3, 200, 0.0, 1.223682),
+        (40, 3, 200, 0.01, 1.153178),
+        (10, 0, 1000, 0.0, 0.266284),
+        (10, 0, 1000, 0.01, 0.0),
+        (1000, 1000, 1000, 0.0, 0.0),
+        (20, 0, 20, 0.0, 1.59677),
+        (50, 18, 100, 0.0, 0.3908),
+        (5000, 1839, 10_000, 0.0, 0.9391),
+    ],
+)
+def test_bound_has_its_known_value(k1, k0, n, delta, expected):
+    digits = 6e-5 if expected in (0.3908, 0.9391) else 6e-6
+    assert epsilon(k0, n, k1, n, delta=delta) == pytest.approx(expected, abs=digits)
+
+
+@pytest.mark.parametrize(
+    ("n", "tail", "expected"),
+    # ln((1 - h) / h), h = 1 - tail^(1/n); 500 at 99 % is in Jagielski et al. 2020, 1000 at 95 % in Nasr et al. 2021
+    [
+        (100, 0.05, 3.49297),
+        (200, 0.05, 4.19363),
+        (500, 0.005, 4.54192),
+        (1000, 0.05, 5.80907),
+        (1000, 0.025, 5.60059),
+        (1000, 0.005, 5.23772),
+        (5000, 0.05, 7.41970),
+        (10_000, 0.025, 7.90483),
+        (100_000, 0.025, 10.20758),
+        (1_000_000, 0.025, 12.51019),
+    ],
+)
+def test_ceiling_has_its_known_value_and_is_reached_by_a_perfect_attack(n, tail, expected):
+    confidence = 1 - 2 * tail
+    assert FIXED.ceiling(n, n, delta=0.0, confidence=confidence) == pytest.approx(expected, abs=6e-6)
+    assert epsilon(0, n, n, n, confidence=confidence) == pytest.approx(expected, abs=6e-6)
+
+
+def test_bound_agrees_with_a_slow_twin_from_scipy_stats():
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        n0, n1 = rng.integers(1, 300, size=2)
+        k0, k1 = rng.integers(0, n0 + 1), rng.integers(0, n1 + 1)
+        delta, level = rng.choice([0.0, 0.01, 0.2]), rng.choice([0.2, 0.05, 1e-6])
+        fpr = stats.beta.isf(level / 2, k0 + 1, n0 - k0) if k0 < n0 else 1.0
+        fnr = stats.beta.isf(level / 2, n1 - k1 + 1, k1) if k1 > 0 else 1.0
+        lines = [(1 - fnr - delta) / fpr, (1 - fpr - delta) / fnr]
+        expected = max([0.0] + [math.log(x) for x in lines if x > 0])
+        assert epsilon(k0, n0, k1, n1, delta=delta, confidence=1 - level) == pytest.approx(expected, abs=1e-9)
+
+
+def test_bound_at_exact_rates_is_below_the_truth_and_closes_in():
+    n = 10 ** np.arange(2, 8)
+    p, q = math.e / (1 + math.e), 1 / (1 + math.e)  # randomised response, epsilon 1
+    bounds = [epsilon(math.ceil(q * size), size, math.floor(p * size), size) for size in n.tolist()]
+    assert all(b < 1 for b in bounds)
+    assert bounds == sorted(bounds)
+    assert bounds[-1] > 0.998
+
+
+hits = st.integers(0, 150)
+levels = st.floats(0.01, 0.999999)
+deltas = st.floats(0.0, 0.5)
+
+
+@given(k0=hits, k1=hits, confidence=levels, other=levels, delta=deltas, more=deltas)
+def test_bound_falls_as_confidence_or_delta_grow(k0, k1, confidence, other, delta, more):
+    low, high = sorted((confidence, other))
+    few, many = sorted((delta, more))
+    found = epsilon(k0, 150, k1, 150, delta=few, confidence=high)
+    assert found <= epsilon(k0, 150, k1, 150, delta=few, confidence=low)
+    assert found >= epsilon(k0, 150, k1, 150, delta=many, confidence=high) >= 0
+
+
+@given(k0=st.integers(0, 149), k1=st.integers(1, 150), delta=deltas, confidence=levels)
+def test_bound_grows_with_the_evidence_and_stops_at_the_ceiling(k0, k1, delta, confidence):
+    found = epsilon(k0, 150, k1, 150, delta=delta, confidence=confidence)
+    assert found >= epsilon(k0 + 1, 150, k1, 150, delta=delta, confidence=confidence)
+    assert found >= epsilon(k0, 150, k1 - 1, 150, delta=delta, confidence=confidence)
+    assert found <= FIXED.ceiling(150, 150, delta=delta, confidence=confidence)
+
+
+@given(k0=st.integers(0, 60), k1=st.integers(0, 90), delta=deltas)
+def test_directions_swap_with_the_sides(k0, k1, delta):
+    # the complement of the event, seen from the other side
+    assert epsilon(k0, 60, k1, 90, delta=delta) == pytest.approx(epsilon(90 - k1, 90, 60 - k0, 60, delta=delta))
+
+
+@given(seed=st.integers(0, 1000))
+def test_bound_does_not_depend_on_the_order_of_the_scores_or_on_increasing_maps(seed):
+    rng = np.random.default_rng(seed)
+    out, in_ = rng.normal(size=50), rng.normal(size=70) + 1
+    plain = ClopperPearson(0.5).lower_bound(PairScores(out, in_), delta=0.0, confidence=0.9)
+    mapped = ClopperPearson(math.exp(0.5)).lower_bound(
+        PairScores(np.exp(rng.permutation(out)), np.exp(rng.permutation(in_))), delta=0.0, confidence=0.9
+    )
+    assert mapped.epsilon == plain.epsilon
+    assert mapped.hits == plain.hits
+
+
+@given(k0=st.integers(0, 40), k1=st.integers(0, 40), claim=st.sampled_from([0.0, 0.1, 1.0]), delta=deltas)
+def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1, claim, delta):
+    scores = counts(k0, 40, k1, 40)
+    p = FIXED.p_value(scores, epsilon=claim, delta=delta)
+    if p < 1:
+        assert FIXED.lower_bound(scores, delta=delta, confidence=1 - p * (1 + 1e-6)).epsilon > claim
+    if p > 1e-12:
+        assert FIXED.lower_bound(scores, delta=delta, confidence=1 - p * (1 - 1e-6)).epsilon <= claim
+
+
+def test_p_value_is_the_one_of_the_general_method():
+    scores = counts(20, 100, 60, 100)
+    general = super(ClopperPearson, FIXED).p_value(scores, epsilon=0.3, delta=0.0)
+    assert FIXED.p_value(scores, epsilon=0.3, delta=0.0) == pytest.approx(general, rel=0.011)
+
+
+def test_result_holds_event_hits_ceiling_and_ledger():
+    found = FIXED.lower_bound(counts(3, 200, 40, 200), delta=0.0, confidence=0.95)
+    assert (found.method, found.threshold, found.hits, found.n_trials) == ("clopper-pearson", 1.0, (3, 200 // 5), 400)
+    assert found.assumptions == ()
+    assert [entry.what for entry in found.ledger] == ["threshold", "direction"]
+    assert found.ledger[0].correction == "fixed beforehand"
+    assert found.ceiling == FIXED.ceiling(200, 200, delta=0.0, confidence=0.95)
+
+
+# --- the threshold that is chosen on the pilot ---------------------------------------------------------------------
+
+
+def prepared(pilot, *, delta=0.0, n=10_000):
+    return ClopperPearson().prepare(pilot, delta=delta, confidence=0.95, n_out=n, n_in=n)
+
+
+def exact_pilot(quantile_out, quantile_in, n=4000):
+    ranks = (np.arange(n) + 0.5) / n
+    return PairScores(quantile_out(ranks), quantile_in(ranks))
+
+
+def test_pilot_finds_the_best_threshold_of_a_noise_free_pilot():
+    # Laplace noise of scale 1: beyond 1 all thresholds have the same ratio e, and 1 itself has the most hits
+    pilot = exact_pilot(stats.laplace().ppf, stats.laplace(loc=1).ppf)
+    assert abs(prepared(pilot).threshold - 1.0) < 0.2 or abs(prepared(pilot).threshold) < 0.2  # or its mirror image
+
+
+def test_pilot_puts_the_threshold_between_atoms():
+    pilot = PairScores(np.repeat([-1.0, 0.5, 1.0], [60, 20, 20]), np.repeat([-1.0, 0.5, 1.0], [20, 20, 60]))
+    assert prepared(pilot).threshold in (-0.25, 0.75)
+
+
+def test_atom_that_fell_apart_by_rounding_is_not_cut_through():
+    rng = np.random.default_rng(2)
+    jitter = 1.0 + rng.integers(-3, 4, size=600) * 2.0**-52
+    pilot = PairScores(np.append(jitter[:100], np.zeros(300)), np.append(jitter[100:400], np.zeros(100)))
+    assert prepared(pilot).threshold == pytest.approx(0.5)
+
+
+def test_pilot_on_a_grid_of_counts_chooses_from_the_grid():
+    grid = np.array([-np.inf, 0.0, 1.0, 2.0])
+    pilot = PairCounts(Tally(grid, np.array([500, 400, 100, 90]), np.array([500, 450, 400, 150]), 500, 500))
+    assert prepared(pilot).threshold == 1.0
+    assert prepared(pilot).thresholds == (1.0,)
+
+
+def test_lucky_score_in_the_tail_does_not_win():
+    scores = np.linspace(0, 1, 1000)
+    out, in_ = scores, np.append(scores[1:], 9.0)  # equal but for one score of side 1
+    assert prepared(PairScores(out, in_)).threshold < 5
+
+
+def test_pilot_is_remembered_in_the_ledger_and_used_once():
+    pilot = exact_pilot(stats.norm().ppf, stats.norm(loc=1).ppf, n=300)
+    bound = prepared(pilot)
+    entry = bound.lower_bound(pilot, delta=0.0, confidence=0.95).ledger[0]
+    assert "300 + 300 pilot scores" in entry.looked_at
+    assert entry.correction == "chosen on pilot trials only"
+    assert not bound.uses_pilot
+    assert prepared(pilot) == bound
+    assert bound.prepare(PairScores([5.0], [6.0]), delta=0.0, confidence=0.95, n_out=9, n_in=9) is bound
+
+
+@pytest.mark.parametrize(
+    "pilot",
+    [
+        PairScores(np.zeros(5), np.zeros(5)),
+        PairScores([0.0], [1.0]),
+        PairScores([-np.inf, 0.0], [0.0, np.inf]),
+        PairScores([1.0, 2.0], [0.0, 0.5]),
+    ],
+)
+def test_odd_pilots_give_a_usable_threshold(pilot):
+    bound = prepared(pilot)
+    assert not math.isnan(bound.threshold)
+    assert bound.lower_bound(pilot, delta=0.0, confidence=0.95).epsilon == 0.0
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=30), st.lists(st.integers(0, 6), min_size=1, max_size=30))
+def test_threshold_of_any_pilot_lies_within_its_scores(out, in_):
+    pilot = PairScores(np.array(out, dtype=float), np.array(in_, dtype=float))
+    assert min(out + in_) <= prepared(pilot).threshold <= max(out + in_)
+
+
+def test_choice_on_a_large_pilot_takes_milliseconds():
+    rng = np.random.default_rng(0)
+    pilot = PairScores(rng.normal(size=20_000), rng.normal(size=20_000) + 1)
+    prepared(pilot)
+    fastest = min(_seconds(lambda: prepared(PairScores(pilot.out, pilot.in_))) for _ in range(5))
+    assert fastest < 0.05  # about 0.006 on an idle core
+
+
+def _seconds(job):
+    start = time.perf_counter()
+    job()
+    return time.perf_counter() - start
+
+
+# --- wrong input ---------------------------------------------------------------------------------------------------
+
+
+def test_unprepared_bound_says_what_to_do():
+    with pytest.raises(ParameterError, match=r"no pilot has been seen: call prepare\(pilot"):
+        ClopperPearson().lower_bound(counts(1, 5, 2, 5), delta=0.0, confidence=0.95)
+
+
+def test_empty_pilot_says_what_to_do():
+    with pytest.raises(ParameterError, match="needs pilot scores on both sides, but there are 0 and 3"):
+        prepared(PairScores(np.empty(0), np.zeros(3)))
+
+
+@pytest.mark.parametrize("threshold", ["best", math.nan, None, True])
+def test_unusable_threshold_is_named(threshold):
+    with pytest.raises(ParameterError, match="threshold must be a number fixed beforehand"):
+        ClopperPearson(threshold=threshold)
+
+
+@pytest.mark.parametrize(("delta", "confidence"), [(-0.1, 0.9), (1.0, 0.9), (0.0, 0.0), (0.0, 1.0), (math.nan, 0.9)])
+def test_levels_out_of_range_are_refused(delta, confidence):
+    with pytest.raises(ParameterError, match=r"delta|confidence"):
+        FIXED.lower_bound(counts(1, 5, 2, 5), delta=delta, confidence=confidence)
+
+
+def test_catalogue_builds_it():
+    assert build("clopper-pearson", threshold=0.5) == ClopperPearson(threshold=0.5)

@@ -1,0 +1,84 @@
+"""The shipped questions: each is complete, says what to expect, and comes out so."""
+
+import re
+
+import pytest
+
+from audit.verdict import Verdict
+from experiments.config import Config
+from experiments.questions import questions
+from experiments.run import run
+from experiments.source import shipped
+
+VIOLATIONS = {"broken-laplace"}
+
+
+def test_there_are_at_least_six():
+    assert len(shipped()) >= 6
+    assert set(shipped()) >= VIOLATIONS
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_it_has_a_title_a_description_and_audits_that_can_run(name):
+    config, source = Config.load(name)
+    assert config.title
+    assert len(re.findall(r"[.:?](?:\s|$)", config.description)) >= 3
+    assert "should" in config.description or "must" in config.description
+    assert len(questions(config, source)) == len({q.seed for q in questions(config, source)}) >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", shipped())
+def test_its_verdict_is_the_expected_one(name, tmp_path):
+    result = run(name, out=tmp_path / "run").result
+    assert (result.verdict is Verdict.VIOLATION) == (name in VIOLATIONS)
+    EXPECTED.get(name, lambda _points: None)({tuple(p.parameters.values()): p for p in result.points})
+
+
+def tight(points):
+    """Bound within a few per cent of the claim."""
+    for point in points.values():
+        assert 0.88 < point.result.bound.epsilon / point.result.claim <= 1.02
+
+
+def laplace_count(points):
+    tight(points)
+
+
+def broken_laplace(points):
+    refuted = {key for key, point in points.items() if point.verdict is Verdict.VIOLATION}
+    assert refuted == {(0.25,), (0.5,)}
+    for (epsilon,), point in points.items():
+        assert 0.9 / epsilon < point.result.bound.epsilon <= 1.02 / epsilon
+
+
+def exponential_choice(points):
+    for (monotone, epsilon), point in points.items():
+        assert point.result.bound.epsilon < (1.02 if monotone else 0.51) * epsilon
+    assert points[True, 0.5].result.bound.epsilon > 0.4
+
+
+def laplace_composition(points):
+    claims = {key: point.result.claim for key, point in points.items()}
+    for times in (1, 4, 16, 64):
+        exact = claims["privacy-loss", times]
+        assert exact <= min(claims["basic", times], claims["advanced", times]) * (1 + 1e-6)
+        assert 0.6 * exact < points["privacy-loss", times].result.bound.epsilon < 1.02 * exact
+    assert claims["advanced", 64] < 0.5 * claims["basic", 64]
+
+
+def gaussian_calibrations(points):
+    for (calibration, _delta), point in points.items():
+        share = point.result.bound.epsilon / point.result.claim
+        assert share > 0.7 if calibration == "analytic" else share < 0.63
+
+
+EXPECTED = {
+    "laplace-count": laplace_count,
+    "broken-laplace": broken_laplace,
+    "geometric-or-laplace": tight,
+    "randomized-response-survey": tight,
+    "exponential-choice": exponential_choice,
+    "laplace-composition": laplace_composition,
+    "gaussian-calibrations": gaussian_calibrations,
+}

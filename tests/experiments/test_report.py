@@ -1,0 +1,343 @@
+"""Reports: one page that stands alone, and Markdown for a CI summary."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_results import (
+    broken_sweep,
+    coin_result,
+    gaussian_result,
+    laplace_result,
+    laplace_sweep,
+    sweep_of,
+)
+
+from audit.bounds.base import LedgerEntry
+from audit.verdict import Verdict
+from experiments.plots import draw_all
+from experiments.report import write
+from experiments.report.content import content
+from experiments.report.sentences import answer, reading, share_text
+from experiments.results import SweepResult
+
+EVIL = "<script>alert('1')</script> & \"quoted\" | *starred* `code` $x_"
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Config:
+    """Stands for a configuration: all that a report wants of it is its text."""
+
+    def __init__(self, text: str = 'title = "Laplace"\n\n[mechanism]\nname = "laplace"\n') -> None:
+        self.text = text
+
+    def to_toml(self) -> str:
+        return self.text
+
+
+class Page(HTMLParser):
+    """What a browser would find, with complaints about what does not nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] != "style":
+            self.text += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+def report(sweep: SweepResult, directory: Path, config: Any = None, *, figures: bool = True) -> tuple[str, str]:
+    """The page and the Markdown."""
+    drawn = draw_all(sweep, directory / "figures") if figures else []
+    html, markdown = write(sweep, config or Config(), directory, drawn)
+    return html.read_text(encoding="utf-8"), markdown.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def violation(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    return report(broken_sweep(), tmp_path_factory.mktemp("broken"))
+
+
+# the page
+
+
+def test_the_page_needs_no_other_file_and_runs_no_script(violation: tuple[str, str]) -> None:
+    page = Page(violation[0])
+    assert not page.all("script")
+    assert not page.all("link")
+    assert not page.all("img")
+    links = [
+        value
+        for _, attributes in page.found
+        for key, value in attributes.items()
+        if key in ("src", "href", "xlink:href")
+    ]
+    assert all(link is not None and link.startswith("#") for link in links)
+    assert "@import" not in violation[0]
+    assert not re.search(r"url\((?!#)", violation[0])
+
+
+def test_the_page_is_well_formed_with_one_title_and_no_id_twice(violation: tuple[str, str]) -> None:
+    page = Page(violation[0])
+    ids = [attributes["id"] for _, attributes in page.found if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert len(page.all("h1")) == 1
+    assert page.all("html")[0]["lang"] == "en"
+    levels = [int(tag[1]) for tag, _ in page.found if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert all(b - a <= 1 for a, b in pairwise(levels))
+
+
+def test_markers_inside_the_figures_are_defined_in_the_page(violation: tuple[str, str]) -> None:
+    defined = {a["id"] for _, a in Page(violation[0]).found if "id" in a}
+    used = set(re.findall(r'xlink:href="#([^"]*)"|url\(#([^)]*)\)', violation[0]))
+    assert used
+    assert {a or b for a, b in used} <= defined
+
+
+def test_every_figure_has_a_name_and_each_caption_stands_once(violation: tuple[str, str]) -> None:
+    page = Page(violation[0])
+    svgs = page.all("svg")
+    assert len(svgs) == 10
+    assert all(svg["role"] == "img" and svg["aria-label"] for svg in svgs)
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", violation[0], re.DOTALL)
+    assert len(captions) >= 4
+    assert len(captions) == len(set(captions))
+
+
+def test_the_page_has_a_light_a_dark_and_a_printed_form(violation: tuple[str, str]) -> None:
+    html = violation[0]
+    assert "@media print" in html
+    assert html.count("@media screen and (prefers-color-scheme:dark)") == 2
+    assert "<style>" not in html[html.index("</style>") :]
+
+
+def test_the_page_tells_question_answer_meaning_and_how_to_repeat(violation: tuple[str, str]) -> None:
+    text = " ".join(Page(violation[0]).text.split())
+    for wanted in (
+        "Laplace, sensitivity forgotten",
+        "2 of 3 claims are refuted",
+        "the epsilon that the attack has shown",
+        "chosen on pilot trials only",
+        "Holm over 3",
+        "None beyond independent trials",
+        "dpassay run config.toml",
+        'name = "laplace"',
+        "numpy",
+    ):
+        assert wanted in text
+
+
+def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
+    sweep = sweep_of([{}], [coin_result()])
+    assert report(sweep, tmp_path / "a") == report(sweep, tmp_path / "b")
+
+
+def test_text_of_users_is_shown_and_not_obeyed(tmp_path: Path) -> None:
+    result = dataclasses.replace(
+        laplace_result(),
+        mechanism=EVIL,
+        claim_name=EVIL,
+        attack=EVIL,
+        events={EVIL: (0, 3)},
+        ledger=(LedgerEntry(EVIL, EVIL, EVIL),),
+    )
+    sweep = sweep_of([{"m.name": EVIL}, {"m.name": "b"}], [result, result], title=EVIL, description=EVIL, name=EVIL)
+    html, markdown = report(sweep, tmp_path, Config(f"title = {json.dumps(EVIL)}"))
+    page = Page(html)
+    assert not page.all("script")
+    assert page.text.count("<script>alert('1')</script>") >= 8
+    outside = re.sub(r"```.*?```", "", markdown, flags=re.DOTALL)
+    assert "<script>" not in outside
+    rows = [line for line in outside.splitlines() if line.startswith("|")]
+    columns = {len(re.findall(r"(?<!\\)\|", row)) for row in rows}
+    assert len(columns) == 1
+
+
+def test_a_report_without_figures_is_still_a_report(tmp_path: Path) -> None:
+    html, _ = report(sweep_of([{}], [coin_result()]), tmp_path, figures=False)
+    assert not Page(html).all("svg")
+    assert "These trials do not contradict the claim" in html
+
+
+def test_a_long_sweep_lists_every_audit_and_pictures_some(tmp_path: Path) -> None:
+    sweep = sweep_of([{"seed": i} for i in range(300)], [laplace_result(n=200)] * 300)
+    html, markdown = report(sweep, tmp_path)
+    assert html.count('<th scope="row">') >= 300
+    assert "6 of 300 audits are shown here" in " ".join(html.split())
+    assert len(html) < 600_000
+    assert "280 more audits" in markdown
+    assert sum(line.startswith("| ") for line in markdown.splitlines()) == 20 + 2
+
+
+def test_versions_come_from_the_run_where_it_noted_them(tmp_path: Path) -> None:
+    (tmp_path / "environment.json").write_text(json.dumps({"versions": {"numpy": "0.0.7"}, "commit": "abc"}))
+    html, _ = report(sweep_of([{}], [coin_result()]), tmp_path, figures=False)
+    assert "numpy 0.0.7, commit abc" in html
+
+
+def test_a_damaged_environment_does_not_stop_a_report(tmp_path: Path) -> None:
+    (tmp_path / "environment.json").write_text('{"versions": [1')
+    assert "numpy" in report(sweep_of([{}], [coin_result()]), tmp_path, figures=False)[0]
+
+
+# Markdown
+
+
+def test_the_summary_of_a_violation_holds_the_verdict_and_ten_lines_of_evidence(violation: tuple[str, str]) -> None:
+    lines = violation[1].splitlines()
+    assert lines[0] == "## ✖ Violation: Laplace, sensitivity forgotten"
+    blocks = re.findall(r"```text\n(.*?)\n```", violation[1], re.DOTALL)
+    assert len(blocks) == 2
+    assert all(len(block.splitlines()) == 10 for block in blocks)
+    assert violation[1].index("| 2 |") < violation[1].index("| 4 |")
+
+
+def test_the_summary_of_a_consistent_experiment_is_short(tmp_path: Path) -> None:
+    _, markdown = report(laplace_sweep((0.5, 1.0)), tmp_path, figures=False)
+    assert markdown.startswith("## ✓ Consistent")
+    assert "```" not in markdown
+    assert len(markdown.splitlines()) <= 10
+
+
+# sentences
+
+
+def test_the_answer_names_the_gravest_violation() -> None:
+    text = answer(broken_sweep())
+    assert "2 of 3 claims are refuted" in text
+    assert "at epsilon = 2" in text
+    single = answer(sweep_of([{}], [laplace_result(1.5, claim=1.0)]))
+    assert single.startswith("The claim is refuted. With 95 % confidence, the true epsilon is at least 1.4")
+
+
+def test_the_answer_to_consistent_comes_with_power() -> None:
+    text = answer(sweep_of([{}], [coin_result()]))
+    assert "9 times in 10" in text
+    blind = dataclasses.replace(coin_result(), detectable=math.inf)
+    assert "No excess could have been caught" in answer(sweep_of([{}], [blind]))
+
+
+def test_the_answer_to_underpowered_says_what_the_trials_could_have_shown() -> None:
+    result = laplace_result(9.0, n=100)
+    assert result.verdict is Verdict.UNDERPOWERED
+    text = answer(sweep_of([{}], [result]))
+    assert "3.3 at most, where 9 is claimed" in text
+
+
+def _reading(**changes: Any) -> str:
+    result = dataclasses.replace(laplace_result(), **changes)
+    return reading(sweep_of([{}], [result]).points[0])
+
+
+def _bound(epsilon: float) -> dict[str, Any]:
+    return {"bounds": (dataclasses.replace(laplace_result().bound, epsilon=epsilon),)}
+
+
+def test_the_gap_under_the_claim_is_explained_where_it_can_be() -> None:
+    assert _reading(**_bound(0.95)).startswith("Tight: the bound reaches 95 %")
+    assert _reading(**_bound(0.5), truth=0.6).startswith("Loose: the exact epsilon of this pair is 0.6")
+    assert _reading(**_bound(0.5), detectable=2.0).startswith("Too few trials to come closer")
+    assert _reading(**_bound(0.5), detectable=1.1, truth=1.0).startswith("The attack is weak")
+    assert "either the attack is weak, or" in _reading(**_bound(0.5), detectable=1.1, truth=None)
+    assert _reading(verdict=Verdict.VIOLATION, **_bound(1.2)).startswith("Refuted")
+
+
+def test_an_audit_that_chance_explains_among_many_says_so() -> None:
+    alone = dataclasses.replace(laplace_result(), p_value=0.03, verdict=Verdict.VIOLATION, **_bound(1.01))
+    sweep = sweep_of([{"k": i} for i in range(5)], [alone] + [laplace_result(n=500)] * 4)
+    assert sweep.points[0].verdict is Verdict.CONSISTENT
+    assert "by chance" in reading(sweep.points[0])
+    assert content(sweep).table.rows[0][1][-1] == "✓ consistent (alone: violation)"
+
+
+def test_what_was_shown_of_a_claim_is_rounded_down() -> None:
+    assert share_text(dataclasses.replace(laplace_result(), **_bound(0.99999))) == "99 %"
+    assert share_text(dataclasses.replace(laplace_result(), **_bound(1.0))) == "100 %"
+    assert share_text(dataclasses.replace(laplace_result(), claim=0.0)) == "–"
+
+
+# content
+
+
+def test_the_table_leaves_out_what_is_unknown_or_the_same_everywhere() -> None:
+    unknown = dataclasses.replace(laplace_result(), truth=None)
+    assert "exact" not in content(sweep_of([{}], [unknown])).table.head
+    assert "corrected p" not in content(sweep_of([{}], [unknown])).table.head
+    mixed = sweep_of([{"k": 1}, {"k": 2}], [unknown, gaussian_result()])
+    table = content(mixed).table
+    assert {"k", "delta", "exact", "corrected p"} <= set(table.head)
+    assert table.rows[0][1][table.head.index("exact")] == "–"
+    assert ("Attack", "likelihood-ratio") in content(mixed).common
+    assert "Mechanism" not in dict(content(mixed).common)
+
+
+def test_a_p_value_below_the_smallest_that_is_computed_says_so() -> None:
+    sweep = sweep_of([{}], [dataclasses.replace(laplace_result(1.5, claim=1.0), p_value=1e-12)])
+    table = content(sweep).table
+    assert table.rows[0][1][table.head.index("p-value")] == "≤ 1e-12"
+
+
+def test_the_ledger_says_each_look_once_and_where_it_was_taken() -> None:
+    first, second = (
+        laplace_result(),
+        dataclasses.replace(laplace_result(), ledger=(LedgerEntry("threshold", "9", "x"),)),
+    )
+    rows = [cells for _, cells in content(sweep_of([{"k": i} for i in range(3)], [first, first, second])).ledger.rows]
+    assert rows[0][0] == "sweep"
+    assert ("pair", "1, fixed beforehand", "none needed", "2 of 3 audits") in rows
+    assert ("threshold", "9", "x", "1 of 3 audits") in rows
+    assert len(rows) == len(set(rows)) == 5
+
+
+def test_assumptions_of_every_bound_are_told_once() -> None:
+    leaning = dataclasses.replace(
+        laplace_result().bound, method="gaussian", assumptions=("a Gaussian trade-off curve",)
+    )
+    result = dataclasses.replace(laplace_result(), bounds=(laplace_result().bound, leaning))
+    shown = content(sweep_of([{"k": 1}, {"k": 2}], [result, result]))
+    assert shown.assumptions == ("gaussian: a Gaussian trade-off curve",)
+    assert shown.audits[0].bounds is not None
+    assert len(shown.audits[0].bounds.rows) == 2
+
+
+def test_a_real_audit_goes_all_the_way(tmp_path: Path) -> None:
+    from audit import audit
+    from mechanisms import Laplace
+
+    results = [
+        audit(Laplace(epsilon=e), trials=4000, seed=1, bound=["clopper-pearson", "simultaneous-band"])
+        for e in (0.5, 8.0)
+    ]
+    html, markdown = report(sweep_of([{"mechanism.epsilon": e} for e in (0.5, 8.0)], results), tmp_path)
+    assert Page(html).all("svg")
+    assert "simultaneous-band" in html
+    assert markdown

@@ -1,0 +1,83 @@
+"""Any executable as a mechanism."""
+
+import shlex
+import sys
+
+import numpy as np
+import pytest
+
+from mechanisms import Neighbours, PureDP
+from mechanisms.errors import ParameterError, ReleaseError
+from mechanisms.external.command import Command
+from mechanisms.external.function import FunctionMechanism
+
+COIN = """
+import json, random, sys
+asked = json.load(sys.stdin)
+rng = random.Random(asked["seed"])
+for _ in range(asked["size"]):
+    print(sum(asked["dataset"]) + rng.random())
+"""
+
+
+def program(code, **options):
+    return Command(shlex.join([sys.executable, "-c", code]), **options)
+
+
+def call(code, dataset=(1, 2), size=3, seed=0, **options):
+    return program(code, **options)(dataset, size, np.random.default_rng(seed))
+
+
+def test_it_gets_dataset_size_and_seed_and_gives_one_outcome_a_line():
+    outcomes = call(COIN, dataset=np.array([1, 2]), size=5)
+    assert len(outcomes) == 5
+    assert all(3 <= outcome < 4 for outcome in outcomes)
+
+
+def test_the_seed_comes_from_the_generator():
+    assert call(COIN, seed=1) == call(COIN, seed=1)
+    assert call(COIN, seed=1) != call(COIN, seed=2)
+
+
+def test_every_kind_of_json_is_an_outcome():
+    lines = ["1", "[1, 2]", '{"a": 1}', '"text"', "null", "NaN", ""]
+    outcomes = call(f"print({chr(10).join(lines)!r})", size=6)
+    assert outcomes[:5] == [1, [1, 2], {"a": 1}, "text", None]
+    assert outcomes[5] != outcomes[5]
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("print(1)", r"was asked for size=3 runs and wrote 1 lines: expected one a run"),
+        ("print('x\\n' * 3)", r"wrote 'x', which is not JSON"),
+        ("import sys; sys.exit('out of memory')", r"ended with exit code 1\. Its last words on stderr: out of memory"),
+    ],
+)
+def test_a_program_that_fails_is_refused_with_what_it_said(code, message):
+    with pytest.raises(ReleaseError, match=message):
+        call(code)
+
+
+def test_a_program_that_does_not_exist_is_refused():
+    with pytest.raises(ReleaseError, match="'no-such-program' cannot be started: No such file"):
+        Command("no-such-program")([1], 1, np.random.default_rng(0))
+
+
+def test_a_program_that_hangs_is_stopped():
+    with pytest.raises(ReleaseError, match=r"took longer than timeout=0\.2 seconds"):
+        call("import time; time.sleep(30)", timeout=0.2)
+
+
+@pytest.mark.parametrize(("line", "message"), [("", "but is empty"), ("echo 'x", "No closing quotation")])
+def test_a_command_line_that_is_none_is_refused(line, message):
+    with pytest.raises(ParameterError, match=message):
+        Command(line)
+
+
+def test_a_program_becomes_a_mechanism_and_its_own_errors_stay_readable():
+    pair = Neighbours([1, 2], [1, 2, 3], "add_remove")
+    mechanism = FunctionMechanism(program(COIN), claim=PureDP(1.0), neighbours=pair, style="many-runs")
+    assert mechanism.release(pair.d1, 7, np.random.default_rng(0)).values.shape == (7,)
+    with pytest.raises(ReleaseError, match="which is not JSON"):
+        FunctionMechanism(program("print('x\\n' * 2)"), claim=PureDP(1.0), neighbours=pair, style="many-runs")
