@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from experiments.overrides import apply
+from experiments.overrides import apply, unsweep
 from experiments.source import Source
 from experiments.sweep import parts
 from experiments.toml_text import to_toml
@@ -127,6 +127,8 @@ class Config(Section):
     def load(cls, name_or_path: str | Path, settings: Mapping[str, Any] | None = None) -> tuple[Config, Source]:
         """The configuration of that path, or of that name among the shipped ones, with `settings` on top.
 
+        A key that is set is not swept as well.
+
         Returns:
             The configuration, and the source that can say where each of its keys stands.
 
@@ -134,7 +136,8 @@ class Config(Section):
             ConfigError: no such file, not TOML, or not a configuration; the message has file, line and key.
         """
         source = Source.find(name_or_path, settings)
-        return cls.check(apply(source.parse(), source.settings), source), source
+        table = apply(source.parse(), source.settings)
+        return cls.check(unsweep(table, source.settings), source), source
 
     @classmethod
     def check(cls, table: Mapping[str, Any], source: Source) -> Config:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from audit.bounds.base import LedgerEntry
 from audit.results import AuditResult
 from audit.verdict import Verdict, holm
+from experiments.sweep import value_name
 from mechanisms.errors import StoreError
 
 if TYPE_CHECKING:
@@ -41,11 +42,6 @@ class SweepPoint:
     result: AuditResult
     p_adjusted: float
     verdict: Verdict
-
-    @property
-    def label(self) -> str:
-        """The parameters in one line, such as "epsilon = 0.5, k = 4"; the last word of each key."""
-        return ", ".join(f"{key.rpartition('.')[2]} = {_plain(value)}" for key, value in self.parameters.items())
 
 
 @dataclass(frozen=True)
@@ -218,12 +214,5 @@ def _row(point: SweepPoint) -> dict[str, Any]:
 def _flat(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Tables and lists as text, so that every parameter is one cell."""
     return {
-        key: _plain(value) if isinstance(value, dict | list | tuple) else value for key, value in parameters.items()
+        key: value_name(value) if isinstance(value, dict | list | tuple) else value for key, value in parameters.items()
     }
-
-
-def _plain(value: Any) -> str:
-    """A value as a person would write it."""
-    if isinstance(value, dict):
-        return str(value.get("name", json.dumps(value)))
-    return value if isinstance(value, str) else json.dumps(value)

@@ -58,7 +58,7 @@ def folder_name(parameters: Parameters) -> str:
     """A folder name that a person can read and that no other point has.
 
     >>> folder_name({"mechanism.epsilon": 0.5})
-    'epsilon=0.5-10b0bc42'
+    'epsilon=0.5-1b1db085'
     """
     if not parameters:
         return "audit"

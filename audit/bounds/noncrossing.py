@@ -107,8 +107,8 @@ def miss_probability(n: int, eta: float) -> float:
     whole(1, n=n)
     open_unit(eta=eta)
     walk = _Walk.of(n, eta)
-    first_touches = walk.rows(np.zeros(1))[0]
-    return float(first_touches @ walk.escape())
+    touches = walk.rows(np.zeros(1))[0]
+    return float(touches @ walk.escape())
 
 
 def residual(n: int, eta: float, ranks: Floats) -> Floats:

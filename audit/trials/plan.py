@@ -85,8 +85,8 @@ def plan_trials(trials: int, *, bytes_per_run: int, learns: bool, chooses: bool,
     Args:
         trials: runs per side.
         bytes_per_run: memory that one output takes.
-        learns: whether the attack is trained on the pilot: it then gets a quarter of the trials, up to 100,000;
-            otherwise a tenth, up to 20,000 or one in a hundred.
+        learns: whether the attack is trained on the pilot: it then gets a quarter of the trials, otherwise a tenth; of
+            many trials less, at most 100,000.
         chooses: whether a threshold is chosen on the pilot. If nothing is learned, chosen or gridded on it, there is no
             pilot and every trial counts.
         batched: whether runs are made many at a time; a function that makes them one by one gets smaller chunks.
@@ -100,7 +100,7 @@ def plan_trials(trials: int, *, bytes_per_run: int, learns: bool, chooses: bool,
     if learns:
         pilot = min(max(trials // 4, 50), 100_000, trials // 2)
     elif chooses or trials > HOLD_SCORES:
-        pilot = min(max(trials // 10, 50), max(20_000, trials // 100), trials // 2)
+        pilot = min(max(trials // 10, 50), max(20_000, trials // 20), 100_000, trials // 2)
     else:
         pilot = 0
     pilot = min(pilot, max(PILOT_BYTES // max(bytes_per_run, 1), min(pilot, 50)))

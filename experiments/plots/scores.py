@@ -223,7 +223,7 @@ def _edges(thresholds: Floats, share: Floats) -> Floats:
         return np.empty(0)
     t, weight = thresholds[finite], np.cumsum(share[finite]) / np.sum(share[finite])
     bulk = np.interp([0.01, 0.99], weight, t)
-    spare = 0.35 * (bulk[1] - bulk[0])
+    spare = 0.1 * (bulk[1] - bulk[0])
     low, high = max(t[0], bulk[0] - spare), min(t[-1], bulk[1] + spare)
     return np.linspace(low, high, BINS + 1) if high > low else np.empty(0)
 

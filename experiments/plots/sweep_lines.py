@@ -35,7 +35,7 @@ def draw_lines(plot: BoundClaim, ax: Axes) -> None:
     labels = _draw_alone(plot, plot.series[0], ax) if alone else _draw_several(plot, ax)
     for series in plot.series:
         _cross_out(ax, series)
-    dress(ax, title=plot.title, x=plot.x_name, y=f"epsilon{plot.delta}")
+    dress(ax, title=plot.title, x=plot.x_name, y=f"epsilon{plot.delta}", pad=9.0 if alone else 24.0)
     _scale_x(ax, np.unique([x for series in plot.series for x in series.x]))
     _scale_y(ax, plot)
     if alone:
@@ -111,7 +111,7 @@ def _draw_several(plot: BoundClaim, ax: Axes) -> list[EndLabel]:
         )
         if index % every == 0:
             labels.append(EndLabel(_last(series.bound), cut(series.name, 32), colour))
-    key(ax, handles=handles, loc="upper left")
+    key(ax, handles=handles, loc="lower left", bbox_to_anchor=(-0.012, 1.0), ncols=3, borderaxespad=0.1)
     return labels
 
 
@@ -155,7 +155,7 @@ def _scale_x(ax: Axes, values: np.ndarray[Any, Any]) -> None:
     gaps = np.diff(np.log(values) if wide else values)
     if 0 < len(gaps) < 10 and gaps.min() > 0.045 * gaps.sum():
         ax.xaxis.set_major_locator(FixedLocator(values.tolist()))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value, 4)))
 
 
 def _name_places(ax: Axes, names: Sequence[str]) -> None:

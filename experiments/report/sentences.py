@@ -21,6 +21,8 @@ RELATION = {
     "replace_one": "the two datasets have the same number of records, and one record differs",
     "zero_out": "one record is blank in one dataset and present in the other",
 }
+STRONGEST = "likelihood-ratio"
+"""The attack that no other beats on a known output law (Neyman and Pearson, 1933)."""
 TIGHT, LOOSE = 0.9, 1.25
 """A bound from 9/10 of the claim on is tight; trials that need 1.25 times the claim to see anything are few."""
 
@@ -62,7 +64,16 @@ def _consistent(sweep: SweepResult) -> str:
         )
     shares = [share for point in sweep.points if (share := share_of_claim(point.result)) is not None]
     reach = f" The lower bounds reach {_range(shares)} of what is claimed." if shares else ""
-    return f"These trials contradict none of the {len(sweep.points)} claims.{reach}"
+    return f"These trials contradict none of the {len(sweep.points)} claims.{reach}{_unnoticed(sweep)}"
+
+
+def _unnoticed(sweep: SweepResult) -> str:
+    """How far above its claim a truth could have stayed hidden, at worst."""
+    claims = [(point.result.detectable, point.result.claim) for point in sweep.points]
+    if any(claim <= 0 or not math.isfinite(detectable) for detectable, claim in claims):
+        return ""
+    worst = max(detectable / claim for detectable, claim in claims)
+    return f" Even a perfect attack could have missed a true epsilon of up to {number(worst)} times its claim."
 
 
 def _power(result: AuditResult) -> str:
@@ -101,9 +112,14 @@ def reading(point: SweepPoint) -> str:
         return f"Loose: the exact epsilon of this pair is {number(truth)}, and {number(result.claim)} is claimed."
     if result.detectable > LOOSE * result.claim:
         return "Too few trials to come closer: even a perfect attack would have needed a larger epsilon to be noticed."
-    if truth is not None:
-        return "The attack is weak here: the claim is exact, and the trials were enough to come closer."
-    return "The trials were enough to come closer: either the attack is weak, or the claim is larger than the truth."
+    if truth is None:
+        return (
+            "The bound stays well below the claim: the attack may be weak, the claim larger than the truth, or the "
+            "trials too few to come closer. These trials cannot tell which."
+        )
+    if result.attack == STRONGEST:
+        return "The claim is exact, and no attack is stronger than this one: more trials would bring the bound closer."
+    return "The claim is exact: a stronger attack or more trials would bring the bound closer."
 
 
 def share_of_claim(result: AuditResult) -> float | None:

@@ -137,6 +137,8 @@ class FunctionMechanism(Mechanism):
         """`size` results: a numeric array with one row a run, or a list with one entry a run."""
         try:
             results = self.function(dataset, size, rng)
+        except ReleaseError:
+            raise
         except Exception as error:
             raise ReleaseError(
                 f"{self.name}(dataset, size={size}, rng) raised {type(error).__name__}: {error}. If single runs may "

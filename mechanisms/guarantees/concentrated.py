@@ -129,4 +129,4 @@ class ConcentratedDP(ProfileGuarantee):
             s = np.exp(u)
             value = self.rho * s * s + np.log1p(s) - target
             u = u - np.maximum(0.0, value / (2.0 * self.rho * s * s + s / (1.0 + s)))
-        return np.exp(u)
+        return np.asarray(np.exp(u))

@@ -15,7 +15,7 @@ from mechanisms.validation import positive
 
 @dataclass(frozen=True, init=False, repr=False)
 class LaplaceDP(ProfileGuarantee):
-    """The curve of a scalar query of sensitivity D with Laplace noise of scale D / epsilon.
+    """The curve of a query of L1 sensitivity D with Laplace noise of scale D / epsilon.
 
     It is epsilon-DP, and between 0 and epsilon better than what that alone promises:
 
@@ -33,8 +33,8 @@ class LaplaceDP(ProfileGuarantee):
         ParameterError: epsilon not a finite number > 0; an unknown relation.
 
     Guarantees:
-        * Closed forms, with full relative accuracy. For a vector of queries this curve is too optimistic: use
-          `PureDP`, or `compose` with accounting="privacy-loss".
+        * Closed forms, with full relative accuracy.
+        * For a vector of queries of total L1 sensitivity D this is the exact curve too; `Laplace` has the proof.
 
     References:
         Dwork, McSherry, Nissim, Smith (2006); Dong, Roth, Su (2019), appendix (trade-off).

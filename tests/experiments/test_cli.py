@@ -192,6 +192,16 @@ def test_an_error_that_was_not_foreseen_does_not_look_like_a_violation(call, mon
     assert "this error was not foreseen" in done.stderr
 
 
+def test_ctrl_c_exits_with_130_in_every_command(call, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("experiments.check.audit", interrupt)
+    done = call("check", "counting.py:mechanism")
+    assert done.exit_code == 130
+    assert done.stderr == "dpassay: interrupted.\n"
+
+
 def test_a_run_shows_its_table_and_where_the_report_lies(call):
     done = call("run", "mine.toml", "--set", "sweep.mechanism.epsilon=[0.5, 1.0]", "--out", "here")
     assert done.exit_code == 0

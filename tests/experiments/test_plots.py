@@ -213,7 +213,7 @@ def test_corners_never_enlarge_what_the_claim_forbids(mu: float) -> None:
     inside = np.linspace(fpr[1], fpr[-2], 5001)
     exact, drawn = ndtr(ndtri(1.0 - inside) - mu), np.interp(inside, x, y)
     assert np.all(drawn <= exact + 1e-9)
-    np.testing.assert_allclose(drawn, exact, atol=5e-3)
+    np.testing.assert_allclose(drawn, exact, atol=2e-2)
 
 
 def test_a_small_error_rate_gets_logarithmic_axes() -> None:
@@ -436,7 +436,9 @@ def test_text_of_users_is_neither_formula_nor_markup(tmp_path: Path) -> None:
     bad = "$\\frac{</text><script>alert(1)</script> & $x_"
     result = dataclasses.replace(laplace_result(), mechanism=bad)
     names = [{"m.name": bad, "m.k": [1]}, {"m.name": "$", "m.k": [2]}]
-    for figure in (draw_result(result), _figure(BoundClaim.from_sweep(sweep_of(names, [result, result])))):
+    groups = [{"m.name": name, "m.$k$": k} for name in ("$\\frac{1}$ <b>", "b") for k in (1, 2)]
+    sweeps = [sweep_of(names, [result] * 2), sweep_of(groups, [result] * 4)]
+    for figure in (draw_result(result), *(_figure(BoundClaim.from_sweep(sweep)) for sweep in sweeps)):
         text = svg_text(figure, title=bad, description=bad)
         ElementTree.fromstring(text)
         assert "<script" not in text

@@ -243,6 +243,8 @@ def test_the_answer_to_consistent_comes_with_power() -> None:
     text = answer(sweep_of([{}], [coin_result()]))
     assert "9 times in 10" in text
     blind = dataclasses.replace(coin_result(), detectable=math.inf)
+    sweep = answer(laplace_sweep((0.5, 1.0)))
+    assert "up to 1.04 times its claim" in sweep
     assert "No excess could have been caught" in answer(sweep_of([{}], [blind]))
 
 
@@ -266,8 +268,9 @@ def test_the_gap_under_the_claim_is_explained_where_it_can_be() -> None:
     assert _reading(**_bound(0.95)).startswith("Tight: the bound reaches 95 %")
     assert _reading(**_bound(0.5), truth=0.6).startswith("Loose: the exact epsilon of this pair is 0.6")
     assert _reading(**_bound(0.5), detectable=2.0).startswith("Too few trials to come closer")
-    assert _reading(**_bound(0.5), detectable=1.1, truth=1.0).startswith("The attack is weak")
-    assert "either the attack is weak, or" in _reading(**_bound(0.5), detectable=1.1, truth=None)
+    assert "no attack is stronger" in _reading(**_bound(0.5), detectable=1.1, truth=1.0)
+    assert "a stronger attack or more trials" in _reading(**_bound(0.5), detectable=1.1, attack="classifier")
+    assert "cannot tell which" in _reading(**_bound(0.5), detectable=1.1, truth=None)
     assert _reading(verdict=Verdict.VIOLATION, **_bound(1.2)).startswith("Refuted")
 
 

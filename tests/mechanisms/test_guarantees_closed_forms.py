@@ -152,7 +152,7 @@ def test_thousands_of_gaussian_points_take_milliseconds():
     start = time.perf_counter()
     epsilons = GaussianDP(1.0).epsilon(deltas)
     GaussianDP(1.0).delta(epsilons)
-    assert time.perf_counter() - start < 0.25  # about 4 ms on an idle machine
+    assert time.perf_counter() - start < 0.5  # about 4 ms on an idle machine
 
 
 # --- concentrated and Renyi ---------------------------------------------------------------------------------------
