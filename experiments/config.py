@@ -24,9 +24,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from experiments.overrides import apply, unsweep
+from experiments.overrides import apply
 from experiments.source import Source
-from experiments.sweep import parts
+from experiments.sweep import parts, unswept
 from experiments.toml_text import to_toml
 from mechanisms.errors import ConfigError, unknown_name_message
 
@@ -136,8 +136,8 @@ class Config(Section):
             ConfigError: no such file, not TOML, or not a configuration; the message has file, line and key.
         """
         source = Source.find(name_or_path, settings)
-        table = apply(source.parse(), source.settings)
-        return cls.check(unsweep(table, source.settings), source), source
+        config = cls.check(apply(source.parse(), source.settings), source)
+        return config.model_copy(update={"sweep": unswept(config.sweep, source.settings)}), source
 
     @classmethod
     def check(cls, table: Mapping[str, Any], source: Source) -> Config:

@@ -60,20 +60,3 @@ def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, An
                 raise ConfigError(f"cannot set {key}: {taken} is {inner!r}, not a table.")
         inner[last] = copy.deepcopy(value)
     return result
-
-
-def unsweep(table: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
-    """A copy of `table` whose [sweep] no longer holds any of `keys`: a value that was set is not swept as well.
-
-    >>> unsweep({"sweep": {"mechanism.epsilon": [1, 2], "audit.delta": [0, 0.1]}}, ["mechanism.epsilon"])
-    {'sweep': {'audit.delta': [0, 0.1]}}
-    """
-    result = copy.deepcopy(dict(table))
-    for key in keys:
-        inner, rest = result.get("sweep"), key
-        while isinstance(inner, dict) and rest not in inner and "." in rest:
-            part, _, rest = rest.partition(".")
-            inner = inner.get(part)
-        if isinstance(inner, dict):
-            inner.pop(rest, None)
-    return result

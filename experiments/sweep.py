@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 Parameters = Mapping[str, Any]
@@ -38,6 +38,16 @@ def settings(parameters: Parameters) -> dict[str, Any]:
 def parts(key: str) -> list[str]:
     """The dotted keys of a sweep key."""
     return [part.strip() for part in key.split(",")]
+
+
+def unswept(sweep: Mapping[str, Sequence[Any]], keys: Collection[str]) -> dict[str, Sequence[Any]]:
+    """The sweep without the dotted `keys`: what is set to one value is not swept as well.
+
+    >>> unswept({"mechanism.epsilon": [1, 2], "mechanism.delta, claim.delta": [0, 0.1]}, ["mechanism.epsilon"])
+    {'mechanism.delta, claim.delta': [0, 0.1]}
+    """
+    left = {key: [part for part in parts(key) if part not in keys] for key in sweep}
+    return {", ".join(left[key]): values for key, values in sweep.items() if left[key]}
 
 
 def point_seed(seed: int, parameters: Parameters) -> int:

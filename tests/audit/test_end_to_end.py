@@ -75,13 +75,8 @@ def test_the_bound_rarely_exceeds_the_truth(mechanism, options, truth):
 
 
 def test_the_same_harness_catches_an_uncorrected_maximum():
-    missed = misses(
-        lambda seed: audit(
-            Laplace(epsilon=0.5), trials=300, confidence=CONFIDENCE, bound=BestOfAllThresholds(), seed=seed
-        ),
-        0.5,
-        repeats=200,
-    )
+    options = {"claim": PureDP(1.0), "attack": "threshold", "bound": BestOfAllThresholds(), "trials": 400}
+    missed = misses(lambda seed: audit(shifted, PAIR, confidence=CONFIDENCE, seed=seed, **options), 1.0, repeats=200)
     assert missed > int(stats.binom.isf(1e-6, 200, 1 - CONFIDENCE))
 
 

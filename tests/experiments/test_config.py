@@ -280,3 +280,11 @@ def test_a_replacement_that_changes_nothing_is_refused(write):
     )
     assert pair_of(text + "0\n", write).d0.tolist() == [0, 1, 1, 1]
     assert "differ in exactly one" in complaint(text + "1\n", write)
+
+
+def test_a_key_that_is_set_is_not_swept_as_well():
+    config, _ = Config.load("laplace-count", {"mechanism.epsilon": 2})
+    assert config.mechanism.options["epsilon"] == 2
+    assert config.sweep == {}
+    swept, _ = Config.load("laplace-count", {"sweep.mechanism.epsilon": [1, 2]})
+    assert swept.sweep == {"mechanism.epsilon": (1, 2)}
