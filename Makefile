@@ -28,7 +28,7 @@ test-all: $(STAMP)  ## every test, the long statistical ones included
 	$(BIN)/python -m pytest -n auto
 
 lint: $(STAMP)   ## style
-	$(BIN)/ruff check $(SOURCES) || { echo "mend with: $(BIN)/ruff check --fix $(SOURCES)" >&2; exit 1; }
+	$(BIN)/ruff check --no-cache $(SOURCES) || { echo "mend with: $(BIN)/ruff check --fix $(SOURCES)" >&2; exit 1; }
 	$(BIN)/ruff format --check $(SOURCES) || { echo "mend with: $(BIN)/ruff format $(SOURCES)" >&2; exit 1; }
 
 types: $(STAMP)  ## static types

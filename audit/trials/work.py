@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from attacks.events import mark
 from numpy.typing import NDArray
 
 from attacks.base import Scorer
+from attacks.events import mark
 from audit.games import Floats
 from audit.trials.plan import Chunk
 from audit.trials.seeds import stream
