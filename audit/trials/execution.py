@@ -19,6 +19,8 @@ from audit.trials.store import Arrays, TrialStore
 Work = Callable[[Chunk], Arrays]
 Results = Generator[tuple[Chunk, Arrays], None, None]
 NOTE_SECONDS = 0.5
+HANDFULS = 16
+"""Into how many tasks the chunks of a vectorised mechanism are put when several workers share them."""
 
 
 def execute(
@@ -73,14 +75,21 @@ def _here(chunks: list[Chunk], work: Work) -> Results:
 
 
 def _spread(chunks: list[Chunk], work: Work, n_jobs: int | None, workers: str) -> Results:
-    """Finished chunks as they come. BLAS and OpenMP get one thread a worker."""
+    """Finished chunks as they come. BLAS and OpenMP get one thread a worker.
+
+    Threads are handed several chunks at a time: a vectorised chunk takes a millisecond or two, and passing the
+    interpreter lock back and forth for each would cost as much. Processes get them one by one.
+    """
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
 
+    size = max(1, len(chunks) // HANDFULS) if workers == "threads" else 1
+    handfuls = [chunks[start : start + size] for start in range(0, len(chunks), size)]
     parallel = Parallel(n_jobs=n_jobs, prefer=workers, return_as="generator_unordered", batch_size=1)
     with threadpool_limits(limits=1):
-        yield from parallel(delayed(_run_one)(work, chunk) for chunk in chunks)
+        for finished in parallel(delayed(_run_all)(work, handful) for handful in handfuls):
+            yield from finished
 
 
-def _run_one(work: Work, chunk: Chunk) -> tuple[Chunk, Arrays]:
-    return chunk, work(chunk)
+def _run_all(work: Work, chunks: list[Chunk]) -> list[tuple[Chunk, Arrays]]:
+    return [(chunk, work(chunk)) for chunk in chunks]
