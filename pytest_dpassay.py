@@ -46,6 +46,7 @@ OPTIONS = {
     "trials": "runs per side, those that train the attack included",
     "attack": "name of an attack, or an attack",
     "bound": "name of a bound, or a bound, or a list of them",
+    "stop": "'anytime', to stop as soon as the claim is refuted; None, to run all trials",
 }
 ALTERNATIVES = (({"claim"}, {"epsilon"}), ({"neighbours"}, {"d0", "d1", "relation"}))
 FALSE_ALARM = 1e-6
@@ -62,6 +63,7 @@ class Plan:
         seed: what every stream of the session derives from, besides the test's id.
         trials: overrides the trials of every check; None leaves them as they are.
         strict: whether a check that could not have failed fails.
+        stop: "anytime" for the checks that do not say; None leaves them as they are.
         n_tests: selected tests that use `dp_audit`; known after collection.
         obstacle: why the library cannot be used here; None if it can.
     """
@@ -70,6 +72,7 @@ class Plan:
     seed: int
     trials: int | None
     strict: bool
+    stop: str | None = None
     n_tests: int = 0
     obstacle: str | None = None
 
@@ -171,6 +174,8 @@ class DPAudit:
         arguments = _arguments(mechanism, merge(*_marks(self._item), options))
         if plan.trials is not None:
             arguments["trials"] = plan.trials
+        if plan.stop is not None and "bound" not in arguments:
+            arguments.setdefault("stop", plan.stop)
         confidence, seed = confidence_at(significance), seed_of(plan.seed, test, call)
         result = audit(mechanism, confidence=confidence, seed=seed, **arguments)
         entry = _ledger_entry(plan, test, call, significance)
@@ -266,7 +271,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--dp-seed", metavar="N", type=int, default=0, help="another number, other random trials (default 0)"
     )
     group.addoption("--dp-strict", action="store_true", help="a check with too few trials to ever fail is a failure")
+    group.addoption(
+        "--dp-stop", choices=["anytime"], help="stop each privacy check that names no bound as soon as it fails"
+    )
     parser.addini("dp_false_alarm", "default of --dp-false-alarm", default=str(FALSE_ALARM))
+    parser.addini("dp_stop", "default of --dp-stop", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -281,6 +290,7 @@ def pytest_configure(config: pytest.Config) -> None:
         seed=config.getoption("--dp-seed"),
         trials=trials,
         strict=config.getoption("--dp-strict"),
+        stop=_stop(config),
         obstacle=_obstacle(),
     )
     if not _is_worker(config):
@@ -297,6 +307,13 @@ def _false_alarm(config: pytest.Config) -> float:
     if not 0.0 < value < 1.0:
         raise pytest.UsageError(f"{name} must lie strictly between 0 and 1, such as 1e-6, but is {text!r}.")
     return value
+
+
+def _stop(config: pytest.Config) -> str | None:
+    text = config.getoption("--dp-stop") or config.getini("dp_stop") or None
+    if text not in (None, "anytime"):
+        raise pytest.UsageError(f"dp_stop must be anytime, or left out, but is {text!r}.")
+    return text
 
 
 def _is_worker(config: pytest.Config) -> bool:

@@ -12,6 +12,7 @@ equally often on both sides thus lands in the middle, where it does not blur wha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -181,7 +182,9 @@ def _pattern_label(pattern: NDArray[np.int8]) -> str:
         return ODDITIES[pattern[0]]
     found = [(ODDITIES[k], np.flatnonzero(pattern == k)) for k in (1, 2, 3)]
     label = "; ".join(f"{name} at {', '.join(map(str, places))}" for name, places in found if len(places))
-    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 3] + "..."
+    if len(label) <= LONGEST_LABEL:
+        return label
+    return f"{label[: LONGEST_LABEL - 13]}... #{blake2b(label.encode(), digest_size=4).hexdigest()}"
 
 
 def _common_shapes(outputs0: Outputs, outputs1: Outputs) -> tuple[Shape, ...] | None:

@@ -1,6 +1,8 @@
 """How sure we are: trials -> scores -> bound -> verdict.
 
 api.py       audit(), assert_private()
+question.py  what is asked, checked and complete
+run.py       a question being answered
 trials/      plan, seeds, execution, store on disk, resume
 games.py     what bounds read
 bounds/      one bound a file

@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+import sys
+from collections import deque
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
-from types import CodeType, FunctionType
+from functools import partial
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,34 +20,23 @@ import numpy as np
 def describe(thing: Any) -> Any:
     """A JSON-ready description that changes whenever the behaviour of `thing` may have changed.
 
-    Numbers, strings and containers stand for themselves; arrays and tables by a digest of their bytes; dataclasses by
-    their fields; functions by a digest of their code, defaults and closure.
+    Numbers, strings and containers stand for themselves; arrays and tables for a digest of their bytes; dataclasses and
+    other objects for their class and fields; functions for a digest of their code, defaults, closure and the globals
+    that they read, followed into the functions and data behind these. Installed packages stand for themselves: their
+    versions belong to the environment. What hides its contents, such as an open file, is {"opaque": its class}; see
+    `opaque`.
     """
-    if isinstance(thing, Enum):
-        return thing.value
-    if isinstance(thing, float):
-        return thing if math.isfinite(thing) else str(thing)
-    if thing is None or isinstance(thing, (bool, int, str)):
-        return thing
-    if isinstance(thing, np.generic):
-        return describe(thing.item())
-    if isinstance(thing, np.ndarray):
-        return {"array": list(thing.shape), "dtype": str(thing.dtype), "sha256": _array_digest(thing)}
-    if is_dataclass(thing) and not isinstance(thing, type):
-        inside = {field.name: describe(getattr(thing, field.name)) for field in fields(thing)}
-        return {"class": _path(type(thing)), **inside}
-    if isinstance(thing, Mapping):
-        return {str(key): describe(value) for key, value in thing.items()}
-    if isinstance(thing, (list, tuple)):
-        return [describe(value) for value in thing]
-    if isinstance(thing, FunctionType):
-        return {"function": _path(thing), "sha256": _digest(_code(thing).encode())}
-    if hasattr(thing, "to_numpy") and hasattr(thing, "columns"):
-        columns = {str(name): describe(thing[name].to_numpy()) for name in thing.columns}
-        return {"table": list(thing.shape), "columns": columns}
-    if hasattr(thing, "__dict__") and not callable(thing):
-        return {"class": _path(type(thing)), **{name: describe(value) for name, value in vars(thing).items()}}
-    return {"object": _path(thing if hasattr(thing, "__qualname__") else type(thing))}
+    return _Describer().describe(thing)
+
+
+def opaque(description: Any) -> list[str]:
+    """Classes of the things inside a description that could not be described."""
+    if isinstance(description, dict):
+        here = [description["opaque"]] if "opaque" in description else []
+        return here + [name for value in description.values() for name in opaque(value)]
+    if isinstance(description, list):
+        return [name for value in description for name in opaque(value)]
+    return []
 
 
 def fingerprint(description: Any) -> str:
@@ -89,27 +81,156 @@ def _path(thing: Any) -> str:
     return f"{thing.__module__}.{thing.__qualname__}"
 
 
+class _Describer:
+    """Describes one thing. Functions and classes, which may refer to each other, are digested once each."""
+
+    def __init__(self) -> None:
+        self._digests: dict[int, str] = {}
+        self._open: set[int] = set()
+        self._kept: list[Any] = []  # so that no identity is used twice
+        self._in_globals = False
+
+    def describe(self, thing: Any) -> Any:
+        """The description of `thing`; a thing inside itself is only said to be there again."""
+        if isinstance(thing, Enum):
+            return self.describe(thing.value)
+        if isinstance(thing, float):
+            return thing if math.isfinite(thing) else str(thing)
+        if thing is None or isinstance(thing, (bool, int, str)):
+            return thing
+        if isinstance(thing, (complex, bytes, bytearray, range, slice)):
+            return {"value": repr(thing)}
+        if isinstance(thing, np.generic):
+            return self.describe(thing.item())
+        if isinstance(thing, np.ndarray):
+            return {"array": list(thing.shape), "dtype": str(thing.dtype), "sha256": self._array(thing)}
+        if isinstance(thing, (ModuleType, BuiltinFunctionType, np.ufunc)):
+            return {"name": getattr(thing, "__name__", str(thing))}
+        if id(thing) in self._open:
+            return {"again": type(thing).__name__}
+        self._open.add(id(thing))
+        self._kept.append(thing)
+        try:
+            return self._composite(thing)
+        finally:
+            self._open.remove(id(thing))
+
+    def _composite(self, thing: Any) -> Any:
+        """Things made of other things."""
+        if isinstance(thing, Mapping):
+            if all(isinstance(key, str) for key in thing):
+                return {key: self.describe(value) for key, value in thing.items()}
+            return {"mapping": [[self.describe(key), self.describe(value)] for key, value in thing.items()]}
+        if isinstance(thing, (list, tuple, deque)):
+            return [self.describe(value) for value in thing]
+        if isinstance(thing, (set, frozenset)):
+            return {"set": sorted(json.dumps(self.describe(item), sort_keys=True) for item in thing)}
+        if isinstance(thing, partial):
+            return {"partial": [self.describe(part) for part in (thing.func, thing.args, dict(thing.keywords))]}
+        if isinstance(thing, MethodType):
+            return {"method": [self.describe(thing.__self__), self.describe(thing.__func__)]}
+        if isinstance(thing, (FunctionType, type)):
+            return {"code": _path(thing), "sha256": self._code_digest(thing)}
+        if hasattr(thing, "to_numpy") and hasattr(thing, "index"):
+            columns = list(thing.items()) if hasattr(thing, "columns") else [("values", thing)]
+            inside = {str(name): self.describe(np.asarray(column)) for name, column in columns}
+            return {"table": list(thing.shape), "columns": inside, "index": self.describe(np.asarray(thing.index))}
+        return self._instance(thing)
+
+    def _instance(self, thing: Any) -> Any:
+        """An object: its class and what it holds."""
+        cls = type(thing)
+        if is_dataclass(thing):
+            held = {field.name: getattr(thing, field.name) for field in fields(thing) if hasattr(thing, field.name)}
+        elif self._in_globals and _is_installed(cls.__module__):
+            return {"class": _path(cls)}
+        elif any(isinstance(value, FunctionType) for base in cls.__mro__ for value in vars(base).values()):
+            slots = [name for base in cls.__mro__ for name in _names(getattr(base, "__slots__", ()))]
+            names = [*getattr(thing, "__dict__", {}), *slots]
+            held = {name: getattr(thing, name) for name in names if hasattr(thing, name)}
+        else:
+            try:  # a class that is not written in Python tells by how it pickles what it holds
+                held = {"state": list(thing.__reduce_ex__(4)[1:3])}
+            except TypeError:
+                return {"opaque": _path(cls)}
+        code = {} if _is_installed(cls.__module__) else {"sha256": self._code_digest(cls)}
+        return {"class": _path(cls), **code, **{name: self.describe(value) for name, value in held.items()}}
+
+    def _code_digest(self, thing: FunctionType | type) -> str:
+        """Digest of a function, or of the methods of a class; that of installed packages is their name."""
+        if _is_installed(thing.__module__) and (isinstance(thing, type) or "<locals>" not in thing.__qualname__):
+            return "installed"
+        if id(thing) not in self._digests:
+            self._digests[id(thing)] = "being described"
+            inside = self._methods(thing) if isinstance(thing, type) else self._function(thing)
+            self._digests[id(thing)] = _digest(json.dumps(inside, sort_keys=True).encode())
+        return self._digests[id(thing)]
+
+    def _methods(self, cls: type) -> dict[str, Any]:
+        """The methods of a class and of its bases, up to those of installed packages."""
+        found = {}
+        for base in cls.__mro__:
+            if not _is_installed(base.__module__):
+                for name, value in sorted(vars(base).items()):
+                    function = getattr(value, "__func__", getattr(value, "fget", getattr(value, "func", value)))
+                    if isinstance(function, FunctionType):
+                        found[f"{base.__qualname__}.{name}"] = self._function(function)
+        return found
+
+    def _function(self, function: FunctionType) -> dict[str, Any]:
+        """Code, defaults, closure, and the globals that a function reads."""
+        described: dict[str, Any] = {
+            "code": _code(function.__code__),
+            "defaults": self.describe(function.__defaults__),
+            "keywords": self.describe(function.__kwdefaults__),
+            "closure": [self.describe(_content(cell)) for cell in function.__closure__ or ()],
+        }
+        outer, self._in_globals = self._in_globals, True
+        read = sorted(_names_read(function.__code__) & function.__globals__.keys())
+        described["globals"] = {name: self.describe(function.__globals__[name]) for name in read}
+        self._in_globals = outer
+        return described
+
+    def _array(self, array: np.ndarray[Any, Any]) -> str:
+        if array.dtype.hasobject:
+            return _digest(json.dumps(self.describe(array.tolist())).encode())
+        return _digest(np.ascontiguousarray(array).tobytes())
+
+
+def _content(cell: CellType) -> Any:
+    """What a closure's cell holds; None if it is still empty."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _names(slots: str | Iterable[str]) -> list[str]:
+    return [slots] if isinstance(slots, str) else list(slots)
+
+
+def _is_installed(module: str | None) -> bool:
+    """Whether a module belongs to Python or to an installed package, this one included, whose versions are recorded."""
+    top = (module or "").partition(".")[0]
+    if top in ("mechanisms", "attacks", "audit", "experiments") or top in sys.stdlib_module_names:
+        return True
+    file = getattr(sys.modules.get(top), "__file__", None) or ""
+    return "site-packages" in file or "dist-packages" in file
+
+
+def _names_read(code: CodeType) -> set[str]:
+    """Names that a function looks up, those of functions inside it included."""
+    inside = [_names_read(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*inside)
+
+
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _array_digest(array: np.ndarray[Any, Any]) -> str:
-    content = (
-        json.dumps(describe(array.tolist())).encode()
-        if array.dtype.hasobject
-        else np.ascontiguousarray(array).tobytes()
-    )
-    return _digest(content)
-
-
-def _code(function: FunctionType) -> str:
-    closure = [describe(cell.cell_contents) for cell in function.__closure__ or ()]
-    return json.dumps([_constants(function.__code__), describe(function.__defaults__), closure], sort_keys=True)
-
-
-def _constants(code: CodeType) -> list[Any]:
+def _code(code: CodeType) -> list[Any]:
     """Byte code, names and constants of a function, nested functions included, line numbers left out."""
-    inside = [_constants(c) if isinstance(c, CodeType) else _constant(c) for c in code.co_consts]
+    inside = [_code(c) if isinstance(c, CodeType) else _constant(c) for c in code.co_consts]
     return [_digest(code.co_code), list(code.co_names), inside]
 
 

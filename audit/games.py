@@ -1,6 +1,8 @@
 """What the games produce and the bounds read.
 
     distinguishing    run on d0 or on d1     PairScores, or PairCounts when there are too many to hold
+    membership        a fair bit per canary  BitScores, one run or many
+    reconstruction    draw a secret, guess   Successes
 
 `Tally` is the common view: at each threshold, how many scores of each side reach it.
 """
@@ -14,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.errors import ParameterError
+from mechanisms.validation import unit_interval, whole
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -136,3 +139,82 @@ class PairCounts:
 
 
 Scores = PairScores | PairCounts
+
+
+@dataclass(frozen=True, eq=False)
+class BitScores:
+    """Scores of canaries that were in or out of a run by the toss of a coin: one run with many canaries, or many runs.
+
+    Each bit is an independent fair coin, tossed and recorded before its run. A score may depend on the output of its
+    run and on what is public (the canaries, earlier outputs), never on a bit. Canaries may be crafted, may resemble
+    each other, and may disturb each other's scores; runs draw their own randomness.
+
+    Args:
+        bits: `(n_runs, n_canaries)` True where the canary was in the run.
+        scores: `(n_runs, n_canaries)` higher = in; infinite allowed, NaN not.
+
+    Example:
+        >>> one_run = BitScores(bits=[[True, False, True]], scores=[[2.0, -1.0, 0.5]])
+        >>> one_run.n_runs, one_run.n_canaries, one_run.n_bits
+        (1, 3, 3)
+    """
+
+    bits: NDArray[np.bool_]
+    scores: Floats
+
+    def __post_init__(self) -> None:
+        bits, scores = np.asarray(self.bits), np.asarray(self.scores, dtype=np.float64)
+        if bits.ndim != 2 or bits.size == 0:
+            raise ParameterError(
+                f"bits must have shape (n_runs, n_canaries), both at least 1, but has shape {bits.shape}. "
+                "One run is one row: bits[None, :]."
+            )
+        if bits.dtype != np.bool_ and not np.isin(bits, (0, 1)).all():
+            raise ParameterError("bits must be True (in) and False (out), or 1 and 0; other values were given.")
+        if scores.shape != bits.shape:
+            raise ParameterError(f"scores must have the shape of bits, {bits.shape}, but has shape {scores.shape}.")
+        if np.isnan(scores).any():
+            raise ParameterError("scores holds NaN: give every canary a score, those of odd outputs included.")
+        object.__setattr__(self, "bits", bits.astype(np.bool_))
+        object.__setattr__(self, "scores", scores)
+
+    @property
+    def n_runs(self) -> int:
+        return len(self.bits)
+
+    @property
+    def n_canaries(self) -> int:
+        """Canaries of one run."""
+        return int(self.bits.shape[1])
+
+    @property
+    def n_bits(self) -> int:
+        """Bits of all runs together."""
+        return int(self.bits.size)
+
+
+@dataclass(frozen=True)
+class Successes:
+    """Reconstructions that came close enough, out of independent rounds: a fresh secret, a fresh run, one guess each.
+
+    Args:
+        n_success: rounds whose guess came within the tolerance that was fixed beforehand.
+        n_runs: all rounds, those with an odd outcome included; >= 1.
+        kappa: best success without the output, in (0, 1]: the largest probability, over all guesses, that a secret
+            drawn from the prior lies within the tolerance of the guess.
+    """
+
+    n_success: int
+    n_runs: int
+    kappa: float
+
+    def __post_init__(self) -> None:
+        whole(1, n_runs=self.n_runs)
+        whole(0, n_success=self.n_success)
+        unit_interval(kappa=self.kappa)
+        if self.n_success > self.n_runs:
+            raise ParameterError(f"n_success must be at most n_runs = {self.n_runs}, but is {self.n_success}.")
+        if self.kappa == 0.0:
+            raise ParameterError(
+                "kappa must be above 0, but is 0: some guess comes close by chance. Widen the tolerance."
+            )

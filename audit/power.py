@@ -49,9 +49,10 @@ def detectable_epsilon(
         The epsilon, rounded up by at most 0.1 %; inf when no outcome of so many trials could exceed the claim.
 
     Guarantees:
-        * conservative: both counts are taken at quantiles of sqrt(probability), so that the real probability is a
-          little larger (the sides are independent), for any bound that grows as hits grow on side 1 and shrink on
-          side 0.
+        * conservative: both counts are taken at quantiles of sqrt(probability), so that the real probability is larger
+          (the sides are independent), for any bound that grows as hits grow on side 1 and shrink on side 0. For
+          `ClopperPearson` with 200 to 1,000 trials a side the epsilon is 6 to 25 % above the exact one, most where the
+          claim is close to the ceiling.
 
     Example:
         >>> from audit.bounds.clopper_pearson import ClopperPearson
@@ -63,6 +64,7 @@ def detectable_epsilon(
     non_negative(claim=claim)
     open_unit(probability=probability)
     whole(1, n_out=n_out, n_in=n_in)
+    bound = bound.for_plans(n_out, n_in)
     if bound.ceiling(n_out, n_in, delta=delta, confidence=confidence) <= claim:
         return math.inf
     question = _Question(bound, claim, delta, confidence, probability)
@@ -133,9 +135,10 @@ class _Question:
         error = (1.0 - self.delta) * float(special.expit(-epsilon))  # FPR, and by symmetry FNR
         each = math.sqrt(self.probability)
         hits_out, hits_in = quantile(each, n_out, error), n_in - quantile(each, n_in, error)
-        threshold = self.bound.thresholds[0] if self.bound.thresholds else 1.0
-        grid = np.array([-np.inf, threshold])
-        counts = PairCounts(Tally(grid, np.array([n_out, hits_out]), np.array([n_in, hits_in]), n_out, n_in))
+        bound = self.bound.for_plans(n_out, n_in)
+        grid = np.array([-np.inf, *sorted(set(bound.thresholds) or {1.0})])
+        out, in_ = (np.append(n, np.full(len(grid) - 1, k)) for n, k in ((n_out, hits_out), (n_in, hits_in)))
+        counts = PairCounts(Tally(grid, out, in_, n_out, n_in))
         level = {"delta": self.delta, "confidence": self.confidence}
-        ready = self.bound.prepare(counts, **level, n_out=n_out, n_in=n_in)
-        return ready.lower_bound(counts, **level).epsilon > self.claim
+        ready = bound.prepare(counts, **level, n_out=n_out, n_in=n_in)
+        return ready.exceeds(self.claim, counts, **level)

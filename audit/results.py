@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from audit.bounds.base import LedgerEntry, LowerBound
+from audit.bounds.curve import Refutation
 from audit.games import Tally
 from audit.verdict import Verdict
 from mechanisms.errors import ParameterError
@@ -52,7 +53,7 @@ class ClaimCurve:
     delta: tuple[float, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class AuditResult:
     """One audit: a mechanism, a pair, an attack, its bounds, and the verdict on the claim.
 
@@ -76,6 +77,8 @@ class AuditResult:
         claim_curve: the accountant's curve.
         events: outcomes that were not ordinary values, such as {"raised ValueError": (0, 12)}, (side 0, side 1).
         fingerprint: digest of everything that determines the trials.
+        refutation: where the claimed curve contradicts the trials most, at whatever delta; None where it does not, or
+            where no bound reads curves.
     """
 
     mechanism: str
@@ -97,6 +100,7 @@ class AuditResult:
     claim_curve: ClaimCurve
     events: dict[str, tuple[int, int]]
     fingerprint: str
+    refutation: Refutation | None = None
 
     @property
     def bound(self) -> LowerBound:
@@ -135,7 +139,7 @@ class AuditResult:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> AuditResult:
-        """The result behind a JSON form; raises `ParameterError` if it is none, or of a newer version."""
+        """The result behind a JSON form; raises `ParameterError` if it is none, or of another version."""
         if data.get("format") != FORMAT:
             raise ParameterError(f"format must be {FORMAT!r}, but is {data.get('format')!r}: this is no audit result.")
         if data.get("version") != VERSION:
@@ -162,13 +166,30 @@ class AuditResult:
                 ),
                 "claim_curve": ClaimCurve(**{k: tuple(map(float, v)) for k, v in fields["claim_curve"].items()}),
                 "events": {label: (counts[0], counts[1]) for label, counts in fields["events"].items()},
+                "refutation": _refutation(fields["refutation"]),
             }
         )
 
     @classmethod
     def from_json(cls, text: str) -> AuditResult:
         """The result behind `to_json`."""
-        return cls.from_dict(json.loads(text))
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise ParameterError(f"this is no audit result: it is not JSON ({error}).") from error
+        if not isinstance(data, dict):
+            raise ParameterError(f"this is no audit result, but a JSON {type(data).__name__}.")
+        return cls.from_dict(data)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AuditResult) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        shown = f"epsilon >= {self.bound.epsilon:.4g}, claimed {self.claim:.4g} at delta {self.delta:g}"
+        return f"<AuditResult {self.verdict.value}: {shown}, {self.mechanism}>"
 
 
 def _fields(result: AuditResult) -> dict[str, Any]:
@@ -182,6 +203,7 @@ def _fields(result: AuditResult) -> dict[str, Any]:
             "tally": tally,
             "trials": asdict(result.trials),
             "claim_curve": asdict(result.claim_curve),
+            "refutation": None if result.refutation is None else asdict(result.refutation),
         }
     )
 
@@ -199,6 +221,14 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
+
+
+def _refutation(data: dict[str, Any] | None) -> Refutation | None:
+    """A refutation from its JSON form."""
+    if data is None:
+        return None
+    numbers = {name: float(value) for name, value in data.items() if name not in ("method", "hits")}
+    return Refutation(**numbers, hits=(data["hits"][0], data["hits"][1]), method=data["method"])
 
 
 def _bound(data: dict[str, Any]) -> LowerBound:

@@ -10,10 +10,14 @@ if TYPE_CHECKING:
     from audit.results import AuditResult
 
 _MEANING = {
-    Verdict.VIOLATION: "the lower bound exceeds the claim: implementation, proof or accounting is wrong",
+    Verdict.VIOLATION: "these trials contradict the claim: implementation, proof or accounting is wrong",
     Verdict.CONSISTENT: "these trials do not contradict the claim",
     Verdict.UNDERPOWERED: "too few trials: no outcome of them could have contradicted the claim",
 }
+
+
+SHOWN = 10
+"""Kinds of odd outcomes that a table lists."""
 
 
 def meaning(verdict: Verdict) -> str:
@@ -42,6 +46,8 @@ def summary(result: AuditResult) -> str:
         ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
         ("bound", f"epsilon >= {bound.epsilon:.6g} with {percent(result.confidence)} confidence   [{bound.method}]"),
     ]
+    if result.refutation is not None:
+        rows.append(("curve", f"{result.refutation}   [{result.refutation.method}]"))
     if result.truth is not None:
         rows.append(("exact", f"epsilon  = {result.truth:.6g} on this pair"))
     rows += [
@@ -52,7 +58,10 @@ def summary(result: AuditResult) -> str:
         ("trials", f"{trials.per_side:,} a side ({trials.pilot:,} pilot, {trials.evaluation:,} counted)"),
         ("seed", str(result.seed)),
     ]
-    rows += [("event", f"{name}: {out:,} on side 0, {in_:,} on side 1") for name, (out, in_) in result.events.items()]
+    most = sorted(result.events.items(), key=lambda event: -sum(event[1]))
+    rows += [("event", f"{name}: {out:,} on side 0, {in_:,} on side 1") for name, (out, in_) in most[:SHOWN]]
+    if len(most) > SHOWN:
+        rows.append(("event", f"... and {len(most) - SHOWN:,} more kinds"))
     rows += [("assumes", text) for text in bound.assumptions]
     rows += [("look", f"{entry.what}: {entry.looked_at}; {entry.correction}") for entry in result.ledger]
     width = max(len(name) for name, _ in rows)
@@ -62,26 +71,39 @@ def summary(result: AuditResult) -> str:
 def evidence(result: AuditResult) -> str:
     """Ten lines on the event that decided, enough to check the verdict by hand."""
     bound, n = result.bound, result.trials.evaluation
+    decided = result.refutation if _rests_on_curve(result) and result.refutation is not None else bound
     rates = ["more than one event was read"] * 2
-    if bound.hits is not None:
-        rates = [f"{k:,} of {n:,} = {k / n:.6g}" for k in bound.hits]
-    at = "" if bound.threshold is None else f" >= {bound.threshold:.6g}"
+    if decided.hits is not None:
+        rates = [f"{k:,} of {n:,} = {k / n:.6g}" for k in decided.hits]
+    at = "" if decided.threshold is None else f" >= {decided.threshold:.6g}"
     shared = f" shared by {len(result.bounds)} bounds" if len(result.bounds) > 1 else ""
     rows = [
-        (f"{result.verdict.value.upper()}:", f"epsilon >= {bound.epsilon:.6g}, but {result.claim:.6g} is claimed")
-        if result.verdict is Verdict.VIOLATION
-        else (f"{result.verdict.value}:", f"epsilon >= {bound.epsilon:.6g}, and {result.claim:.6g} is claimed"),
+        _headline(result),
         ("mechanism", result.mechanism),
         ("claim", f"{result.claim_name} at delta = {result.delta:g}, relation {result.relation}"),
         ("event", f"score{at} under the {result.attack} attack"),
         ("on side 1", rates[1]),
         ("on side 0", rates[0]),
-        ("bound", f"{bound.method}, {percent(result.confidence)} confidence{shared}" + "".join(bound.assumptions)),
+        ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
         ("p-value", f"{p_value(result.p_value)} against the claim; ceiling {result.ceiling:.6g}"),
         ("trials", f"{result.trials.per_side:,} a side, {result.trials.pilot:,} of them pilot{_odd(result)}"),
         ("again", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
     ]
+    rows += [("assumes", text) for text in bound.assumptions]
     return "\n".join(f"{name:<11} {text}" for name, text in rows)
+
+
+def _headline(result: AuditResult) -> tuple[str, str]:
+    """The verdict, and what it rests on: epsilon at the delta that was asked, or the claimed curve elsewhere."""
+    bound, claim = f"epsilon >= {result.bound.epsilon:.6g}", f"{result.claim:.6g} is claimed"
+    if result.verdict is not Verdict.VIOLATION:
+        return f"{result.verdict.value}:", f"{bound}, and {claim}"
+    return "VIOLATION:", f"{result.refutation}" if _rests_on_curve(result) else f"{bound}, but {claim}"
+
+
+def _rests_on_curve(result: AuditResult) -> bool:
+    """Whether the claim is refuted, but not at the delta that was asked."""
+    return result.verdict is Verdict.VIOLATION and result.bound.epsilon <= result.claim
 
 
 def _odd(result: AuditResult) -> str:

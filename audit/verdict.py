@@ -1,18 +1,15 @@
 """Bound against claim.
 
-    violation      the bound exceeds the claim
-    underpowered   no outcome of these trials could have exceeded it (ceiling <= claim)
+    violation      the bound exceeds the claim, or the claimed curve is refuted elsewhere
+    underpowered   no outcome of these trials could have done either
     consistent     neither; always reported with the power that the trials had
 
-A verdict over several audits is a statement of its own: `holm` corrects it over all of them.
+A verdict over several audits is a statement of its own: `audit.multiplicity` corrects it over all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
-
-import numpy as np
 
 
 class Verdict(StrEnum):
@@ -23,21 +20,13 @@ class Verdict(StrEnum):
     UNDERPOWERED = "underpowered"
 
 
-def judge(*, bound: float, claim: float, ceiling: float) -> Verdict:
-    """The verdict on `claim` from a lower bound and the largest value that it could have had."""
-    if bound > claim:
-        return Verdict.VIOLATION
-    return Verdict.UNDERPOWERED if ceiling <= claim else Verdict.CONSISTENT
+def judge(
+    *, bound: float, claim: float, ceiling: float, curve_refuted: bool = False, curve_refutable: bool = False
+) -> Verdict:
+    """The verdict on `claim` from a lower bound and the largest value that it could have had.
 
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm (1979) adjusted p-values: reject those <= a, and the probability of any false rejection is <= a.
-
-    Holds under any dependence between the p-values.
+    The same limits may refute the claimed curve at another delta (`curve_refuted`), or might have (`curve_refutable`).
     """
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p)
-    factors = np.arange(len(p), 0, -1)
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * factors))
-    return [float(a) for a in adjusted]
+    if bound > claim or curve_refuted:
+        return Verdict.VIOLATION
+    return Verdict.CONSISTENT if ceiling > claim or curve_refutable else Verdict.UNDERPOWERED

@@ -76,10 +76,10 @@ def check(
         raise ParameterError(
             f"{target} is a class: give an instance of it, such as `mechanism = {found.__name__}(...)`."
         )
-    if not isinstance(found, Mechanism):
-        found, pair, claim = _wrapped(found, pair, claim, claimed, many=program is not None), None, None
     delta = claimed.delta if claimed.epsilon is None else claimed.delta or 0.0
     try:
+        if not isinstance(found, Mechanism):
+            found, pair, claim = _wrapped(found, pair, claim, claimed, many=program is not None), None, None
         return audit(found, pair, claim=claim, delta=delta, seed=seed, n_jobs=n_jobs, **options)
     except NeighboursError as error:
         if not claimed.records:

@@ -1,7 +1,7 @@
 """The command line: parse, call, exit code. Everything else is imported by the command that needs it.
 
-Exit codes: 0 consistent, 1 violation, 2 a mistake in the call, the configuration or the machine, 3 underpowered (with
---strict), 130 interrupted.
+Exit codes: 0 consistent, 1 violation (calibrate: a bound that misses too often), 2 a mistake in the call, the
+configuration or the machine, 3 underpowered (with --strict), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 VIOLATION, MISTAKE, UNDERPOWERED, INTERRUPTED = 1, 2, 3, 130
+MISSES = VIOLATION
+"""Of `dpassay calibrate`, when a bound exceeds the truth more often than it may."""
 CHECK_CONFIDENCE = 1 - 1e-6
 """Of `dpassay check`, which is meant for builds: one false alarm in a million."""
 
@@ -51,6 +53,9 @@ def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
             except KeyboardInterrupt:
                 _complain("interrupted.")
                 code = INTERRUPTED
+            except SystemExit as error:  # from audited code: its exit code says nothing about privacy
+                _complain(f"the audited code called sys.exit({error.code!r}). Take that out, or guard it by __main__.")
+                code = MISTAKE
             except Exception as error:
                 from mechanisms.errors import DpassayError
 
@@ -121,6 +126,10 @@ def check_command(
         bool, typer.Option(help="Whether the datasets are lists of records, and are checked to be neighbours.")
     ] = True,
     trials: Annotated[int, typer.Option(metavar="N", help="Runs on each of the two datasets.")] = 100_000,
+    stop: Annotated[
+        str | None,
+        typer.Option(metavar="WHEN", help="'anytime': stop as soon as the claim is refuted. Default: run all trials."),
+    ] = None,
     attack: Annotated[str, typer.Option(metavar="NAME", help="See `dpassay list attacks`.")] = "auto",
     confidence: Annotated[
         float, typer.Option(metavar="C", help="Of the bound; 1 - C is the probability of a false alarm.")
@@ -143,6 +152,7 @@ def check_command(
         program,
         claimed,
         trials=trials,
+        stop=stop,
         attack=attack,
         confidence=confidence,
         seed=seed,
@@ -178,6 +188,37 @@ def report_command(
     done = report(directory)
     show_run(done)
     return _exit_code(done.result.verdict, strict=strict)
+
+
+@command("calibrate")
+def calibrate_command(
+    full: Annotated[bool, typer.Option("--full", help="Sizes up to 100,000, 2,000 audits a place: long.")] = False,
+    bound: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="See `dpassay list bounds`; repeatable. Default: all.")
+    ] = None,
+    repeats: Annotated[int | None, typer.Option(metavar="N", help="Audits a place. Default: the plan's.")] = None,
+    peers: Annotated[bool, typer.Option("--peers", help="Measure jax-privacy too; needs dpassay[peers].")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Default: runs/certificate.")] = None,
+    seed: Annotated[int, typer.Option(metavar="S", help="Root of all randomness.")] = 0,
+    jobs: Jobs = 1,
+    quiet: Quiet = False,
+) -> int:
+    """Measure on known laws how often the bounds exceed the truth, and how close they come to it."""
+    from experiments.calibrate import calibrate
+    from experiments.terminal import show_calibration
+
+    done = calibrate(
+        full=full,
+        bounds=bound or (),
+        repeats=repeats,
+        peers=peers,
+        seed=seed,
+        out=out,
+        n_jobs=jobs,
+        progress=not quiet,
+    )
+    show_calibration(done)
+    return 0 if done.certificate.holds else MISSES
 
 
 @command("demo")

@@ -104,6 +104,9 @@ class AuditSection(Section):
     trials: Whole = Field(default=100_000, ge=1, description="a whole number >= 1: runs per side, pilot included")
     delta: float | None = Field(default=None, ge=0, lt=1, description="a number in [0, 1)")
     confidence: float = Field(default=0.95, gt=0, lt=1, description="a number strictly between 0 and 1")
+    stop: Literal["anytime"] | None = Field(
+        default=None, description="'anytime', to stop as soon as the claim is refuted; leave it out to run all trials"
+    )
     bounds: Values = Field(default=("auto",), description="a list of names of bounds, or of tables with a name")
 
 

@@ -18,6 +18,7 @@ from attacks.base import Attack
 from attacks.catalogue import choose
 from audit.api import audit
 from audit.bounds.base import Bound
+from audit.question import as_bounds
 from audit.results import AuditResult
 from audit.trials.plan import MINIMUM_TRIALS
 from experiments import build
@@ -40,7 +41,7 @@ class Question:
     Args:
         parameters: sweep key -> value that make this one of the points of a sweep.
         seed: root of its random streams.
-        mechanism, neighbours, attack, bounds, claim, trials, delta, confidence: as for `audit.audit`.
+        mechanism, neighbours, attack, bounds, claim, trials, delta, confidence, stop: as for `audit.audit`.
     """
 
     parameters: dict[str, Any]
@@ -53,13 +54,14 @@ class Question:
     trials: int
     delta: float | None
     confidence: float
+    stop: str | None = None
 
     @property
     def folder(self) -> str:
         """Name of the folder of its trials."""
         return folder_name(self.parameters)
 
-    def answer(self, *, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
+    def answer(self, *, family: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
         """Runs the audit; what goes wrong is told with the point at which it did."""
         try:
             return audit(
@@ -71,6 +73,8 @@ class Question:
                 delta=self.delta,
                 confidence=self.confidence,
                 claim=self.claim,
+                stop=self.stop,
+                family=family,
                 seed=self.seed,
                 n_jobs=n_jobs,
                 store=store,
@@ -100,6 +104,7 @@ def _question(config: Config, source: Source, parameters: dict[str, Any], load: 
             attack = build.build_attack(here.attack)
         with _pointing_at(source, "audit.bounds"):
             bounds = tuple(build.build_bound(entry) for entry in here.audit.bounds)
+            as_bounds(bounds, here.audit.stop)
         with _pointing_at(source, "claim", here.claim):
             claim = build.build_claim(here.claim)
         with _pointing_at(source, "data", here.data):
@@ -119,6 +124,7 @@ def _question(config: Config, source: Source, parameters: dict[str, Any], load: 
             trials=here.audit.trials,
             delta=here.audit.delta,
             confidence=here.audit.confidence,
+            stop=here.audit.stop,
         )
         _check_together(question, source)
         return question

@@ -10,13 +10,15 @@ serially, in parallel, or was interrupted and resumed.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from audit.bounds.base import LedgerEntry
+from audit.multiplicity import holm
 from audit.results import AuditResult
-from audit.verdict import Verdict, holm
+from audit.verdict import Verdict
 from experiments.sweep import value_name
 from mechanisms.errors import StoreError
 
@@ -173,12 +175,16 @@ def corrected(
 
 
 def _corrected_verdict(result: AuditResult, p_adjusted: float, confidence: float, n_audits: int) -> Verdict:
-    """The verdict of one audit as part of the sweep; alone, it keeps its own."""
+    """The verdict of one audit as part of the sweep; alone, it keeps its own.
+
+    `detectable` is infinite where no outcome of its trials would have survived the correction.
+    """
     if n_audits == 1:
         return result.verdict
     if p_adjusted <= 1.0 - confidence:
         return Verdict.VIOLATION
-    return Verdict.UNDERPOWERED if result.verdict is Verdict.UNDERPOWERED else Verdict.CONSISTENT
+    blind = math.isinf(result.detectable) or result.verdict is Verdict.UNDERPOWERED
+    return Verdict.UNDERPOWERED if blind else Verdict.CONSISTENT
 
 
 def _overall(verdicts: Sequence[Verdict]) -> Verdict:

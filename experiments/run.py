@@ -75,7 +75,7 @@ def run(
     started, clock, finished = datetime.now(UTC), time.monotonic(), False
     try:
         results = [
-            _answer(question, directory, n_jobs, progress, tell, f"[{place}/{len(asked)}]")
+            _answer(question, directory, n_jobs, progress, tell, f"[{place}/{len(asked)}]", len(asked))
             for place, question in enumerate(asked, start=1)
         ]
         result = _conclude(config, source.name, asked, results)
@@ -121,9 +121,11 @@ def _answer(
     progress: bool,
     tell: Callable[[str], None] | None,
     place: str,
+    family: int,
 ) -> AuditResult:
-    """One audit, in its own folder of trials."""
-    result = question.answer(n_jobs=n_jobs, store=directory.trials(question.folder), progress=progress)
+    """One audit of a family of so many, in its own folder of trials."""
+    store = directory.trials(question.folder)
+    result = question.answer(family=family, n_jobs=n_jobs, store=store, progress=progress)
     if tell is not None:
         tell(f"{place} {result.mechanism}: epsilon >= {result.bound.epsilon:.4g}, claimed {result.claim:.4g}")
     return result

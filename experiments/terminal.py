@@ -14,6 +14,7 @@ from audit.text import meaning
 from audit.verdict import Verdict
 
 if TYPE_CHECKING:
+    from experiments.calibrate import Calibration
     from experiments.results import SweepPoint, SweepResult
     from experiments.run import Run
 
@@ -65,6 +66,24 @@ def results_table(result: SweepResult) -> Table:
         cells = [value_text(value) for value in point.parameters.values()]
         table.add_row(*cells, *(number(value, 4) for value in _numbers(point)), _verdict_text(point))
     return table
+
+
+def show_calibration(done: Calibration) -> None:
+    """A row for each method, the verdict, and where the rest lies."""
+    from experiments.report.certificate import summary_table
+
+    out, content = console(), summary_table(done.certificate)
+    table = Table(box=None, pad_edge=False)
+    for place, name in enumerate(content.head):
+        table.add_column(name, justify="left" if place < content.n_text or place == len(content.head) - 1 else "right")
+    for _, cells in content.rows:
+        table.add_row(*(Text(cell) for cell in cells))
+    out.print(table)
+    word, style = ("HOLDS", "green") if done.certificate.holds else ("FAILS", "bold red")
+    told = "no bound misses more often than it may" if done.certificate.holds else "a bound misses too often"
+    out.print(Text.assemble((word, style), f": {told}"))
+    out.print(Text(f"results: {done.directory}"), soft_wrap=True)
+    out.print(Text(f"report:  {done.page}"), soft_wrap=True)
 
 
 def show_entries(entries: Mapping[str, str]) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,10 +105,6 @@ class Mechanism(ABC):
     Subclasses are frozen dataclasses: their fields are the configuration; datasets and `rng` are call arguments.
     """
 
-    parallel: ClassVar[str] = "threads"
-    """Which workers suit `release`: "threads" when numpy does the work and frees the interpreter lock,
-    "processes" when Python code does."""
-
     relation: Relation
     """The relation that the guarantee speaks of."""
 
@@ -128,6 +124,12 @@ class Mechanism(ABC):
         """The exact curve on `worst_case()` where it is known; differs from the claim in `broken/`."""
         claim = self.guarantee()
         return claim if claim.exact else None
+
+    @property
+    def parallel(self) -> str:
+        """Which workers suit `release`: "threads" when numpy does the work and frees the interpreter lock, "processes"
+        when Python code does, "none" when its runs are independent only in one process."""
+        return "threads"
 
     @property
     def quoted_delta(self) -> float | None:

@@ -1,8 +1,8 @@
 """Datasets as collections of records: pairs built from one dataset, and the check that a pair is neighbouring.
 
 A collection of records is an array (one record a row), a list (one an entry), a DataFrame or Series (one a row), or a
-tuple of these with equal lengths, such as `(X, y)`. Anything else (a number, a dict, an object) cannot be checked, and
-passes.
+tuple of these with equal lengths, such as `(X, y)`; also a tuple of numbers, texts or tuples, a range, a string, and a
+set. Anything else (a number, a dict, an object) cannot be checked, and passes if the two differ.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from hashlib import blake2b
+from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -59,7 +60,7 @@ def replace_record(dataset: Dataset, index: int, replacement: Any) -> Neighbours
         [1, 8, 9]
     """
     index = _checked_index(dataset, index)
-    if isinstance(dataset, tuple):
+    if isinstance(dataset, tuple) and not _is_records(dataset):
         if not isinstance(replacement, tuple) or len(replacement) != len(dataset):
             raise ParameterError(
                 f"replacement must be a tuple of {len(dataset)}, as the dataset is, but is {replacement!r}."
@@ -92,6 +93,8 @@ def zero_record(dataset: Dataset, index: int) -> Neighbours:
 def check_records(neighbours: Neighbours) -> None:
     """Raises `NeighboursError` if both datasets are collections of records and do not differ in exactly one.
 
+    Equal datasets, and a collection beside something that is none, are refused whatever they are.
+
     * `add_remove`: one side is the other plus exactly one record; the order does not matter.
     * `replace_one`: equally many records, of which exactly one differs, in place or as a multiset.
     * `zero_out`: equally many records, of which exactly one, in place, differs, and is all zeros in `d0`.
@@ -101,18 +104,68 @@ def check_records(neighbours: Neighbours) -> None:
         >>> check_records(Neighbours([1, 2], [1, 2], "add_remove"))  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ...
-        mechanisms.errors.NeighboursError: under 'add_remove' one dataset must be the other plus one record, but ...
+        mechanisms.errors.NeighboursError: d0 and d1 are the same: under 'add_remove' neighbours differ in one record...
     """
     keys = _common_keys(neighbours.d0, neighbours.d1)
-    if keys is not None:
+    if keys is None:
+        check_different(neighbours)
+    elif list(keys[0]) == list(keys[1]):
+        raise _same(neighbours)
+    else:
         _CHECKS[neighbours.relation](neighbours, *keys)
+
+
+def check_different(neighbours: Neighbours) -> None:
+    """Raises `NeighboursError` if both datasets, whatever they are, are surely the same.
+
+    Example:
+        >>> check_different(Neighbours({"n": 3}, {"n": 4}, "add_remove"))
+    """
+    if _equal(neighbours.d0, neighbours.d1):
+        raise _same(neighbours)
+
+
+def _same(neighbours: Neighbours) -> NeighboursError:
+    return NeighboursError(
+        f"d0 and d1 are the same: under {neighbours.relation.value!r} neighbours differ in one record. Give two "
+        "datasets, one with the record and one without it."
+    )
 
 
 def n_records(dataset: Dataset) -> int | None:
     """How many records a dataset holds; None if it is not a collection of records."""
-    parts = dataset if isinstance(dataset, tuple) else (dataset,)
-    lengths = {_length(part) for part in parts}
+    if _is_records(dataset):
+        return len(dataset)
+    lengths = {_length(part) for part in _parts(dataset)}
     return lengths.pop() if len(lengths) == 1 else None
+
+
+def _is_records(dataset: Dataset) -> bool:
+    """True for a string, a set, a range, and a tuple whose entries are records and not columns."""
+    if isinstance(dataset, tuple):
+        return all(part is None or isinstance(part, (Number, str, bytes, tuple, dict)) for part in dataset)
+    return isinstance(dataset, (str, bytes, bytearray, range, set, frozenset))
+
+
+def _parts(dataset: Dataset) -> tuple[Any, ...]:
+    """The columns of a collection; just itself if it has only one."""
+    return dataset if isinstance(dataset, tuple) and not _is_records(dataset) else (dataset,)
+
+
+def _equal(value0: Any, value1: Any) -> bool:
+    """True if two datasets that are no collections are surely the same."""
+    if value0 is value1:
+        return True
+    if isinstance(value0, dict) and isinstance(value1, dict):
+        return value0.keys() == value1.keys() and all(_equal(value0[name], value1[name]) for name in value0)
+    if isinstance(value0, (list, tuple)) and isinstance(value1, (list, tuple)):
+        return len(value0) == len(value1) and all(map(_equal, value0, value1))
+    if _is_pandas(value0):
+        return bool(value0.equals(value1))
+    try:
+        return bool(np.array_equal(value0, value1)) if isinstance(value0, np.ndarray) else bool(value0 == value1)
+    except Exception:  # objects may refuse to be compared in ways of their own
+        return False
 
 
 def _length(part: Any) -> int | None:
@@ -132,7 +185,7 @@ def _is_pandas(part: Any) -> bool:
 
 def _checked_index(dataset: Dataset, index: int) -> int:
     size = n_records(dataset)
-    if size is None:
+    if size is None or (_is_records(dataset) and not isinstance(dataset, tuple)):
         raise ParameterError(
             "dataset must be a collection of records (an array, a list, a DataFrame, or a tuple of these with equal "
             f"lengths), but is {type(dataset).__name__}. Build the pair with Neighbours(d0, d1, relation) instead."
@@ -143,7 +196,8 @@ def _checked_index(dataset: Dataset, index: int) -> int:
 
 
 def _map_columns(dataset: Dataset, change: Any) -> Dataset:
-    return tuple(change(part) for part in dataset) if isinstance(dataset, tuple) else change(dataset)
+    columns = isinstance(dataset, tuple) and not _is_records(dataset)
+    return tuple(change(part) for part in dataset) if columns else change(dataset)
 
 
 def _without(part: Any, index: int) -> Any:
@@ -155,8 +209,8 @@ def _without(part: Any, index: int) -> Any:
 
 
 def _replaced(part: Any, index: int, new: Any) -> Any:
-    if isinstance(part, list):
-        return [*part[:index], new, *part[index + 1 :]]
+    if isinstance(part, (list, tuple)):
+        return type(part)([*part[:index], new, *part[index + 1 :]])
     if _is_pandas(part):
         return _replaced_row(part, index, new)
     value = np.asarray(new)
@@ -182,7 +236,7 @@ def _replaced_row(part: Any, index: int, new: Any) -> Any:
 
 
 def _blanked(part: Any, index: int) -> Any:
-    if isinstance(part, list):
+    if isinstance(part, (list, tuple)):
         return _replaced(part, index, np.zeros_like(_numeric(part[index]))[()].tolist())
     if isinstance(part, np.ndarray):
         return _replaced(part, index, np.zeros_like(_numeric(part[index])))
@@ -204,11 +258,14 @@ def _numeric(record: Any) -> Any:
 
 def _common_keys(d0: Dataset, d1: Dataset) -> tuple[Keys, Keys] | None:
     """Keys of the records of both sides; None if either is not a collection of records."""
-    if isinstance(d0, tuple) != isinstance(d1, tuple):
+    sizes = [n_records(d) for d in (d0, d1)]
+    if sizes == [None, None]:
         return None
-    parts0, parts1 = (d if isinstance(d, tuple) else (d,) for d in (d0, d1))
-    if n_records(d0) is None or n_records(d1) is None:
-        return None
+    if None in sizes or _kind(d0) != _kind(d1):
+        raise NeighboursError(
+            f"d0 is {_shown(d0)} and d1 is {_shown(d1)}: neighbours are both collections of records of the same kind."
+        )
+    parts0, parts1 = _parts(d0), _parts(d1)
     if len(parts0) != len(parts1):
         raise NeighboursError(f"d0 is a tuple of {len(parts0)} and d1 of {len(parts1)}: neighbours have the same form.")
     columns = [_keys_of(part0, part1) for part0, part1 in zip(parts0, parts1, strict=True)]
@@ -217,10 +274,23 @@ def _common_keys(d0: Dataset, d1: Dataset) -> tuple[Keys, Keys] | None:
     return list(zip(*(c[0] for c in columns), strict=True)), list(zip(*(c[1] for c in columns), strict=True))
 
 
+def _kind(dataset: Dataset) -> str:
+    """What may be compared: text with text, sets with sets, and everything in a row with each other."""
+    if isinstance(dataset, (str, bytes, bytearray)):
+        return "text" if isinstance(dataset, str) else "bytes"
+    return "set" if isinstance(dataset, (set, frozenset)) else "sequence"
+
+
+def _shown(dataset: Dataset) -> str:
+    """A dataset in a message: its type, and its beginning."""
+    text = repr(dataset)
+    return f"a {type(dataset).__name__}, {text if len(text) <= 60 else text[:57] + '...'}"
+
+
 def _keys_of(part0: Any, part1: Any) -> tuple[Keys, Keys]:
     """Keys of one column of records on both sides, comparable with each other."""
-    if isinstance(part0, list) or isinstance(part1, list):
-        rows0, rows1 = (part if isinstance(part, list) else np.asarray(part) for part in (part0, part1))
+    if any(isinstance(part, list) or _is_records(part) for part in (part0, part1)):
+        rows0, rows1 = (np.asarray(part) if _is_pandas(part) else part for part in (part0, part1))
         return [_key(record) for record in rows0], [_key(record) for record in rows1]
     if part0.shape[1:] != part1.shape[1:]:
         raise NeighboursError(
@@ -316,7 +386,7 @@ def _differing(keys0: Keys, keys1: Keys) -> Sequence[int]:
 
 
 def _is_blank(dataset: Dataset, index: int) -> bool:
-    parts = dataset if isinstance(dataset, tuple) else (dataset,)
+    parts = _parts(dataset)
     rows = [part.iloc[index] if _is_pandas(part) else part[index] for part in parts]
     return all(not np.any(np.asarray(row, dtype=object) != 0) for row in rows)
 

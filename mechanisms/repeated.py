@@ -53,10 +53,14 @@ class Repeated(Mechanism):
             raise ParameterError(f"base must be a Mechanism, such as Laplace(epsilon=0.1), but is {self.base!r}.")
         whole(1, times=self.times)
         object.__setattr__(self, "relation", self.base.relation)
-        object.__setattr__(self, "parallel", self.base.parallel)
         if isinstance(self.base, HasLogDensity):
             object.__setattr__(self, "log_density", self._log_density)
         _ = self._composed
+
+    @property
+    def parallel(self) -> str:
+        """As the base."""
+        return self.base.parallel
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """`size` rounds of `times` releases: shape `(size, times)`, or `(size, times, ...)` where the base gives
@@ -78,7 +82,7 @@ class Repeated(Mechanism):
         once = self.base.truth()
         if once is None or self.times == 1 or isinstance(once, GaussianDP):
             return None if once is None else compose([once] * self.times)
-        curve = compose([once] * self.times, accounting="privacy-loss")
+        curve = compose([once] * self.times, accounting="privacy-loss", fixed_sides=True)
         return _Capped(curve, largest=self.times * once.epsilon(0.0), relation=once.relation)
 
     def worst_case(self) -> Neighbours:

@@ -16,7 +16,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from audit.games import Scores
+from audit.bounds.curve import Refutation
+from audit.games import PairCounts, PairScores, Scores
+from mechanisms.guarantees.base import Guarantee
 from mechanisms.validation import delta_range, open_unit
 
 SMALLEST_P_VALUE = 1e-12
@@ -79,11 +81,24 @@ class Bound(ABC):
     """
 
     name: ClassVar[str]
+    accepts: ClassVar[tuple[type, ...]] = (PairScores, PairCounts)
+    """What `lower_bound` reads: the results of one game, see `audit.games`."""
+    anytime: ClassVar[bool] = False
+    """Whether the bounds after any number of trials hold together, so that one may look and stop at any time."""
 
     @property
     def uses_pilot(self) -> bool:
         """Whether `prepare` chooses anything; if no bound does, and the attack learns nothing, every trial counts."""
         return False
+
+    @property
+    def reads_curves(self) -> bool:
+        """Whether its limits hold at every delta together, so that they judge the whole claimed curve."""
+        return False
+
+    def against(self, claim: Guarantee) -> Bound:
+        """This bound told which claim it will judge, before `prepare`. Most need not know and return themselves."""
+        return self
 
     def prepare(self, pilot: Scores, *, delta: float, confidence: float, n_out: int, n_in: int) -> Bound:
         """This bound with everything that it chooses beforehand chosen on the pilot scores.
@@ -105,6 +120,25 @@ class Bound(ABC):
     def ceiling(self, n_out: int, n_in: int, *, delta: float, confidence: float) -> float:
         """The largest epsilon that this bound could report from so many trials: the value of a perfect attack."""
 
+    def for_plans(self, n_out: int, n_in: int) -> Bound:
+        """A bound that shows about as much on so many trials, or somewhat less, and takes no time: for power."""
+        return self
+
+    def exceeds(self, epsilon: float, scores: Scores, *, delta: float, confidence: float) -> bool:
+        """Whether the bound is larger than `epsilon`. Overridden where that is cheaper to tell than the bound."""
+        return self.lower_bound(scores, delta=delta, confidence=confidence).epsilon > epsilon
+
+    def refutation(self, scores: Scores, claim: Guarantee, *, confidence: float) -> Refutation | None:
+        """Where the same limits contradict the claimed curve, at whatever delta; None where they do not.
+
+        The bound and the refutation hold together at `confidence`: they come from the same limits.
+        """
+        return None
+
+    def curve_p_value(self, scores: Scores, claim: Guarantee) -> float:
+        """Smallest significance at which `refutation` finds something, down to 1e-12; 1 when none does."""
+        return 1.0
+
     def p_value(self, scores: Scores, *, epsilon: float, delta: float) -> float:
         """Smallest significance at which the bound exceeds `epsilon`, down to 1e-12; 1 when none does.
 
@@ -114,7 +148,7 @@ class Bound(ABC):
 
         def refuted(log_significance: float) -> bool:
             confidence = -math.expm1(log_significance)
-            return self.lower_bound(scores, delta=delta, confidence=confidence).epsilon > epsilon
+            return self.exceeds(epsilon, scores, delta=delta, confidence=confidence)
 
         low, high = math.log(SMALLEST_P_VALUE), math.log1p(-1e-9)
         if not refuted(high):

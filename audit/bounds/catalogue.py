@@ -5,7 +5,13 @@ from mechanisms.registry import Catalogue
 catalogue = Catalogue(
     "bound",
     {
+        "accountant-family": "audit.bounds.family:Family",
+        "betting": "audit.bounds.betting:Betting",
         "clopper-pearson": "audit.bounds.clopper_pearson:ClopperPearson",
+        "one-run": "audit.bounds.one_run:OneRun",
+        "one-run-fdp": "audit.bounds.one_run_fdp:OneRunFDP",
+        "joint-exact": "audit.bounds.joint:JointExact",
+        "reconstruction": "audit.bounds.reconstruction:Reconstruction",
         "simultaneous-band": "audit.bounds.simultaneous:SimultaneousBand",
     },
 )

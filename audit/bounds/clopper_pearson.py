@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
-from audit.bounds.binomial import lower, upper
-from audit.bounds.candidates import candidates
+from audit.bounds.curve import Refutation, contradicting, refute
+from audit.bounds.pilot import checked_threshold, choose_event, fixed_threshold
 from audit.bounds.rectangle import Rectangle
-from audit.games import Floats, PairScores, Scores, Tally
-from mechanisms.errors import ParameterError
+from audit.games import Floats, Scores
+from mechanisms.guarantees.base import Guarantee
 from mechanisms.validation import delta_range, non_negative
-
-_PER_SIDE, _TAIL = 60, 16  # thresholds tried on the pilot: at most about 300
-_PILOT_LEVEL = 0.01  # each pilot rate is taken at this one-sided limit, so that a lucky tail is not mistaken for a leak
 
 
 @dataclass(frozen=True)
@@ -56,15 +53,11 @@ class ClopperPearson(Bound):
     _chosen_among: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        if self.threshold == "pilot":
-            return
-        number = not isinstance(self.threshold, (bool, str)) and isinstance(self.threshold, (int, float, np.number))
-        if not number or math.isnan(float(self.threshold)):
-            raise ParameterError(
-                f'threshold must be a number fixed beforehand, or "pilot" to choose it on pilot trials, '
-                f"but is {self.threshold!r}."
-            )
-        object.__setattr__(self, "threshold", float(self.threshold))
+        object.__setattr__(self, "threshold", checked_threshold(self.threshold))
+
+    @property
+    def reads_curves(self) -> bool:
+        return True
 
     @property
     def uses_pilot(self) -> bool:
@@ -77,25 +70,25 @@ class ClopperPearson(Bound):
     def prepare(self, pilot: Scores, *, delta: float, confidence: float, n_out: int, n_in: int) -> ClopperPearson:
         """With the threshold that promises the largest bound on `n_out` + `n_in` scores to come.
 
-        The promise is the bound at the counts to expect if both rates were as bad as their one-sided 99 % limits on the
-        pilot: a few lucky scores in the tail of a small pilot do not win.
+        The promise is the bound at the counts to expect if both rates were as bad as their limits on the pilot.
         """
         if not self.uses_pilot:
             return self
         check_level(delta=delta, confidence=confidence)
-        tally = pilot.tally
-        if min(tally.n_out, tally.n_in) == 0:
-            raise ParameterError(
-                f'threshold "pilot" needs pilot scores on both sides, but there are {tally.n_out} and {tally.n_in}. '
-                "Run pilot trials, or give a threshold that was fixed beforehand."
+
+        def promise(limits: Rectangle) -> tuple[Floats, Floats]:
+            """The bound at the counts to expect at these rates, in both directions."""
+            expected = Rectangle.at(
+                n_out * limits.fpr_upper,
+                n_in * limits.tpr_lower,
+                n_out=n_out,
+                n_in=n_in,
+                significance=0.5 * (1.0 - confidence),
             )
-        looked_at = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
-        looked_at = looked_at[looked_at > 0] if len(tally.thresholds) > 1 else looked_at
-        promise = _promise(tally, looked_at, delta=delta, significance=1.0 - confidence, n_out=n_out, n_in=n_in)
-        best = int(looked_at[np.argmax(promise)])
-        threshold = _between(tally.thresholds, best) if isinstance(pilot, PairScores) else tally.thresholds[best]
-        among = f"best of {len(looked_at)} on {tally.n_out} + {tally.n_in} pilot scores"
-        return replace(self, threshold=float(threshold), _chosen_among=among)
+            return expected.log_ratios(delta)
+
+        chosen = choose_event(pilot, promise)
+        return replace(self, threshold=chosen.threshold, _chosen_among=chosen.among)
 
     def lower_bound(self, scores: Scores, *, delta: float, confidence: float) -> LowerBound:
         check_level(delta=delta, confidence=confidence)
@@ -121,11 +114,25 @@ class ClopperPearson(Bound):
         """Smallest significance at which the bound exceeds `epsilon`, by bisection on the counts of the one event."""
         delta_range(delta=delta)
         non_negative(epsilon=epsilon)
+        return self._least_significance(scores, lambda rectangle: bool(rectangle.log_ratio(delta) > epsilon))
+
+    def refutation(self, scores: Scores, claim: Guarantee, *, confidence: float) -> Refutation | None:
+        threshold = self._fixed()
+        hits_out, hits_in = (np.array([k]) for k in scores.hits(threshold))
+        limits = Rectangle.at(
+            hits_out, hits_in, n_out=scores.n_out, n_in=scores.n_in, significance=0.5 * (1.0 - confidence)
+        )
+        return refute(limits, np.array([threshold]), (hits_out, hits_in), claim, method=self.name)
+
+    def curve_p_value(self, scores: Scores, claim: Guarantee) -> float:
+        return self._least_significance(scores, lambda rectangle: bool(contradicting(rectangle, claim)))
+
+    def _least_significance(self, scores: Scores, shows: Callable[[Rectangle], bool]) -> float:
+        """Smallest significance at which the rectangle shows something, rounded up."""
         hits = scores.hits(self._fixed())
 
         def refuted(log_significance: float) -> bool:
-            rectangle = _rectangle(hits, scores.n_out, scores.n_in, math.exp(log_significance))
-            return bool(rectangle.log_ratio(delta) > epsilon)
+            return shows(_rectangle(hits, scores.n_out, scores.n_in, math.exp(log_significance)))
 
         low, high = math.log(SMALLEST_P_VALUE), -1e-12
         if not refuted(high):
@@ -138,12 +145,7 @@ class ClopperPearson(Bound):
         return math.exp(high)
 
     def _fixed(self) -> float:
-        if isinstance(self.threshold, str):
-            raise ParameterError(
-                'threshold is "pilot", and no pilot has been seen: call prepare(pilot, ...) on scores that will not be '
-                "counted and use the bound that it returns, or give a threshold that was fixed beforehand."
-            )
-        return self.threshold
+        return fixed_threshold(self.threshold)
 
     def _ledger(self) -> tuple[LedgerEntry, ...]:
         chosen = (
@@ -156,28 +158,3 @@ class ClopperPearson(Bound):
 
 def _rectangle(hits: tuple[int, int], n_out: int, n_in: int, significance: float) -> Rectangle:
     return Rectangle.at(hits[0], hits[1], n_out=n_out, n_in=n_in, significance=0.5 * significance)
-
-
-def _promise(pilot: Tally, at: NDArray[np.intp], *, delta: float, significance: float, n_out: int, n_in: int) -> Floats:
-    """Bound to expect at each threshold if both rates were at their limits on the pilot.
-
-    Where that shows nothing at any threshold, the plain difference of the rates decides.
-    """
-    fpr = upper(pilot.hits_out[at], pilot.n_out, _PILOT_LEVEL)
-    tpr = lower(pilot.hits_in[at], pilot.n_in, _PILOT_LEVEL)
-    expected = Rectangle.at(n_out * fpr, n_in * tpr, n_out=n_out, n_in=n_in, significance=0.5 * significance)
-    promise = expected.log_ratio(delta)
-    if promise.max() > 0.0:
-        return promise
-    difference: Floats = np.abs(pilot.hits_in[at] / pilot.n_in - pilot.hits_out[at] / pilot.n_out)
-    return difference
-
-
-def _between(thresholds: Floats, at: int) -> float:
-    """A threshold midway between two neighbouring pilot scores: the rounding of an atom cannot move it across."""
-    high = float(thresholds[at])
-    if at == 0:
-        return high
-    low = float(thresholds[at - 1])
-    middle = low + 0.5 * (high - low)
-    return middle if low < middle < high else high

@@ -44,11 +44,15 @@ class Rectangle:
         fnr_upper, tpr_lower = _upper_and_rest(n_in - np.asarray(hits_in, dtype=np.float64), n_in, significance)
         return cls(fpr_upper, fnr_upper, tnr_lower, tpr_lower)
 
-    def log_ratio(self, delta: float) -> Floats:
-        """max ln((TPR - delta) / FPR), ln((TNR - delta) / FNR) at the worst corner; -inf where delta explains all."""
+    def log_ratios(self, delta: float) -> tuple[Floats, Floats]:
+        """ln((TPR - delta) / FPR) and ln((TNR - delta) / FNR) at the worst corner; -inf where delta explains all."""
         forward = _log_or_minus_inf(self.tpr_lower - delta) - np.log(self.fpr_upper)
         backward = _log_or_minus_inf(self.tnr_lower - delta) - np.log(self.fnr_upper)
-        return np.maximum(forward, backward)
+        return forward, backward
+
+    def log_ratio(self, delta: float) -> Floats:
+        """The larger of the two."""
+        return np.maximum(*self.log_ratios(delta))
 
     def epsilon_lower(self, delta: float) -> Floats:
         """Lower bound on epsilon at `delta` from each event; 0 where it shows nothing."""

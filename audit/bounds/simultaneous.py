@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -12,10 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
 from audit.bounds.candidates import candidates
+from audit.bounds.curve import Refutation, contradicting, refute
 from audit.bounds.noncrossing import both_miss, local_level
 from audit.bounds.rectangle import Rectangle
 from audit.games import Floats, Scores, Tally
 from mechanisms.errors import ParameterError
+from mechanisms.guarantees.base import Guarantee
 from mechanisms.validation import delta_range, non_negative, open_unit
 
 _PER_SIDE, _TAIL = 500, 64  # thresholds with limits of their own: at most about 2000
@@ -31,6 +34,7 @@ class Band:
         limits: the rectangle at each threshold.
         local_level: error of each single limit.
         confidence: of all of them together.
+        n_out, n_in: scores on each side.
 
     Example:
         >>> normal = np.random.default_rng(5).normal(size=(2, 4000))
@@ -48,6 +52,8 @@ class Band:
     limits: Rectangle
     local_level: float
     confidence: float
+    n_out: int
+    n_in: int
 
     @property
     def fpr_upper(self) -> Floats:
@@ -76,6 +82,11 @@ class Band:
         """
         x, y = self._hull
         return np.interp(np.asarray(fpr, dtype=np.float64), x, y)
+
+    def refutes(self, claim: Guarantee) -> Refutation | None:
+        """Where the limits lie below the claimed trade-off curve, at whatever delta; None where they nowhere do."""
+        hits = np.rint(self.fpr * self.n_out).astype(np.int64), np.rint(self.tpr * self.n_in).astype(np.int64)
+        return refute(self.limits, self.thresholds, hits, claim, method=SimultaneousBand.name)
 
     @cached_property
     def _hull(self) -> tuple[Floats, Floats]:
@@ -122,7 +133,8 @@ def _band_at_level(tally: Tally, eta: float, confidence: float) -> Band:
     at = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
     hits_out, hits_in = tally.hits_out[at], tally.hits_in[at]
     limits = Rectangle.at(hits_out, hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=eta)
-    return Band(tally.thresholds[at], hits_out / tally.n_out, hits_in / tally.n_in, limits, eta, confidence)
+    rates = hits_out / tally.n_out, hits_in / tally.n_in
+    return Band(tally.thresholds[at], *rates, limits, eta, confidence, tally.n_out, tally.n_in)
 
 
 @dataclass(frozen=True)
@@ -151,6 +163,10 @@ class SimultaneousBand(Bound):
 
     name: ClassVar[str] = "simultaneous-band"
 
+    @property
+    def reads_curves(self) -> bool:
+        return True
+
     def lower_bound(self, scores: Scores, *, delta: float, confidence: float) -> LowerBound:
         check_level(delta=delta, confidence=confidence)
         found = band(scores.tally, confidence=confidence)
@@ -177,20 +193,13 @@ class SimultaneousBand(Bound):
         """Smallest significance at which the bound exceeds `epsilon`, found on the local level; rounded up."""
         delta_range(delta=delta)
         non_negative(epsilon=epsilon)
-        tally = scores.tally
-        at = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
-        low, high = math.log(1e-4 * SMALLEST_P_VALUE), math.log(0.5)
-        at = _refuting(tally, at, high, epsilon=epsilon, delta=delta)
-        if len(at) == 0:
-            return 1.0
-        while high - low > 1e-3:
-            middle = 0.5 * (low + high)
-            still = _refuting(tally, at, middle, epsilon=epsilon, delta=delta)
-            if len(still):
-                at, high = still, middle  # a threshold that shows nothing here shows nothing at a smaller level
-            else:
-                low = middle
-        return float(np.clip(both_miss(tally.n_out, tally.n_in, math.exp(high)) * 1.0002, SMALLEST_P_VALUE, 1.0))
+        return _least_significance(scores.tally, lambda limits: limits.log_ratio(delta) > epsilon)
+
+    def refutation(self, scores: Scores, claim: Guarantee, *, confidence: float) -> Refutation | None:
+        return band(scores.tally, confidence=confidence).refutes(claim)
+
+    def curve_p_value(self, scores: Scores, claim: Guarantee) -> float:
+        return _least_significance(scores.tally, lambda limits: contradicting(limits, claim))
 
     def _ledger(self, found: Band, n_thresholds: int) -> tuple[LedgerEntry, ...]:
         return (
@@ -203,14 +212,28 @@ class SimultaneousBand(Bound):
         )
 
 
-def _refuting(
-    tally: Tally, at: NDArray[np.intp], log_level: float, *, epsilon: float, delta: float
-) -> NDArray[np.intp]:
-    """Those of the thresholds `at` whose rectangle at the local level shows more than `epsilon`."""
-    limits = Rectangle.at(
-        tally.hits_out[at], tally.hits_in[at], n_out=tally.n_out, n_in=tally.n_in, significance=math.exp(log_level)
-    )
-    return at[limits.log_ratio(delta) > epsilon]
+def _least_significance(tally: Tally, shows: Callable[[Rectangle], NDArray[np.bool_]]) -> float:
+    """Smallest significance of the band at which some rectangle shows something, found on the local level; rounded up.
+
+    A threshold that shows nothing at one level shows nothing at a smaller one, and is looked at no more.
+    """
+
+    def showing(at: NDArray[np.intp], log_level: float) -> NDArray[np.intp]:
+        hits = tally.hits_out[at], tally.hits_in[at]
+        return at[shows(Rectangle.at(*hits, n_out=tally.n_out, n_in=tally.n_in, significance=math.exp(log_level)))]
+
+    low, high = math.log(1e-4 * SMALLEST_P_VALUE), math.log(0.5)
+    at = showing(candidates(tally, per_side=_PER_SIDE, tail=_TAIL), high)
+    if len(at) == 0:
+        return 1.0
+    while high - low > 1e-3:
+        middle = 0.5 * (low + high)
+        still = showing(at, middle)
+        if len(still):
+            at, high = still, middle
+        else:
+            low = middle
+    return float(np.clip(both_miss(tally.n_out, tally.n_in, math.exp(high)) * 1.0002, SMALLEST_P_VALUE, 1.0))
 
 
 def _turns_right(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:

@@ -8,12 +8,14 @@ processes.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Generator
 from contextlib import closing
 
 from audit.trials.plan import Chunk
 from audit.trials.progress import Reporter
 from audit.trials.reduction import Reduction
+from audit.trials.repeats import Repeats
 from audit.trials.store import Arrays, TrialStore
 
 Work = Callable[[Chunk], Arrays]
@@ -31,8 +33,10 @@ def execute(
     store: TrialStore | None,
     n_jobs: int | None,
     workers: str,
+    repeats: Repeats,
     reporter: Reporter,
     note: Callable[[], str] = str,
+    total: int | None = None,
 ) -> None:
     """Runs every chunk that the store does not hold, and merges all of them into `into`.
 
@@ -42,25 +46,30 @@ def execute(
         into: takes the finished chunks, in any order.
         store: None keeps everything in memory.
         n_jobs: workers; None takes what `joblib.parallel_config` says, 1 runs here.
-        workers: "threads" or "processes".
+        workers: "threads", "processes", or "none" for what can only run here.
+        repeats: refuses chunks that repeat earlier ones.
         reporter: hears about progress.
         note: says what is known so far, for the reporter; asked at most once every `NOTE_SECONDS`.
+        total: runs of the whole stage, where these chunks are one round of several; None: they are all of it.
     """
     if not chunks:
         return
-    reporter.start(chunks[0].stage.label, sum(chunk.size for chunk in chunks))
+    if chunks[0].start == 0:
+        reporter.start(chunks[0].stage.label, sum(chunk.size for chunk in chunks) if total is None else total)
     missing = []
     for chunk in chunks:
         arrays = store.load(chunk.key) if store is not None else None
         if arrays is None:
             missing.append(chunk)
         else:
+            repeats.check(chunk, arrays)
             into.add(chunk, arrays)
             reporter.advance(chunk.size)
-    results = _here(missing, work) if n_jobs == 1 else _spread(missing, work, n_jobs, workers)
+    results = _here(missing, work) if n_jobs == 1 or workers == "none" else _spread(missing, work, n_jobs, workers)
     noted = time.monotonic()
     with closing(results):
         for chunk, arrays in results:
+            repeats.check(chunk, arrays)
             if store is not None:
                 store.save(chunk.key, arrays)
             into.add(chunk, arrays)
@@ -86,9 +95,15 @@ def _spread(chunks: list[Chunk], work: Work, n_jobs: int | None, workers: str) -
     size = max(1, len(chunks) // HANDFULS) if workers == "threads" else 1
     handfuls = [chunks[start : start + size] for start in range(0, len(chunks), size)]
     parallel = Parallel(n_jobs=n_jobs, prefer=workers, return_as="generator_unordered", batch_size=1)
-    with threadpool_limits(limits=1):
-        for finished in parallel(delayed(_run_all)(work, handful) for handful in handfuls):
-            yield from finished
+    finished = parallel(delayed(_run_all)(work, handful) for handful in handfuls)
+    try:
+        with threadpool_limits(limits=1):
+            for handful in finished:
+                yield from handful
+    finally:
+        with warnings.catch_warnings():  # work that is thrown away when a run ends early is no surprise
+            warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
+            finished.close()
 
 
 def _run_all(work: Work, chunks: list[Chunk]) -> list[tuple[Chunk, Arrays]]:

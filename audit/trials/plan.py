@@ -25,6 +25,14 @@ CHUNKS_A_SIDE = 32
 """Chunks a side that a plan aims at, so that progress shows, workers share, and little is lost when a run is killed."""
 SMALLEST_BATCH = 256
 """Smallest chunk of a vectorised mechanism: below, a chunk costs more than its trials."""
+FIRST_LOOK = 32
+"""Evaluation trials a side before the first look of an audit that may stop at any time."""
+LOOK_GROWTH = 4
+"""Its next look comes when another 1/4 of the trials so far has run: that much is run too many at most."""
+CHUNKS_A_ROUND = 8
+"""Chunks a side between two looks, where they are not smaller than `SMALLEST_BATCH`: for several workers."""
+ANYTIME_PILOT = 500
+"""Largest pilot of an audit that may stop at any time: it is run before the first look."""
 PILOT_BYTES = 256 * 2**20
 """Pilot outputs of one side that are held at once."""
 
@@ -55,11 +63,20 @@ class Chunk:
 
 @dataclass(frozen=True)
 class TrialPlan:
-    """Trials per side, and the chunk size. `pilot + evaluation` is what the caller asked for."""
+    """Trials per side, and the chunk size. `pilot + evaluation` is what the caller asked for.
+
+    Args:
+        pilot, evaluation: trials per side.
+        chunk_size: largest chunk.
+        smallest: smallest chunk between two looks, but for the first and the last ones.
+        first_look: evaluation trials a side before the first of several looks; 0 for one look, at the end.
+    """
 
     pilot: int
     evaluation: int
     chunk_size: int
+    smallest: int = 1
+    first_look: int = 0
 
     @property
     def per_side(self) -> int:
@@ -73,13 +90,35 @@ class TrialPlan:
 
     def chunks(self, stage: Stage) -> Iterator[Chunk]:
         """The chunks of a stage, both sides interleaved so that a partial run is balanced."""
-        total = self.pilot if stage is Stage.PILOT else self.evaluation
-        for index, start in enumerate(range(0, total, self.chunk_size)):
+        if stage is Stage.EVALUATION:
+            yield from (chunk for chunks in self.rounds() for chunk in chunks)
+        else:
+            yield from self._cut(stage, 0, 0, self.pilot, self.chunk_size)
+
+    def rounds(self) -> Iterator[list[Chunk]]:
+        """The chunks of the evaluation between one look and the next; all of them if there is one look, at the end."""
+        if not self.first_look:
+            yield list(self._cut(Stage.EVALUATION, 0, 0, self.evaluation, self.chunk_size))
+            return
+        index = start = 0
+        while start < self.evaluation:
+            size = max(self.first_look, start // LOOK_GROWTH) if start else self.first_look
+            end = min(start + size, self.evaluation)
+            chunk_size = min(max(-(-size // CHUNKS_A_ROUND), self.smallest), self.chunk_size)
+            chunks = list(self._cut(Stage.EVALUATION, index, start, end, chunk_size))
+            yield chunks
+            index, start = chunks[-1].index + 1, end
+
+    def _cut(self, stage: Stage, first: int, begin: int, end: int, size: int) -> Iterator[Chunk]:
+        """The trials from `begin` to `end` in chunks of both sides, numbered from `first`."""
+        for index, start in enumerate(range(begin, end, size), start=first):
             for side in (0, 1):
-                yield Chunk(stage, side, index, start, min(self.chunk_size, total - start))
+                yield Chunk(stage, side, index, start, min(size, end - start))
 
 
-def plan_trials(trials: int, *, bytes_per_run: int, learns: bool, chooses: bool, batched: bool) -> TrialPlan:
+def plan_trials(
+    trials: int, *, bytes_per_run: int, learns: bool, chooses: bool, batched: bool, anytime: bool = False
+) -> TrialPlan:
     """The plan for `trials` runs a side, pilot included.
 
     Args:
@@ -90,6 +129,7 @@ def plan_trials(trials: int, *, bytes_per_run: int, learns: bool, chooses: bool,
         chooses: whether a threshold is chosen on the pilot. If nothing is learned, chosen or gridded on it, there is no
             pilot and every trial counts.
         batched: whether runs are made many at a time; a function that makes them one by one gets smaller chunks.
+        anytime: whether the evaluation is looked at again and again, and may stop; its pilot is small then.
     """
     whole(1, trials=trials)
     if trials < MINIMUM_TRIALS:
@@ -103,7 +143,15 @@ def plan_trials(trials: int, *, bytes_per_run: int, learns: bool, chooses: bool,
         pilot = min(max(trials // 10, 50), max(20_000, trials // 20), 100_000, trials // 2)
     else:
         pilot = 0
+    if anytime:
+        pilot = min(pilot, ANYTIME_PILOT)
+        if trials - pilot > HOLD_SCORES:
+            raise ParameterError(
+                f"trials must be at most {HOLD_SCORES:,} per side where the audit may stop at any time, because it "
+                f"keeps every score in its order, but is {trials:,}. Ask for fewer, or leave out stop."
+            )
     pilot = min(pilot, max(PILOT_BYTES // max(bytes_per_run, 1), min(pilot, 50)))
     largest = min(CHUNK_TRIALS, max(1, CHUNK_BYTES // max(bytes_per_run, 1)))
-    wanted = max(-(-trials // CHUNKS_A_SIDE), SMALLEST_BATCH if batched else 1)
-    return TrialPlan(pilot, trials - pilot, min(largest, wanted))
+    smallest = SMALLEST_BATCH if batched else 1
+    wanted = max(-(-trials // CHUNKS_A_SIDE), smallest)
+    return TrialPlan(pilot, trials - pilot, min(largest, wanted), smallest, FIRST_LOOK if anytime else 0)

@@ -94,10 +94,10 @@ class EvaluationScores:
         out, in_ = (np.array([seen, reached]) for seen, reached in zip(self._seen, self._reached, strict=True))
         return PairCounts(Tally(np.array([-np.inf, self._watch]), out, in_, *self._seen))
 
-    def scores(self) -> Scores:
-        """What the bounds read, once every chunk is in."""
+    def scores(self, first: int | None = None) -> Scores:
+        """What the bounds read, once every chunk is in; or the `first` scores of each side, once these are."""
         if self._grid is None:
-            return PairScores(*self._scores)
+            return PairScores(*(side[:first] for side in self._scores))
         return PairCounts(Tally(self._grid, self._hits[0], self._hits[1], self._n, self._n))
 
     def events(self) -> dict[str, tuple[int, int]]:

@@ -21,6 +21,8 @@ class Stage(IntEnum):
     PILOT = 1
     EVALUATION = 2
     FIT = 3
+    SEARCH = 4
+    CONFIRMATION = 5
 
     @property
     def label(self) -> str:
@@ -40,3 +42,13 @@ def root_seed(seed: int | None) -> int:
 def stream(seed: int, stage: Stage, side: int = 0, index: int = 0) -> np.random.Generator:
     """The generator of one chunk."""
     return np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=(stage, side, index)))
+
+
+def child_seed(seed: int, stage: Stage, index: int = 0) -> int:
+    """The root seed of an audit inside a larger one: its streams share nothing with those of other stages and indices.
+
+    >>> child_seed(0, Stage.SEARCH, 1) == child_seed(0, Stage.SEARCH, 1) != child_seed(0, Stage.CONFIRMATION)
+    True
+    """
+    entropy = np.random.SeedSequence(entropy=seed, spawn_key=(stage, 0, index)).generate_state(1, np.uint64)
+    return int(entropy[0]) >> 2

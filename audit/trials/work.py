@@ -12,6 +12,7 @@ from attacks.base import Scorer
 from attacks.events import mark
 from audit.games import Floats
 from audit.trials.plan import Chunk
+from audit.trials.repeats import signature
 from audit.trials.seeds import stream
 from audit.trials.store import Arrays
 from mechanisms.base import Mechanism, Neighbours, Outputs
@@ -42,7 +43,8 @@ class PilotWork:
 
     def __call__(self, chunk: Chunk) -> Arrays:
         outputs = run(self.mechanism, self.neighbours, self.seed, chunk)
-        return {"values": outputs.values} | ({} if outputs.events is None else {"events": outputs.events})
+        events = {} if outputs.events is None else {"events": outputs.events}
+        return {"values": outputs.values, "signature": signature(outputs)} | events
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +65,7 @@ class EvaluationWork:
         outputs = run(self.mechanism, self.neighbours, self.seed, chunk)
         scores = np.asarray(self.scorer.score(outputs), dtype=np.float64)
         reduced = {"scores": scores} if self.grid is None else {"hits": hits(scores, self.grid)}
-        return reduced | _event_counts(outputs)
+        return reduced | {"signature": signature(outputs)} | _event_counts(outputs)
 
 
 def hits(scores: Floats, grid: Floats) -> NDArray[np.int64]:

@@ -48,20 +48,15 @@ def write(sweep: SweepResult, config: Config, directory: Path, figures: Iterable
     """
     shown = content(sweep)
     drawn = load(figures)
-    page = (
-        _environment(html=True)
-        .get_template("report.html.j2")
-        .render(
-            report=shown,
-            theme={name: (colour.light, colour.dark) for name, colour in _THEME.items()} | {"page": PAGE},
-            figure_rules=dark_rules(".dpassay-figure"),
-            overview=drawn.get("bound-claim"),
-            audits=list(
-                zip(shown.audits, each_caption_once([of_audit(drawn, a.number) for a in shown.audits]), strict=True)
-            ),
-            config=config.to_toml(),
-            versions=_versions(directory),
-        )
+    text = page(
+        "report.html.j2",
+        report=shown,
+        overview=drawn.get("bound-claim"),
+        audits=list(
+            zip(shown.audits, each_caption_once([of_audit(drawn, a.number) for a in shown.audits]), strict=True)
+        ),
+        config=config.to_toml(),
+        versions=_versions(directory),
     )
     rows = sorted(shown.table.rows, key=lambda row: row[0] != "violation")
     summary = (
@@ -74,10 +69,17 @@ def write(sweep: SweepResult, config: Config, directory: Path, figures: Iterable
             refuted=[audit for audit in shown.audits if audit.evidence][:CI_EVIDENCE],
         )
     )
-    files = {directory / "report.html": page, directory / "report.md": summary}
-    for path, text in files.items():
-        write_atomically(path, text.encode())
+    files = {directory / "report.html": text, directory / "report.md": summary}
+    for path, written in files.items():
+        write_atomically(path, written.encode())
     return list(files)
+
+
+def page(template: str, **shown: Any) -> str:
+    """A page in the style of all reports, from a template that extends `page.html.j2` and what it shows."""
+    theme = {name: (colour.light, colour.dark) for name, colour in _THEME.items()} | {"page": PAGE}
+    figure_rules = dark_rules(".dpassay-figure")
+    return _environment(html=True).get_template(template).render(theme=theme, figure_rules=figure_rules, **shown)
 
 
 def _environment(*, html: bool) -> Environment:
@@ -101,13 +103,16 @@ def _cell(text: str) -> str:
     return plain
 
 
-def _versions(directory: Path) -> str:
-    """What the numbers depend on, in one line."""
-    try:
-        known: dict[str, Any] = json.loads((directory / "environment.json").read_text(encoding="utf-8"))
-        versions, commit = dict(known["versions"]), known.get("commit")
-    except (OSError, ValueError, KeyError, TypeError):
-        known = environment()
-        versions, commit = known["versions"], known["commit"]
+def versions_text(known: dict[str, Any]) -> str:
+    """What numbers depend on, in one line, from an `environment()`."""
+    versions, commit = dict(known["versions"]), known.get("commit")
     parts = [f"{name} {version}" for name, version in versions.items() if version]
     return ", ".join([*parts, f"commit {commit}"] if commit else parts)
+
+
+def _versions(directory: Path) -> str:
+    """Of the run, if it was noted; else those in use."""
+    try:
+        return versions_text(json.loads((directory / "environment.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError):
+        return versions_text(environment())

@@ -5,15 +5,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
 from mechanisms.errors import ParameterError, RelationError, ReleaseError
-from mechanisms.external.outcomes import Form, Raised, Row, collect, collect_array, read
+from mechanisms.external.mutation import fingerprint, is_small
+from mechanisms.external.outcomes import Form, Raised, Row, collect, collect_array, cut, read, unmasked, usual_form
 from mechanisms.guarantees.base import Guarantee
-from mechanisms.records import check_records
+from mechanisms.records import check_different, check_records
 from mechanisms.validation import one_of
 
 STYLES = ("one-run", "many-runs", "own-randomness")
@@ -31,8 +33,9 @@ class FunctionMechanism(Mechanism):
         many-runs        f(dataset, size, rng)   returns `size` results, an array with one row a run; fast
         own-randomness   f(dataset)              returns one result; no seed can repeat its runs
 
-    A result is a number, an array, a tuple, or a dict of these; runs that return NaN, None or a string, that raise, or
-    that return another form than usual are events, and are kept (see `mechanisms.external.outcomes`).
+    A result is a number, an array, a tuple, or a dict of these; runs that return NaN, None or a string, that raise or
+    exit, or that return another form than usual are events, and are kept. Rows in which the first runs show odd parts
+    (NaN, None, strings), or lengths that vary, keep all of their numbers: see `mechanisms.external.outcomes`.
 
     Args:
         function: see above. It must pickle (with cloudpickle) to run on several workers: functions of a module, lambdas
@@ -40,7 +43,7 @@ class FunctionMechanism(Mechanism):
         claim: the guarantee that is tested.
         neighbours: the pair; `relation` is taken from it.
         style: one of the three names above; None decides by the parameters.
-        form: the usual form of a result; None finds out by running `function` once or a few times when this is built.
+        form: the usual form of a result; None finds out by running `function` a few times when this is built.
         records: True if the datasets are collections of records, which are then checked to be neighbours; False for
             anything else, such as vectors of counts.
 
@@ -48,7 +51,8 @@ class FunctionMechanism(Mechanism):
         ParameterError: `function` is not callable, or its parameters do not say how to call it.
         RelationError: the claim and the pair speak of different relations.
         ReleaseError: the first runs show that the function cannot be called so: wrong number of results, every run
-            raises, or results that cannot be read.
+            raises, results that cannot be read, or a dataset that it changes.
+        NeighboursError: `records`, and the pair is not neighbouring.
 
     Example:
         >>> from mechanisms.guarantees import PureDP
@@ -68,8 +72,6 @@ class FunctionMechanism(Mechanism):
     form: Form | None = field(default=None, repr=False)
     records: bool = field(default=True, repr=False)
 
-    parallel: ClassVar[str] = "processes"
-
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ParameterError(f"function must be callable, such as release(dataset, rng), but is {self.function!r}.")
@@ -82,6 +84,7 @@ class FunctionMechanism(Mechanism):
         if self.style is None:
             object.__setattr__(self, "style", style_of(self.function))
         one_of(STYLES, style=self.style)
+        self.check(self.neighbours)
         if self.form is None:
             object.__setattr__(self, "form", self._usual_form())
 
@@ -91,10 +94,27 @@ class FunctionMechanism(Mechanism):
     @property
     def name(self) -> str:
         """The function's name, for messages."""
-        return str(getattr(self.function, "__qualname__", None) or type(self.function).__name__)
+        return name_of(self.function)
+
+    @property
+    def parallel(self) -> str:
+        """ "processes"; "none" for own-randomness, whose runs are independent only in one process."""
+        return "none" if self.style == "own-randomness" else "processes"
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` runs; raises `ReleaseError` if a many-runs function raises or does not return `size` results."""
+        """`size` runs.
+
+        Raises:
+            ReleaseError: a many-runs function raises or does not return `size` results; or the dataset, if it is not
+                large, was changed.
+        """
+        before = fingerprint(dataset) if is_small(dataset) else None
+        outputs = self._release(dataset, size, rng)
+        if before is not None and fingerprint(dataset) != before:
+            self._refuse_change()
+        return outputs
+
+    def _release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         assert self.form is not None
         if self.style == "many-runs":
             results = self._many(dataset, size, rng)
@@ -115,12 +135,15 @@ class FunctionMechanism(Mechanism):
 
     def check(self, neighbours: Neighbours) -> None:
         super().check(neighbours)
-        if self.records:
+        if not self.records:
+            check_different(neighbours)
+        else:
             try:
                 check_records(neighbours)
             except ParameterError as error:
                 raise type(error)(
-                    f"{error} If the datasets are not collections of records, wrap the function in "
+                    f"{error} Given were d0 = {cut(repr(neighbours.d0))} and d1 = {cut(repr(neighbours.d1))}. If the "
+                    "datasets are not collections of records, wrap the function in "
                     "FunctionMechanism(..., records=False)."
                 ) from error
 
@@ -130,8 +153,8 @@ class FunctionMechanism(Mechanism):
             return self.function(dataset) if self.style == "own-randomness" else self.function(dataset, rng)
         except MemoryError:
             raise
-        except Exception as error:
-            return Raised(type(error).__name__)
+        except (Exception, SystemExit) as error:
+            return Raised.by(error)
 
     def _many(self, dataset: Dataset, size: int, rng: np.random.Generator) -> np.ndarray[Any, Any] | list[Any]:
         """`size` results: a numeric array with one row a run, or a list with one entry a run."""
@@ -139,7 +162,7 @@ class FunctionMechanism(Mechanism):
             results = self.function(dataset, size, rng)
         except ReleaseError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ReleaseError(
                 f"{self.name}(dataset, size={size}, rng) raised {type(error).__name__}: {error}. If single runs may "
                 "fail, give a function release(dataset, rng) of one run: an exception then counts as the outcome of "
@@ -147,7 +170,7 @@ class FunctionMechanism(Mechanism):
             ) from error
         if isinstance(results, dict):
             results = self._columns(results)
-        array = results if isinstance(results, list) else np.asarray(getattr(results, "values", results))
+        array = results if isinstance(results, list) else np.asarray(unmasked(getattr(results, "values", results)))
         shape = (len(array),) if isinstance(array, list) else array.shape
         if not shape or shape[0] != size:
             raise ReleaseError(
@@ -158,49 +181,71 @@ class FunctionMechanism(Mechanism):
             return array
         return array if array.dtype.kind in "biuf" else list(array)
 
-    def _columns(self, results: dict[str, Any]) -> np.ndarray[Any, Any]:
-        """A dict of arrays with one row a run, side by side in the order of its keys."""
-        parts = [np.asarray(results[key]) for key in sorted(results, key=str)]
-        if len({len(part) if part.ndim else -1 for part in parts}) != 1:
-            shapes = ", ".join(f"{key}: {np.shape(results[key])}" for key in sorted(results, key=str))
+    def _columns(self, results: dict[str, Any]) -> np.ndarray[Any, Any] | list[dict[str, Any]]:
+        """A dict of arrays with one row a run, side by side in the order of its keys; one dict a run if not all are
+        numbers."""
+        parts = {key: np.asarray(unmasked(results[key])) for key in sorted(results, key=str)}
+        if len({len(part) if part.ndim else -1 for part in parts.values()}) != 1 or any(
+            not part.ndim for part in parts.values()
+        ):
+            shapes = ", ".join(f"{key}: {part.shape}" for key, part in parts.items())
             raise ReleaseError(
                 f"{self.name} returned a dict whose entries must all have one row a run, but they are {shapes}."
             )
-        return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+        if any(part.dtype.kind not in "biuf" for part in parts.values()):
+            return [dict(zip(parts, row, strict=True)) for row in zip(*parts.values(), strict=True)]
+        return np.concatenate([part.reshape(len(part), -1) for part in parts.values()], axis=1)
 
     def _usual_form(self) -> Form:
-        """The form of the first ordinary result; the one of a number when there is none.
+        """The form of the first results; the one of a number when none is ordinary.
 
-        Raises `ReleaseError` when every run on both sides raised: that is a mistake in the call, not a leak.
+        Raises `ReleaseError` when every run on both sides raised, which is a mistake in the call, not a leak, and when
+        a dataset was changed.
         """
-        failures: list[str] = []
+        before = [fingerprint(self.neighbours.side(side)) for side in (0, 1)]
+        rows: list[Row] = []
+        n_raised = 0
         for attempt in range(PROBES):
-            for side in (0, 1):
-                result = self._probe(side, np.random.default_rng([attempt, side]))
-                outcome = read(result)
-                if isinstance(outcome, Row):
-                    return outcome.form
-                failures += [outcome.label] if isinstance(result, Raised) else []
-        if len(failures) == 2 * PROBES:
+            results = [r for side in (0, 1) for r in self._probe(side, attempt, np.random.default_rng([attempt, side]))]
+            if [fingerprint(self.neighbours.side(side)) for side in (0, 1)] != before:
+                self._refuse_change()
+            found = [outcome for outcome in map(read, results) if isinstance(outcome, Row)]
+            rows += found
+            n_raised += sum(isinstance(result, Raised) for result in results)
+            regular = len(found) == len(results) and usual_form(found).plain
+            if regular and (self.style == "many-runs" or usual_form(found).shape == ()):
+                break
+            if self.style == "many-runs" and attempt == 1:
+                break
+        if n_raised == 2 * PROBES:
             self._explain_failure()
-        return Form()
+        return usual_form(rows)
 
-    def _probe(self, side: int, rng: np.random.Generator) -> Any:
-        """One result on one side."""
+    def _probe(self, side: int, attempt: int, rng: np.random.Generator) -> list[Any]:
+        """Results on one side: one of one run, some of many runs."""
         dataset = self.neighbours.side(side)
-        return self._many(dataset, 2, rng)[0] if self.style == "many-runs" else self._one(dataset, rng)
+        if self.style == "many-runs":
+            return list(self._many(dataset, (2, 2 * PROBES)[attempt], rng))
+        return [self._one(dataset, rng)]
+
+    def _refuse_change(self) -> None:
+        raise ReleaseError(
+            f"{self.name} changes its dataset, so that its runs are not independent: work on a copy, as in "
+            "data = copy.deepcopy(dataset)."
+        )
 
     def _explain_failure(self) -> None:
         """Runs once more, and turns the exception into an error of ours that shows it."""
         arguments = () if self.style == "own-randomness" else (np.random.default_rng(0),)
         try:
             self.function(self.neighbours.d0, *arguments)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             call = "dataset" if self.style == "own-randomness" else "dataset, rng"
             raise ReleaseError(
                 f"{self.name}({call}) raised {type(error).__name__} in each of {2 * PROBES} first runs, on both sides: "
                 f"{error}. Mend the function or its call (style=...); an exception counts as an outcome only if some "
-                "run succeeds. To audit it all the same, give form=Form()."
+                "run succeeds. On the command line, wrap the call in a function of (dataset, rng). To audit it all the "
+                "same, give form=mechanisms.external.outcomes.Form()."
             ) from error
 
 
@@ -232,5 +277,21 @@ def style_of(function: Callable[..., Any]) -> str:
     raise ParameterError(
         f"cannot tell how to call {function!r} from its parameters. Write it as release(dataset, rng), one run, or "
         "release(dataset, size, rng), many; or say which by FunctionMechanism(..., style=...), one of "
-        f"{', '.join(STYLES)}."
+        f"{', '.join(STYLES)}. On the command line, wrap it in such a function of (dataset, rng)."
     )
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """What people call `function`; the arguments of a partial are shown.
+
+    Example:
+        >>> from functools import partial
+        >>> name_of(partial(style_of, scale=0.1))
+        'partial(style_of, scale=0.1)'
+    """
+    if isinstance(function, partial):
+        given = [cut(repr(value)) for value in function.args]
+        given += [f"{name}={cut(repr(value))}" for name, value in function.keywords.items()]
+        return f"partial({', '.join([name_of(function.func), *given])})"
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+    return str(name or type(function).__qualname__)

@@ -1,22 +1,30 @@
 """What a function returned, made into `Outputs`: one row of numbers a run, or the event that took its place.
 
     number, array, tuple, list, dict of these    a row of numbers
-    NaN or infinite numbers                      event "nan", "inf", "-inf", or "nan at 0, 3"
+    a single NaN or infinite number              event "nan", "inf", "-inf"
     None                                         event "None"
-    a string                                     event "text 'abc'", cut at 60 characters
-    an exception                                 event "raised ValueError"
+    a string                                     event "text 'abc'"
+    an exception                                 event "raised ValueError: its message"
     a form other than the usual one              event "shape (3,)", "keys a, b"
+    a row with an odd part, where that is rare   event "nan at 0, 3", "text 'abc' at 1"
 
-A `Form` is the usual one: fixed beforehand, so that what counts as an event never depends on the other runs of a chunk.
-Anything else, such as an object of one's own, is refused: reading it as one more event would hide what it holds.
+A `Form` is the usual one: fixed beforehand from the first runs, so that what counts as an event never depends on the
+other runs of a chunk. Where the first runs show odd parts (NaN, an infinity, None, a string, a whole number that no
+float holds), the rest of the row is not thrown away: such a part counts as 0, and its place gets a second number, its
+mark, that tells what was there. Where they show several forms, results are padded with zeros to the longest, and one
+more number tells the form: the length of a vector. See `Form.place`.
+
+Long labels are cut and end in a digest, so that different ones stay different. Anything else, such as an object of
+one's own, is refused: reading it as one more event would hide what it holds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from numbers import Real
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -25,10 +33,16 @@ from numpy.typing import NDArray
 from mechanisms.base import Outputs
 from mechanisms.errors import ReleaseError
 
+Floats = NDArray[np.float64]
+
 LONGEST = 60
-"""Characters of a text that are kept in the name of its event."""
+"""Characters of a label, digest included."""
+EXACT = 2**53
+"""Whole numbers up to this one are floats."""
 PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.bool_})
 """Types of results that are read all at once."""
+NAMES = {1.0: "nan", 2.0: "inf", 3.0: "-inf", 4.0: "None"}
+"""Marks of odd parts; strings have a digest above these, whole numbers what their float lacks."""
 
 
 @dataclass(frozen=True)
@@ -37,22 +51,62 @@ class Raised:
 
     Args:
         error: name of the exception's class.
+        message: what it said.
     """
 
     error: str
+    message: str = ""
+
+    @staticmethod
+    def by(error: BaseException) -> Raised:
+        """That for `error`."""
+        return Raised(type(error).__name__, str(error))
 
 
 @dataclass(frozen=True)
 class Form:
-    """The usual form of a result.
+    """The usual form of a result, and how it is laid out.
 
     Args:
-        shape: of the array, `()` for a number; of the vector `(n,)` that a dict or a mixed tuple is laid out in.
+        shape: of the row that `place` gives: `()` for a number, the shape of an array, else a vector.
         label: how people call it, and what two results must share to have the same form.
+        odd: places, in the flattened result, that have a mark: after the numbers, in this order.
+        padded: results of any form are laid out, cut or padded to the same length, with a number for the form at the
+            end.
     """
 
     shape: tuple[int, ...] = ()
     label: str = "shape ()"
+    odd: tuple[int, ...] = ()
+    padded: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """True if only finite numbers of one shape have this form."""
+        return not (self.odd or self.padded)
+
+    def place(self, row: Row) -> Floats | None:
+        """The numbers of `row` in this form, of shape `shape`; None if it does not fit, and is an event.
+
+        Its own numbers come first, 0 in place of odd parts; then the marks of the places in `odd`: 0 for an ordinary
+        number, 1 to 4 for nan, inf, -inf and None, a 32-bit digest for a string, and for a whole number beyond 2^53
+        what the float beside it lacks. If `padded`, the end is the length of a vector, a digest of any other form.
+        """
+        if not self.padded and row.label != self.label:
+            return None
+        width = self.shape[0] - len(self.odd) - 1 if self.padded else row.numbers.size
+        marks = row.marks[:width]
+        if not set(np.flatnonzero(marks).tolist()) <= set(self.odd):
+            return None
+        if self.plain:
+            return row.numbers.reshape(self.shape)
+        numbers = np.zeros(width)
+        numbers[: row.numbers.size] = row.numbers[:width]
+        extra = [float(marks[i]) if i < len(marks) else 0.0 for i in self.odd]
+        if self.padded:
+            size = row.numbers.size
+            extra.append(float(size) if row.label == _shape_label((size,)) else _code(row.label))
+        return np.concatenate([numbers, extra])
 
 
 @dataclass(frozen=True)
@@ -60,38 +114,80 @@ class Event:
     """Something other than a row of numbers."""
 
     label: str
+    mark: float = 0.0
+    """Of this as one part of a row."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
-    """A row of finite numbers and its form."""
+    """A row of numbers.
 
-    form: Form
-    numbers: NDArray[np.float64]
+    Args:
+        label: of its form.
+        shape: of the array; the vector of all parts for a dict or a mixed tuple.
+        numbers: flattened, 0 in place of odd parts.
+        marks: of the odd parts, 0 elsewhere.
+        names: of those odd parts that no mark of `NAMES` tells.
+    """
+
+    label: str
+    shape: tuple[int, ...]
+    numbers: Floats
+    marks: Floats
+    names: dict[int, str] = field(default_factory=dict)
+
+    def event(self) -> str:
+        """The label of the event that this is where it does not fit the usual form."""
+        places: dict[str, list[int]] = {}
+        for i in np.flatnonzero(self.marks).tolist():
+            places.setdefault(self.names.get(i) or NAMES[float(self.marks[i])], []).append(i)
+        if not places:
+            return cut(self.label)
+        if self.shape == ():
+            return cut(next(iter(places)))
+        return cut("; ".join(f"{name} at {', '.join(map(str, where))}" for name, where in places.items()))
+
+
+def usual_form(rows: Iterable[Row]) -> Form:
+    """The form in which all of `rows`, those of the first runs, are laid out; of a number if there are none.
+
+    Example:
+        >>> rows = [read({"status": "ok", "sum": 3.5}), read({"status": "ok", "sum": 2.5})]
+        >>> form = usual_form(rows)
+        >>> form.label, form.shape, form.odd
+        ('keys status, sum', (3,), (0,))
+    """
+    rows = list(rows)
+    if not rows:
+        return Form()
+    odd = tuple(sorted({i for row in rows for i in np.flatnonzero(row.marks).tolist()}))
+    if len({row.label for row in rows}) > 1:
+        width = max(row.numbers.size for row in rows)
+        return Form((width + len(odd) + 1,), "any form", odd, padded=True)
+    first = rows[0]
+    return Form((first.numbers.size + len(odd),), first.label, odd) if odd else Form(first.shape, first.label)
 
 
 def read(result: Any) -> Row | Event:
     """One result as a row of numbers or an event; raises `ReleaseError` if it is neither."""
     if isinstance(result, Raised):
-        return Event(f"raised {result.error}")
+        return Event(cut(f"raised {result.error}" + (f": {result.message}" if result.message else "")))
     if result is None:
-        return Event("None")
+        return Event("None", 4.0)
     if isinstance(result, (str, bytes)):
         plain = str(result) if isinstance(result, str) else bytes(result)  # a numpy string shows as any other
-        return Event(f"text {_cut(repr(plain))}")
+        return Event(cut(f"text {plain!r}"), _code(repr(plain)))
     if isinstance(result, Mapping):
         return _read_parts(
             [result[name] for name in sorted(result, key=str)], "keys " + ", ".join(sorted(map(str, result)))
         )
-    if isinstance(result, Real):
-        return _row(_as_float(result))
-    array = _as_array(result)
+    array = _as_array(unmasked(result))
     if array is not None:
-        return _row(array)
+        return _read_array(array)
     if isinstance(result, (Sequence, np.ndarray)):
         return _read_parts(list(result), f"{type(result).__name__} of")
     raise ReleaseError(
-        f"a run returned {_cut(repr(result))}, of type {type(result).__name__}, which cannot be read as an outcome. "
+        f"a run returned {cut(repr(result))}, of type {type(result).__name__}, which cannot be read as an outcome. "
         "Return a number, an array, a tuple, a dict of numbers, a string or None; or turn it into one of these."
     )
 
@@ -105,105 +201,189 @@ def collect(results: Sequence[Any], form: Form) -> Outputs:
     labels = [""] * len(results)
     for i, result in enumerate(results):
         outcome = read(result)
-        if isinstance(outcome, Row) and outcome.form == form:
-            values[i] = outcome.numbers
+        placed = form.place(outcome) if isinstance(outcome, Row) else None
+        if placed is not None:
+            values[i] = placed
         else:
-            labels[i] = outcome.label if isinstance(outcome, Event) else _cut(outcome.form.label)
+            labels[i] = outcome.label if isinstance(outcome, Event) else outcome.event()
     return Outputs(values, np.array(labels, dtype=np.str_) if any(labels) else None)
 
 
 def collect_array(array: NDArray[Any], form: Form) -> Outputs:
-    """As `collect`, for a numeric array with one row a run, without a loop."""
+    """As `collect`, for a numeric array with one row a run; ordinary rows are read without a loop."""
     if array.dtype.kind == "b":
         array = array.view(np.int8)
-    usual = array.shape[1:] == form.shape
+    usual = array.shape[1:] == form.shape and form.plain
     if usual and array.dtype.kind in "iu":
         return Outputs(array)
+    if not form.plain and not _fits_floats(array):
+        return collect(list(array), form)
     rows = np.asarray(array, dtype=np.float64)
-    odd = ~np.isfinite(rows.reshape(len(rows), math.prod(rows.shape[1:]))).all(axis=1)
-    if usual and not odd.any():
+    flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
+    finite = np.isfinite(flat)
+    if usual and finite.all():
         return Outputs(rows)
-    labels = ["" if usual else _cut(_shape_label(rows.shape[1:]))] * len(rows)
-    for i in np.flatnonzero(odd):
-        labels[i] = _odd_label(rows[i])
     values = np.zeros((len(rows), *form.shape))
-    if usual:
-        values[~odd] = rows[~odd]
+    label = _shape_label(rows.shape[1:])
+    single = rows.ndim == 1
+    if not form.padded and label != form.label:
+        fits: NDArray[np.bool_] = np.zeros(len(rows), dtype=np.bool_)
+    else:
+        width = form.shape[0] - len(form.odd) - 1 if form.padded else flat.shape[1]
+        shown = finite[:, :width].copy()
+        shown[:, [i for i in form.odd if i < shown.shape[1]]] = True
+        fits = np.asarray(shown.all(axis=1) & (finite.all(axis=1) | (not single)))
+        kept = np.where(finite, flat, 0.0)[fits, :width]
+        if form.plain:
+            values[fits] = kept.reshape(-1, *form.shape)
+        else:
+            marks = _marks(flat[fits, :width])
+            values[fits, : kept.shape[1]] = kept
+            for k, place in enumerate(form.odd):
+                values[fits, width + k] = marks[:, place] if place < marks.shape[1] else 0.0
+            if form.padded:
+                values[fits, -1] = flat.shape[1] if rows.ndim == 2 else _code(label)
+    if fits.all():
+        return Outputs(values)
+    labels = ["" if ok else cut(label) for ok in fits]
+    for i in np.flatnonzero(~fits & ~finite.all(axis=1)):
+        outcome = read(rows[i])
+        labels[i] = outcome.label if isinstance(outcome, Event) else outcome.event()
     return Outputs(values, np.array(labels, dtype=np.str_))
+
+
+def unmasked(result: Any) -> Any:
+    """`result` with masked entries, if it is a masked array, as NaN."""
+    return result.astype(np.float64).filled(np.nan) if _is_masked(result) else result
+
+
+def cut(text: str) -> str:
+    """`text` if it is short, else its beginning and a digest of the whole."""
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST - 13]}... #{_digest(text).hex()}"
+
+
+def _is_masked(result: Any) -> bool:
+    return isinstance(result, np.ma.MaskedArray) and result.dtype.kind in "biuf" and bool(np.ma.is_masked(result))
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=4).digest()
+
+
+def _code(text: str) -> float:
+    """A stable number for `text`, above those of `NAMES`."""
+    return 5.0 + int.from_bytes(_digest(text), "big")
 
 
 def _as_plain_array(results: Sequence[Any]) -> NDArray[np.float64] | None:
     """All the results as one array, when they are plain numbers, or numeric arrays of one shape: the common case."""
     kinds = set(map(type, results))
     if kinds == {np.ndarray} and len({(result.shape, result.dtype.kind in "biuf") for result in results}) == 1:
-        return np.stack(results).astype(np.float64) if results[0].dtype.kind in "biuf" else None
+        fit = results[0].dtype.kind in "biuf" and all(map(_fits_floats, results))
+        return np.stack(results).astype(np.float64) if fit else None
     if not kinds or not kinds <= PLAIN:
         return None
-    try:
-        return np.array(results, dtype=np.float64)
-    except OverflowError:
+    if kinds & {int, np.int64} and any(isinstance(n, (int, np.int64)) and abs(int(n)) > EXACT for n in results):
         return None
+    return np.array(results, dtype=np.float64)
+
+
+def _fits_floats(array: NDArray[Any]) -> bool:
+    """True if no number of `array` is too large a whole number for a float."""
+    if array.dtype.kind not in "iu" or not array.size or array.dtype.itemsize < 8:
+        return True
+    return int(array.max()) <= EXACT and int(array.min()) >= -EXACT
 
 
 def _read_parts(parts: Sequence[Any], name: str) -> Row | Event:
-    """A dict or tuple laid out as one vector; an event in one part makes an event of the whole."""
-    outcomes = [read(part) for part in parts]
-    odd = [outcome.label for outcome in outcomes if isinstance(outcome, Event)]
-    if odd:
-        return Event(_cut(f"{name} with {', '.join(odd)}"))
-    rows = [outcome for outcome in outcomes if isinstance(outcome, Row)]
-    vector = np.concatenate([row.numbers.ravel() for row in rows]) if rows else np.empty(0)
-    shapes = [row.form.label.removeprefix("shape ") for row in rows]
-    plain = all(shape == "()" for shape in shapes)
-    label = (
-        (name if not name.endswith(" of") else f"{name} {len(parts)} numbers")
-        if plain
-        else f"{name}: {'; '.join(shapes)}"
-    )
-    return Row(Form(vector.shape, label), vector)
+    """A dict or tuple laid out as one vector; strings and None are odd parts of it."""
+    rows = []
+    for part in parts:
+        outcome = read(part)
+        if isinstance(outcome, Event):
+            unnamed = outcome.mark in NAMES
+            label, mark = outcome.label, np.array([outcome.mark])
+            outcome = Row("shape ()", (), np.zeros(1), mark, {} if unnamed else {0: label})
+        rows.append(outcome)
+    numbers = np.concatenate([row.numbers for row in rows]) if rows else np.empty(0)
+    marks = np.concatenate([row.marks for row in rows]) if rows else np.empty(0)
+    starts = np.cumsum([0, *(row.numbers.size for row in rows)]).tolist()
+    names = {start + i: text for start, row in zip(starts, rows, strict=False) for i, text in row.names.items()}
+    shapes = [row.label.removeprefix("shape ") for row in rows]
+    if any(shape != "()" for shape in shapes):
+        label = f"{name}: {'; '.join(shapes)}"
+    else:
+        label = _shape_label(numbers.shape) if name.endswith(" of") else name
+    return Row(label, numbers.shape, numbers, marks, names)
 
 
-def _row(numbers: float | NDArray[np.float64]) -> Row | Event:
-    array = np.asarray(numbers, dtype=np.float64)
-    return (
-        Row(Form(array.shape, _shape_label(array.shape)), array)
-        if np.isfinite(array).all()
-        else Event(_odd_label(array))
-    )
+def _read_array(array: NDArray[Any]) -> Row | Event:
+    """An array of numbers, or of numbers and None, as a row; a single odd number is an event."""
+    flat = array.ravel()
+    names: dict[int, str] = {}
+    if flat.dtype.kind == "f" or (_fits_floats(flat) and flat.dtype != object):
+        numbers = flat.astype(np.float64)
+        marks = _marks(numbers)
+    else:
+        numbers, marks, names = _read_objects(flat.tolist())
+    if array.shape == () and marks[0] and not (names and numbers[0]):
+        return Event(cut(names.get(0) or NAMES[float(marks[0])]), float(marks[0]))
+    return Row(_shape_label(array.shape), array.shape, np.where(np.isfinite(numbers), numbers, 0.0), marks, names)
 
 
-def _as_float(number: Any) -> float:
-    """A float; whole numbers beyond its range become infinite, so that they show as an event."""
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
+def _read_objects(items: Sequence[Any]) -> tuple[Floats, Floats, dict[int, str]]:
+    """Numbers, marks and names of items that are real numbers or None."""
+    numbers, marks, names = np.zeros(len(items)), np.zeros(len(items)), {}
+    for i, item in enumerate(items):
+        if item is None:
+            marks[i] = 4.0
+            continue
+        try:
+            numbers[i] = float(item)
+        except OverflowError:
+            marks[i], names[i] = _code(_integer(item)), _integer(item)
+            continue
+        marks[i] = _marks(numbers[i : i + 1])[0]
+        if isinstance(item, Integral) and int(item) != int(numbers[i]):
+            marks[i], names[i] = float(int(item) - int(numbers[i])), _integer(item)
+    return numbers, marks, names
 
 
-def _as_array(result: Any) -> NDArray[np.float64] | None:
-    """A regular array of real numbers; None if `result` is not one."""
+def _integer(number: Any) -> str:
+    """Name of a whole number that no float holds; hexadecimal, since the decimals of huge ones take too long."""
+    whole = int(number)
+    return f"integer {whole}" if abs(whole) < 10**60 else f"integer {hex(whole)}"
+
+
+def _as_array(result: Any) -> NDArray[Any] | None:
+    """A regular array of real numbers, or of these and None; None if `result` is not one."""
     try:
         array = np.asarray(result)
     except ValueError:
         return None
+    if array.dtype.kind in "biuf" and (isinstance(result, np.ndarray) or _fits_floats(array)):
+        return array if array.dtype.kind != "f" or not _has_large(result) else np.array(result, dtype=object)
+    if isinstance(result, Real) or array.dtype.kind in "iu":
+        return np.array(result, dtype=object)
     if array.dtype == object and array.size and all(isinstance(item, (Real, type(None))) for item in array.flat):
-        array = np.array([math.nan if item is None else _as_float(item) for item in array.flat]).reshape(array.shape)
-    return array.astype(np.float64) if array.dtype.kind in "biuf" else None
+        return array
+    return None
+
+
+def _has_large(result: Any) -> bool:
+    """True if a list or tuple of floats also holds a whole number too large for them."""
+    return isinstance(result, (list, tuple)) and any(
+        abs(int(item)) > EXACT for item in result if isinstance(item, Integral)
+    )
 
 
 def _shape_label(shape: tuple[int, ...]) -> str:
     return f"shape {shape}"
 
 
-def _odd_label(row: NDArray[np.float64]) -> str:
-    """Name of the event that a row with NaN or infinite numbers is."""
-    flat = row.ravel()
-    kinds = {"nan": np.isnan(flat), "inf": np.isposinf(flat), "-inf": np.isneginf(flat)}
-    if row.ndim == 0:
-        return next(kind for kind, here in kinds.items() if here.any())
-    places = {kind: ", ".join(map(str, np.flatnonzero(here))) for kind, here in kinds.items() if here.any()}
-    return _cut("; ".join(f"{kind} at {where}" for kind, where in places.items()))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+def _marks(numbers: Floats) -> Floats:
+    """1, 2, 3 where `numbers` are NaN, infinite, minus infinite; 0 elsewhere."""
+    marks: Floats = np.select([np.isnan(numbers), np.isposinf(numbers), np.isneginf(numbers)], [1.0, 2.0, 3.0], 0.0)
+    return marks

@@ -55,7 +55,7 @@ def _from_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise ParameterError(f"running {str(path)!r} raised {type(error).__name__}: {error}. Mend the file.") from error
     _pickle_by_value(module)
@@ -75,7 +75,7 @@ def _from_name(name: str) -> ModuleType:
                 "own, run from the directory that holds it."
             ) from error
         raise ParameterError(f"importing {name!r} failed: {error}. Install what it needs.") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ParameterError(f"importing {name!r} raised {type(error).__name__}: {error}. Mend the module.") from error
 
 

@@ -76,4 +76,4 @@ class ApproximateDP(ProfileGuarantee):
 
     def _tradeoff(self, fpr: Floats) -> Floats:
         e, d = self.nominal_epsilon, self.nominal_delta
-        return np.asarray(np.maximum(1.0 - d - np.exp(e) * fpr, np.exp(-e) * ((1.0 - fpr) - d)))
+        return np.asarray(np.maximum(1.0 - d - np.exp(e + np.log(fpr)), np.exp(-e) * ((1.0 - fpr) - d)))

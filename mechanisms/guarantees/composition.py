@@ -44,6 +44,7 @@ def compose(
     form: str | None = None,
     orders: Sequence[float] | None = None,
     interval: float | None = None,
+    fixed_sides: bool = False,
 ) -> Guarantee:
     """The guarantee of running all the mechanisms on the same data and releasing all the outputs.
 
@@ -65,6 +66,9 @@ def compose(
         orders: for "renyi" only: finite Renyi orders; None takes `renyi.ORDERS`, or those of the Renyi guarantees.
         interval: for "privacy-loss" only: of the grid of losses; None takes that of the privacy-loss guarantees, else
             1e-4.
+        fixed_sides: for "privacy-loss" only: True takes the two laws of each `ExactDP` as those of one known pair of
+            datasets, side 0 and side 1, and gives the curve of that pair. A guarantee says nothing about sides, so that
+            False also covers mechanisms that tell the sides apart in opposite directions.
 
     Returns:
         A guarantee with the relation that the parts share; a part without a relation adopts it.
@@ -75,7 +79,8 @@ def compose(
         AccountingError: no theorem known here composes these kinds that way, or deltas add up to 1 or more.
 
     Guarantees:
-        * Every number is an upper bound for every composition of mechanisms with these guarantees.
+        * Every number is an upper bound for every composition of mechanisms with these guarantees (with `fixed_sides`:
+          for the pair of datasets whose laws they are).
         * Gaussian under "basic" is exact; "optimal" cannot be improved.
 
     References:
@@ -95,7 +100,7 @@ def compose(
         privacy-loss 4.775
     """
     one_of(ACCOUNTING, accounting=accounting)
-    _check_options(accounting, form=form, orders=orders, interval=interval)
+    _check_options(accounting, form=form, orders=orders, interval=interval, fixed_sides=fixed_sides or None)
     parts = list(guarantees)
     if not parts:
         raise ParameterError("guarantees must hold at least one guarantee to compose, but is empty.")
@@ -112,7 +117,7 @@ def compose(
         return _optimal(parts, relation)
     if accounting == "renyi":
         return _renyi(parts, orders, relation)
-    return _privacy_loss(parts, interval, relation)
+    return _privacy_loss(parts, interval, relation, fixed_sides=fixed_sides)
 
 
 def common_relation(guarantees: Iterable[Guarantee]) -> Relation | None:
@@ -128,7 +133,7 @@ def common_relation(guarantees: Iterable[Guarantee]) -> Relation | None:
 
 def _check_options(accounting: str, **options: object) -> None:
     """An option given for another accounting is a mistake, not a wish to be ignored."""
-    owners = {"form": "advanced", "orders": "renyi", "interval": "privacy-loss"}
+    owners = {"form": "advanced", "orders": "renyi", "interval": "privacy-loss", "fixed_sides": "privacy-loss"}
     for name, value in options.items():
         if value is not None and owners[name] != accounting:
             raise ParameterError(
@@ -209,13 +214,13 @@ def _renyi(parts: Parts, orders: Sequence[float] | None, relation: Relation | No
     return _add_divergences([to_renyi(part, orders=orders) for part in parts], relation)
 
 
-def _privacy_loss(parts: Parts, interval: float | None, relation: Relation | None) -> Guarantee:
+def _privacy_loss(parts: Parts, interval: float | None, relation: Relation | None, *, fixed_sides: bool) -> Guarantee:
     """Equal parts are convolved with themselves by squaring, so that a thousand of them are soon done."""
     if interval is None:
         interval = next((part.interval for part in parts if isinstance(part, PrivacyLossDP)), INTERVAL)
     total, counts = None, Counter(parts)
     for part, count in counts.items():
-        pld = to_privacy_loss(_adopting(part, relation), interval=interval).pld
+        pld = to_privacy_loss(_adopting(part, relation), interval=interval, fixed_sides=fixed_sides).pld
         pld = pld if count == 1 else pld.self_compose(count)
         total = pld if total is None else total.compose(pld)
     listed = ", ".join(f"{count} x {part}" for part, count in counts.items())

@@ -16,14 +16,13 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logsumexp
+from scipy.special import expit, hyp1f1, logsumexp
 
-from mechanisms.base import Relation
 from mechanisms.errors import AccountingError, ParameterError
 from mechanisms.guarantees.approximate import ApproximateDP
 from mechanisms.guarantees.base import Floats, Guarantee
 from mechanisms.guarantees.concentrated import ConcentratedDP
-from mechanisms.guarantees.exact import ExactDP
+from mechanisms.guarantees.exact import ExactDP, log_ratio
 from mechanisms.guarantees.gaussian import GaussianDP
 from mechanisms.guarantees.laplace import LaplaceDP
 from mechanisms.guarantees.privacy_loss import INTERVAL, PrivacyLossDP
@@ -100,7 +99,7 @@ def _(guarantee: PureDP) -> ConcentratedDP:
 @to_concentrated.register
 def _(guarantee: LaplaceDP) -> ConcentratedDP:
     epsilon = guarantee.nominal_epsilon
-    return ConcentratedDP(max(0.0, epsilon + math.expm1(-epsilon)), guarantee.relation)
+    return ConcentratedDP(float(_beyond_linear(np.array(-epsilon))), guarantee.relation)
 
 
 @to_concentrated.register
@@ -160,17 +159,25 @@ def _(guarantee: GaussianDP, *, orders: Sequence[float] | None = None) -> RenyiD
 
 @to_renyi.register
 def _(guarantee: PureDP, *, orders: Sequence[float] | None = None) -> RenyiDP:
+    """log(cosh((a - 1/2) epsilon) / cosh(epsilon / 2)) / (a - 1). The ratio less 1 is
+    2 sinh(a epsilon / 2) sinh((a - 1) epsilon / 2) / cosh(epsilon / 2): a product, so that small epsilons keep their
+    accuracy, and in logarithms, so that large ones do not overflow."""
     used, e = _orders(orders), guarantee.nominal_epsilon
-    divergences = (np.logaddexp(used * e, (1.0 - used) * e) - np.logaddexp(0.0, e)) / (used - 1.0)
+    with np.errstate(divide="ignore"):
+        log_sinh = np.log(-np.expm1(-used * e)) + np.log(-np.expm1((1.0 - used) * e))
+    divergences = np.logaddexp(0.0, (used - 1.0) * e + log_sinh - np.log1p(np.exp(-e))) / (used - 1.0)
     return RenyiDP(tuple(used), tuple(np.clip(divergences, 0.0, e)), guarantee.relation)
 
 
 @to_renyi.register
 def _(guarantee: LaplaceDP, *, orders: Sequence[float] | None = None) -> RenyiDP:
+    """With w = a / (2a - 1), log(w e^((a - 1) epsilon) + (1 - w) e^(-a epsilon)) / (a - 1). Where it is small, the
+    linear terms of the two exponentials are left out, since they cancel."""
     used, e = _orders(orders), guarantee.nominal_epsilon
-    first = np.log(used / (2.0 * used - 1.0)) + (used - 1.0) * e
-    second = np.log((used - 1.0) / (2.0 * used - 1.0)) - used * e
-    divergences = np.logaddexp(first, second) / (used - 1.0)
+    share, up, down = used / (2.0 * used - 1.0), (used - 1.0) * e, -used * e
+    moment = share * _beyond_linear(np.minimum(up, 1.0)) + (1.0 - share) * _beyond_linear(down)
+    large = np.logaddexp(np.log(share) + up, np.log1p(-share) + down)
+    divergences = np.where(up < 1.0, np.log1p(moment), large) / (used - 1.0)
     return RenyiDP(tuple(used), tuple(np.clip(divergences, 0.0, e)), guarantee.relation)
 
 
@@ -181,13 +188,29 @@ def _(guarantee: ExactDP, *, orders: Sequence[float] | None = None) -> RenyiDP:
             f"{guarantee} has outputs that one side cannot produce: every Renyi divergence is infinite. "
             "Use accounting='privacy-loss'."
         )
-    used = _orders(orders)[:, np.newaxis]
-    shared = guarantee.p0 > 0.0
-    log0, log1 = np.log(guarantee.p0[shared]), np.log(guarantee.p1[shared])
-    forward = logsumexp(used * log1 + (1.0 - used) * log0, axis=1)
-    backward = logsumexp(used * log0 + (1.0 - used) * log1, axis=1)
-    divergences = np.maximum(0.0, np.maximum(forward, backward)) / (used[:, 0] - 1.0)
-    return RenyiDP(tuple(used[:, 0]), tuple(divergences), guarantee.relation)
+    used, shared = _orders(orders), guarantee.p0 > 0.0
+    p0, p1 = guarantee.p0[shared], guarantee.p1[shared]
+    divergences = np.maximum(_log_moments(p1, p0, used), _log_moments(p0, p1, used)) / (used - 1.0)
+    return RenyiDP(tuple(used), tuple(divergences), guarantee.relation)
+
+
+def _log_moments(upper: Floats, lower: Floats, orders: Floats) -> Floats:
+    """log sum upper^a lower^(1 - a) at each order a, >= 0.
+
+    Where the two laws are close the sum is 1 + sum lower (e^(a l) - 1 - a (e^l - 1)) with l = log(upper / lower): what
+    is subtracted adds up to 0, and no term is negative.
+    """
+    a = orders[:, np.newaxis]
+    loss = log_ratio(upper, lower)
+    moments = lower * (_beyond_linear(np.minimum(a * loss, 1.0)) - a * _beyond_linear(loss))
+    near = np.log1p(np.maximum(0.0, moments.sum(axis=1)))
+    far = logsumexp(a * np.log(upper) + (1.0 - a) * np.log(lower), axis=1)
+    return np.asarray(np.where(orders * np.abs(loss).max() < 1.0, near, np.maximum(0.0, far)))
+
+
+def _beyond_linear(x: Floats) -> Floats:
+    """e^x - 1 - x, without cancellation."""
+    return np.asarray(np.where(np.abs(x) < 1.0, 0.5 * x**2 * hyp1f1(1.0, 3.0, np.clip(x, -1.0, 1.0)), np.expm1(x) - x))
 
 
 def _orders(orders: Sequence[float] | None) -> Floats:
@@ -202,13 +225,19 @@ def _orders(orders: Sequence[float] | None) -> Floats:
 
 
 @singledispatch
-def to_privacy_loss(guarantee: Guarantee, *, interval: float = INTERVAL) -> PrivacyLossDP:
+def to_privacy_loss(guarantee: Guarantee, *, interval: float = INTERVAL, fixed_sides: bool = False) -> PrivacyLossDP:
     """The privacy loss of the dominating pair, on a grid of that interval.
 
     A loss between two grid points is shared between them so that both its probability and its probability under the
     other side stay as they are (Doroshenko et al. 2022, "connect the dots"): pessimistic, with an error of the order of
-    interval^2. An asymmetric pair of distributions keeps its directions under add_remove and zero_out, where each side
-    has its meaning; otherwise it is made symmetric first, because compositions could mix the directions.
+    interval^2.
+
+    Args:
+        guarantee: to be turned.
+        interval: of the grid, > 0.
+        fixed_sides: what an asymmetric pair of distributions means. As a guarantee (False) it bounds any mechanism with
+            its curve, the one with the sides swapped included, so that it is made symmetric before it can be composed
+            with others. True keeps p0 on side 0 and p1 on side 1: two known laws on one known pair of datasets.
 
     Raises:
         AccountingError: the guarantee has no dominating pair (zCDP, Renyi DP), or another grid.
@@ -221,7 +250,7 @@ def to_privacy_loss(guarantee: Guarantee, *, interval: float = INTERVAL) -> Priv
 
 
 @to_privacy_loss.register
-def _(guarantee: PrivacyLossDP, *, interval: float = INTERVAL) -> PrivacyLossDP:
+def _(guarantee: PrivacyLossDP, *, interval: float = INTERVAL, fixed_sides: bool = False) -> PrivacyLossDP:
     if not math.isclose(guarantee.interval, interval, rel_tol=1e-9):
         raise AccountingError(
             f"{guarantee} keeps its losses on a grid of {guarantee.interval:g}, but {interval:g} is asked for. "
@@ -231,20 +260,20 @@ def _(guarantee: PrivacyLossDP, *, interval: float = INTERVAL) -> PrivacyLossDP:
 
 
 @to_privacy_loss.register
-def _(guarantee: GaussianDP, *, interval: float = INTERVAL) -> PrivacyLossDP:
+def _(guarantee: GaussianDP, *, interval: float = INTERVAL, fixed_sides: bool = False) -> PrivacyLossDP:
     made = PrivacyLossDP.gaussian(1.0 / guarantee.mu, interval=interval)
     return PrivacyLossDP.from_pld(made.pld, relation=guarantee.relation, description=str(guarantee))
 
 
 @to_privacy_loss.register
-def _(guarantee: LaplaceDP, *, interval: float = INTERVAL) -> PrivacyLossDP:
+def _(guarantee: LaplaceDP, *, interval: float = INTERVAL, fixed_sides: bool = False) -> PrivacyLossDP:
     made = PrivacyLossDP.laplace(guarantee.nominal_epsilon, interval=interval)
     return PrivacyLossDP.from_pld(made.pld, relation=guarantee.relation, description=str(guarantee))
 
 
 @to_privacy_loss.register(PureDP)
 @to_privacy_loss.register(ApproximateDP)
-def _(guarantee: PureDP | ApproximateDP, *, interval: float = INTERVAL) -> PrivacyLossDP:
+def _(guarantee: PureDP | ApproximateDP, *, interval: float = INTERVAL, fixed_sides: bool = False) -> PrivacyLossDP:
     loss = guarantee.nominal_epsilon * np.array([1.0, -1.0])
     infinite = guarantee.default_delta
     masses = _on_grid(loss, (1.0 - infinite) * expit(loss), infinite, interval)
@@ -252,9 +281,8 @@ def _(guarantee: PureDP | ApproximateDP, *, interval: float = INTERVAL) -> Priva
 
 
 @to_privacy_loss.register
-def _(guarantee: ExactDP, *, interval: float = INTERVAL) -> PrivacyLossDP:
-    directed = guarantee.relation in (Relation.ADD_REMOVE, Relation.ZERO_OUT)
-    pair = guarantee if directed or _is_symmetric(guarantee) else guarantee.symmetric()
+def _(guarantee: ExactDP, *, interval: float = INTERVAL, fixed_sides: bool = False) -> PrivacyLossDP:
+    pair = guarantee if fixed_sides or _is_symmetric(guarantee) else guarantee.symmetric()
     return _from_masses(
         _pair_masses(pair.p1, pair.p0, interval), _pair_masses(pair.p0, pair.p1, interval), guarantee, interval
     )

@@ -111,8 +111,14 @@ class ExactDP(ProfileGuarantee):
 def loss_profile(upper: Floats, lower: Floats) -> LossProfile:
     """Profile of the loss log(upper / lower) under `upper`."""
     both = (upper > 0.0) & (lower > 0.0)
-    losses = np.log(upper[both]) - np.log(lower[both])
+    losses = log_ratio(upper[both], lower[both])
     return LossProfile.of(losses, upper[both], float(upper[(upper > 0.0) & (lower == 0.0)].sum()))
+
+
+def log_ratio(upper: Floats, lower: Floats) -> Floats:
+    """log(upper / lower) of positive numbers, accurate for ratios near 1 as well."""
+    near = np.clip((upper - lower) / lower, -0.5, 1.0)
+    return np.asarray(np.where(np.abs(near) < 0.5, np.log1p(near), np.log(upper) - np.log(lower)))
 
 
 def _law(name: str, values: ArrayLike) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -68,7 +69,6 @@ class LaplaceDP(ProfileGuarantee):
 
     def _tradeoff(self, fpr: Floats) -> Floats:
         e = self.nominal_epsilon
-        knee = 0.5 * np.exp(-e)
-        middle = 0.5 * knee / np.clip(fpr, max(knee, 1e-300), 0.5)
-        flat = np.exp(-e) * (1.0 - fpr)
-        return np.asarray(np.where(fpr < knee, 1.0 - np.exp(e) * fpr, np.where(fpr <= 0.5, middle, flat)))
+        log_odds = e + np.log(fpr)
+        middle, flat = 0.25 * np.exp(-log_odds), np.exp(-e) * (1.0 - fpr)
+        return np.asarray(np.where(log_odds < -math.log(2.0), -np.expm1(log_odds), np.where(fpr <= 0.5, middle, flat)))

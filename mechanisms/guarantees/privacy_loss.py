@@ -21,6 +21,31 @@ INTERVAL = 1e-4
 """Distance of the grid on which privacy losses are kept. Half of it costs twice the time and memory."""
 
 
+@dataclass(frozen=True)
+class NoisySteps:
+    """Noise on a Poisson sample of the records, so many times: what `PrivacyLossDP.gaussian` and `.laplace` were asked.
+
+    Args:
+        noise: "gaussian" or "laplace".
+        ratio: sensitivity / scale of the noise of one step: 1 / noise_multiplier, or epsilon.
+        sampling_probability, steps, relation, interval: as there.
+    """
+
+    noise: str
+    ratio: float
+    sampling_probability: float
+    steps: int
+    relation: Relation
+    interval: float
+
+    def guarantee(self) -> PrivacyLossDP:
+        """The guarantee of these steps."""
+        scale = 1.0 / self.ratio if self.noise == "gaussian" else self.ratio
+        make = PrivacyLossDP.gaussian if self.noise == "gaussian" else PrivacyLossDP.laplace
+        options = {"sampling_probability": self.sampling_probability, "interval": self.interval}
+        return make(scale, **options, steps=self.steps, relation=self.relation)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivacyLossDP(ProfileGuarantee):
     """The curve of a privacy loss that dp-accounting keeps on a grid, rounded to the pessimistic side.
@@ -32,6 +57,7 @@ class PrivacyLossDP(ProfileGuarantee):
         pld: a `dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution`.
         relation: the neighbouring relation; None takes that of the pair it is compared on.
         description: for people, such as "gaussian, noise_multiplier=4, steps=100".
+        recipe: the steps that it was computed for, where it was: what a family of such guarantees is made from.
 
     Guarantees:
         * An upper bound (`exact` is False), because losses are rounded up to the grid; above the exact epsilon by
@@ -54,6 +80,7 @@ class PrivacyLossDP(ProfileGuarantee):
     pld: Any
     relation: Relation | None = None
     description: str = field(default="from_pld", kw_only=True)
+    recipe: NoisySteps | None = field(default=None, kw_only=True)
     exact = False
 
     def __post_init__(self) -> None:
@@ -103,7 +130,8 @@ class PrivacyLossDP(ProfileGuarantee):
             float(noise_multiplier), sampling_prob=float(sampling_probability), value_discretization_interval=interval
         )
         title = _title("gaussian", noise_multiplier=noise_multiplier, sampling_probability=sampling_probability)
-        return cls.from_pld(_repeated(one, steps), relation=relation, description=f"{title}, steps={steps}")
+        recipe = NoisySteps("gaussian", 1.0 / noise_multiplier, sampling_probability, steps, relation, interval)
+        return cls(_repeated(one, steps), relation, description=f"{title}, steps={steps}", recipe=recipe)
 
     @classmethod
     def laplace(
@@ -132,7 +160,8 @@ class PrivacyLossDP(ProfileGuarantee):
             1.0 / epsilon, sampling_prob=float(sampling_probability), value_discretization_interval=interval
         )
         title = _title("laplace", epsilon=epsilon, sampling_probability=sampling_probability)
-        return cls.from_pld(_repeated(one, steps), relation=relation, description=f"{title}, steps={steps}")
+        recipe = NoisySteps("laplace", epsilon, sampling_probability, steps, relation, interval)
+        return cls(_repeated(one, steps), relation, description=f"{title}, steps={steps}", recipe=recipe)
 
     @property
     def interval(self) -> float:

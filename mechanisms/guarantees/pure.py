@@ -72,7 +72,7 @@ class PureDP(ProfileGuarantee):
 
     def _tradeoff(self, fpr: Floats) -> Floats:
         e = self.nominal_epsilon
-        return np.asarray(np.maximum(1.0 - np.exp(e) * fpr, np.exp(-e) * (1.0 - fpr)))
+        return np.asarray(np.maximum(-np.expm1(e + np.log(fpr)), np.exp(-e) * (1.0 - fpr)))
 
 
 def response_delta(nominal: float, epsilon: Floats) -> Floats:

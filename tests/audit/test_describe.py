@@ -1,11 +1,14 @@
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pytest
 
-from audit.describe import describe, fingerprint, label
+from audit.describe import describe, fingerprint, label, opaque
 from mechanisms.base import Neighbours
 
 
@@ -66,3 +69,93 @@ def test_labels_are_short_and_leave_defaults_out():
     assert label(Option(1.0)) == "Option(epsilon=1)"
     assert label(Option(0.5, 2.0)) == "Option(epsilon=0.5, sensitivity=2)"
     assert "array(100,)" in label(Option(1.0, query=np.zeros(100)))
+
+
+def release(dataset, size, rng, scale=1.0):
+    return sum(dataset) + rng.laplace(scale=scale, size=size)
+
+
+SCALE = 1.0
+
+
+def reads_a_global(dataset, size, rng):
+    return helped(dataset) + rng.laplace(scale=SCALE, size=size)
+
+
+def helped(dataset):
+    return sum(dataset)
+
+
+class Callable:
+    __slots__ = ("scale",)
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def __call__(self, dataset, rng):
+        return self.scale
+
+    def method(self, dataset, rng):
+        return self.scale
+
+
+def with_keyword(scale):
+    def inner(dataset, rng, *, scale=scale):
+        return scale
+
+    return inner
+
+
+def recursive(n):
+    def factorial(k):
+        return 1 if k < 2 else k * factorial(k - 1)
+
+    return lambda dataset, rng: factorial(n)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda scale: partial(release, scale=scale),
+        Callable,
+        lambda scale: Callable(scale).method,
+        with_keyword,
+        recursive,
+        lambda scale: pd.Series([scale, 2.0]),
+        lambda scale: {scale, 2.0},
+        lambda scale: bytes([int(scale)]),
+        lambda scale: {1: scale},
+        lambda scale: [SimpleNamespace(scale=scale)],
+    ],
+)
+def test_whatever_holds_a_number_is_told_from_its_twin(make):
+    assert digest(make(1.0)) == digest(make(1.0))
+    assert digest(make(1.0)) != digest(make(3.0))
+
+
+def test_globals_and_helpers_count(monkeypatch):
+    before = digest(reads_a_global)
+    assert digest(reads_a_global) == before
+    monkeypatch.setitem(globals(), "SCALE", 0.1)
+    changed = digest(reads_a_global)
+    monkeypatch.setitem(globals(), "SCALE", 1.0)
+    monkeypatch.setitem(globals(), "helped", lambda dataset: 2 * sum(dataset))
+    assert len({before, changed, digest(reads_a_global)}) == 3
+
+
+def test_methods_of_a_class_of_ones_own_count():
+    def version(factor):
+        class Own:
+            def release(self):
+                return factor
+
+        return Own()
+
+    assert digest(version(1)) == digest(version(1))
+    assert digest(version(1)) != digest(version(2))
+
+
+def test_what_hides_its_contents_is_said_to(tmp_path):
+    with (tmp_path / "x").open("w") as file:
+        assert opaque(describe([1, {"a": file}])) == ["_io.TextIOWrapper"]
+    assert opaque(describe([1, {"a": release}])) == []

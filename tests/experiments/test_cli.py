@@ -66,6 +66,15 @@ def test_a_claim_that_is_kept_exits_with_0(call):
     assert "99.9999 % confidence" in done.stdout
 
 
+def test_a_check_may_stop_as_soon_as_the_claim_is_refuted(call):
+    done = call("check", "counting.py:release", "--epsilon", 0.1, *PAIR, "--stop", "anytime", "--confidence", 0.95)
+    assert done.exit_code == 1
+    assert "of 99,500 trials a side; free" in done.stdout
+    refused = call("check", "counting.py:release", "--epsilon", 0.1, *PAIR, "--stop", "soon")
+    assert refused.exit_code == 2
+    assert 'stop must be None or "anytime"' in refused.stderr
+
+
 def test_a_claim_that_is_broken_exits_with_1_and_writes_what_it_is_asked_to(call):
     done = call(
         "check",

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import math
 import os
 import signal
 import subprocess
@@ -110,8 +111,12 @@ def test_points_that_were_there_keep_their_numbers_when_a_sweep_grows(config):
     run(config, out="few")
     run(config, settings={"sweep.mechanism.epsilon": [2.0, 1.0, 0.5]}, out="more")
     few, more = (SweepResult.from_json(numbers(name).decode()) for name in ("few", "more"))
-    of_more = {point.parameters["mechanism.epsilon"]: point.result.to_json() for point in more.points}
-    assert all(of_more[point.parameters["mechanism.epsilon"]] == point.result.to_json() for point in few.points)
+    of_more = {point.parameters["mechanism.epsilon"]: point.result for point in more.points}
+    for point in few.points:
+        again = of_more[point.parameters["mechanism.epsilon"]]
+        assert again.bounds == point.result.bounds
+        assert again.p_value == point.result.p_value
+        assert again.detectable >= point.result.detectable, "more audits leave each with less power, never more"
 
 
 @pytest.mark.slow
@@ -246,3 +251,16 @@ def test_a_report_of_nothing_is_refused(tmp_path):
     (tmp_path / "config.toml").write_text(CONFIG)
     with pytest.raises(StoreError, match=r"results\.json is missing: the experiment was not finished"):
         report(tmp_path)
+
+
+def test_a_sweep_whose_correction_leaves_no_power_is_underpowered_not_consistent(tmp_path):
+    question = tmp_path / "blind.toml"
+    question.write_text(
+        'title = "x"\n[mechanism]\nname = "randomized-response"\nepsilon = 50.0\n'
+        '[claim]\nname = "pure"\nepsilon = 5.3\n'
+        f"[audit]\ntrials = 1_050\nbounds = ['clopper-pearson']\n[sweep]\nseed = {list(range(20))}\n"
+    )
+    done = run(question, out=tmp_path / "out")
+    assert {point.result.verdict.value for point in done.result.points} == {"violation"}
+    assert done.result.verdict.value == "underpowered"
+    assert all(math.isinf(point.result.detectable) for point in done.result.points)

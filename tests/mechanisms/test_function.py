@@ -1,7 +1,9 @@
 """Python functions as mechanisms: ways of calling, odd outcomes, refusals; and objects named on the command line."""
 
+import copy
 import math
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -9,8 +11,10 @@ import pytest
 
 from mechanisms.base import Neighbours
 from mechanisms.errors import NeighboursError, ParameterError, RelationError, ReleaseError, UnknownNameError
-from mechanisms.external.function import FunctionMechanism, style_of
-from mechanisms.external.outcomes import Form, Raised, collect, collect_array
+from mechanisms.external.command import Command
+from mechanisms.external.function import FunctionMechanism, name_of, style_of
+from mechanisms.external.mutation import fingerprint
+from mechanisms.external.outcomes import Form, Raised, collect, collect_array, cut, read, usual_form
 from mechanisms.external.target import load_target
 from mechanisms.guarantees import PureDP
 
@@ -107,7 +111,8 @@ def test_claim_pair_and_truth_are_what_was_given():
     assert mechanism.guarantee() is CLAIM
     assert mechanism.worst_case() is PAIR
     assert mechanism.truth() is None
-    assert mechanism.parallel == "processes"
+    assert mechanism.parallel == wrap(many_runs).parallel == "processes"
+    assert wrap(own_randomness).parallel == "none"
     assert "0x" not in str(mechanism.name)
 
 
@@ -121,7 +126,7 @@ def every_second(odd):
     def release(dataset, rng):
         if next(calls) % 2 == 0:
             return 1.0
-        if isinstance(odd, Exception):
+        if isinstance(odd, BaseException):
             raise odd
         return odd
 
@@ -134,25 +139,27 @@ def every_second(odd):
         (math.nan, "nan"),
         (math.inf, "inf"),
         (-math.inf, "-inf"),
-        (10**400, "inf"),
+        (10**400, cut(f"integer {hex(10**400)}")),
+        (2**53 + 1, "integer 9007199254740993"),
         (None, "None"),
         ("abc", "text 'abc'"),
         (b"abc", "text b'abc'"),
         ([1.0, 2.0], "shape (2,)"),
         (np.zeros((2, 3)), "shape (2, 3)"),
         ([1.0, math.nan], "nan at 1"),
-        ([1.0, None, math.inf], "nan at 1; inf at 2"),
+        ([1.0, None, math.inf], "None at 1; inf at 2"),
         ({"a": 1, "b": 2}, "keys a, b"),
-        ({"a": 1, "b": None}, "keys a, b with None"),
-        ((1, "x"), "tuple of with text 'x'"),
+        ({"a": 1, "b": None}, "None at 1"),
+        ((1, "x"), "text 'x' at 1"),
         ((1, [2, 3]), "tuple of: (); (2,)"),
         ([], "shape (0,)"),
-        (ValueError("no"), "raised ValueError"),
-        (KeyError("no"), "raised KeyError"),
+        (ValueError("no"), "raised ValueError: no"),
+        (KeyError(), "raised KeyError"),
+        (SystemExit(3), "raised SystemExit: 3"),
     ],
 )
 def test_odd_outcomes_are_events_and_no_run_is_dropped(odd, label):
-    outputs = outcomes(every_second(odd))
+    outputs = outcomes(every_second(odd), form=Form())
     assert outputs.values.shape == (8,)
     assert sorted(set(outputs.events)) == sorted({"", label})
     assert np.count_nonzero(outputs.events == label) == 4
@@ -236,6 +243,110 @@ def test_raised_stands_for_an_exception():
     assert collect([Raised("ValueError"), 1.0], Form()).events.tolist() == ["raised ValueError", ""]
 
 
+# --- outcomes with one odd part ---
+
+SUM = 3.25
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        lambda rng: {"status": "ok", "sum": SUM},
+        lambda rng: (math.nan, SUM),
+        lambda rng: (None, SUM),
+        lambda rng: [math.inf, SUM],
+        lambda rng: ("x", SUM),
+        lambda rng: [SUM] * int(rng.integers(1, 5)),
+        lambda rng: np.ma.masked_array([1.0, SUM], mask=[True, False]),
+        lambda rng: np.array([rng.choice([math.nan, 1.0]), SUM]),
+    ],
+)
+def test_one_odd_part_does_not_hide_the_others(odd):
+    outputs = outcomes(lambda dataset, rng: odd(rng), size=20)
+    assert outputs.events is None
+    assert np.isfinite(outputs.values).all()
+    assert (outputs.values == SUM).any(axis=1).all()
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        lambda data, size, rng: np.column_stack([np.full(size, np.nan), np.full(size, SUM)]),
+        lambda data, size, rng: np.ma.masked_array(np.full((size, 2), SUM), mask=[[True, False]] * size),
+        lambda data, size, rng: {"status": ["ok"] * size, "sum": np.full(size, SUM)},
+        lambda data, size, rng: pd.DataFrame({"status": ["ok"] * size, "sum": np.full(size, SUM)}),
+        lambda data, size, rng: np.full((size, len(data)), SUM),
+    ],
+)
+def test_one_odd_column_does_not_hide_the_others(release):
+    outputs = outcomes(release, size=6)
+    assert outputs.events is None
+    assert (outputs.values == SUM).any(axis=1).all()
+
+
+def test_whole_numbers_that_no_float_holds_stay_apart():
+    numbers = [2**53 + k for k in range(6)]
+    form = usual_form([read(n) for n in numbers])
+    assert len(np.unique(collect(numbers, form).values, axis=0)) == 6
+
+
+@pytest.mark.parametrize("result", ["the sum of all records is " * 4 + "{}", ValueError("the sum is " * 9 + "{}")])
+def test_long_texts_that_differ_at_the_end_stay_apart(result):
+    labels = set()
+    for k in range(5):
+        odd = result.format(k) if isinstance(result, str) else ValueError(str(result).format(k))
+        labels |= set(outcomes(every_second(odd), form=Form()).events)
+    assert len(labels) == 6
+    assert max(map(len, labels)) <= 60
+
+
+def test_marked_and_padded_arrays_are_read_as_lists_of_results_are():
+    array = np.array([[1.0, 2.0], [np.nan, 1.0], [np.inf, -np.inf], [3.0, 4.0]])
+    for rows in (array[:2], [*array[:2], [1.0]], [[1.0, 2.0, 3.0], [1.0]], [[1.0], array[0, 0]]):
+        form = usual_form([read(row) for row in rows])
+        fast, slow = collect_array(array, form), collect([*array, None], form)
+        np.testing.assert_array_equal(fast.values, slow.values[:-1])
+        np.testing.assert_array_equal([""] * 4 if fast.events is None else fast.events, slow.events[:-1])
+
+
+# --- datasets that are changed ---
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        lambda data, rng: data.append(1) or 0.0,
+        lambda data, size, rng: data.append(1) or rng.random(size),
+        lambda data: data.append(1) or 0.0,
+    ],
+)
+def test_a_function_that_changes_its_dataset_is_refused(release):
+    pair = Neighbours([1, 2], [1, 2, 3], "add_remove")
+    with pytest.raises(ReleaseError, match=r"changes its dataset.*work on a copy"):
+        FunctionMechanism(release, claim=CLAIM, neighbours=pair)
+    with pytest.raises(ReleaseError, match="changes its dataset"):
+        FunctionMechanism(release, claim=CLAIM, neighbours=PAIR, form=Form()).release([1], 2, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("data", [np.arange(3.0), pd.DataFrame({"a": [1, 2]}), {"a": [1]}, (np.zeros(2), np.zeros(2))])
+def test_a_change_of_any_dataset_is_noticed(data):
+    before = fingerprint(data)
+    assert fingerprint(copy.deepcopy(data)) == before
+    part = data[0] if isinstance(data, tuple) else data
+    if isinstance(part, pd.DataFrame):
+        part.iloc[0, 0] = 7
+    else:
+        part["a" if isinstance(part, dict) else 0] = 7
+    assert fingerprint(data) != before
+
+
+def test_names_are_what_people_call_the_function():
+    assert wrap(partial(one_run)).name == "partial(one_run)"
+    assert name_of(partial(one_run, scale=0.1)) == "partial(one_run, scale=0.1)"
+    assert name_of(Command("Rscript a.R")) == "Rscript a.R"
+    assert name_of("abc".join) == "str.join"
+
+
 # --- many runs ---
 
 
@@ -298,7 +409,7 @@ def test_a_call_that_always_raises_is_a_mistake_and_shown():
         wrap(release)
     assert isinstance(caught.value.__cause__, AttributeError)
     outputs = outcomes(release, form=Form())
-    assert set(outputs.events) == {"raised AttributeError"}
+    assert all(event.startswith("raised AttributeError: ") for event in outputs.events)
 
 
 def test_what_is_not_callable_is_refused():
@@ -361,6 +472,8 @@ def test_target_in_a_module_is_found(source):
         ("math:sqroot", UnknownNameError, "Did you mean 'sqrt'"),
         ("my_release.py:relaese", UnknownNameError, "Did you mean 'release'"),
         ("broken.py:release", ParameterError, "raised ZeroDivisionError"),
+        ("leaves.py:release", ParameterError, "raised SystemExit: 0"),
+        ("leaves:release", ParameterError, "raised SystemExit: 0"),
         ("typo.py:release", ParameterError, "raised SyntaxError"),
         ("needs.py:release", ParameterError, "raised ModuleNotFoundError: .*not_installed"),
         ("needs:release", ParameterError, "importing 'needs' failed.*not_installed"),
@@ -368,6 +481,7 @@ def test_target_in_a_module_is_found(source):
 )
 def test_targets_that_cannot_be_loaded_are_explained(source, text, error, message):
     source.with_name("broken.py").write_text("1 / 0\n")
+    source.with_name("leaves.py").write_text("import sys\nsys.exit(0)\n")
     source.with_name("typo.py").write_text("def release(:\n")
     source.with_name("needs.py").write_text("import not_installed\n")
     with pytest.raises(error, match=message):

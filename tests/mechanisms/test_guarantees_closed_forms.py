@@ -25,6 +25,24 @@ def test_pure_is_the_curve_of_randomized_response(nominal):
     assert_allclose(PureDP(nominal).delta(EPSILONS), naive, rtol=1e-13, atol=1e-30)
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 690.0, 709.0, 710.0, 745.0, 800.0, 1e6])
+@pytest.mark.parametrize("claim", [PureDP, LaplaceDP, lambda epsilon: ApproximateDP(epsilon, 0.25)])
+def test_tradeoff_is_a_curve_at_every_epsilon(claim, epsilon):
+    curve = claim(epsilon).tradeoff([0.0, 1e-320, 1e-305, 0.2, 0.75, 1.0])
+    assert curve[0] == 1.0 - claim(epsilon).delta(np.inf)
+    assert curve[-1] == 0.0
+    assert (np.diff(curve) <= 0.0).all()
+    if epsilon > 740.0:
+        assert curve[3:].max() < 1e-300
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 30.0])
+def test_tradeoff_near_zero_is_one_less_a_steep_line(epsilon):
+    fpr = np.exp(-epsilon) * np.array([1e-6, 0.01, 0.2])
+    for claim in (PureDP(epsilon), LaplaceDP(epsilon), ApproximateDP(epsilon, 0.0)):
+        assert_allclose(claim.tradeoff(fpr), [1.0 - 1e-6, 0.99, 0.8], rtol=1e-13)
+
+
 def test_pure_epsilon_is_nominal_at_delta_zero_and_less_above():
     claim = PureDP(1.0)
     assert claim.epsilon(0.0) == 1.0

@@ -34,6 +34,12 @@ from mechanisms.guarantees.composition import ACCOUNTING
 DELTAS = np.geomspace(1e-9, 0.3, 10)
 
 
+def response(epsilon):
+    """Randomized response with this epsilon."""
+    law = np.array([1.0, math.exp(epsilon)]) / (1.0 + math.exp(epsilon))
+    return ExactDP(law, law[::-1])
+
+
 # --- basic --------------------------------------------------------------------------------------------------------
 
 
@@ -161,6 +167,14 @@ def test_order_of_composition_does_not_matter(parts):
     assert_allclose(total.epsilon(DELTAS), 1.0 * _ALL.epsilon(DELTAS), rtol=1e-12)
 
 
+@pytest.mark.parametrize("kind", [PureDP, LaplaceDP, response])
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-7, 1e-4])
+def test_renyi_of_many_tiny_epsilons_stays_above_what_is_attained(kind, epsilon):
+    """Randomized response attains what optimal composition says, and Laplace noise of tiny epsilon nearly does."""
+    attained = compose([PureDP(epsilon)] * 1000, accounting="optimal").delta(0.0)
+    assert compose([kind(epsilon)] * 1000, accounting="renyi").delta(0.0) > attained > 0.0
+
+
 _ALL = compose([PureDP(0.3), LaplaceDP(0.5), GaussianDP(0.4), ConcentratedDP(0.1)], accounting="renyi")
 
 
@@ -220,6 +234,8 @@ def test_options_that_mean_nothing_are_refused():
         compose([PureDP(1.0)] * 2, accounting="advanced", form="strong")
     with pytest.raises(ParameterError, match="interval belongs to"):
         compose([PureDP(1.0)] * 2, accounting="renyi", interval=1e-3)
+    with pytest.raises(ParameterError, match="fixed_sides belongs to accounting='privacy-loss'"):
+        compose([PureDP(1.0)] * 2, fixed_sides=True)
 
 
 # --- groups -------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -103,6 +104,31 @@ def test_list_of_orders_costs_little_against_all_of_them():
         assert_allclose(listed.epsilon(DELTAS[:8]), whole.epsilon(DELTAS[:8]), rtol=2e-3)
 
 
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-7, 1e-3, 0.3, 1.0, 5.0, 90.0, 1e4])
+@pytest.mark.parametrize("order", [1.01, 2.0, 97.0, 1024.0])
+def test_divergences_keep_their_accuracy_from_tiny_to_huge_epsilons(epsilon, order):
+    with mpmath.workdps(60):
+        e, a = mpmath.mpf(epsilon), mpmath.mpf(order)
+        share = a / (2 * a - 1)
+        pure = mpmath.log(mpmath.cosh((a - 0.5) * e) / mpmath.cosh(e / 2)) / (a - 1)
+        laplace = mpmath.log(share * mpmath.exp((a - 1) * e) + (1 - share) * mpmath.exp(-a * e)) / (a - 1)
+        divergence = e - 1 + mpmath.exp(-e)
+    assert_allclose(to_renyi(PureDP(epsilon), orders=[order]).divergences, [float(pure)], rtol=1e-13)
+    assert_allclose(to_renyi(LaplaceDP(epsilon), orders=[order]).divergences, [float(laplace)], rtol=1e-13)
+    assert_allclose(to_concentrated(LaplaceDP(epsilon)).rho, float(divergence), rtol=1e-13)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-7, 1e-3, 0.5])
+@pytest.mark.parametrize("order", [1.01, 2.0, 97.0, 1024.0])
+def test_divergences_of_two_close_laws_do_not_cancel(epsilon, order):
+    pair = response(epsilon)  # whose divergences are those of pure DP
+    assert_allclose(
+        to_renyi(pair, orders=[order]).divergences,
+        to_renyi(PureDP(epsilon), orders=[order]).divergences,
+        rtol=1e-13 + 1e-15 / epsilon,
+    )
+
+
 @given(st.floats(0.05, 8.0), st.floats(0.0, 0.2))
 def test_grid_of_losses_costs_almost_nothing(epsilon, delta):
     for guarantee in (PureDP(epsilon), ApproximateDP(epsilon, delta)):
@@ -117,9 +143,10 @@ def test_grid_of_losses_costs_almost_nothing(epsilon, delta):
         )
 
 
-def test_grid_keeps_the_directions_only_where_sides_have_a_meaning():
-    pair = ExactDP([0.5, 0.4, 0.1], [0.2, 0.7, 0.1])
-    kept, mixed = to_privacy_loss(pair.under("add_remove")), to_privacy_loss(pair.under("replace_one"))
+@pytest.mark.parametrize("relation", ["add_remove", "zero_out", "replace_one"])
+def test_grid_keeps_the_directions_only_where_sides_are_fixed(relation):
+    pair = ExactDP([0.5, 0.4, 0.1], [0.2, 0.7, 0.1], relation)
+    kept, mixed = to_privacy_loss(pair, fixed_sides=True), to_privacy_loss(pair)
     assert len(kept.profiles) == 2
     assert len(mixed.profiles) == 1
     x = np.linspace(0.0, 1.2, 7)

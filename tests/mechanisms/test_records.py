@@ -1,5 +1,7 @@
 """Pairs of record collections: building them, and telling neighbours from others."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -133,11 +135,29 @@ def test_other_columns_are_refused():
         check_records(Neighbours(TABLE.rename(columns={"age": "years"}), TABLE, "add_remove"))
 
 
-@pytest.mark.parametrize(
-    "pair", [(3, 4), ({"n": 3}, {"n": 9}), (np.float64(1), np.float64(9)), ((1, 2), (3, 4)), ("a", "b")]
-)
-def test_what_is_no_collection_of_records_passes(pair):
+@pytest.mark.parametrize("pair", [(3, 4), ({"n": 3}, {"n": 9}), (np.float64(1), np.float64(9)), (([1], 2), ([1], 3))])
+def test_what_is_no_collection_of_records_passes_if_it_differs(pair):
     check_records(Neighbours(*pair, "add_remove"))
+    with pytest.raises(NeighboursError, match="d0 and d1 are the same"):
+        check_records(Neighbours(pair[0], copy.deepcopy(pair[0]), "add_remove"))
+
+
+@pytest.mark.parametrize(
+    "kind", [tuple, set, frozenset, list, lambda r: "".join(map(str, r)), lambda r: tuple((i,) for i in r)]
+)
+def test_any_collection_is_checked(kind):
+    check_records(Neighbours(kind(range(3)), kind(range(4)), "add_remove"))
+    check_records(Neighbours(kind((1, 2)), kind((1, 3)), "replace_one"))
+    with pytest.raises(NeighboursError, match="2 of d1 not in d0"):
+        check_records(Neighbours(kind(range(2)), kind(range(4)), "add_remove"))
+    with pytest.raises(NeighboursError, match="the same"):
+        check_records(Neighbours(kind(range(2)), kind(range(2)), "replace_one"))
+
+
+@pytest.mark.parametrize("pair", [([1], 3), ("a", ["a", "b"]), ({1}, [1, 2]), (np.zeros(2), {"a": 1})])
+def test_different_kinds_are_no_neighbours(pair):
+    with pytest.raises(NeighboursError, match=r"d0 is a .* and d1 is a .*same kind"):
+        check_records(Neighbours(*pair, "add_remove"))
 
 
 @pytest.mark.parametrize("index", [3, -4, 1.5, True, None])

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from mechanisms.base import HasLogDensity, Neighbours, Outputs
+from mechanisms.broken.biased_coin import BiasedCoinResponse
 from mechanisms.errors import AccountingError, NeighboursError, ParameterError
 from mechanisms.external.function import FunctionMechanism
-from mechanisms.guarantees import PureDP
+from mechanisms.guarantees import ExactDP, PureDP
 from mechanisms.local.randomized_response import RandomizedResponse
 from mechanisms.noise.gaussian import Gaussian
 from mechanisms.noise.geometric import Geometric
@@ -53,14 +54,17 @@ def test_it_pickles_with_its_density():
 
 
 def test_odd_outcomes_of_single_releases_make_an_event_of_the_round():
-    calls = iter(range(1000))
+    calls = []
+
+    def sometimes_nothing(data, rng):
+        calls.append(data)
+        return None if len(calls) % 6 == 0 else 1.0
+
     pair = Neighbours([1], [1, 2], "add_remove")
-    function = FunctionMechanism(
-        lambda data, rng: None if next(calls) % 6 == 5 else 1.0, claim=PureDP(1.0), neighbours=pair
-    )
-    next(calls), next(calls), next(calls), next(calls), next(calls)  # the first run told the form
-    outputs = Repeated(function, 3).release([1], 4, np.random.default_rng(0))
-    assert outputs.events.tolist() == ["", "ok, ok, None"] * 2 or outputs.events.tolist() == ["ok, ok, None", ""] * 2
+    repeated = Repeated(FunctionMechanism(sometimes_nothing, claim=PureDP(1.0), neighbours=pair), 3)
+    calls.clear()  # those that told the form
+    outputs = repeated.release([1], 4, np.random.default_rng(0))
+    assert outputs.events.tolist() == ["", "ok, ok, None"] * 2
     assert outputs.values[outputs.events != ""].tolist() == [[0.0] * 3] * 2
 
 
@@ -85,6 +89,19 @@ def test_truth_lies_below_every_claim_and_at_times_epsilon_for_delta_zero():
     assert truth.epsilon(0.0) == pytest.approx(2.0, abs=1e-3)
     for delta in (1e-3, 1e-2, 0.1):
         assert truth.epsilon(delta) < Repeated(Laplace(0.5), 4, accounting="optimal").guarantee().epsilon(delta)
+
+
+@pytest.mark.parametrize(("heads", "exact"), [(0.6, 10.17801), (0.4, 5.24223)])
+def test_truth_of_an_asymmetric_mechanism_is_the_product_of_its_two_laws(heads, exact):
+    base = BiasedCoinResponse(heads=heads)
+    laws = [np.array([1.0]), np.array([1.0])]
+    for _ in range(8):
+        laws = [np.outer(law, each).ravel() for law, each in zip(laws, (base.truth().p0, base.truth().p1), strict=True)]
+    product, truth = ExactDP(*laws), Repeated(base, 8).truth()
+    assert product.epsilon(0.1) == pytest.approx(exact, abs=1e-5)
+    assert 0.0 <= truth.epsilon(0.1) - product.epsilon(0.1) < 1e-3
+    levels = np.linspace(0.05, 5.0, 12)
+    np.testing.assert_allclose(truth.delta(levels), product.delta(levels), atol=1e-5)
 
 
 def test_gaussian_truth_is_closed_form():

@@ -339,3 +339,37 @@ class TestCost:
         assert (
             min(took[True]) - min(took[False]) < 0.05
         )  # processor time, least of five: other work does not disturb it
+
+
+def test_checks_stop_as_soon_as_they_fail_where_that_is_asked_for(tmp_path):
+    project = Project(tmp_path).write(
+        releases=RELEASES,
+        test_broken="""
+            import pytest
+            from releases import leaky_count
+
+            pytestmark = pytest.mark.dp(d0=[1, 2], d1=[1, 2, 3], relation="add_remove", epsilon=1.0, trials=20_000)
+
+            def test_by_option(dp_audit):
+                dp_audit(leaky_count, stop="anytime", attack="threshold")
+
+            def test_by_session(dp_audit):
+                dp_audit(leaky_count, attack="threshold")
+
+            def test_with_a_bound_of_its_own(dp_audit):
+                dp_audit(leaky_count, attack="threshold", bound="simultaneous-band")
+        """,
+    )
+    trials = {}
+    for arguments in ((), ("--dp-stop", "anytime")):
+        session = project.run(*arguments)
+        assert session.code == 1
+        trials[arguments] = [session.checks[key]["trials"] for key in sorted(session.checks)]
+        assert all(check["verdict"] == "violation" for check in session.checks.values())
+    by_option, by_session, other_bound = trials["--dp-stop", "anytime"]
+    assert by_option < 1_000
+    assert by_session < 1_000
+    assert other_bound == 20_000
+    assert trials[()][1:] == [20_000, 20_000]
+    project.write(pytest_ini="[pytest]\ndp_stop = soon\n")
+    assert "dp_stop must be anytime" in project.run().output

@@ -1,0 +1,113 @@
+"""What the bounds share that read one event: a threshold is fixed beforehand, or chosen on pilot scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from audit.bounds.candidates import candidates
+from audit.bounds.rectangle import Rectangle
+from audit.games import Floats, PairScores, Scores, Tally
+from mechanisms.errors import ParameterError
+
+PILOT = "pilot"
+IN, OUT = "in", "out"
+"""Directions: {score >= threshold} is more likely on side 1, or its complement on side 0."""
+
+_PER_SIDE, _TAIL = 60, 16  # thresholds tried on the pilot: at most about 300
+_PILOT_LEVEL = 0.05  # each pilot rate is taken at this one-sided limit, so that a lucky tail is not taken for a leak
+_NEARLY = 0.02  # relative: promises so close count as equal, and the fewest errors decide
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An event chosen on a pilot.
+
+    Args:
+        threshold: of {score >= threshold}.
+        direction: "in" if the event speaks for side 1, "out" if its complement speaks for side 0.
+        among: how many were looked at, for the ledger.
+    """
+
+    threshold: float
+    direction: str
+    among: str
+
+
+def choose_event(pilot: Scores, promise: Callable[[Rectangle], tuple[Floats, Floats]]) -> Choice:
+    """The event that promises the largest bound.
+
+    Args:
+        pilot: scores that will not be counted.
+        promise: from limits on the rates of several events, `(m,)` each, to the bounds to expect in the directions
+            "in" and "out" if both rates were that bad; <= 0 where none is.
+
+    A promise is made at one-sided 95 % limits on the pilot: a few lucky scores in the tail of a small pilot do not win.
+    Those limits barely tell no false positive at one threshold from no false positive at another, and the lower
+    of the two, with a few more hits, has false positives that the pilot was too small to show. So among promises that
+    are nearly equal the fewest errors win, and then the fewest hits.
+    """
+    tally = pilot_tally(pilot)
+    looked_at = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
+    looked_at = looked_at[looked_at > 0] if len(tally.thresholds) > 1 else looked_at
+    among = f"best of {len(looked_at)} on {tally.n_out} + {tally.n_in} pilot scores"
+    hits_out, hits_in = tally.hits_out[looked_at], tally.hits_in[looked_at]
+    limits = Rectangle.at(hits_out, hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=_PILOT_LEVEL)
+    promises = np.concatenate(promise(limits))
+    if not promises.max() > 0.0:  # nothing is promised: the plain difference of the rates decides
+        at = int(looked_at[np.argmax(np.abs(hits_in / tally.n_in - hits_out / tally.n_out))])
+        return Choice(chosen_threshold(pilot, at), IN, among)
+    errors = np.concatenate([hits_out, tally.n_in - hits_in])
+    hits = np.concatenate([hits_in, tally.n_out - hits_out])
+    good = np.flatnonzero(promises >= (1.0 - _NEARLY) * promises.max())
+    best = int(good[np.lexsort((hits[good], errors[good]))[0]])
+    way, at = divmod(best, len(looked_at))
+    return Choice(chosen_threshold(pilot, int(looked_at[at])), (IN, OUT)[way], among)
+
+
+def checked_threshold(threshold: float | str) -> float | str:
+    """The number as a float, or "pilot"; raises `ParameterError` if it is neither."""
+    if threshold == PILOT:
+        return PILOT
+    number = not isinstance(threshold, (bool, str)) and isinstance(threshold, (int, float, np.number))
+    if not number or math.isnan(float(threshold)):
+        raise ParameterError(
+            f'threshold must be a number fixed beforehand, or "pilot" to choose it on pilot trials, '
+            f"but is {threshold!r}."
+        )
+    return float(threshold)
+
+
+def fixed_threshold(threshold: float | str) -> float:
+    """The number; raises `ParameterError` while it is still to be chosen."""
+    if isinstance(threshold, str):
+        raise ParameterError(
+            'threshold is "pilot", and no pilot has been seen: call prepare(pilot, ...) on scores that will not be '
+            "counted and use the bound that it returns, or give a threshold that was fixed beforehand."
+        )
+    return threshold
+
+
+def pilot_tally(pilot: Scores) -> Tally:
+    """Hits of the pilot; raises `ParameterError` if a side has none."""
+    tally = pilot.tally
+    if min(tally.n_out, tally.n_in) == 0:
+        raise ParameterError(
+            f'threshold "pilot" needs pilot scores on both sides, but there are {tally.n_out} and {tally.n_in}. '
+            "Run pilot trials, or give a threshold that was fixed beforehand."
+        )
+    return tally
+
+
+def chosen_threshold(pilot: Scores, at: int) -> float:
+    """The threshold number `at`; midway to the pilot score below, so that the rounding of an atom cannot cross it."""
+    thresholds = pilot.tally.thresholds
+    high = float(thresholds[at])
+    if at == 0 or not isinstance(pilot, PairScores):
+        return high
+    low = float(thresholds[at - 1])
+    middle = low + 0.5 * (high - low)
+    return middle if low < middle < high else high

@@ -1,0 +1,48 @@
+"""What an estimate is: a number that may lie above the true epsilon more often than its level says.
+
+    LowerBound   right with its confidence at every number of trials      carries a verdict
+    Estimate     right in the limit, under a model, or not at all         is drawn beside it
+
+The two share no interface: an estimate has no `epsilon` and no `confidence`, and does not compare with a number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from audit.games import Scores
+from mechanisms.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate of epsilon, and an interval that has no coverage.
+
+    Args:
+        value: the estimate, >= 0. Natural logarithm.
+        interval: (low, high), 0 <= low <= high <= inf.
+        level: what the interval is named after; half of the rest is cut off at each end.
+        delta: of the epsilon that is estimated.
+        method: "bayesian", "katz-log" or "plug-in".
+        n_trials: scores that were read, both sides together.
+        label: starts with "no coverage: " and says why there is none; every plot and table shows it.
+    """
+
+    value: float
+    interval: tuple[float, float]
+    level: float
+    delta: float
+    method: str
+    n_trials: int
+    label: str
+
+    def __post_init__(self) -> None:
+        if not self.label.startswith("no coverage: "):
+            raise ParameterError(f'label must say why there is no coverage, "no coverage: ...", but is {self.label!r}.')
+
+
+def hits_at(scores: Scores, threshold: float) -> tuple[int, int]:
+    """(false positives, true positives) of {score >= threshold}; raises if a side has no scores."""
+    if min(scores.n_out, scores.n_in) == 0:
+        raise ParameterError(f"an estimate needs scores on both sides, but there are {scores.n_out} and {scores.n_in}.")
+    return scores.hits(threshold)

@@ -1,0 +1,197 @@
+"""What an audit is asked: checked, complete, and nothing has run yet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from attacks.base import Attack
+from attacks.catalogue import choose
+from audit.bounds.base import Bound, check_level
+from audit.bounds.catalogue import catalogue as bounds_catalogue
+from audit.describe import describe, label
+from audit.trials.plan import TrialPlan, plan_trials
+from audit.trials.seeds import Stage, stream
+from mechanisms.base import Mechanism, Neighbours
+from mechanisms.errors import AccountingError, ParameterError, RelationError
+from mechanisms.external.function import FunctionMechanism
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.validation import whole
+
+ANYTIME = "anytime"
+"""The one rule for stopping early: at the first look that refutes the claim."""
+AUTO_BOUND = {None: "clopper-pearson", ANYTIME: "betting"}
+"""What the bound "auto" is, by `stop`."""
+
+
+SMALLEST_SIGNIFICANCE = 1e-11
+"""What a confidence must leave to certainty."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked, checked and complete; nothing has run yet."""
+
+    mechanism: Mechanism
+    neighbours: Neighbours
+    on_worst_case: bool
+    attack_name: str
+    attack: Attack
+    bounds: tuple[Bound, ...]
+    delta: float
+    confidence: float
+    claim: Guarantee
+    claimed_epsilon: float
+    stop: str | None = None
+    family: int = 1
+
+    @classmethod
+    def ask(
+        cls,
+        mechanism: Mechanism | Callable[..., Any],
+        neighbours: Neighbours | None,
+        attack: str | Attack,
+        bound: str | Bound | Sequence[str | Bound],
+        delta: float | None,
+        confidence: float,
+        claim: Guarantee | None,
+        stop: str | None = None,
+        family: int = 1,
+    ) -> Question:
+        """Checks the arguments against each other and fills in the defaults."""
+        _check_types(neighbours, claim)
+        mechanism = _as_mechanism(mechanism, neighbours, claim)
+        pair = mechanism.worst_case() if neighbours is None else neighbours
+        mechanism.check(pair)
+        quoted = mechanism.quoted_delta if claim is None else claim.default_delta
+        claim = mechanism.guarantee() if claim is None else claim
+        if claim.relation is not None and claim.relation is not pair.relation:
+            raise RelationError(
+                f"the claim {claim} speaks of relation {claim.relation.value!r}, the pair of {pair.relation.value!r}. "
+                "An epsilon means different things under the two; give both the same relation."
+            )
+        delta = quoted if delta is None else delta
+        if delta is None:
+            raise ParameterError(f"delta must be given: {claim} promises a whole curve. Try delta=1e-5.")
+        check_level(delta=delta, confidence=confidence)
+        whole(1, family=family)
+        if (1.0 - confidence) / family < SMALLEST_SIGNIFICANCE:
+            raise ParameterError(
+                f"confidence must be at most 1 - {SMALLEST_SIGNIFICANCE * family:g} over {family} audit(s), but is "
+                f"{confidence!r}: p-values are computed down to 1e-12, and have to share what is left to certainty."
+            )
+        epsilon = float(claim.epsilon(delta))
+        if not math.isfinite(epsilon):
+            raise AccountingError(
+                f"the claim {claim} is infinite at delta = {delta:g}; choose a larger delta, such as 1e-5."
+            )
+        name, chosen = choose(attack, mechanism, pair)
+        bounds = tuple(one.against(claim) for one in as_bounds(bound, stop))
+        alone = neighbours is None
+        return cls(mechanism, pair, alone, name, chosen, bounds, delta, confidence, claim, epsilon, stop, family)
+
+    @property
+    def share(self) -> float:
+        """The confidence of each of several bounds, so that all of them hold together (Bonferroni)."""
+        return 1.0 - (1.0 - self.confidence) / len(self.bounds)
+
+    @property
+    def strictest(self) -> float:
+        """The confidence at which a bound has to exceed the claim to be the first that Holm refutes in its family."""
+        return 1.0 - (1.0 - self.confidence) / (len(self.bounds) * self.family)
+
+    def plan(self, trials: int, seed: int) -> TrialPlan:
+        """Cuts the trials into chunks; one extra run on its own stream shows how large an output is."""
+        options = {
+            "learns": self.attack.learns,
+            "chooses": any(bound.uses_pilot for bound in self.bounds),
+            "batched": self.mechanism.parallel == "threads",
+            "anytime": self.stop is not None,
+        }
+        plan_trials(trials, bytes_per_run=1, **options)  # refuses bad numbers of trials before anything runs
+        probe = self.mechanism.release(self.neighbours.d0, 1, stream(seed, Stage.PROBE))
+        return plan_trials(trials, bytes_per_run=np.asarray(getattr(probe, "values", probe)).nbytes, **options)
+
+    def describe(self, plan: TrialPlan, seed: int) -> dict[str, Any]:
+        """Everything that determines the trials and what is reduced from them."""
+        return {
+            "mechanism": describe(self.mechanism),
+            "neighbours": describe(self.neighbours),
+            "attack": describe(self.attack),
+            "bounds": describe(self.bounds),
+            "delta": self.delta,
+            "confidence": self.confidence,
+            "plan": describe(plan),
+            "seed": seed,
+            "numpy": np.__version__.rpartition(".")[0],
+            "dpassay": _version(),
+        }
+
+
+def _check_types(neighbours: Any, claim: Any) -> None:
+    """Refuses what is easily given in the place of a pair or of a claim."""
+    if neighbours is not None and not isinstance(neighbours, Neighbours):
+        raise ParameterError(
+            f"neighbours must be a pair such as Neighbours(d0, d1, 'add_remove'), but is a {type(neighbours).__name__}."
+        )
+    if claim is not None and not isinstance(claim, Guarantee):
+        raise ParameterError(f"claim must be a guarantee, such as PureDP(1.0), but is {claim!r}.")
+
+
+@lru_cache
+def _version() -> str:
+    """Version of this distribution: its own code is not part of a description."""
+    try:
+        return version("dpassay")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _as_mechanism(
+    thing: Mechanism | Callable[..., Any], neighbours: Neighbours | None, claim: Guarantee | None
+) -> Mechanism:
+    if isinstance(thing, Mechanism):
+        return thing
+    if not callable(thing):
+        raise ParameterError(f"mechanism must be a Mechanism or a function release(dataset, rng), but is {thing!r}.")
+    if isinstance(thing, type):
+        raise ParameterError(
+            f"mechanism is the class {thing.__name__}: give an instance, such as {thing.__name__}(...)."
+        )
+    if neighbours is None:
+        raise ParameterError(
+            f"neighbours must be given for a function such as {label(thing)}: nobody knows its worst case."
+        )
+    if claim is None:
+        raise ParameterError(
+            f"claim must be given for a function such as {label(thing)}, for example claim=PureDP(1.0)."
+        )
+    return FunctionMechanism(thing, claim=claim, neighbours=neighbours)
+
+
+def as_bounds(bound: str | Bound | Sequence[str | Bound], stop: str | None) -> tuple[Bound, ...]:
+    """The bounds that are meant; raises `ParameterError` if there are none, or one cannot be used with `stop`."""
+    if stop not in (None, ANYTIME):
+        raise ParameterError(f'stop must be None or "{ANYTIME}", but is {stop!r}.')
+    several: list[Any] = list(bound) if isinstance(bound, (list, tuple)) else [bound]
+    if not several:
+        raise ParameterError("bound must name at least one bound, but is an empty list. Try bound='auto'.")
+    names = [AUTO_BOUND[stop] if b == "auto" else b for b in several]
+    built = tuple(bounds_catalogue.build(b) if isinstance(b, str) else b for b in names)
+    for one in built:
+        if not isinstance(one, Bound):
+            raise ParameterError(
+                f"bound must be a name or a Bound, but is {one!r}. Known: {', '.join(bounds_catalogue)}."
+            )
+        if stop and not one.anytime:
+            raise ParameterError(
+                f"bound {one.name!r} holds at a number of trials that was fixed beforehand, not at every look. "
+                f'With stop="{stop}" use bound="{AUTO_BOUND[stop]}", or leave out stop.'
+            )
+    return built

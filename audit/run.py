@@ -1,0 +1,253 @@
+"""A question being answered: pilot, evaluation, bounds, verdict.
+
+Statistics. Fixed before any evaluation trial runs: the pair, the scorer (trained on pilot trials), the direction of the
+scores, every threshold that a bound chooses (on pilot trials), the number of trials, and how the significance is shared
+between several bounds (Bonferroni). Pilot and evaluation trials come from disjoint random streams.
+
+With stop="anytime" the number of trials is not fixed, only the looks are, by the plan. Every bound is then one that
+holds at all numbers of trials together, so that the rule "stop when the claim is refuted" is covered. A look sees whole
+rounds of chunks and nothing else, so that where an audit stops does not depend on workers or interruptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from attacks.base import Scorer
+from attacks.events import fit_scorer
+from audit.bounds.base import Bound, LedgerEntry, LowerBound
+from audit.describe import label
+from audit.games import Floats, PairCounts, PairScores, Scores, Tally
+from audit.power import detectable_epsilon
+from audit.question import Question
+from audit.results import AuditResult, ClaimCurve, Trials
+from audit.trials.execution import Work, execute
+from audit.trials.plan import Chunk, TrialPlan
+from audit.trials.progress import Reporter
+from audit.trials.reduction import EvaluationScores, PilotOutputs, Reduction
+from audit.trials.repeats import Repeats
+from audit.trials.seeds import Stage, stream
+from audit.trials.store import TrialStore
+from audit.trials.work import EvaluationWork, PilotWork
+from audit.verdict import judge
+from mechanisms.guarantees.base import Guarantee
+
+GRID = 1024
+"""Thresholds on the grid of counts, from quantiles of the pilot scores."""
+KEPT = 400
+"""Thresholds kept in a result, for its curves."""
+
+
+@dataclass(eq=False)
+class Run:
+    """One question being answered."""
+
+    question: Question
+    plan: TrialPlan
+    seed: int
+    fingerprint: str
+    store: TrialStore | None
+    n_jobs: int | None
+    reporter: Reporter
+    repeats: Repeats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.repeats = Repeats(label(self.question.mechanism))
+
+    def result(self) -> AuditResult:
+        """Pilot, evaluation, bounds, verdict."""
+        scorer, pilot = self._pilot()
+        bounds = self._prepare(pilot)
+        grid = self._grid(pilot, bounds)
+        if self.question.stop:
+            scores, events, looks = self._evaluate_until_refuted(scorer, bounds)
+            return self._conclude(bounds, scores, events, looks)
+        return self._conclude(bounds, *self._evaluate(scorer, grid, bounds))
+
+    def _pilot(self) -> tuple[Scorer, PairScores]:
+        """The scorer, and the pilot scores that thresholds are chosen on."""
+        ask, outputs = self.question, PilotOutputs()
+        work = PilotWork(ask.mechanism, ask.neighbours, self.seed)
+        self._execute(Stage.PILOT, work, outputs)
+        side0, side1 = outputs.side(0), outputs.side(1)
+        scorer = fit_scorer(ask.attack, side0, side1, stream(self.seed, Stage.FIT))
+        if self.plan.pilot == 0:
+            return scorer, PairScores(np.empty(0), np.empty(0))
+        return scorer, PairScores(scorer.score(side0), scorer.score(side1))
+
+    def _prepare(self, pilot: PairScores) -> tuple[Bound, ...]:
+        ask, n = self.question, self.plan.evaluation
+        level = {"delta": ask.delta, "confidence": ask.share}
+        return tuple(bound.prepare(pilot, **level, n_out=n, n_in=n) for bound in ask.bounds)
+
+    def _grid(self, pilot: PairScores, bounds: tuple[Bound, ...]) -> Floats | None:
+        """Thresholds that scores are counted on; None when the scores themselves are kept."""
+        if self.plan.holds_scores:
+            return None
+        pooled = np.sort(np.concatenate([pilot.out, pilot.in_]))
+        spread = pooled[np.linspace(0, len(pooled) - 1, GRID).astype(np.int64)]
+        needed = [t for bound in bounds for t in bound.thresholds]
+        return np.unique(np.concatenate([[-np.inf], spread, needed]))
+
+    def _evaluate(
+        self, scorer: Scorer, grid: Floats | None, bounds: tuple[Bound, ...]
+    ) -> tuple[Scores, dict[str, tuple[int, int]]]:
+        ask = self.question
+        watched = next((bound for bound in bounds if len(bound.thresholds) == 1), None)
+        into = EvaluationScores(self.plan, grid, watch=watched.thresholds[0] if watched else None)
+
+        def so_far() -> str:
+            """The bound on the trials so far: to look at, not to stop on."""
+            partial = into.so_far()
+            if watched is None or partial is None:
+                return ""
+            found = watched.lower_bound(partial, delta=ask.delta, confidence=ask.share)
+            return f"epsilon >= {found.epsilon:.3f} so far (claim {ask.claimed_epsilon:.3g})"
+
+        work = EvaluationWork(ask.mechanism, ask.neighbours, self.seed, scorer, grid)
+        self._execute(Stage.EVALUATION, work, into, so_far)
+        return into.scores(), into.events()
+
+    def _evaluate_until_refuted(
+        self, scorer: Scorer, bounds: tuple[Bound, ...]
+    ) -> tuple[Scores, dict[str, tuple[int, int]], tuple[LedgerEntry, ...]]:
+        """Round after round until a look refutes the claim, or the trials are used up."""
+        ask, planned, seen, n_looks = self.question, self.plan.evaluation, 0, 0
+        level = {"delta": ask.delta, "confidence": ask.share}
+        into = EvaluationScores(self.plan, None)
+
+        def so_far() -> str:
+            if not seen:
+                return ""
+            found = max(bound.lower_bound(into.scores(seen), **level).epsilon for bound in bounds)
+            return f"epsilon >= {found:.3f} after {seen:,} a side (claim {ask.claimed_epsilon:.3g})"
+
+        work = EvaluationWork(ask.mechanism, ask.neighbours, self.seed, scorer, None)
+        for chunks in self.plan.rounds():
+            self._run(chunks, work, into, so_far, 2 * planned)
+            seen, n_looks = chunks[-1].start + chunks[-1].size, n_looks + 1
+            scores = into.scores(seen)
+            if any(bound.exceeds(ask.claimed_epsilon, scores, **level) for bound in bounds):
+                break
+        looked_at = f"{n_looks}, the last after {seen:,} of {planned:,} trials a side"
+        entry = LedgerEntry("looks", looked_at, "free: the bound holds at every number of trials together")
+        return into.scores(seen), into.events(), (entry,)
+
+    def _execute(self, stage: Stage, work: Work, into: Reduction, note: Callable[[], str] = str) -> None:
+        self._run(list(self.plan.chunks(stage)), work, into, note)
+
+    def _run(
+        self, chunks: list[Chunk], work: Work, into: Reduction, note: Callable[[], str], total: int | None = None
+    ) -> None:
+        execute(
+            chunks,
+            work,
+            into,
+            store=self.store,
+            n_jobs=self.n_jobs,
+            workers=self.question.mechanism.parallel,
+            repeats=self.repeats,
+            reporter=self.reporter,
+            note=note,
+            total=total,
+        )
+
+    def _conclude(
+        self,
+        bounds: tuple[Bound, ...],
+        scores: Scores,
+        events: dict[str, tuple[int, int]],
+        looks: tuple[LedgerEntry, ...] = (),
+    ) -> AuditResult:
+        ask, n = self.question, scores.n_in
+        found = tuple(bound.lower_bound(scores, delta=ask.delta, confidence=ask.share) for bound in bounds)
+        best = max(found, key=lambda one: one.epsilon)
+        refutations = [bound.refutation(scores, ask.claim, confidence=ask.share) for bound in bounds]
+        refutation = max(filter(None, refutations), key=lambda one: one.delta_lower - one.delta, default=None)
+        p_value = min(_p_value(bound, scores, ask) for bound in bounds) * len(bounds)
+        ceiling = max(one.ceiling for one in found)
+        detectable = min(
+            detectable_epsilon(b, claim=ask.claimed_epsilon, delta=ask.delta, confidence=ask.strictest, n_out=n, n_in=n)
+            for b in bounds
+        )
+        truth = ask.mechanism.truth() if ask.on_worst_case else None
+        return AuditResult(
+            mechanism=label(ask.mechanism),
+            relation=ask.neighbours.relation.value,
+            attack=ask.attack_name,
+            claim=ask.claimed_epsilon,
+            claim_name=str(ask.claim),
+            truth=None if truth is None else float(truth.epsilon(ask.delta)),
+            delta=ask.delta,
+            confidence=ask.confidence,
+            bounds=found,
+            p_value=min(1.0, p_value),
+            detectable=detectable,
+            trials=Trials(self.plan.pilot + n, self.plan.pilot, n),
+            seed=self.seed,
+            verdict=judge(
+                bound=best.epsilon,
+                claim=ask.claimed_epsilon,
+                ceiling=ceiling,
+                curve_refuted=refutation is not None,
+                curve_refutable=ceiling <= ask.claimed_epsilon and any(_could_refute(b, ask, n) for b in bounds),
+            ),
+            ledger=(*_ledger(ask, bounds, found, best), *looks),
+            tally=_kept(scores, best),
+            claim_curve=_sample(ask.claim, ask.claimed_epsilon),
+            events=events,
+            fingerprint=self.fingerprint,
+            refutation=refutation,
+        )
+
+
+def _p_value(bound: Bound, scores: Scores, ask: Question) -> float:
+    """Smallest significance at which this bound contradicts the claim, at the delta that was asked or at another.
+
+    The minimum needs no correction: both come from the same limits, which are nested in the significance.
+    """
+    at_delta = bound.p_value(scores, epsilon=ask.claimed_epsilon, delta=ask.delta)
+    return min(at_delta, bound.curve_p_value(scores, ask.claim))
+
+
+def _could_refute(bound: Bound, ask: Question, n: int) -> bool:
+    """Whether a perfect attack would contradict the claimed curve."""
+    if not bound.reads_curves:
+        return False
+    grid = np.array([-np.inf, *(bound.thresholds[:1] or (1.0,))])
+    perfect = PairCounts(Tally(grid, np.array([n, 0]), np.array([n, n]), n, n))
+    return bound.refutation(perfect, ask.claim, confidence=ask.share) is not None
+
+
+def _ledger(
+    ask: Question, bounds: tuple[Bound, ...], found: tuple[LowerBound, ...], best: LowerBound
+) -> tuple[LedgerEntry, ...]:
+    """What was looked at in this audit, and how each look is paid for."""
+    learned = "trained on pilot trials only" if ask.attack.learns else "known output law, nothing learned"
+    entries = [
+        LedgerEntry("pair", "1, fixed beforehand", "none needed"),
+        LedgerEntry("attack", f"1, {ask.attack_name}", learned),
+    ]
+    if len(found) > 1:
+        names = ", ".join(one.method for one in found)
+        entries.append(LedgerEntry("bounds", f"{len(found)}: {names}", f"Bonferroni over {len(found)}"))
+    curve = LedgerEntry("delta", "the whole claimed curve", "the limits hold at every delta together")
+    return (*entries, *best.ledger, *([curve] if any(bound.reads_curves for bound in bounds) else []))
+
+
+def _kept(scores: Scores, best: LowerBound) -> Tally:
+    if isinstance(scores, PairScores):
+        return scores.thinned(KEPT, keep=best.threshold)
+    return scores.tally.thin(KEPT, keep=best.threshold)
+
+
+def _sample(claim: Guarantee, epsilon: float) -> ClaimCurve:
+    """101 points of the claimed trade-off curve, dense at both ends where large epsilons live, and privacy profile."""
+    small = np.geomspace(1e-6, 0.018, 25)
+    fpr = np.sort(np.concatenate([np.linspace(0.0, 1.0, 51), small, 1.0 - small]))
+    grid = np.linspace(0.0, max(1.5 * epsilon, 0.5), 101)
+    curves = (fpr, np.asarray(claim.tradeoff(fpr)), grid, np.asarray(claim.delta(grid)))
+    return ClaimCurve(*(tuple(map(float, curve)) for curve in curves))

@@ -1,0 +1,397 @@
+"""The coverage-and-power certificate: every bound on every law, measured.
+
+    found = certify(plan, methods, seed=0)
+    found.holds          no bound misses more often than it may
+    found.cells          one row a method, law, delta, sizes and confidence
+
+Null hypothesis of a cell: an audit misses (reports more than the exact epsilon) with probability at most the
+significance. Misses of independent audits are then at most binomial, and a cell fails when they exceed the quantile
+that a binomial exceeds with probability 1e-6 / (cells of bounds): Bonferroni, so that a set of bounds that all keep
+their level fails the certificate with probability at most 1e-6, whatever the dependence between cells. There is
+dependence: all methods, deltas and confidences are measured on the same samples, so that they can be compared.
+
+Fixed before looking: laws, sizes, repeats, seed. The samples of a cell depend on the seed, its law and its sizes only,
+not on the methods, on other cells, or on the number of workers.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audit.bounds.binomial import lower, quantile, upper
+from audit.games import Floats
+from audit.testing.coverage import FALSE_ALARM
+from audit.testing.laws import Law
+from audit.testing.methods import BOUND, KINDS, REHEARSAL, Method, Question, Sample
+from audit.trials.plan import plan_trials
+from audit.trials.progress import Reporter, reporter_for
+from mechanisms.errors import ParameterError
+from mechanisms.validation import open_unit, whole
+
+BLOCK = 250
+"""Audits that one job simulates, with a random stream of their own."""
+ROUNDING = 1e-12
+"""Relative excess over the exact epsilon that counts as rounding."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A law, and where it is examined.
+
+    Args:
+        law: of the scores.
+        deltas: in [0, 1).
+        sizes: `(n_out, n_in)`, scores on each side, pilot included; at least 10 each.
+        repeats: audits of each size.
+        few: those of them that slow methods are asked in; None for all, 0 for none.
+    """
+
+    law: Law
+    deltas: tuple[float, ...]
+    sizes: tuple[tuple[int, int], ...]
+    repeats: int
+    few: int | None = None
+
+    def __post_init__(self) -> None:
+        whole(1, repeats=self.repeats)
+        whole(0, few=self.audits(slow=True))
+        if not self.deltas or not self.sizes:
+            raise ParameterError(f"deltas and sizes of {self.law.name!r} must not be empty.")
+        for size in self.sizes:
+            whole(10, n_out=size[0], n_in=size[1])
+
+    def audits(self, *, slow: bool) -> int:
+        """Audits of each size in which a method is asked."""
+        return min(self.repeats, self.few) if slow and self.few is not None else self.repeats
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured.
+
+    Args:
+        name: for the report.
+        settings: laws with their deltas, sizes and repeats.
+        confidences: at which every bound is asked.
+        numbers: audits of each place in which slow methods report their number; in the others they only tell whether
+            it exceeds the truth, which is all that a miss needs. Where both are told, either is a miss.
+    """
+
+    name: str
+    settings: tuple[Setting, ...]
+    confidences: tuple[float, ...] = (0.8, 0.95)
+    numbers: int = 100
+
+    def __post_init__(self) -> None:
+        whole(1, numbers=self.numbers)
+        for confidence in self.confidences:
+            open_unit(confidence=confidence)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """How a method did in one place.
+
+    Args:
+        method, kind: what was examined; kind is `bound`, `uncorrected` or `peer`.
+        law, delta, truth: where the scores came from, and the exact epsilon at delta.
+        n_out, n_in: scores on each side, pilot included.
+        confidence: that was asked for.
+        repeats, misses: audits, and those that reported more than the truth.
+        allowed: most misses that a valid bound shows, but for its share of a false alarm of 1e-6.
+        numbers: audits whose number was computed: the first of them.
+        mean, deviation: of these numbers.
+        low, median, high: their 5 %, 50 % and 95 % quantiles.
+    """
+
+    method: str
+    kind: str
+    law: str
+    delta: float
+    truth: float
+    n_out: int
+    n_in: int
+    confidence: float
+    repeats: int
+    misses: int
+    allowed: int
+    numbers: int
+    mean: float
+    deviation: float
+    low: float
+    median: float
+    high: float
+
+    @property
+    def significance(self) -> float:
+        """The miss rate that is allowed."""
+        return round(1.0 - self.confidence, 12)
+
+    @property
+    def miss_rate(self) -> float:
+        """The miss rate that was seen."""
+        return self.misses / self.repeats
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Exact two-sided 95 % limits of the miss rate (Clopper and Pearson 1934)."""
+        ends = lower(self.misses, self.repeats, 0.025), upper(self.misses, self.repeats, 0.025)
+        return float(ends[0]), float(ends[1])
+
+    @property
+    def holds(self) -> bool:
+        """Whether the misses are within what is allowed."""
+        return self.misses <= self.allowed
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """All cells of a plan.
+
+    Args:
+        plan: its name.
+        seed: of all samples.
+        cells: in the order of laws, sizes, deltas, confidences, methods.
+        false_alarm: probability that bounds which all keep their level fail it; at most.
+    """
+
+    plan: str
+    seed: int
+    cells: tuple[Cell, ...]
+    false_alarm: float = FALSE_ALARM
+
+    @property
+    def bounds(self) -> tuple[Cell, ...]:
+        """The cells of what is called a bound."""
+        return tuple(cell for cell in self.cells if cell.kind == BOUND)
+
+    @property
+    def failures(self) -> tuple[Cell, ...]:
+        """The cells of bounds with too many misses."""
+        return tuple(cell for cell in self.bounds if not cell.holds)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every bound keeps its level everywhere."""
+        return not self.failures
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names: bounds first, then what is compared with them."""
+        kinds = {cell.method: cell.kind for cell in self.cells}
+        return tuple(sorted(kinds, key=lambda name: (KINDS.index(kinds[name]), name)))
+
+    def of(self, method: str) -> tuple[Cell, ...]:
+        """The cells of one method."""
+        return tuple(cell for cell in self.cells if cell.method == method)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; the same seed gives the same on every machine with the same versions."""
+        cells = [
+            asdict(c) | {"miss_rate": c.miss_rate, "interval": list(c.interval), "holds": c.holds} for c in self.cells
+        ]
+        return {
+            "format": 1,
+            "plan": self.plan,
+            "seed": self.seed,
+            "false_alarm": self.false_alarm,
+            "holds": self.holds,
+            "cells": cells,
+        }
+
+
+def certify(
+    plan: Plan,
+    methods: Sequence[Method],
+    *,
+    seed: int,
+    n_jobs: int | None = 1,
+    progress: bool | Reporter = False,
+) -> Certificate:
+    """Simulates every cell of the plan.
+
+    Args:
+        plan: laws, sizes, confidences, repeats.
+        methods: what is examined; on the same samples.
+        seed: of all samples, a whole number >= 0.
+        n_jobs: processes, as for joblib; changes no number.
+        progress: True shows a bar when stderr is a terminal; or a `Reporter`.
+
+    Example:
+        >>> from audit.testing.laws import randomized_response
+        >>> from audit.testing.methods import our_methods, uncorrected
+        >>> plan = Plan("one law", (Setting(randomized_response(1.0), (0.0,), ((50, 50),), repeats=200),))
+        >>> found = certify(plan, our_methods(("simultaneous-band",)), seed=1)
+        >>> found.holds, len(found.cells)
+        (True, 2)
+    """
+    whole(0, seed=seed)
+    if not methods:
+        raise ParameterError("methods must name at least one thing to examine, but is empty.")
+    jobs = _jobs(plan)
+    reporter = reporter_for(progress)
+    reporter.start("simulated", sum(job.repeats for job in jobs))
+    blocks: dict[_Job, _Found] = {}
+    try:
+        for job, found in _spread(jobs, plan, methods, seed, n_jobs):
+            blocks[job] = found
+            reporter.advance(job.repeats)
+    finally:
+        reporter.close()
+    cells = [cell for place in _places(plan) for cell in _cells(plan, methods, place, blocks)]
+    n_bounds = sum(cell.kind == BOUND for cell in cells)
+    return Certificate(plan.name, seed, tuple(_judged(cell, max(n_bounds, 1)) for cell in cells))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A law and sizes: indices into the plan."""
+
+    setting: int
+    size: int
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Some of the audits of a place."""
+
+    place: _Place
+    block: int
+    repeats: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What came out of a job, `(questions, methods, repeats)`.
+
+    Args:
+        numbers: that were reported; NaN where none was asked for.
+        above: 1 for a number above the truth, 0 for another, -1 where the method was not asked.
+    """
+
+    numbers: Floats
+    above: NDArray[np.int8]
+
+
+def _places(plan: Plan) -> Iterator[_Place]:
+    for setting, one in enumerate(plan.settings):
+        for size in range(len(one.sizes)):
+            yield _Place(setting, size)
+
+
+def _jobs(plan: Plan) -> list[_Job]:
+    """Blocks of audits, the most expensive first, so that workers finish together."""
+    jobs = [
+        _Job(place, block, min(BLOCK, plan.settings[place.setting].repeats - start))
+        for place in _places(plan)
+        for block, start in enumerate(range(0, plan.settings[place.setting].repeats, BLOCK))
+    ]
+    return sorted(jobs, key=lambda job: -sum(plan.settings[job.place.setting].sizes[job.place.size]))
+
+
+def _spread(
+    jobs: list[_Job], plan: Plan, methods: Sequence[Method], seed: int, n_jobs: int | None
+) -> Iterator[tuple[_Job, _Found]]:
+    if n_jobs == 1:
+        for job in jobs:
+            yield _simulate(job, plan, methods, seed)
+        return
+    from joblib import Parallel, delayed
+
+    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+        delayed(_simulate)(job, plan, methods, seed) for job in jobs
+    )
+
+
+def _simulate(job: _Job, plan: Plan, methods: Sequence[Method], seed: int) -> tuple[_Job, _Found]:
+    """The audits of one job; each is read by all methods, at every delta and confidence."""
+    setting = plan.settings[job.place.setting]
+    law, (n_out, n_in) = setting.law, setting.sizes[job.place.size]
+    asked = list(product(setting.deltas, plan.confidences))
+    root = [seed, zlib.crc32(f"{law.name}|{n_out}|{n_in}".encode())]
+    rehearsal = next(law.draws(np.random.default_rng([*root, 0]), REHEARSAL, REHEARSAL))
+    limits = [float(law.curve.epsilon(delta)) * (1.0 + ROUNDING) for delta, _ in asked]
+    until = [setting.audits(slow=method.slow) - job.block * BLOCK for method in methods]
+    measures = [
+        [method.measure(Question(law, delta, confidence, n_out, n_in, rehearsal)) if left > 0 else None
+         for method, left in zip(methods, until, strict=True)]
+        for delta, confidence in asked
+    ]  # fmt: skip
+    numbers = np.full((len(asked), len(methods), job.repeats), np.nan)
+    above = np.full(numbers.shape, -1, dtype=np.int8)
+    samples = _samples(law, n_out, n_in, np.random.SeedSequence([*root, 1, job.block]))
+    for repeat, sample in zip(range(job.repeats), samples, strict=False):
+        reports = job.block * BLOCK + repeat < plan.numbers
+        for i, j in np.ndindex(len(asked), len(methods)):
+            measure = measures[i][j]
+            if measure is None or repeat >= until[j]:
+                continue
+            if reports or not methods[j].slow:
+                numbers[i, j, repeat] = measure(sample)
+            missed = numbers[i, j, repeat] > limits[i]
+            above[i, j, repeat] = missed or (methods[j].slow and measure.exceeds(sample, limits[i]))
+    return job, _Found(numbers, above)
+
+
+def _samples(law: Law, n_out: int, n_in: int, seed: np.random.SeedSequence) -> Iterator[Sample]:
+    """Audits of a law, each with a pilot of the size that `audit` would take."""
+    pilot, rest, order = (np.random.default_rng(s) for s in seed.spawn(3))
+    pilot_out, pilot_in = _pilot_size(n_out), _pilot_size(n_in)
+    pilots, rests = law.draws(pilot, pilot_out, pilot_in), law.draws(rest, n_out - pilot_out, n_in - pilot_in)
+    while True:
+        yield Sample(next(pilots), next(rests), order.spawn(1)[0])
+
+
+def _pilot_size(n: int) -> int:
+    return plan_trials(n, bytes_per_run=8, learns=False, chooses=True, batched=True).pilot
+
+
+def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_Job, _Found]) -> Iterator[Cell]:
+    """The cells of one place; `allowed` is filled in when all of them are counted."""
+    setting = plan.settings[place.setting]
+    n_out, n_in = setting.sizes[place.size]
+    jobs = sorted((job for job in blocks if job.place == place), key=lambda job: job.block)
+    numbers, above = (
+        np.concatenate([getattr(blocks[job], name) for job in jobs], axis=-1) for name in ("numbers", "above")
+    )
+    for i, (delta, confidence) in enumerate(product(setting.deltas, plan.confidences)):
+        truth = float(setting.law.curve.epsilon(delta))
+        for j, method in enumerate(methods):
+            was_asked = above[i, j] >= 0
+            if not was_asked.any():
+                continue
+            found = numbers[i, j][~np.isnan(numbers[i, j])]
+            low, median, high = (float(q) for q in np.quantile(found, (0.05, 0.5, 0.95)))
+            yield Cell(
+                method=method.name,
+                kind=method.kind,
+                law=setting.law.name,
+                delta=delta,
+                truth=truth,
+                n_out=n_out,
+                n_in=n_in,
+                confidence=confidence,
+                repeats=int(np.count_nonzero(was_asked)),
+                misses=int(np.count_nonzero(above[i, j] > 0)),
+                allowed=0,
+                numbers=len(found),
+                mean=float(found.mean()),
+                deviation=float(found.std()),
+                low=low,
+                median=median,
+                high=high,
+            )
+
+
+def _judged(cell: Cell, n_bounds: int) -> Cell:
+    return replace(cell, allowed=quantile(1.0 - FALSE_ALARM / n_bounds, cell.repeats, cell.significance))
+
+
+__all__ = ["Cell", "Certificate", "Plan", "Setting", "certify"]

@@ -1,0 +1,350 @@
+"""What is put to the test: bounds, and the uncorrected maxima that are often taken for bounds.
+
+    measure = BoundMethod(SimultaneousBand()).measure(question)
+    measure(sample)        the number that this method reports
+
+A `Sample` is one audit: pilot trials and the rest. A method that chooses on a pilot counts only the rest; one that does
+not gets both, so that all are compared at the same number of trials.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, is_dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from scipy import special
+
+from audit.bounds.base import Bound
+from audit.bounds.binomial import upper
+from audit.bounds.catalogue import catalogue
+from audit.games import Floats, PairCounts, PairScores, Scores, Tally
+from audit.testing.laws import Law
+from mechanisms.errors import AccountingError
+
+KNOWN = ", known event"
+REHEARSAL = 100_000
+"""Scores a side from which a threshold counts as known in advance: made once, for all audits of a cell."""
+KINDS = BOUND, UNCORRECTED, PEER = "bound", "uncorrected", "peer"
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What a method is asked in every audit of a cell.
+
+    Args:
+        law: where the scores come from.
+        delta, confidence: of the bound.
+        n_out, n_in: scores on each side, pilot included.
+        rehearsal: scores that nobody counts, from which a threshold can be known in advance.
+    """
+
+    law: Law
+    delta: float
+    confidence: float
+    n_out: int
+    n_in: int
+    rehearsal: Scores
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The scores of one audit.
+
+    Args:
+        pilot, rest: disjoint, independent.
+        order: of scores that were drawn as counts, where a method has to see them one by one.
+    """
+
+    pilot: Scores
+    rest: Scores
+    order: np.random.Generator
+
+    @cached_property
+    def whole(self) -> Scores:
+        """Pilot and rest together."""
+        return _pooled(self.pilot, self.rest)
+
+    @cached_property
+    def whole_in_order(self) -> PairScores:
+        """The same, one by one."""
+        return in_order(self.whole, self.order)
+
+    @cached_property
+    def rest_in_order(self) -> PairScores:
+        """The rest, one by one."""
+        return in_order(self.rest, self.order)
+
+
+class Measure(Protocol):
+    """A method at work on the audits of one cell."""
+
+    def __call__(self, sample: Sample) -> float:
+        """The number that it reports."""
+
+    def exceeds(self, sample: Sample, epsilon: float) -> bool:
+        """Whether that number is larger than `epsilon`, as cheaply as that can be told."""
+
+
+@dataclass(frozen=True, eq=False)
+class Number:
+    """The measure of a method whose number costs little."""
+
+    number: Callable[[Sample], float]
+
+    def __call__(self, sample: Sample) -> float:
+        return self.number(sample)
+
+    def exceeds(self, sample: Sample, epsilon: float) -> bool:
+        """By the number itself."""
+        return self.number(sample) > epsilon
+
+
+class Method(Protocol):
+    """Something that reports a number said to lie below epsilon."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> str:
+        """`bound`, `uncorrected` or `peer`."""
+
+    @property
+    def slow(self) -> bool:
+        """Whether it is asked in fewer audits where there are many trials."""
+
+    def measure(self, question: Question) -> Measure | None:
+        """What it does in every audit of a cell; None where it does not apply."""
+
+
+@dataclass(frozen=True)
+class BoundMethod:
+    """One of our bounds, on the way from pilot to number that `audit` takes.
+
+    Args:
+        bound: what is examined.
+        known: its thresholds are chosen on the rehearsal, which costs no trials, instead of on the pilot.
+    """
+
+    bound: Bound
+    known: bool = False
+    kind: ClassVar[str] = BOUND
+
+    @property
+    def slow(self) -> bool:
+        """One that reads the trials in order, or searches for its number: both take tens of milliseconds."""
+        return self.bound.anytime or type(self.bound).exceeds is not Bound.exceeds
+
+    @property
+    def name(self) -> str:
+        """As in the catalogue."""
+        return self.bound.name + (KNOWN if self.known else "")
+
+    def measure(self, question: Question) -> Measure | None:
+        """None where the bound leans on a family that the law's accountant does not have."""
+        level: dict[str, Any] = {"delta": question.delta, "confidence": question.confidence}
+        bound = _against(self.bound, question.law)
+        if bound is None:
+            return None
+        if self.known:
+            bound = bound.prepare(question.rehearsal, **level, n_out=question.n_out, n_in=question.n_in)
+        return _BoundMeasure(bound, level)
+
+
+class _BoundMeasure:
+    """A bound at work, from pilot to number; what depends on few counts is remembered."""
+
+    def __init__(self, bound: Bound, level: dict[str, float]) -> None:
+        self._bound = bound
+        self._level = level
+        self._known: dict[Hashable, float | bool] = {}
+
+    def __call__(self, sample: Sample) -> float:
+        ready, scores = self._ready(sample)
+        return float(self._remembered(ready, scores, lambda: ready.lower_bound(scores, **self._level).epsilon, None))
+
+    def exceeds(self, sample: Sample, epsilon: float) -> bool:
+        ready, scores = self._ready(sample)
+        return bool(self._remembered(ready, scores, lambda: ready.exceeds(epsilon, scores, **self._level), epsilon))
+
+    def _ready(self, sample: Sample) -> tuple[Bound, Scores]:
+        """The bound with its event, and the scores that it counts: no more of them than it reads."""
+        bound, pilot = self._bound, self._bound.uses_pilot
+        if pilot:
+            n_out, n_in = sample.rest.n_out, sample.rest.n_in
+            bound = bound.prepare(sample.pilot, **self._level, n_out=n_out, n_in=n_in)
+        if bound.anytime or PairCounts not in bound.accepts:
+            return bound, sample.rest_in_order if pilot else sample.whole_in_order
+        scores = sample.rest if pilot else sample.whole
+        return _on_own_grid(bound, scores) if bound.thresholds else (bound, scores)
+
+    def _remembered(
+        self, bound: Bound, scores: Scores, find: Callable[[], float | bool], epsilon: float | None
+    ) -> float | bool:
+        if isinstance(scores, PairScores):
+            return find()
+        tally = scores.tally
+        key = (bound, epsilon, tally.thresholds.tobytes(), tally.hits_out.tobytes(), tally.hits_in.tobytes())
+        if key not in self._known:
+            self._known[key] = find()
+        return self._known[key]
+
+
+@dataclass(frozen=True)
+class LargestClopperPearson:
+    """The largest of the Clopper-Pearson bounds at all thresholds, each at the full confidence. Not a bound."""
+
+    name: ClassVar[str] = "uncorrected clopper-pearson"
+    kind: ClassVar[str] = UNCORRECTED
+    slow: ClassVar[bool] = False
+
+    def measure(self, question: Question) -> Measure:
+        """Looks at every distinct score."""
+        level = 0.5 * (1.0 - question.confidence)
+        out, in_ = _limits(question.n_out, level), _limits(question.n_in, level)
+
+        def number(sample: Sample) -> float:
+            tally = sample.whole.tally
+            fpr, fnr = out[tally.hits_out], in_[tally.n_in - tally.hits_in]
+            return _largest_log((1.0 - fnr - question.delta) / fpr, (1.0 - fpr - question.delta) / fnr)
+
+        return Number(number)
+
+
+@dataclass(frozen=True)
+class LargestKatz:
+    """The largest of the Katz-log limits of the risk ratio at all thresholds (Katz et al. 1978). Not a bound.
+
+    At delta > 0 the rate above is less delta, with the variance of the delta method.
+    """
+
+    name: ClassVar[str] = "uncorrected katz-log"
+    kind: ClassVar[str] = UNCORRECTED
+    slow: ClassVar[bool] = False
+
+    def measure(self, question: Question) -> Measure:
+        """Looks at every distinct score, and at both directions."""
+        z = float(special.ndtri(question.confidence))
+
+        def number(sample: Sample) -> float:
+            tally = sample.whole.tally
+            forward = _katz(tally.hits_in, tally.n_in, tally.hits_out, tally.n_out, question.delta, z)
+            misses_out, misses_in = tally.n_out - tally.hits_out, tally.n_in - tally.hits_in
+            backward = _katz(misses_out, tally.n_out, misses_in, tally.n_in, question.delta, z)
+            return max(0.0, float(forward.max()), float(backward.max()))
+
+        return Number(number)
+
+
+def our_methods(names: tuple[str, ...] = ()) -> list[BoundMethod]:
+    """Every bound of the catalogue that reads pairs of scores; one that uses a pilot also with a known event.
+
+    Args:
+        names: only these; empty for all.
+
+    Example:
+        >>> [method.name for method in our_methods(("clopper-pearson", "simultaneous-band"))]
+        ['clopper-pearson', 'clopper-pearson, known event', 'simultaneous-band']
+    """
+    bounds: list[Bound] = [catalogue.build(name) for name in (names or catalogue)]
+    methods = []
+    for bound in bounds:
+        if PairScores in bound.accepts:
+            methods += [BoundMethod(bound)] + ([BoundMethod(bound, known=True)] if bound.uses_pilot else [])
+    return methods
+
+
+def uncorrected() -> list[Method]:
+    """What happens without a correction."""
+    return [LargestClopperPearson(), LargestKatz()]
+
+
+def in_order(scores: Scores, rng: np.random.Generator) -> PairScores:
+    """Scores one by one; counts in a random order, which is how independent trials come given their counts."""
+    if isinstance(scores, PairScores):
+        return scores
+    tally = scores.tally
+    sides = (-np.diff(hits, append=0) for hits in (tally.hits_out, tally.hits_in))
+    return PairScores(*(rng.permutation(np.repeat(tally.thresholds, counts)) for counts in sides))
+
+
+def _against(bound: Bound, law: Law) -> Bound | None:
+    """The bound told of the law's claim; None where it leans on a family, and the claim belongs to none."""
+    if type(bound).against is Bound.against:  # a claim may take seconds to compute
+        return bound
+    try:
+        return bound.against(law.claim)
+    except AccountingError:
+        return None
+
+
+def _pooled(first: Scores, second: Scores) -> Scores:
+    """All scores of two samples of one law."""
+    if isinstance(first, PairScores) and isinstance(second, PairScores):
+        return PairScores(np.concatenate([first.out, second.out]), np.concatenate([first.in_, second.in_]))
+    a, b = first.tally, second.tally
+    hits = a.hits_out + b.hits_out, a.hits_in + b.hits_in
+    return PairCounts(Tally(a.thresholds, *hits, a.n_out + b.n_out, a.n_in + b.n_in))
+
+
+def _on_own_grid(bound: Bound, scores: Scores) -> tuple[Bound, PairCounts]:
+    """The bound, and counts on no more than its own thresholds. A single threshold is renamed 0: only counts matter."""
+    thresholds = sorted(bound.thresholds)
+    hits = np.array([scores.hits(t) if isinstance(scores, PairScores) else _hits(scores, t) for t in thresholds])
+    if thresholds == [getattr(bound, "threshold", None)] and is_dataclass(bound):
+        bound, thresholds = replace(bound, threshold=0.0), [0.0]
+    everything = np.array([[scores.n_out, scores.n_in]])
+    counts = np.concatenate([everything, hits])
+    grid = np.array([-np.inf, *thresholds])
+    return bound, PairCounts(Tally(grid, counts[:, 0], counts[:, 1], scores.n_out, scores.n_in))
+
+
+def _hits(scores: PairCounts, threshold: float) -> tuple[int, int]:
+    """Hits of {score >= threshold} where every possible score was counted."""
+    tally = scores.tally
+    at = int(np.searchsorted(tally.thresholds, threshold))
+    return (int(tally.hits_out[at]), int(tally.hits_in[at])) if at < len(tally.thresholds) else (0, 0)
+
+
+@lru_cache(maxsize=16)
+def _limits(n: int, level: float) -> Floats:
+    """Upper limit of a rate after 0 .. n hits in n trials."""
+    return upper(np.arange(n + 1.0), float(n), level)
+
+
+def _largest_log(*ratios: Floats) -> float:
+    return max(0.0, *(math.log(best) if (best := float(ratio.max())) > 0.0 else 0.0 for ratio in ratios))
+
+
+def _katz(above: Any, n_above: int, below: Any, n_below: int, delta: float, z: float) -> Floats:
+    """ln((p - delta) / q) less z standard errors; -inf where a count is 0."""
+    p, q = above / n_above, below / n_below
+    counted = (p > delta) & (q > 0.0)
+    excess, q = np.where(counted, p - delta, 1.0), np.where(counted, q, 1.0)
+    variance = p * (1.0 - p) / (n_above * excess**2) + (1.0 - q) / (n_below * q)
+    return np.where(counted, np.log(excess / q) - z * np.sqrt(variance), -np.inf)
+
+
+__all__ = [
+    "BOUND",
+    "KINDS",
+    "KNOWN",
+    "PEER",
+    "REHEARSAL",
+    "UNCORRECTED",
+    "BoundMethod",
+    "LargestClopperPearson",
+    "LargestKatz",
+    "Measure",
+    "Method",
+    "Number",
+    "Question",
+    "Sample",
+    "in_order",
+    "our_methods",
+    "uncorrected",
+]

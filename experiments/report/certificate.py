@@ -1,0 +1,215 @@
+"""The page of a certificate: what was measured, in words and tables. The template only arranges it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from audit.testing.certificate import Cell, Certificate
+from audit.testing.methods import BOUND, PEER, UNCORRECTED
+from audit.text import percent
+from audit.trials.store import write_atomically
+from experiments.plots.words import number
+from experiments.report.content import Table
+from experiments.report.figures import each_caption_once, load
+from experiments.report.pages import page
+
+KIND_WORDS = {BOUND: "bound", UNCORRECTED: "no correction", PEER: "another library"}
+"""What a row is, for people."""
+GOOD, BAD, UNDECIDED = "consistent", "violation", "underpowered"
+"""Names of colours in the style sheet."""
+Place = tuple[str, float, int, int]
+
+
+def write_certificate(
+    certificate: Certificate, directory: Path, figures: Iterable[Path], *, command: str, versions: str
+) -> Path:
+    """Writes `certificate.html` into `directory`: one file that needs no other and no network.
+
+    Args:
+        certificate: the numbers.
+        directory: exists.
+        figures: what `draw_certificate` returned.
+        command: line that gives the same numbers again.
+        versions: what they depend on besides.
+    """
+    drawn = load(figures)
+    misses = [figure for name, figure in drawn.items() if name.startswith("misses")]
+    power = [figure for name, figure in drawn.items() if name.startswith("power")]
+    text = page(
+        "certificate.html.j2",
+        verdict=GOOD if certificate.holds else BAD,
+        headline=_headline(certificate),
+        answer=_answer(certificate),
+        contrast=_contrast(certificate),
+        confidence=percent(max(_confidences(certificate))),
+        significance=percent(1.0 - max(_confidences(certificate))),
+        summary=summary_table(certificate),
+        failures=_failures(certificate),
+        misses=each_caption_once([misses])[0],
+        power=each_caption_once([[figure] for figure in power]),
+        means=mean_tables(certificate),
+        places=[(percent(c), place_table(certificate, c)) for c in _confidences(certificate)],
+        n_audits=f"{sum(_audits(certificate).values()):,}",
+        repeats=_range({cell.repeats for cell in certificate.cells}),
+        n_bounds=len(certificate.bounds),
+        false_alarm=number(certificate.false_alarm),
+        plan=certificate.plan,
+        seed=certificate.seed,
+        command=command,
+        versions=versions,
+    )
+    target = directory / "certificate.html"
+    write_atomically(target, text.encode())
+    return target
+
+
+def summary_table(certificate: Certificate) -> Table:
+    """One row a method: its worst miss rate at each confidence, and what follows."""
+    confidences = _confidences(certificate)
+    rows = []
+    for name in certificate.methods:
+        cells = certificate.of(name)
+        worst = []
+        for confidence in confidences:
+            at = [cell for cell in cells if cell.confidence == confidence]
+            worst.append(_with_interval(max(at, key=_evidence)) if at else "–")
+        failed = sum(not cell.holds for cell in cells)
+        kept = f"{len(cells) - failed} of {len(cells)}"
+        word, colour = _word(cells[0].kind, failed)
+        rows.append((colour, (name, KIND_WORDS[cells[0].kind], *worst, kept, word)))
+    allowed = [f"worst miss rate at {percent(c)}" for c in confidences]
+    return Table(("method", "kind", *allowed, "places within the limit", "verdict"), tuple(rows), 2)
+
+
+def place_table(certificate: Certificate, confidence: float) -> Table:
+    """One row a law, delta and sizes; the miss rate of each method, marked where it is too high."""
+    cells = {(*_place(c), c.method): c for c in certificate.cells if c.confidence == confidence}
+    places = list(dict.fromkeys(key[:4] for key in cells))
+    rows = []
+    for law, delta, n_out, n_in in places:
+        texts = []
+        for name in certificate.methods:
+            cell = cells.get((law, delta, n_out, n_in, name))
+            texts.append("–" if cell is None else f"{'' if cell.holds else '✖ '}{_share(cell.miss_rate)}")
+        own = [cells[key] for key in cells if key[:4] == (law, delta, n_out, n_in)]
+        truth = number(own[0].truth)
+        broken = any(not cell.holds for cell in own if cell.kind == BOUND)
+        size = f"{n_out:,}" if n_out == n_in else f"{n_out:,} / {n_in:,}"
+        rows.append((BAD if broken else "", (law, number(delta), truth, size, *texts)))
+    return Table(("law", "delta", "exact epsilon", "trials a side", *certificate.methods), tuple(rows), 1)
+
+
+def mean_tables(certificate: Certificate) -> list[tuple[str, Table]]:
+    """For each law and delta with an epsilon above 0: mean and spread of what each method reports, by trials."""
+    confidence = max(_confidences(certificate))
+    cells = [c for c in certificate.cells if c.confidence == confidence and c.n_out == c.n_in and c.truth > 0]
+    tables = []
+    for law, delta in dict.fromkeys((cell.law, cell.delta) for cell in cells):
+        own = [cell for cell in cells if (cell.law, cell.delta) == (law, delta)]
+        sizes = sorted({cell.n_out for cell in own})
+        by = {(cell.method, cell.n_out): cell for cell in own}
+        rows = tuple(
+            ("", (name, *(_mean(by.get((name, size))) for size in sizes)))
+            for name in certificate.methods
+            if any((name, size) in by for size in sizes)
+        )
+        at = f", at delta {number(delta)}" if delta else ""
+        title = f"{law}{at}: exact epsilon {number(own[0].truth)}"
+        tables.append((title, Table(("method", *(f"{size:,} a side" for size in sizes)), rows, 1)))
+    return tables
+
+
+def _headline(certificate: Certificate) -> str:
+    return "Every bound keeps its level" if certificate.holds else "A bound misses too often"
+
+
+def _answer(certificate: Certificate) -> str:
+    bounds = {cell.method for cell in certificate.bounds}
+    if not certificate.bounds:
+        return "No bound was examined."
+    if certificate.holds:
+        word = "The bound exceeds" if len(bounds) == 1 else f"All {len(bounds)} ways to bound epsilon exceed"
+        return f"{word} the exact value no more often than stated, in all of {len(certificate.bounds)} measurements."
+    failed = {cell.method for cell in certificate.failures}
+    return (
+        f"{', '.join(sorted(failed))}: more misses than its confidence allows, in {len(certificate.failures)} of "
+        f"{len(certificate.bounds)} measurements, beyond what bad luck explains."
+    )
+
+
+def _contrast(certificate: Certificate) -> str:
+    """What happens without correction, at the largest confidence."""
+    confidence = max(_confidences(certificate))
+    cells = [c for c in certificate.cells if c.kind == UNCORRECTED and c.confidence == confidence]
+    if not cells:
+        return ""
+    worst = max(cells, key=_evidence)
+    return (
+        f"Without the corrections, taking the best of all thresholds at a nominal {percent(confidence)}, up to "
+        f"{_share(worst.miss_rate)} of the audits claim more than is true ({worst.method}; {worst.law}, "
+        f"{worst.n_out:,} trials a side)."
+    )
+
+
+def _failures(certificate: Certificate) -> Table | None:
+    if certificate.holds:
+        return None
+    rows = tuple(
+        (
+            BAD,
+            (c.method, c.law, number(c.delta), f"{c.n_out:,} / {c.n_in:,}", percent(c.confidence), _with_interval(c),
+             _share(c.allowed / c.repeats)),
+        )
+        for c in certificate.failures
+    )  # fmt: skip
+    head = ("bound", "law", "delta", "trials a side", "confidence", "miss rate", "limit")
+    return Table(head, rows, 2)
+
+
+def _evidence(cell: Cell) -> tuple[float, float]:
+    """How much speaks for a high miss rate: its lower limit, which few audits leave low."""
+    return cell.interval[0], cell.miss_rate
+
+
+def _word(kind: str, failed: int) -> tuple[str, str]:
+    """What follows, and its colour."""
+    if failed:
+        return "✖ misses too often" if kind == BOUND else "✖ not a bound", BAD
+    return ("– not caught here", UNDECIDED) if kind == UNCORRECTED else ("✓ keeps its level", GOOD)
+
+
+def _with_interval(cell: Cell) -> str:
+    low, high = cell.interval
+    return f"{_share(cell.miss_rate)} ({_share(low).removesuffix(' %')} to {_share(high)})"
+
+
+def _share(rate: float) -> str:
+    """A rate in percent, to one decimal."""
+    return f"{100 * rate:.1f} %"
+
+
+def _mean(cell: Cell | None) -> str:
+    return "–" if cell is None else f"{cell.mean:.3f} ± {cell.deviation:.3f}"
+
+
+def _place(cell: Cell) -> Place:
+    return cell.law, cell.delta, cell.n_out, cell.n_in
+
+
+def _audits(certificate: Certificate) -> dict[Any, int]:
+    """Simulated audits: samples that were drawn, each read by all methods."""
+    return {(cell.law, cell.n_out, cell.n_in): cell.repeats for cell in certificate.cells}
+
+
+def _confidences(certificate: Certificate) -> list[float]:
+    return sorted({cell.confidence for cell in certificate.cells}, reverse=True)
+
+
+def _range(values: set[int]) -> str:
+    low, high = min(values), max(values)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+__all__ = ["mean_tables", "place_table", "summary_table", "write_certificate"]

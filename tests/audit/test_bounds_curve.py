@@ -1,0 +1,274 @@
+"""A whole claimed curve against the limits of a bound: refuted where it is false, at whatever delta, and seldom else.
+
+Null: the curve of the pair lies nowhere below the claimed one. False alarms of the random tests: 1e-6 each.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from audit import AuditResult, Verdict, audit
+from audit.bounds.base import Bound
+from audit.bounds.binomial import quantile
+from audit.bounds.clopper_pearson import ClopperPearson
+from audit.bounds.curve import contradicting, refute
+from audit.bounds.rectangle import Rectangle
+from audit.bounds.simultaneous import SimultaneousBand, band
+from audit.games import PairScores
+from audit.testing.coverage import gaussian, geometric, laplace, randomized_response
+from mechanisms import Laplace, Neighbours
+from mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
+
+BAND = SimultaneousBand()
+PAIR = Neighbours([0.0], [1.0], "replace_one")
+
+
+def exact_pair(law_out, law_in, n):
+    ranks = (np.arange(n) + 0.5) / n
+    return PairScores(law_out.ppf(ranks), law_in.ppf(ranks))
+
+
+def laplace_noise(scale):
+    def noisy(dataset, size, rng):
+        return dataset[0] + rng.laplace(scale=scale, size=size)
+
+    return noisy
+
+
+def publishes_one_in_fifty(dataset, size, rng):
+    """The secret itself now and then, and noise otherwise: (0, 0.02)-DP and no better."""
+    return np.where(rng.random(size) < 0.02, 10.0 + dataset[0], rng.random(size))
+
+
+# --- where the claim is (epsilon, delta), the curve says what the bound says -----------------------------------------
+
+
+@given(
+    hits=st.tuples(st.integers(0, 60), st.integers(0, 80)),
+    epsilon=st.floats(0.01, 4),
+    delta=st.floats(0, 0.3),
+    level=st.floats(1e-6, 0.4),
+)
+def test_curve_of_an_epsilon_delta_claim_is_contradicted_exactly_where_its_epsilon_is_exceeded(
+    hits, epsilon, delta, level
+):
+    limits = Rectangle.at(*hits, n_out=60, n_in=80, significance=level)
+    assert bool(contradicting(limits, PureDP(epsilon))) == bool(limits.log_ratio(0.0) > epsilon)
+    assert bool(contradicting(limits, ApproximateDP(epsilon, delta))) == bool(limits.log_ratio(delta) > epsilon)
+
+
+@pytest.mark.parametrize("claim", [0.6, 0.9])
+def test_pure_claim_gets_the_same_p_value_from_the_curve_as_from_the_bound(claim):
+    rng = np.random.default_rng(1)
+    scores = PairScores(rng.laplace(size=400), 1 + rng.laplace(size=400))
+    for bound in (BAND, ClopperPearson(threshold=1.0)):
+        at_delta = bound.p_value(scores, epsilon=claim, delta=0.0)
+        assert bound.curve_p_value(scores, PureDP(claim)) == pytest.approx(at_delta, rel=1e-5)
+
+
+# --- noise-free ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("claimed", "false"), [(0.9, True), (1.0, False), (1.1, False)])
+def test_noise_free_gaussian_scores_refute_the_gaussian_claims_that_are_false(claimed, false):
+    found = band(exact_pair(stats.norm(), stats.norm(loc=1), 20_000).tally, confidence=0.95)
+    assert (found.refutes(GaussianDP(claimed)) is not None) == false
+
+
+def test_refutation_names_a_promise_that_the_limits_break():
+    found = band(exact_pair(stats.laplace(), stats.laplace(loc=1.5), 20_000).tally, confidence=0.95)
+    claim = GaussianDP(1.0)
+    where = found.refutes(claim)
+    assert where.delta == pytest.approx(claim.delta(where.epsilon))
+    assert where.delta_lower == pytest.approx(float(found.delta_lower(where.epsilon)))
+    assert where.fnr < where.claimed_fnr
+    assert where.claimed_fnr == pytest.approx(float(claim.tradeoff(where.fpr)))
+    grid = np.linspace(0, 4, 2001)
+    gap = found.delta_lower(grid) - claim.delta(grid)
+    assert where.delta_lower - where.delta == pytest.approx(gap.max(), abs=1e-5)  # where it is largest
+    assert gap.max() > 0.05
+    assert where.hits == exact_pair(stats.laplace(), stats.laplace(loc=1.5), 20_000).hits(where.threshold)
+    assert "the claim promises delta <=" in str(where)
+
+
+@given(seed=st.integers(0, 300), mu=st.floats(0.3, 2.5))
+def test_curve_is_refuted_exactly_where_the_hull_of_the_limits_leaves_it(seed, mu):
+    rng = np.random.default_rng(seed)
+    found = band(PairScores(rng.normal(size=80), 1.5 + rng.laplace(size=80)).tally, confidence=0.8)
+    claim = GaussianDP(mu)
+    x, y = found._hull
+    assert (found.refutes(claim) is not None) == bool(np.any(y * (1 + 1e-9) < claim.tradeoff(x)))
+
+
+def test_refutation_needs_a_contradiction():
+    limits = Rectangle.at([3], [90], n_out=100, n_in=100, significance=0.025)
+    where = np.zeros(1), (np.array([3]), np.array([90]))
+    assert refute(limits, *where, PureDP(0.5), method="m").threshold == 0.0
+    assert refute(limits, *where, PureDP(5.0), method="m") is None
+
+
+# --- coverage: a true curve is refuted no more often than it may be --------------------------------------------------
+
+TRUE = [randomized_response(1.0), randomized_response(1.0, 0.1), geometric(0.7), laplace(1.0), gaussian(1.0)]
+
+
+def refuted(bound, law, *, significance, repeats, n, seed):
+    draws = law.draws(np.random.default_rng(seed), n, n)
+    return sum(
+        bound.refutation(next(draws), law.curve, confidence=1 - significance) is not None for _ in range(repeats)
+    )
+
+
+@pytest.mark.parametrize("significance", [0.2, 0.05])
+@pytest.mark.parametrize("law", TRUE, ids=lambda law: law.name)
+@pytest.mark.parametrize("bound", [BAND, ClopperPearson(threshold=1.0)], ids=lambda bound: bound.name)
+def test_true_curve_is_refuted_no_more_often_than_it_may(bound, law, significance):
+    found = refuted(bound, law, significance=significance, repeats=500, n=60, seed=3)
+    assert found <= quantile(1 - 1e-6, 500, significance)
+
+
+class _EveryThresholdAtFullLevel(Bound):
+    """A band that forgot its correction."""
+
+    name = "twin"
+
+    def lower_bound(self, scores, *, delta, confidence):
+        raise NotImplementedError
+
+    def ceiling(self, n_out, n_in, *, delta, confidence):
+        return math.inf
+
+    def refutation(self, scores, claim, *, confidence):
+        tally = scores.tally
+        hits = tally.hits_out, tally.hits_in
+        limits = Rectangle.at(*hits, n_out=tally.n_out, n_in=tally.n_in, significance=(1 - confidence) / 2)
+        return refute(limits, tally.thresholds, hits, claim, method=self.name)
+
+
+@pytest.mark.parametrize("law", [laplace(1.0), gaussian(1.0)], ids=lambda law: law.name)
+def test_band_without_its_correction_is_caught(law):
+    found = refuted(_EveryThresholdAtFullLevel(), law, significance=0.2, repeats=200, n=1000, seed=3)
+    assert found > quantile(1 - 1e-6, 200, 0.2)
+
+
+@pytest.mark.parametrize("bound", [BAND, ClopperPearson(threshold=1.0)], ids=lambda bound: bound.name)
+def test_p_value_of_a_curve_is_the_significance_at_which_it_is_refuted(bound):
+    rng = np.random.default_rng(2)
+    scores = PairScores(rng.normal(size=300), 1.2 + rng.normal(size=300))
+    for mu in (0.6, 0.8, 1.0):
+        p = bound.curve_p_value(scores, GaussianDP(mu))
+        assert bound.refutation(scores, GaussianDP(mu), confidence=1 - min(0.999, 1.003 * p)) is not None
+        assert bound.refutation(scores, GaussianDP(mu), confidence=1 - p / 1.003) is None
+    assert bound.curve_p_value(scores, GaussianDP(8.0)) == 1.0
+
+
+# --- the whole way ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("whole_band", [True, False], ids=["simultaneous-band", "clopper-pearson"])
+@pytest.mark.parametrize(
+    ("mechanism", "claim", "delta", "threshold"),
+    [
+        (laplace_noise(1 / 1.5), GaussianDP(1.0), 1e-5, 0.5),  # claimed epsilon 4.4: Laplace noise of 1.5 is below
+        (publishes_one_in_fifty, PureDP(0.5), 0.05, 10.5),
+        (laplace_noise(1 / 1.15), ApproximateDP(1.0, 1e-5), 0.3, 1.0),
+    ],
+    ids=["laplace-as-gaussian", "publishes-a-person", "epsilon-1.15-as-1"],
+)
+def test_claim_that_holds_at_the_delta_asked_and_fails_elsewhere_is_caught(
+    mechanism, claim, delta, threshold, whole_band
+):
+    bound = BAND if whole_band else ClopperPearson(threshold=threshold)
+    result = audit(
+        mechanism,
+        PAIR,
+        claim=claim,
+        delta=delta,
+        bound=bound,
+        attack="threshold",
+        trials=30_000,
+        seed=5,
+    )
+    assert result.bound.epsilon <= result.claim
+    assert result.verdict is Verdict.VIOLATION
+    assert result.p_value < 1e-3
+    assert result.refutation.delta_lower > result.refutation.delta
+    assert "curve " in result.summary()
+    assert f"{result.refutation.hits[1]:,} of " in result.evidence()
+    assert result.evidence().startswith("VIOLATION:")
+    assert "whole claimed curve" in str(result.ledger)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [GaussianDP(1.7), ApproximateDP(1.5, 1e-5), PureDP(1.5), LaplaceDP(1.5), PrivacyLossDP.laplace(1.5)],
+    ids=str,
+)
+def test_true_claims_are_left_alone(claim):
+    claim = claim if claim.relation is None else claim.under("replace_one")
+    result = audit(
+        laplace_noise(1 / 1.5),
+        PAIR,
+        claim=claim,
+        delta=1e-3,
+        bound="simultaneous-band",
+        attack="threshold",
+        trials=4000,
+        confidence=1 - 1e-6,
+        seed=5,
+    )
+    assert result.verdict is not Verdict.VIOLATION
+    assert result.refutation is None
+    assert result.p_value > 1e-6
+
+
+def test_audits_of_true_curves_raise_few_alarms_and_their_p_values_are_valid():
+    p = np.array(
+        [
+            audit(Laplace(1.0), claim=LaplaceDP(1.0), bound="simultaneous-band", trials=150, seed=s).p_value
+            for s in range(200)
+        ]
+    )
+    for level in (0.05, 0.2, 0.5):
+        assert np.count_nonzero(p <= level) <= quantile(1 - 1e-6, 200, level)
+
+
+def test_p_value_belongs_to_the_verdict():
+    options = {"claim": GaussianDP(1.0), "delta": 1e-5, "bound": "simultaneous-band", "attack": "threshold", "seed": 1}
+    noise = laplace_noise(1 / 1.4)
+    p = audit(noise, PAIR, trials=1500, **options).p_value
+    assert 1e-12 < p < 0.5
+    verdicts = [audit(noise, PAIR, trials=1500, confidence=1 - a, **options).verdict for a in (1.01 * p, p / 1.01)]
+    assert verdicts == [Verdict.VIOLATION, Verdict.CONSISTENT]
+
+
+def test_few_trials_that_could_refute_the_curve_elsewhere_are_not_called_underpowered():
+    def noisy(dataset, size, rng):
+        return dataset[0] + 0.25 * rng.normal(size=size)
+
+    level = {"claim": GaussianDP(4.0), "delta": 1e-5, "attack": "threshold", "trials": 3000, "seed": 1}
+    assert audit(noisy, PAIR, bound="simultaneous-band", **level).ceiling < 24.3  # the claimed epsilon is 24.4
+    assert audit(noisy, PAIR, bound="simultaneous-band", **level).verdict is Verdict.CONSISTENT
+    pure = {"claim": PureDP(24.0), "delta": 0.0, "attack": "threshold", "trials": 3000, "seed": 1}
+    assert audit(noisy, PAIR, bound="simultaneous-band", **pure).verdict is Verdict.UNDERPOWERED
+
+
+def test_refutation_survives_json():
+    options = {"claim": GaussianDP(1.0), "delta": 1e-5, "bound": "simultaneous-band", "attack": "threshold"}
+    result = audit(laplace_noise(0.5), PAIR, trials=2000, seed=1, **options)
+    again = AuditResult.from_json(result.to_json())
+    assert again.refutation == result.refutation is not None
+    assert again.to_json() == result.to_json()
+
+
+def test_asymmetric_pair_is_held_against_its_symmetric_curve():
+    law = ExactDP([0.5, 0.5, 0.0], [0.4, 0.3, 0.3])
+    out, in_ = (np.repeat(np.arange(3.0), [round(1000 * p) for p in side]) for side in (law.p0, law.p1))
+    for scores in (PairScores(out, in_), PairScores(-in_, -out)):
+        found = band(scores.tally, confidence=0.8)
+        assert found.refutes(law) is None
+        assert found.refutes(PureDP(2.0)) is not None

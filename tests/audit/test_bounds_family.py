@@ -1,0 +1,449 @@
+"""The least member of the claim's family that one event does not refute: exact by enumeration, tight, and named.
+
+Null at theta: the trade-off curve of the pair lies nowhere below that of the member theta. False alarms of the random
+tests: 1e-6 each.
+"""
+
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special, stats
+
+from audit import AuditResult, Verdict, audit
+from audit.bounds.catalogue import build
+from audit.bounds.event_region import EventRegion
+from audit.bounds.families import family_of, least_member
+from audit.bounds.family import Family
+from audit.bounds.rectangle import Rectangle
+from audit.games import PairCounts, PairScores, Tally
+from audit.testing.coverage import bounds_drawn, gaussian, geometric, laplace, misses, randomized_response
+from audit.testing.laws import SampledLaw
+from mechanisms import Neighbours
+from mechanisms.errors import AccountingError, ParameterError
+from mechanisms.guarantees import (
+    ApproximateDP,
+    ConcentratedDP,
+    ExactDP,
+    GaussianDP,
+    LaplaceDP,
+    PrivacyLossDP,
+    PureDP,
+    RenyiDP,
+    compose,
+)
+
+DELTA = 1e-5
+SAMPLED = PrivacyLossDP.gaussian(1.0, sampling_probability=0.2)
+PAIR = Neighbours([0.0], [1.0], "replace_one")
+
+
+def counts(hits_out, hits_in, n_out, n_in):
+    return PairCounts(Tally(np.array([0.0, 1.0]), np.array([n_out, hits_out]), np.array([n_in, hits_in]), n_out, n_in))
+
+
+def rectangle_bound(claim, hits_out, hits_in, n, significance=0.025):
+    """The parameter that one rectangle of limits shows: what is known of the literature."""
+    limits = Rectangle.at(hits_out, hits_in, n_out=n, n_in=n, significance=significance)
+    return least_member(family_of(claim), lambda m: bool(m.tradeoff(limits.fpr_upper) <= limits.fnr_upper), start=1.0)
+
+
+def joint_bound(claim, hits_out, hits_in, n, *, delta=DELTA, confidence=0.95, n_in=None):
+    scores = counts(hits_out, hits_in, n, n_in or n)
+    return Family(threshold=1.0).against(claim).lower_bound(scores, delta=delta, confidence=confidence).epsilon
+
+
+# --- known answers ---------------------------------------------------------------------------------------------------
+
+
+def test_one_rectangle_gives_the_known_mu():
+    # 159 and 500 hits of 1000: limits .183162 and .531451; mu = Phi^-1(1 - FPR) - Phi^-1(FNR), worked out by hand
+    mu = rectangle_bound(GaussianDP(1.0), 159, 500, 1000)
+    assert mu == pytest.approx(0.824462, abs=1e-6)
+    assert GaussianDP(mu).epsilon(DELTA) == pytest.approx(3.505514, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "n", "expected"),
+    [(1, 5000, 0.72), (2, 1000, 1.31), (4, 1000, 3.21), (8, 1000, 6.99), (8, 5000, 7.54), (10, 500, 8.40)],
+)
+def test_expected_counts_give_the_known_rectangle_bound_and_more_when_judged_jointly(epsilon, n, expected):
+    # mid threshold of exact Gaussian noise, expected counts, 95 %; figures of the rectangle worked out independently
+    mu = GaussianDP.for_budget(epsilon=epsilon, delta=DELTA).mu
+    rate = float(special.ndtr(-mu / 2))
+    rectangle = GaussianDP(rectangle_bound(GaussianDP(mu), n * rate, n - n * rate, n)).epsilon(DELTA)
+    assert rectangle == pytest.approx(
+        expected, abs=0.04
+    )  # at the best threshold, which for 500 scores is not the middle
+    joint = joint_bound(GaussianDP(mu), round(n * rate), n - round(n * rate), n)
+    assert rectangle + 0.3 * (epsilon - rectangle) < joint < epsilon
+
+
+def test_least_member_of_the_pure_family_at_delta_0_needs_no_family():
+    scores = counts(184, 500, 1000, 1000)
+    found = Family(threshold=1.0).against(PureDP(1.0)).lower_bound(scores, delta=0.0, confidence=0.95)
+    without = next(entry.looked_at for entry in found.ledger if entry.what == "without it")
+    assert f"epsilon >= {found.epsilon:.4g}"[:15] in without
+    assert 0.805 < found.epsilon < 0.8855  # one rectangle .8052; one inequality alone, judged jointly, .8791
+
+
+def test_laplace_noise_read_as_gaussian_gives_an_epsilon_that_it_does_not_have():
+    # why the family stands in the assumptions: FPR = FNR = e^(-1/2) / 2 is mu = 1.030064 and epsilon = 4.530054
+    n, rate = 10_000_000, 0.5 * math.exp(-0.5)
+    scores = counts(round(n * rate), n - round(n * rate), n, n)
+    as_gaussian = Family(threshold=1.0).against(GaussianDP(1.0)).lower_bound(scores, delta=DELTA, confidence=0.95)
+    as_laplace = Family(threshold=1.0).against(LaplaceDP(1.0)).lower_bound(scores, delta=DELTA, confidence=0.95)
+    assert 4.5 < as_gaussian.epsilon < 4.5301
+    assert as_gaussian.assumptions == ("the trade-off curve is that of GaussianDP for some mu",)
+    assert 0.99 < as_laplace.epsilon < 1.0
+    assert as_laplace.assumptions == ("the trade-off curve is that of LaplaceDP for some epsilon",)
+
+
+# --- the joint test, by enumeration of all outcomes ------------------------------------------------------------------
+
+CURVES = [GaussianDP(0.5), GaussianDP(2.0), LaplaceDP(1.0), PureDP(0.7), ApproximateDP(1.0, 0.1)]
+
+
+def refuting_probability(curve, significance, n_out, n_in, ranking):
+    """Largest probability, over all rates on the curve, of an outcome that refutes it."""
+    refuting = np.array(
+        [
+            [EventRegion(i, j, n_out, n_in, ranking).refutes(curve.tradeoff, significance) for j in range(n_in + 1)]
+            for i in range(n_out + 1)
+        ]
+    )
+    fpr = np.concatenate([np.linspace(0, 1, 200), np.geomspace(1e-4, 1, 50)])
+    p0 = stats.binom.pmf(np.arange(n_out + 1), n_out, fpr[:, None])
+    p1 = stats.binom.pmf(np.arange(n_in + 1), n_in, 1 - curve.tradeoff(fpr)[:, None])
+    return float(np.einsum("ki,ij,kj->k", p0, refuting, p1).max())
+
+
+@pytest.mark.parametrize("significance", [0.2, 0.05, 1e-3])
+@pytest.mark.parametrize("curve", CURVES, ids=str)
+def test_true_curve_is_refuted_with_at_most_the_significance_at_every_rate(curve, significance):
+    for n_out, n_in, ranking in ((10, 10, 1.645), (5, 14, 0.5), (16, 6, 4.0)):
+        found = refuting_probability(curve, significance, n_out, n_in, ranking)
+        assert found <= significance
+
+
+@pytest.mark.parametrize("curve", CURVES, ids=str)
+@pytest.mark.parametrize(("hits_out", "hits_in"), [(4, 17), (0, 9), (9, 20), (12, 14)])
+def test_p_value_is_the_supremum_of_brute_force(curve, hits_out, hits_in):
+    n_out, n_in = 20, 24
+    region = EventRegion(hits_out, hits_in, n_out, n_in)
+    p = region.p_value(curve.tradeoff)
+    level = special.ndtr(-region.ranking / math.sqrt(2))
+    fpr_place = stats.norm.ppf(np.append(stats.beta.isf(level, np.arange(1, n_out + 1), np.arange(n_out, 0, -1)), 1.0))
+    fnr_place = stats.norm.ppf(np.append(1.0, stats.beta.isf(level, np.arange(n_in, 0, -1), np.arange(1, n_in + 1))))
+    ranks = -fpr_place[:, None] - fnr_place[None, :]
+    ranked_no_lower = ranks >= ranks[hits_out, hits_in] - 1e-9
+    tail = p / 1000  # half of a 500th, for either limit
+    fpr = np.linspace(0, stats.beta.isf(tail, hits_out + 1, n_out - hits_out), 3000)
+    fnr = curve.tradeoff(fpr)
+    within = fnr <= (stats.beta.isf(tail, n_in - hits_in + 1, hits_in))
+    p0 = stats.binom.pmf(np.arange(n_out + 1), n_out, fpr[:, None])
+    p1 = stats.binom.pmf(np.arange(n_in + 1), n_in, 1 - fnr[:, None])
+    largest = float(np.einsum("ki,ij,kj->k", p0, ranked_no_lower, p1)[within].max(initial=0.0))
+    if p == 1.0:
+        assert largest > 0.99
+    else:
+        assert 0.85 * p <= largest <= 0.998 * p * (1 + 1e-6)
+
+
+def test_test_spends_most_of_its_significance():
+    assert refuting_probability(GaussianDP(1.0), 0.05, 14, 14, 1.645) > 0.025
+
+
+@settings(max_examples=25)
+@given(
+    hits=st.tuples(st.integers(0, 40), st.integers(0, 50)),
+    mu=st.floats(0.05, 3),
+    significance=st.floats(1e-6, 0.5),
+)
+def test_points_p_value_and_refutation_agree(hits, mu, significance):
+    region, curve = EventRegion(*hits, 40, 50), GaussianDP(mu).tradeoff
+    fpr, fnr = region.points(significance)
+    p = region.p_value(curve)
+    if not 0.999 < p / significance < 1.001:
+        assert region.refutes(curve, significance) == (p <= significance)
+    if region.refutes(curve, significance):  # points are rounded to the safe side
+        assert np.all(GaussianDP(0.98 * mu).tradeoff(fpr) >= fnr - 0.01)
+    if np.all(curve(fpr) >= fnr):
+        assert region.refutes(curve, significance)
+
+
+# --- properties ------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=25)
+@given(
+    hits=st.tuples(st.integers(0, 60), st.integers(0, 60)),
+    more=st.tuples(st.integers(0, 5), st.integers(0, 5)),
+    claim=st.sampled_from([GaussianDP(1.0), LaplaceDP(1.0), PureDP(1.0)]),
+)
+def test_bound_grows_as_the_counts_become_more_extreme(hits, more, claim):
+    extreme = max(0, hits[0] - more[0]), min(60, hits[1] + more[1])
+    found, larger = joint_bound(claim, *hits, 60, delta=0.01), joint_bound(claim, *extreme, 60, delta=0.01)
+    assert larger >= found * (1 - 0.01) - 1e-6  # cells of FPR lie elsewhere: 1 % of rounding
+
+
+@settings(max_examples=25)
+@given(
+    hits=st.tuples(st.integers(0, 30), st.integers(0, 60)),
+    delta=st.floats(1e-6, 0.2),
+    more=st.floats(1e-6, 0.2),
+    confidence=st.floats(0.5, 0.999),
+)
+def test_bound_falls_as_confidence_or_delta_grow(hits, delta, more, confidence):
+    few, many = sorted((delta, more))
+    found = joint_bound(GaussianDP(1.0), *hits, 30, delta=few, confidence=confidence, n_in=60)
+    assert found >= joint_bound(GaussianDP(1.0), *hits, 30, delta=many, confidence=confidence, n_in=60) >= 0.0
+    higher = joint_bound(GaussianDP(1.0), *hits, 30, delta=few, confidence=0.5 * (1 + confidence), n_in=60)
+    assert found >= higher * (1 - 1e-3)
+    bound = Family(threshold=1.0).against(GaussianDP(1.0))
+    assert found <= bound.ceiling(30, 60, delta=few, confidence=confidence) * (1 + 1e-9)
+
+
+@settings(max_examples=25)
+@given(hits=st.tuples(st.integers(0, 50), st.integers(0, 40)))
+def test_sides_swap_with_the_complement_of_the_event(hits):
+    there = joint_bound(GaussianDP(1.0), hits[0], hits[1], 50, delta=0.01, n_in=40)
+    back = joint_bound(GaussianDP(1.0), 40 - hits[1], 50 - hits[0], 40, delta=0.01, n_in=50)
+    assert there == pytest.approx(back, rel=0.05, abs=0.02)  # cells round on one side only
+
+
+def test_bound_is_unchanged_by_permutations_and_increasing_maps():
+    rng = np.random.default_rng(3)
+    out, in_, pilot = rng.normal(size=300), rng.normal(size=300) + 1.5, rng.normal(size=(2, 60))
+    pilot[1] += 1.5
+    found = []
+    for change in (lambda x: x, lambda x: rng.permutation(x), np.exp):
+        ready = Family().against(GaussianDP(1.5))
+        level = {"delta": DELTA, "confidence": 0.95}
+        ready = ready.prepare(PairScores(change(pilot[0]), change(pilot[1])), **level, n_out=300, n_in=300)
+        found.append(ready.lower_bound(PairScores(change(out), change(in_)), **level).hits)
+    assert found[0] == found[1]
+    assert np.abs(np.subtract(found[0], found[2])).max() <= 3  # the midpoint between two pilot scores moves
+
+
+def test_scores_that_order_the_sides_the_wrong_way_show_nothing():
+    assert joint_bound(GaussianDP(1.0), 900, 100, 1000) == 0.0
+    assert joint_bound(GaussianDP(1.0), 500, 500, 1000) == 0.0
+    assert joint_bound(GaussianDP(1.0), 1000, 1000, 1000) == 0.0
+    assert joint_bound(GaussianDP(1.0), 0, 0, 1000) == 0.0
+
+
+@pytest.mark.parametrize("confidence", [0.5, 1 - 1e-9, 1 - 1e-12])
+def test_extreme_significances_give_bounds_in_order(confidence):
+    found = joint_bound(GaussianDP(1.0), 200, 800, 1000, confidence=confidence)
+    assert 0.0 < found < GaussianDP(2 * stats.norm.ppf(0.8)).epsilon(DELTA)
+
+
+def test_p_value_is_that_of_the_claimed_curve_and_reaches_far():
+    bound = Family(threshold=1.0).against(GaussianDP(1.0))
+    claimed = float(GaussianDP(1.0).epsilon(DELTA))
+    for hits in ((200, 800), (300, 700), (280, 690)):
+        p = bound.p_value(counts(*hits, 1000, 1000), epsilon=claimed, delta=DELTA)
+        if p > 1e-12:
+            level = {"delta": DELTA, "confidence": 1 - 1.01 * p}
+            assert bound.lower_bound(counts(*hits, 1000, 1000), **level).epsilon > claimed
+            level = {"delta": DELTA, "confidence": 1 - p / 1.01}
+            assert bound.lower_bound(counts(*hits, 1000, 1000), **level).epsilon <= claimed
+    assert bound.p_value(counts(100, 900, 1000, 1000), epsilon=claimed, delta=DELTA) == 1e-12
+    assert bound.p_value(counts(500, 500, 1000, 1000), epsilon=claimed, delta=DELTA) == 1.0
+
+
+# --- coverage on true members, and power -----------------------------------------------------------------------------
+
+
+def sampled_gaussian(noise_multiplier, probability):
+    """Gaussian noise on a sampled record, judged by the accountant that the family is made of."""
+    guarantee = PrivacyLossDP.gaussian(noise_multiplier, sampling_probability=probability, interval=1e-3)
+
+    def inside(rng, size):
+        return (rng.random(size) < probability) + noise_multiplier * rng.normal(size=size)
+
+    return SampledLaw("sampled gaussian", lambda rng, size: noise_multiplier * rng.normal(size=size), inside, guarantee)
+
+
+MEMBERS = [
+    (gaussian(0.5), GaussianDP(1.0), 1e-5),
+    (gaussian(2.0), GaussianDP(1.0), 1e-2),
+    (laplace(1.0), LaplaceDP(0.5), 0.0),
+    (laplace(2.0), LaplaceDP(0.5), 1e-3),
+    (randomized_response(1.0), PureDP(2.0), 0.0),
+    (geometric(0.7), PureDP(2.0), 0.0),
+    (randomized_response(1.0, 0.1), ApproximateDP(0.5, 0.1), 0.1),
+]
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize(("law", "claim", "delta"), MEMBERS, ids=lambda x: getattr(x, "name", str(x)))
+def test_bound_never_exceeds_the_epsilon_of_a_true_member_more_often_than_it_may(law, claim, delta, confidence):
+    bound = Family(threshold=1.0).against(claim)
+    level = {"confidence": confidence, "delta": delta}
+    found = misses(bound, law, repeats=100, n_out=20, n_in=25, seed=4, **level)
+    assert found.holds, found
+
+
+def test_bound_holds_with_its_threshold_chosen_on_a_pilot():
+    level = {"confidence": 0.8, "delta": DELTA, "n_pilot": 40}
+    found = misses(Family().against(GaussianDP(1.0)), gaussian(1.0), repeats=80, n_out=30, n_in=30, seed=4, **level)
+    assert found.holds, found
+
+
+def test_bound_holds_on_subsampled_gaussian_noise():
+    law = sampled_gaussian(0.8, 0.2)
+    bound = Family(threshold=1.0).against(law.curve)
+    truth, draws = float(law.curve.epsilon(DELTA)), law.draws(np.random.default_rng(4), 40, 40)
+    above = sum(bound.exceeds(truth, next(draws), delta=DELTA, confidence=0.8) for _ in range(120))
+    assert above <= stats.binom.isf(1e-6, 120, 0.2)
+    scores = next(law.draws(np.random.default_rng(5), 300, 300))
+    assert 0.0 < bound.lower_bound(scores, delta=DELTA, confidence=0.95).epsilon < truth
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize(("law", "claim", "delta"), MEMBERS, ids=lambda x: getattr(x, "name", str(x)))
+def test_bound_holds_on_true_members_in_long_runs(law, claim, delta, confidence):
+    bound = Family().against(claim)
+    level = {"confidence": confidence, "delta": delta, "n_pilot": 50}
+    found = misses(bound, law, repeats=2000, n_out=200, n_in=200, seed=9, **level)
+    assert found.holds, found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_bound_holds_on_subsampled_gaussian_noise_in_long_runs(confidence):
+    bound = Family(threshold=1.0).against(SAMPLED)
+    level = {"confidence": confidence, "delta": DELTA}
+    found = misses(bound, sampled_gaussian(0.8, 0.2), repeats=200, n_out=1000, n_in=1000, seed=4, **level)
+    assert found.holds, found
+
+
+class _ThresholdFromTheCountedScores(Family):
+    """A pilot that is the evaluation."""
+
+    def lower_bound(self, scores, *, delta, confidence):
+        sizes = {"n_out": scores.n_out, "n_in": scores.n_in}
+        prepared = Family(family=self.family).prepare(scores, delta=delta, confidence=confidence, **sizes)
+        return prepared.lower_bound(scores, delta=delta, confidence=confidence)
+
+
+@pytest.mark.parametrize(
+    ("twin", "n"), [(_ThresholdFromTheCountedScores(threshold=0.0), 30)], ids=["threshold-from-counted-scores"]
+)
+def test_broken_twin_is_caught(twin, n):
+    found = misses(
+        twin.against(GaussianDP(1.0)), gaussian(0.5), repeats=80, n_out=n, n_in=n, confidence=0.8, seed=1, delta=DELTA
+    )
+    assert not found.holds, found
+
+
+@pytest.mark.parametrize(
+    ("n", "repeats", "least"),
+    [
+        (1000, 10, 6.9),
+        (5000, 6, 7.5),
+        pytest.param(1000, 400, 6.9, marks=pytest.mark.slow),
+        pytest.param(5000, 400, 7.5, marks=pytest.mark.slow),
+    ],
+)
+def test_mean_bound_on_gaussian_noise_of_epsilon_8_reaches_its_mark(n, repeats, least):
+    mu, pilot = GaussianDP.for_budget(epsilon=8, delta=DELTA).mu, max(n // 10, 50)
+    sizes = {"n_out": n - pilot, "n_in": n - pilot, "n_pilot": pilot}
+    found = bounds_drawn(
+        Family().against(GaussianDP(mu)), gaussian(mu), repeats=repeats, confidence=0.95, seed=1, delta=DELTA, **sizes
+    )
+    assert found.mean() >= least
+    assert np.mean(found > 8.0) <= 0.15
+
+
+# --- families --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        GaussianDP(1.0),
+        LaplaceDP(1.0),
+        PureDP(1.0),
+        ApproximateDP(1.0, 0.01),
+        ConcentratedDP(0.5),
+        RenyiDP.gaussian(1.0),
+        SAMPLED,
+        PrivacyLossDP.laplace(1.0, steps=3),
+    ],
+    ids=str,
+)
+def test_family_holds_the_claim_and_is_ordered(claim):
+    family = family_of(claim)
+    grid = np.linspace(0.001, 0.999, 50)
+    assert family.member(family.claimed).tradeoff(grid) == pytest.approx(claim.tradeoff(grid), abs=1e-12)
+    curves = [family.search(x * family.claimed).tradeoff(grid) for x in (0.5, 1.0, 2.0)]
+    assert np.all(curves[0] >= curves[1])
+    assert np.all(curves[1] >= curves[2])
+    assert np.all(family.search(family.claimed).tradeoff(grid) <= claim.tradeoff(grid) + 1e-12)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        ExactDP([0.25, 0.75], [0.75, 0.25]),
+        compose([PrivacyLossDP.gaussian(4.0)] * 2, accounting="privacy-loss"),
+        PrivacyLossDP.from_pld(SAMPLED.pld),
+    ],
+    ids=["exact", "composed", "from-pld"],
+)
+def test_claim_without_a_family_is_refused_with_a_way_out(claim):
+    with pytest.raises(AccountingError, match="simultaneous-band"):
+        Family().against(claim)
+
+
+def test_use_without_a_claim_or_a_pilot_is_refused():
+    scores = counts(184, 500, 1000, 1000)
+    with pytest.raises(ParameterError, match="call against"):
+        Family(threshold=1.0).lower_bound(scores, delta=DELTA, confidence=0.95)
+    with pytest.raises(ParameterError, match="no pilot has been seen"):
+        Family().against(GaussianDP(1.0)).lower_bound(scores, delta=DELTA, confidence=0.95)
+    with pytest.raises(ParameterError, match="delta = 0 is too small"):
+        Family(threshold=1.0).against(GaussianDP(1.0)).lower_bound(scores, delta=0.0, confidence=0.95)
+    with pytest.raises(ParameterError, match="threshold must be"):
+        Family(threshold="best")
+
+
+def test_catalogue_builds_it():
+    assert build("accountant-family") == Family()
+
+
+def test_audit_names_the_family_and_survives_json():
+    def noisy(dataset, size, rng):
+        return dataset[0] + rng.normal(size=size)
+
+    options = {"delta": DELTA, "bound": "accountant-family", "attack": "threshold", "trials": 2000, "seed": 1}
+    right, wrong = (audit(noisy, PAIR, claim=GaussianDP(mu), **options) for mu in (1.0, 0.5))
+    assert right.verdict is Verdict.CONSISTENT
+    assert 2.8 < right.bound.epsilon < right.claim
+    assert wrong.verdict is Verdict.VIOLATION
+    assert wrong.p_value < 1e-6
+    for result in (right, wrong):
+        assert "assumes     the trade-off curve is that of GaussianDP for some mu" in result.summary()
+        assert "the trade-off curve is that of GaussianDP for some mu" in result.evidence()
+        assert AuditResult.from_json(result.to_json()).to_json() == result.to_json()
+
+
+# --- speed: generous, so that a busy machine does not fail it --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("claim", "n"), [(GaussianDP(1.0), 1_000_000), (SAMPLED, 10_000)], ids=["a-million-scores", "privacy-loss"]
+)
+def test_bound_is_quick(claim, n):
+    scores = counts(round(0.16 * n), round(0.27 * n), n, n)
+    bound = Family(threshold=1.0).against(claim)
+    start = time.process_time()
+    assert bound.lower_bound(scores, delta=DELTA, confidence=0.95).epsilon > 0.0
+    assert time.process_time() - start < 4.0

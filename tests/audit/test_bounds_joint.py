@@ -1,0 +1,442 @@
+"""The exact joint bound: known values, its exact level on every small outcome, what it never does, and its power."""
+
+import itertools
+import json
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from audit import AuditResult, Verdict, audit
+from audit.bounds import unconditional
+from audit.bounds.catalogue import build
+from audit.bounds.clopper_pearson import ClopperPearson
+from audit.bounds.joint import JointExact
+from audit.bounds.unconditional import Ordering, UnconditionalTest
+from audit.games import PairCounts, PairScores, Tally
+from audit.testing.coverage import (
+    all_equal,
+    bounds_drawn,
+    gaussian,
+    geometric,
+    laplace,
+    laplace_ratio,
+    misses,
+    randomized_response,
+)
+from mechanisms import Laplace
+from mechanisms.errors import ParameterError
+from mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
+
+FIXED = JointExact(threshold=1.0)
+ROUNDING = 0.02  # standard errors of epsilon: what sums are rounded by
+
+
+def counts(k0, n0, k1, n1):
+    return PairCounts(Tally(np.array([0.0, 1.0]), np.array([n0, k0]), np.array([n1, k1]), n0, n1))
+
+
+def epsilon(k0, n0, k1, n1, *, delta=0.0, confidence=0.95, bound=FIXED):
+    return bound.lower_bound(counts(k0, n0, k1, n1), delta=delta, confidence=confidence).epsilon
+
+
+@pytest.mark.parametrize(
+    ("k1", "k0", "n", "delta", "confidence", "expected"),
+    # Buehler's bound under another ordering of the outcomes (Katz limits), computed on a grid of base rates to 0.001:
+    # with hundreds of hits the ordering makes no difference
+    [
+        (500, 184, 1000, 0.0, 0.95, 0.8791),
+        (500, 184, 1000, 0.0, 0.975, 0.8555),
+        (500, 184, 1000, 0.01, 0.95, 0.8583),
+        (5000, 1839, 10_000, 0.0, 0.95, 0.9619),
+        # perfect separation: ln(1 / (1 - significance^(1/n))) under every ordering; and its like at delta 0.01
+        (1000, 0, 1000, 0.0, 0.95, 5.8121),
+        (1000, 0, 1000, 0.01, 0.95, 5.8020),
+        (20, 0, 20, 0.0, 0.95, 1.9725),
+    ],
+)
+def test_bound_has_its_known_value(k1, k0, n, delta, confidence, expected):
+    found = epsilon(k0, n, k1, n, delta=delta, confidence=confidence, bound=tuned(confidence, delta))
+    assert found == pytest.approx(expected, abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("k1", "k0", "n", "under_katz"),
+    # few hits: the skewness that this ordering keeps is worth something
+    [(50, 18, 100, 0.6391), (40, 3, 200, 1.565), (5, 0, 1000, 0.0), (20, 0, 1000, 1.444)],
+)
+def test_few_hits_show_more_than_under_the_katz_ordering_and_far_more_than_two_limits(k1, k0, n, under_katz):
+    found = epsilon(k0, n, k1, n)
+    assert found > under_katz
+    assert found > epsilon(k0, n, k1, n, bound=ClopperPearson(1.0)) + 0.2
+
+
+# --- the level, without noise: every outcome, many base rates ---------------------------------------------------------
+
+
+def all_bounds(n0, n1, delta, significance, bound=FIXED):
+    bound = bound.prepare(PairScores([], []), delta=delta, confidence=1 - significance, n_out=n0, n_in=n1)
+    return np.array(
+        [
+            [epsilon(j, n0, i, n1, delta=delta, confidence=1 - significance, bound=bound) for j in range(n0 + 1)]
+            for i in range(n1 + 1)
+        ]
+    )
+
+
+def worst_miss_rate(table, true_epsilon, delta, *, direction="in", private=False):
+    """The largest probability of a bound above the truth, over base rates at which the inequality is an equality.
+
+    `private` leaves out those at which the inequality of the other direction fails.
+    """
+    n1, n0 = table.shape[0] - 1, table.shape[1] - 1
+    false = np.linspace(0.0, (1 - delta) * math.exp(-true_epsilon), 400)[:, None]
+    true = np.minimum(math.exp(true_epsilon) * false + delta, 1.0)
+    p, q = (true, false) if direction == "in" else (1 - false, 1 - true)
+    law1, law0 = stats.binom.pmf(np.arange(n1 + 1), n1, p), stats.binom.pmf(np.arange(n0 + 1), n0, q)
+    missed = np.einsum("ci,cj,ij->c", law1, law0, (table > true_epsilon * (1 + 1e-12)).astype(float))
+    both = np.maximum(p - math.exp(true_epsilon) * q, (1 - q) - math.exp(true_epsilon) * (1 - p)) <= delta + 1e-12
+    return float(missed[both.ravel() | (not private)].max())
+
+
+@pytest.mark.parametrize("significance", [0.2, 0.05])
+@pytest.mark.parametrize(("n0", "n1"), [(12, 12), (5, 20), (25, 8)])
+@pytest.mark.parametrize("delta", [0.0, 0.1])
+def test_miss_rate_stays_below_the_significance_at_every_base_rate(n0, n1, delta, significance):
+    table = all_bounds(n0, n1, delta, significance)
+    rates = [worst_miss_rate(table, e, delta) for e in (0.0, 0.1, 0.3, 0.7, 1.0, 1.5, 2.5)]
+    assert max(rates) <= significance
+    assert max(rates) > 0.5 * significance  # and the level is used
+
+
+@pytest.mark.parametrize("direction", ["out", "both"])
+def test_miss_rate_stays_below_the_significance_in_the_other_directions(direction):
+    table = all_bounds(12, 9, 0.05, 0.2, JointExact(threshold=1.0, direction=direction))
+    for e in (0.0, 0.2, 0.5, 1.0):
+        assert worst_miss_rate(table, e, 0.05, direction="out", private=direction == "both") <= 0.2
+        assert direction == "out" or worst_miss_rate(table, e, 0.05, direction="in", private=True) <= 0.2
+
+
+def test_two_directions_share_the_significance():
+    assert epsilon(18, 100, 50, 100, bound=JointExact(threshold=1.0, direction="both")) == pytest.approx(
+        epsilon(18, 100, 50, 100, confidence=0.975), abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("outcome", [(9, 12, 2, 12), (30, 60, 10, 50), (4, 300, 0, 200), (199, 200, 20, 200)])
+@pytest.mark.parametrize("delta", [0.0, 0.02])
+def test_supremum_is_never_below_a_brute_force_over_base_rates_nor_far_above(outcome, delta):
+    _, n1, _, n0 = outcome
+    test = UnconditionalTest(*outcome, Ordering(0.05, delta))
+    i, j = np.arange(n1 + 1.0)[:, None], np.arange(n0 + 1.0)[None, :]
+    extreme = (test.ordering.value(i, j, n1, n0) >= test.level * (1 - 1e-10)).astype(float)
+
+    def brute_force(at):
+        low, high = test._domain(at, delta, 0.05)
+        q = np.linspace(low, high, 1000)[:, None]
+        law1 = stats.binom.pmf(i.ravel(), n1, np.minimum(np.exp(at) * q + delta, 1.0))
+        return np.einsum("ci,ci->c", law1 @ extreme, stats.binom.pmf(j.ravel(), n0, q)).max()
+
+    empty_below = max(math.log(max(test.limits(0.05)[0] - delta, 1e-300) / test.limits(0.05)[1]), 0.0)
+    for at in (max(0.9 * test.level, empty_below + 0.01), test.level, 1.2 * test.level):
+        found = test.probability(at, delta, 0.05)
+        assert brute_force(at) <= found <= 1.02 * brute_force(at + 0.01 * test._spread) + 1e-5
+
+
+def test_blocks_and_wide_cells_of_large_samples_round_up_and_not_by_much(monkeypatch):
+    outcome = (50_300, 100_000, 18_400, 100_000)
+    coarse = UnconditionalTest(*outcome, Ordering())
+    monkeypatch.setattr(unconditional, "_FINE", 10**9)
+    monkeypatch.setattr(unconditional, "_BLOCKS", (10**6, 10**6))
+    fine = UnconditionalTest(*outcome, Ordering())
+    assert (
+        fine.probability(0.99, 0.0, 0.05)
+        < coarse.probability(0.99, 0.0, 0.05)
+        < 1.2 * fine.probability(0.99, 0.0, 0.05)
+    )
+    assert (
+        fine.epsilon_lower(0.0, 0.05) - 0.1 * 0.0073 < coarse.epsilon_lower(0.0, 0.05) <= fine.epsilon_lower(0.0, 0.05)
+    )
+
+
+@pytest.mark.parametrize("significance", [0.5, 0.05, 1e-6, 1e-12])
+@pytest.mark.parametrize("delta", [0.0, 1e-5, 0.3])
+@pytest.mark.parametrize(("n1", "n0"), [(1, 1), (7, 40), (200, 200), (1000, 30)])
+def test_ordering_grows_with_hits_on_one_side_and_falls_with_hits_on_the_other(n1, n0, delta, significance):
+    value = Ordering(significance, delta).value(np.arange(n1 + 1.0)[:, None], np.arange(n0 + 1.0)[None, :], n1, n0)
+    shown = np.where(np.isinf(value), -1.0, value)
+    assert not np.isnan(value).any()
+    assert np.diff(shown, axis=0).min() >= -1e-10
+    assert np.diff(shown, axis=1).max() <= 1e-10
+
+
+# --- properties -------------------------------------------------------------------------------------------------------
+
+levels = st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99, 1 - 1e-6, 1 - 1e-12])
+deltas = st.sampled_from([0.0, 1e-5, 0.01, 0.1, 0.3])
+hits = st.integers(0, 80)
+
+
+def slack(k0, k1, n=80):
+    return ROUNDING * Ordering().spread(k1, k0, n, n) + 1e-5
+
+
+@given(k0=hits, k1=hits, confidence=levels, other=levels, delta=deltas, more=deltas)
+def test_bound_falls_as_confidence_or_delta_grow(k0, k1, confidence, other, delta, more):
+    low, high = sorted((confidence, other))
+    few, many = sorted((delta, more))
+    found, room = epsilon(k0, 80, k1, 80, delta=few, confidence=high), slack(k0, k1)
+    assert found <= epsilon(k0, 80, k1, 80, delta=few, confidence=low) + room
+    assert found >= epsilon(k0, 80, k1, 80, delta=many, confidence=high) - room
+    assert found >= 0
+
+
+@given(k0=st.integers(0, 79), k1=st.integers(1, 80), delta=deltas, confidence=levels)
+def test_bound_grows_with_the_evidence_and_stops_at_the_ceiling(k0, k1, delta, confidence):
+    found, room = epsilon(k0, 80, k1, 80, delta=delta, confidence=confidence), slack(k0, k1)
+    assert found >= epsilon(k0 + 1, 80, k1, 80, delta=delta, confidence=confidence) - room
+    assert found >= epsilon(k0, 80, k1 - 1, 80, delta=delta, confidence=confidence) - room
+    assert found <= FIXED.ceiling(80, 80, delta=delta, confidence=confidence)
+
+
+@given(k0=st.integers(0, 60), k1=st.integers(0, 90), delta=deltas)
+def test_directions_swap_with_the_sides(k0, k1, delta):
+    # the complement of the event, seen from the other side
+    outwards = JointExact(threshold=1.0, direction="out")
+    assert epsilon(k0, 60, k1, 90, delta=delta) == epsilon(90 - k1, 90, 60 - k0, 60, delta=delta, bound=outwards)
+
+
+@given(seed=st.integers(0, 1000))
+def test_bound_does_not_depend_on_the_order_of_the_scores_or_on_increasing_maps(seed):
+    rng = np.random.default_rng(seed)
+    out, in_ = rng.normal(size=50), rng.normal(size=70) + 1
+    plain = JointExact(0.5).lower_bound(PairScores(out, in_), delta=0.0, confidence=0.9)
+    mapped = JointExact(math.exp(0.5)).lower_bound(
+        PairScores(np.exp(rng.permutation(out)), np.exp(rng.permutation(in_))), delta=0.0, confidence=0.9
+    )
+    assert (mapped.epsilon, mapped.hits) == (plain.epsilon, plain.hits)
+
+
+@given(k0=hits, k1=hits, claim=st.sampled_from([0.0, 0.1, 1.0, 3.0]), delta=deltas)
+@settings(max_examples=40)
+def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1, claim, delta):
+    scores = counts(k0, 80, k1, 80)
+    p = FIXED.p_value(scores, epsilon=claim, delta=delta)
+    assert 1e-12 <= p <= 1
+    room = slack(k0, k1)
+    if p < 0.9:
+        assert epsilon(k0, 80, k1, 80, delta=delta, confidence=1 - 1.01 * p) >= claim - room
+        assert FIXED.exceeds(claim, scores, delta=delta, confidence=1 - 1.05 * p)
+    if p > 1e-11:
+        assert epsilon(k0, 80, k1, 80, delta=delta, confidence=1 - 0.95 * p) <= claim + room
+        assert not FIXED.exceeds(claim, scores, delta=delta, confidence=1 - 0.9 * p)
+
+
+@given(k0=st.integers(0, 300), k1=st.integers(0, 300), confidence=levels)
+def test_bound_is_almost_never_below_two_limits(k0, k1, confidence):
+    found = epsilon(k0, 300, k1, 300, confidence=confidence, bound=tuned(confidence))
+    limits = ClopperPearson(1.0).lower_bound(counts(k0, 300, k1, 300), delta=0.0, confidence=confidence).epsilon
+    backwards = epsilon(300 - k1, 300, 300 - k0, 300, confidence=confidence, bound=tuned(confidence))
+    assert max(found, backwards) >= limits - 0.05
+
+
+def tuned(confidence, delta=0.0):
+    return FIXED.prepare(PairScores([], []), delta=delta, confidence=confidence, n_out=300, n_in=300)
+
+
+def test_event_that_never_happens_on_one_side_or_always_on_the_other_shows_nothing():
+    for k0, k1 in ((0, 0), (50, 0), (50, 50), (50, 20)):
+        assert epsilon(k0, 50, k1, 50) == 0
+        assert FIXED.p_value(counts(k0, 50, k1, 50), epsilon=0.0, delta=0.0) == 1
+
+
+def test_p_values_reach_far_into_the_tail_and_far_levels_work():
+    assert FIXED.p_value(counts(184, 1000, 500, 1000), epsilon=0.4, delta=0.0) == 1e-12
+    found = [epsilon(0, 1000, 100, 1000, confidence=1 - a, bound=tuned(1 - a)) for a in (0.5, 0.05, 1e-6, 1e-12)]
+    assert found == sorted(found, reverse=True)
+    assert found[2] > epsilon(0, 1000, 100, 1000, confidence=1 - 1e-6, bound=ClopperPearson(1.0)) + 0.3
+    assert found[3] > 1.0
+
+
+def test_json_round_trip():
+    result = audit(Laplace(epsilon=1.0), trials=500, seed=0, bound="joint-exact")
+    again = AuditResult.from_json(json.dumps(json.loads(result.to_json())))
+    assert again.bound == result.bound
+    assert again.bound.method == "joint-exact"
+
+
+# --- coverage and power -----------------------------------------------------------------------------------------------
+
+LAWS = [
+    (randomized_response(1.0), 0.0),
+    (randomized_response(0.3), 0.0),
+    (randomized_response(1.0, 0.1), 0.1),
+    (geometric(0.7), 0.05),
+    (laplace(1.0), 0.0),
+    (laplace_ratio(0.5), 0.0),
+    (gaussian(1.0), 0.1),
+    (all_equal(), 0.0),
+]
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law[0].name}-{law[1]}".replace(" ", "-"))
+def test_bound_with_its_event_from_a_pilot_keeps_its_level(law, confidence):
+    found = misses(
+        JointExact(), law[0], repeats=400, n_out=60, n_in=60, confidence=confidence, seed=1, delta=law[1], n_pilot=40
+    )
+    assert found.holds, found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law[0].name}-{law[1]}".replace(" ", "-"))
+def test_bound_with_its_event_from_a_pilot_keeps_its_level_in_long_runs(law, confidence):
+    level = {"confidence": confidence, "delta": law[1], "n_pilot": 200}
+    found = misses(JointExact(), law[0], repeats=2000, n_out=1000, n_in=1000, seed=99, **level)
+    assert found.holds, found
+
+
+def test_mean_bound_on_laplace_is_that_of_the_best_test_of_one_event():
+    # the bias of a limit at 95 % is 1.645 standard errors: 0.0736 at p = 0.5, q = 0.184, n = 1000
+    known = bounds_drawn(
+        JointExact(threshold=0.999), laplace_ratio(1.0), repeats=100, n_out=1000, n_in=1000, confidence=0.95, seed=2
+    )
+    assert known.mean() == pytest.approx(1 - 1.645 * 0.0736, abs=4 * 0.0736 / 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("trials", "least"), [(1000, 0.82), (10_000, 0.935)])
+def test_mean_of_audits_of_laplace_with_pilot_and_all(trials, least):
+    found = [audit(Laplace(epsilon=1.0), trials=trials, seed=seed).bound.epsilon for seed in range(400)]
+    assert np.mean(found) >= least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("trials", "least"), [(1000, 0.87), (10_000, 0.955)])
+def test_mean_of_audits_of_laplace_with_a_threshold_known_in_advance(trials, least):
+    bound = JointExact(threshold=0.999999)
+    found = [audit(Laplace(epsilon=1.0), trials=trials, seed=seed, bound=bound).bound.epsilon for seed in range(400)]
+    assert np.mean(found) >= least
+
+
+# --- the whole curve --------------------------------------------------------------------------------------------------
+
+
+def test_curve_is_refuted_at_a_delta_that_nobody_asked_about():
+    scores = counts(159, 1000, 500, 1000)  # Gaussian, mu = 1
+    found = FIXED.refutation(scores, GaussianDP(0.8), confidence=0.95)
+    assert found is not None
+    assert 0.1 < found.epsilon < 1.0
+    assert found.delta < found.delta_lower < 0.5
+    assert found.delta == pytest.approx(GaussianDP(0.8).delta(found.epsilon))
+    assert FIXED.curve_p_value(scores, GaussianDP(0.8)) < 0.05
+    assert FIXED.refutation(scores, GaussianDP(1.0), confidence=0.95) is None
+    assert FIXED.curve_p_value(scores, GaussianDP(1.0)) > 0.05
+
+
+def test_curve_of_one_epsilon_is_judged_as_that_epsilon():
+    scores = counts(184, 1000, 500, 1000)
+    assert FIXED.refutation(scores, PureDP(0.86), confidence=0.95) is not None
+    assert FIXED.refutation(scores, PureDP(0.89), confidence=0.95) is None
+    assert FIXED.refutation(scores, ApproximateDP(0.87, 0.01), confidence=0.95) is None
+    at_delta = FIXED.p_value(scores, epsilon=0.8, delta=0.0)
+    assert at_delta <= FIXED.curve_p_value(scores, PureDP(0.8)) <= 1.2 * at_delta
+
+
+def test_curves_hold_together_with_the_bound_at_the_level():
+    # every small outcome: bound above the truth, or true curve refuted, at one significance
+    n, significance, claim = 15, 0.2, ApproximateDP(0.5, 0.1)
+    table = np.zeros((n + 1, n + 1))
+    for i, j in itertools.product(range(n + 1), repeat=2):
+        refuted = FIXED.refutation(counts(j, n, i, n), claim, confidence=1 - significance) is not None
+        above = epsilon(j, n, i, n, delta=0.1, confidence=1 - significance) > 0.5
+        table[i, j] = 9.0 if refuted or above else 0.0
+    assert table.any()
+    assert worst_miss_rate(table, 0.5, 0.1, private=True) <= significance
+
+
+# --- choice on the pilot ----------------------------------------------------------------------------------------------
+
+
+def test_pilot_chooses_event_and_direction():
+    forward = PairScores(np.repeat([0.0, 1.0], [995, 5]), np.repeat([0.0, 1.0], [600, 400]))
+    backward = PairScores(np.repeat([0.0, 1.0], [400, 600]), np.repeat([0.0, 1.0], [5, 995]))
+    for pilot, direction in ((forward, "in"), (backward, "out")):
+        ready = JointExact().prepare(pilot, delta=0.0, confidence=0.95, n_out=9000, n_in=9000)
+        assert (ready.threshold, ready.direction) == (0.5, direction)
+        found = ready.lower_bound(pilot, delta=0.0, confidence=0.95)
+        assert [entry.what for entry in found.ledger] == ["threshold", "direction", "base rate"]
+        assert found.ledger[0].correction == found.ledger[1].correction == "chosen on pilot trials only"
+        assert not ready.uses_pilot
+        assert ready.prepare(pilot, delta=0.0, confidence=0.95, n_out=5, n_in=5) is ready
+        assert found.epsilon > 3
+
+
+@pytest.mark.parametrize("bound", [JointExact(), ClopperPearson()], ids=lambda bound: bound.name)
+def test_among_thresholds_without_false_positives_the_safest_is_taken(bound):
+    # an odd outcome on 2 % of side 1 scores inf; just below it a tail whose false positives the pilot is too small for
+    rng = np.random.default_rng(1)
+    out, in_ = rng.normal(size=(2, 5000))
+    in_[:100] = np.inf
+    in_[100] = 6.0
+    ready = bound.prepare(PairScores(out, in_), delta=0.0, confidence=0.95, n_out=45_000, n_in=45_000)
+    assert ready.threshold == np.inf
+
+
+def test_ordering_is_tuned_to_the_level_and_kept():
+    ready = FIXED.prepare(PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9)
+    assert (ready.ordering.significance, ready.ordering.delta) == (pytest.approx(0.01), 0.01)
+    own = JointExact(threshold=1.0, ordering=Ordering(0.3))
+    assert own.prepare(PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9) is own
+
+
+def test_this_bound_beats_clopper_pearson_on_the_same_trials():
+    names = ("joint-exact", "clopper-pearson")
+    joint, limits = (audit(Laplace(epsilon=1.0), trials=2_000, seed=0, bound=name) for name in names)
+    assert joint.bound.method == "joint-exact"
+    assert limits.bound.epsilon < joint.bound.epsilon
+    assert joint.verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.parametrize("n", [1000, 10_000, 1_000_000, 10**9])
+def test_bound_and_p_value_take_a_moment_at_every_size(n):
+    start = time.process_time()
+    test = UnconditionalTest(n // 2, n, int(0.184 * n), n, Ordering())
+    found = test.epsilon_lower(0.0, 0.05)
+    test.p_value(found, 0.0)
+    assert time.process_time() - start < 0.5  # 0.005 to 0.05 on an idle core
+    assert 0.87 < found < 1.0002
+
+
+# --- wrong input ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threshold", ["best", math.nan, None, True])
+def test_unusable_threshold_is_named(threshold):
+    with pytest.raises(ParameterError, match="threshold must be a number fixed beforehand"):
+        JointExact(threshold=threshold)
+
+
+def test_unusable_direction_is_named():
+    with pytest.raises(ParameterError, match="direction"):
+        JointExact(direction="up")
+
+
+def test_unprepared_bound_says_what_to_do():
+    with pytest.raises(ParameterError, match=r"no pilot has been seen: call prepare\(pilot"):
+        JointExact().lower_bound(counts(1, 5, 2, 5), delta=0.0, confidence=0.95)
+
+
+@pytest.mark.parametrize(("delta", "confidence"), [(-0.1, 0.9), (1.0, 0.9), (0.0, 0.0), (0.0, 1.0), (math.nan, 0.9)])
+def test_levels_out_of_range_are_refused(delta, confidence):
+    with pytest.raises(ParameterError, match=r"delta|confidence"):
+        FIXED.lower_bound(counts(1, 5, 2, 5), delta=delta, confidence=confidence)
+
+
+def test_catalogue_builds_it():
+    assert build("joint-exact", threshold=0.5) == JointExact(threshold=0.5)

@@ -1,0 +1,486 @@
+"""The bound from many guesses in one run: known values, its worst case, properties, coverage, and broken twins."""
+
+import math
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from one_run_laws import (
+    bit_misses,
+    gaussian,
+    gaussian_together,
+    hesitant_response,
+    hull_vertices,
+    leaky_response,
+    quantile_scores,
+    response,
+    worst_case,
+    worst_level,
+    worst_probability,
+)
+from scipy import special, stats
+
+from audit import AuditResult, audit
+from audit.bounds.base import LowerBound
+from audit.bounds.catalogue import build
+from audit.bounds.one_run import OneRun, guess_p_value, least_epsilon
+from audit.games import BitScores, PairScores
+from mechanisms import Laplace
+from mechanisms.errors import ParameterError
+
+LEVEL = {"delta": 0.0, "confidence": 0.95}
+
+
+def game(n_right, n_guesses, n_bits):
+    """Guesses at score +-1, of which the first are right; the others abstain at 0."""
+    bits = np.arange(n_bits) % 2 == 0
+    say = np.where(np.arange(n_bits) < n_right, bits, ~bits)
+    return BitScores(bits[None, :], np.where(np.arange(n_bits) < n_guesses, 2.0 * say - 1.0, 0.0)[None, :])
+
+
+# --- the game --------------------------------------------------------------------------------------------------------
+
+
+def test_bits_and_scores_keep_their_shape_and_type():
+    one = BitScores([[1, 0, 1], [0, 0, 1]], [[1, 2, 3], [4, 5, np.inf]])
+    assert (one.n_runs, one.n_canaries, one.n_bits) == (2, 3, 6)
+    assert one.bits.dtype == np.bool_
+    assert one.scores.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("bits", "scores", "message"),
+    [
+        (
+            [True, False],
+            [1.0, 2.0],
+            r"bits must have shape \(n_runs, n_canaries\).* but has shape \(2,\).*bits\[None, :\]",
+        ),
+        ([[]], [[]], "both at least 1"),
+        ([[0, 2]], [[1.0, 2.0]], r"True \(in\) and False \(out\)"),
+        ([[0, 1]], [[1.0]], r"scores must have the shape of bits, \(1, 2\), but has shape \(1, 1\)"),
+        ([[0, 1]], [[1.0, np.nan]], "scores holds NaN"),
+    ],
+)
+def test_malformed_games_are_refused(bits, scores, message):
+    with pytest.raises(ParameterError, match=message):
+        BitScores(bits, scores)
+
+
+# --- known values ----------------------------------------------------------------------------------------------------
+
+
+def test_p_values_agree_with_the_published_theorem():
+    # Steinke, Nasr and Jagielski (2023), Theorem 5.2, evaluated by an independent program: 6 decimals
+    published = {"delta_term": "published"}
+    assert guess_p_value(1000, 100, 80, epsilon=1.0, delta=0.0) == pytest.approx(0.071556, abs=5e-7)
+    assert guess_p_value(1000, 100, 80, epsilon=1.0, delta=1e-5, **published) == pytest.approx(0.073009, abs=5e-7)
+    assert guess_p_value(1000, 100, 90, epsilon=1.5, delta=1e-5, **published) == pytest.approx(0.018765, abs=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("counts", "delta", "expected"),
+    [
+        ((1000, 100, 100), 0.0, 3.49297),
+        ((1000, 100, 90), 0.0, 1.63082),
+        ((1000, 100, 90), 1e-5, 1.62614),
+        ((1000, 1000, 700), 1e-5, 0.73174),
+    ],
+)
+def test_bounds_agree_with_the_published_theorem(counts, delta, expected):
+    found = least_epsilon(*counts, delta=delta, significance=0.05, delta_term="published")
+    assert found == pytest.approx(expected, abs=6e-6)
+    bound = OneRun(guesses=counts[1], center=0.0, delta_term="published")
+    one = game(counts[2], counts[1], counts[0])
+    assert bound.lower_bound(one, delta=delta, confidence=0.95).epsilon == pytest.approx(found, abs=1e-12)
+
+
+GOLDEN = [
+    (0, 2, None, 0.0),
+    (1, 386, (3376, 2807), 1.13346),
+    (2, 374, (4666, 4499), 2.311945),
+    (4, 140, (8233, 8223), 4.395568),
+]
+
+
+@pytest.mark.parametrize(("mu", "vertices", "best", "expected"), GOLDEN)
+def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, vertices, best, expected):
+    # jax_privacy tests/auditing_test.py (8967688c), to 1e-5: positive guesses, Bonferroni over the vertices of the ROC
+    # hull. The hull is found from the bits, which no union bound covers: arithmetic only.
+    hull = hull_vertices(quantile_scores(mu))
+    level = {"delta": 1e-6, "significance": 0.05 / len(hull), "delta_term": "published"}
+    assert len(hull) == vertices
+    counts = [(x + y, y) for x, y in hull if x + y > 0]
+    if best is None:
+        assert max(least_epsilon(20_000, *count, **level) for count in counts) == 0.0
+        return
+    assert best in counts
+    found = least_epsilon(20_000, *best, **level)
+    assert found == pytest.approx(expected, rel=1e-5)
+    at = {"epsilon": found + 1e-6, "delta": 1e-6, "delta_term": "published"}
+    assert all(guess_p_value(20_000, *count, **at) > level["significance"] for count in counts)
+
+
+@pytest.mark.parametrize(("mu", "least"), [(1, 2.36), (2, 4.49), (4, 7.72)])
+def test_valid_bound_beats_the_arithmetic(mu, least):
+    found = OneRun().lower_bound(quantile_scores(mu), delta=1e-6, confidence=0.95)
+    truth = float(gaussian(mu).curve.epsilon(1e-6))
+    assert least < found.epsilon < truth
+    assert found.epsilon > 1.7 * {row[0]: row[3] for row in GOLDEN}[mu]
+
+
+def test_ceiling_of_all_right_is_the_closed_form():
+    for r, expected in ((100, 3.49297), (1000, 5.80907), (10_000, 8.11300)):
+        ceiling = OneRun(guesses=r).ceiling(r // 2, r - r // 2, **LEVEL)
+        assert ceiling == pytest.approx(-math.log(math.expm1(math.log(20) / r)), rel=1e-9)
+        assert ceiling == pytest.approx(expected, abs=6e-6)
+
+
+# --- the delta term --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("m", "r", "v", "epsilon", "delta"),
+    [
+        (30, 30, 25, 1.0, 1e-3),
+        (60, 30, 25, 1.0, 1e-2),
+        (30, 30, 20, 0.3, 1e-3),
+        (1000, 60, 48, 1.0, 1e-4),
+        (9, 4, 4, 2, 0.01),
+    ],
+)
+def test_p_value_is_the_largest_probability_over_all_mechanisms(m, r, v, epsilon, delta):
+    largest = worst_probability([delta], m, r, v, [epsilon])
+    assert guess_p_value(m, r, v, epsilon=epsilon, delta=delta) == pytest.approx(largest, rel=2e-6)
+
+
+def stein_factor(r, v, epsilon):
+    """max u of the proof, from the recursion k u(k - 1) - e^epsilon (r - k) u(k) = 1{k >= v} - F(v), by brute force."""
+    rate = special.expit(epsilon)
+    tail = stats.binom.sf(v - 1, r, rate)
+    up = [tail / (math.exp(epsilon) * r)]
+    for k in range(1, v):
+        up.append((k * up[-1] + tail) / (math.exp(epsilon) * (r - k)))
+    down = [(1 - tail) / r]
+    for k in range(r - 1, v - 1, -1):
+        down.append((1 - tail + math.exp(epsilon) * (r - k) * down[-1]) / k)
+    assert up[-1] == pytest.approx(down[-1], rel=1e-8)
+    return max(up + down)
+
+
+@given(r=st.integers(2, 300), share=st.floats(0.5, 1.0), epsilon=st.floats(0.0, 4.0))
+def test_delta_term_is_the_largest_value_of_the_solution_of_steins_equation(r, share, epsilon):
+    v = max(1, math.floor(share * r))
+    tail = guess_p_value(r, r, v, epsilon=epsilon, delta=0.0)
+    assume(1e-200 < tail < 0.999)
+    delta = 1e-9 * tail
+    found = (guess_p_value(r, r, v, epsilon=epsilon, delta=delta) - tail) / (r * delta)
+    assert found == pytest.approx(stein_factor(r, v, epsilon), rel=1e-4)
+
+
+@given(
+    r=st.integers(1, 400), extra=st.integers(0, 400), share=st.floats(0.3, 1.0), epsilon=st.floats(0.0, 5.0),
+    delta=st.sampled_from([1e-8, 1e-5, 1e-3, 0.1]),
+)  # fmt: skip
+def test_sharp_delta_term_is_at_most_half_the_published_one_below_one_half(r, extra, share, epsilon, delta):
+    counts = r + extra, r, max(1, math.ceil(share * r))
+    at_zero = guess_p_value(*counts, epsilon=epsilon, delta=0.0)
+    sharp, published = (
+        guess_p_value(*counts, epsilon=epsilon, delta=delta, delta_term=term) for term in ("sharp", "published")
+    )
+    assert sharp <= published
+    if at_zero <= 0.5 and published < 1.0:
+        assert sharp - at_zero <= 0.5 * (published - at_zero) * (1 + 1e-6) + 1e-15
+
+
+@given(r=st.integers(1, 2000), share=st.floats(0.4, 1.0), delta=st.sampled_from([0.0, 1e-7, 1e-4, 0.02]))
+def test_p_value_never_falls_with_epsilon_so_that_bisection_finds_the_first_crossing(r, share, delta):
+    v = max(1, math.ceil(share * r))
+    values = [guess_p_value(2 * r, r, v, epsilon=e, delta=delta) for e in np.linspace(0.0, 12.0, 60)]
+    assert np.all(np.diff(values) >= -1e-12)
+
+
+def test_p_value_stays_finite_where_the_tails_underflow():
+    for v in (1, 10, 9_999, 10_000):
+        for epsilon in (0.0, 1.0, 30.0):
+            assert 0.0 <= guess_p_value(20_000, 10_000, v, epsilon=epsilon, delta=1e-9) <= 1.0
+    # F and p underflow, their ratio does not: about m delta / v, and at least that
+    assert guess_p_value(10_000, 10_000, 9_000, epsilon=0.0, delta=1e-6) == pytest.approx(1e-2 / 9000 * 1.125, rel=0.01)
+
+
+# --- properties ------------------------------------------------------------------------------------------------------
+
+
+def random_game(seed, n_runs=1, m=200, mu=1.5):
+    rng = np.random.default_rng(seed)
+    bits = rng.random((n_runs, m)) < 0.5
+    return BitScores(bits, rng.normal(size=bits.shape) + mu * bits)
+
+
+BOUNDS = [OneRun(), OneRun(guesses=50), OneRun(guesses=(0.1, 0.5), negatives=0.0), OneRun(delta_term="published")]
+
+
+@pytest.mark.parametrize("bound", BOUNDS, ids=repr)
+@given(seed=st.integers(0, 10**6), exponent=st.floats(0.31, 12), step=st.floats(1.0, 4.0))
+def test_bound_falls_with_confidence_and_delta_but_not_below_zero(bound, seed, exponent, step):
+    scores = random_game(seed)
+    alpha = 10**-exponent
+    found = bound.lower_bound(scores, delta=1e-5, confidence=1 - alpha)
+    assert 0.0 <= bound.lower_bound(scores, delta=1e-5, confidence=1 - alpha / step).epsilon <= found.epsilon + 1e-9
+    assert bound.lower_bound(scores, delta=1e-5 * step, confidence=1 - alpha).epsilon <= found.epsilon + 1e-9
+    assert found.epsilon <= found.ceiling + 1e-9
+
+
+@given(m=st.integers(1, 500), r=st.integers(1, 500), v=st.integers(0, 499), delta=st.sampled_from([0.0, 1e-6, 1e-3]))
+def test_bound_grows_with_right_guesses_and_falls_with_bits_that_abstain(m, r, v, delta):
+    r, m = min(r, m), m
+    v = min(v, r - 1)
+    level = {"delta": delta, "significance": 0.05}
+    assert least_epsilon(m, r, v, **level) <= least_epsilon(m, r, v + 1, **level) + 1e-12
+    assert least_epsilon(2 * m, r, v, **level) <= least_epsilon(m, r, v, **level) + 1e-12
+    assert v > r / 2 or least_epsilon(m, r, v, **level) == 0.0
+
+
+@pytest.mark.parametrize("bound", BOUNDS, ids=repr)
+@given(seed=st.integers(0, 10**6))
+def test_bound_depends_only_on_the_order_of_the_scores(bound, seed):
+    scores = random_game(seed, n_runs=2)
+    found = bound.lower_bound(scores, delta=1e-6, confidence=0.9).epsilon
+    order = np.random.default_rng(seed).permutation(scores.n_bits)
+    for other in (
+        BitScores(scores.bits, np.arctan(3 * scores.scores) - 7),
+        BitScores(scores.bits.ravel()[order][None, :], scores.scores.ravel()[order][None, :]),
+        BitScores(scores.bits.reshape(8, -1), scores.scores.reshape(8, -1)),  # several runs are one run
+    ):
+        assert bound.lower_bound(other, delta=1e-6, confidence=0.9).epsilon == found
+
+
+@given(seed=st.integers(0, 10**6))
+def test_bound_is_the_same_with_in_and_out_swapped(seed):
+    scores = random_game(seed)
+    swapped = BitScores(~scores.bits, -scores.scores)
+    for here, there in ((0.5, 0.5), (0.0, 1.0), (1.0, 0.0)):
+        first = OneRun(guesses=50, negatives=here).lower_bound(scores, **LEVEL)
+        assert OneRun(guesses=50, negatives=there).lower_bound(swapped, **LEVEL).epsilon == first.epsilon
+    centred = OneRun(guesses=50, center=0.75).lower_bound(scores, **LEVEL)
+    assert OneRun(guesses=50, center=-0.75).lower_bound(swapped, **LEVEL).epsilon == centred.epsilon
+
+
+@pytest.mark.parametrize("bound", BOUNDS[:3], ids=repr)
+@pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.3])
+def test_p_value_is_where_the_bound_passes_epsilon(bound, epsilon):
+    scores = random_game(3)
+    p = bound.p_value(scores, epsilon=epsilon, delta=1e-5)
+    assert 1e-12 < p < 1
+    above, below = (
+        bound.lower_bound(scores, delta=1e-5, confidence=1 - p * factor).epsilon for factor in (1.001, 0.999)
+    )
+    assert below <= epsilon < above
+
+
+def naive_right(scores, size, negatives):
+    ranked = sorted(zip(scores.scores.ravel(), scores.bits.ravel(), strict=True), key=lambda pair: pair[0])
+    low = round(size * negatives)
+    guessed_in = ranked[len(ranked) - (size - low) :]
+    return sum(not bit for _, bit in ranked[:low]) + sum(bool(bit) for _, bit in guessed_in)
+
+
+@given(seed=st.integers(0, 10**6), size=st.integers(1, 60), negatives=st.sampled_from([0.0, 0.3, 0.5, 1.0]))
+def test_right_guesses_are_counted_as_a_slow_twin_counts_them(seed, size, negatives):
+    rng = np.random.default_rng(seed)
+    scores = BitScores(rng.random((3, 20)) < 0.5, rng.integers(0, 6, size=(3, 20)))  # ties
+    guessing = OneRun(guesses=size, negatives=negatives)._guessing
+    assert guessing.right(scores, (size,)) == (naive_right(scores, size, negatives),)
+
+
+def test_grid_of_sizes_depends_on_the_number_of_bits_only():
+    sizes = {n: OneRun()._guessing.sizes(n) for n in (1, 2, 30, 100, 399, 400, 20_000)}
+    assert sizes == {
+        1: (1,), 2: (1,), 30: (15,), 100: (50,), 399: (199,), 400: (50, 200), 20_000: (156, 625, 2500, 10_000)
+    }  # fmt: skip
+
+
+def test_result_says_what_was_looked_at_and_survives_json():
+    found = OneRun().lower_bound(random_game(1, n_runs=4), delta=1e-6, confidence=0.95)
+    looked_at = {entry.what: (entry.looked_at, entry.correction) for entry in found.ledger}
+    assert looked_at["bits"] == ("800 in 4 independent runs", "independent fair coins, recorded before the run")
+    assert "best of 100, 400" in looked_at["guesses"][0]
+    assert looked_at["guesses"][1] == "fixed beforehand, Bonferroni over 2"
+    assert found.assumptions == ()
+    assert found.n_trials == 800
+    result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(found,))
+    assert AuditResult.from_json(result.to_json()).bounds == (found,)
+
+
+def test_catalogue_builds_it():
+    assert build("one-run") == OneRun()
+    assert build("one-run", guesses=[0.1, 0.5]) == OneRun(guesses=(0.1, 0.5))
+    assert OneRun.accepts == (BitScores,)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"guesses": "many"}, "guesses must be a number, a share, several of these, or \"grid\", but is 'many'"),
+        ({"guesses": 0}, "guesses must be a whole number >= 1, but is 0"),
+        ({"guesses": 1.5}, r"guesses as a share must lie in \(0, 1\], but is 1.5"),
+        ({"guesses": ()}, "guesses must name at least one size"),
+        ({"guesses": True}, "guesses must be a whole number"),
+        ({"negatives": -0.1}, r"negatives must lie in \[0, 1\]"),
+        ({"center": math.inf}, "center must be a finite number"),
+        ({"delta_term": "none"}, "unknown delta_term 'none'"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        OneRun(**options)
+
+
+def test_other_games_and_impossible_counts_are_refused():
+    with pytest.raises(ParameterError, match=r"one-run reads BitScores\(bits, scores\), but was given PairScores"):
+        OneRun().lower_bound(PairScores(np.zeros(3), np.ones(3)), **LEVEL)
+    with pytest.raises(ParameterError, match="guesses must be at most the number of bits, 200, but is 300"):
+        OneRun(guesses=300).lower_bound(random_game(1), **LEVEL)
+    with pytest.raises(ParameterError, match="n_right must be at most n_guesses = 3, but is 4"):
+        guess_p_value(10, 3, 4, epsilon=1.0, delta=0.0)
+    with pytest.raises(ParameterError, match="delta must lie in"):
+        OneRun().lower_bound(random_game(1), delta=1.0, confidence=0.9)
+
+
+def test_twenty_thousand_canaries_take_far_less_than_a_second():
+    scores = random_game(1, m=20_000)
+    least_epsilon.cache_clear()
+    start = time.process_time()
+    for bound in (OneRun(), OneRun(delta_term="published")):
+        bound.lower_bound(scores, delta=1e-6, confidence=0.95)
+    assert time.process_time() - start < 1.0
+
+
+# --- coverage --------------------------------------------------------------------------------------------------------
+
+WORST = (1.0, 1e-2, 400, 40, 36)  # epsilon, delta, m, r, v: nearly all of the level, 0.159, is the delta term
+
+COVERED = [
+    (OneRun(guesses=60, center=0.0), response(1.0), 0.0, (1, 60)),
+    (OneRun(guesses=12, center=0.0), hesitant_response(1.5), 0.0, (1, 60)),
+    (OneRun(guesses=(10, 60), center=0.0), hesitant_response(1.5), 0.0, (1, 60)),
+    (OneRun(), response(0.0), 0.0, (1, 400)),
+    (OneRun(), leaky_response(0.5, 0.05), 0.05, (1, 200)),
+    (OneRun(guesses=0.2), gaussian(0.3), 1e-3, (1, 300)),
+    (OneRun(), gaussian(1.0), 0.3, (1, 300)),
+    (OneRun(guesses=0.2), gaussian_together(0.5), 0.15, (1, 200)),
+    (OneRun(guesses=0.2, center=0.25), gaussian_together(0.5), 0.15, (20, 10)),
+    (OneRun(guesses=60, center=0.0), response(1.0), 0.0, (6, 10)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("case", COVERED, ids=lambda case: f"{case[1].name}-{case[0].guesses}-{case[3]}")
+def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(case, confidence):
+    bound, law, delta, shape = case
+    found = bit_misses(bound, law, shape=shape, repeats=2000, confidence=confidence, delta=delta)
+    assert found.holds, found
+
+
+@pytest.mark.parametrize("worst", [WORST, (1.0, 1e-3, 40, 40, 32), (0.2, 1e-2, 300, 20, 15)])
+def test_bound_on_the_worst_mechanism_misses_as_often_as_it_may(worst):
+    level = worst_level(*worst)
+    bound = OneRun(guesses=worst[3], center=0.0)
+    settings = {"shape": (1, worst[2]), "repeats": 4000, "confidence": 1 - level * (1 + 1e-9), "delta": worst[1]}
+    found = bit_misses(bound, worst_case(*worst), **settings)
+    assert found.holds, found
+    assert abs(found.misses - level * 4000) < 4.9 * math.sqrt(level * (1 - level) * 4000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("case", COVERED, ids=lambda case: f"{case[1].name}-{case[0].guesses}-{case[3]}")
+def test_bound_never_exceeds_exact_epsilon_in_long_runs(case, confidence):
+    bound, law, delta, shape = case
+    found = bit_misses(bound, law, shape=shape, repeats=20_000, confidence=confidence, delta=delta, seed=7)
+    assert found.holds, found
+
+
+# --- broken twins: the same harness has to catch them ----------------------------------------------------------------
+
+
+class _Twin(OneRun):
+    """A bound that is wrong on purpose."""
+
+    def lower_bound(self, scores, *, delta, confidence):
+        epsilon = self.wrong(scores, delta, 1 - confidence)
+        return LowerBound(epsilon, delta, confidence, "twin", scores.n_bits, math.inf)
+
+
+class _Peeks(_Twin):
+    """The number of guesses that looks best with the bits, at the full level."""
+
+    def wrong(self, scores, delta, significance):
+        sizes = tuple(range(10, scores.n_bits + 1, 5))
+        rights = self._guessing.right(scores, sizes)
+        return max(
+            least_epsilon(scores.n_bits, r, v, delta=delta, significance=significance)
+            for r, v in zip(sizes, rights, strict=True)
+        )
+
+
+class _GridUnpaid(_Twin):
+    """Every size of the grid at the full level."""
+
+    def wrong(self, scores, delta, significance):
+        sizes = self._guessing.sizes(scores.n_bits)
+        single = (OneRun(guesses=r, negatives=self.negatives, center=self.center) for r in sizes)
+        return max(one.lower_bound(scores, delta=delta, confidence=1 - significance).epsilon for one in single)
+
+
+class _Direction(_Twin):
+    """In or out guesses, whichever look better."""
+
+    def wrong(self, scores, delta, significance):
+        single = (OneRun(guesses=self.guesses, negatives=share) for share in (0.0, 1.0))
+        return max(one.lower_bound(scores, delta=delta, confidence=1 - significance).epsilon for one in single)
+
+
+class _ForgetsDelta(_Twin):
+    """The bound at delta 0, whatever delta is asked for."""
+
+    def wrong(self, scores, delta, significance):
+        return OneRun(self.guesses, center=0.0).lower_bound(scores, delta=0.0, confidence=1 - significance).epsilon
+
+
+class _OnlyGuessed(_Twin):
+    """Takes m to be the number of guesses: delta is paid for guessed bits only."""
+
+    def wrong(self, scores, delta, significance):
+        (right,) = self._guessing.right(scores, (self.guesses,))
+        return least_epsilon(self.guesses, self.guesses, right, delta=delta, significance=significance)
+
+
+class _PlugIn(_Twin):
+    """The odds of the observed guesses."""
+
+    def wrong(self, scores, delta, significance):
+        (right,) = self._guessing.right(scores, (self.guesses,))
+        return max(0.0, math.log(right + 1) - math.log(self.guesses - right + 1))
+
+
+TWINS = [
+    (_Peeks(), response(0.0), 0.0, (1, 200), 0.8),
+    (_Peeks(center=0.0), response(1.0), 0.0, (1, 200), 0.8),
+    (_GridUnpaid(guesses=(10, 40, 160)), response(0.0), 0.0, (1, 200), 0.8),
+    (_Direction(guesses=0.25), response(0.0), 0.0, (1, 200), 0.8),
+    (_ForgetsDelta(guesses=WORST[3]), worst_case(*WORST), WORST[1], (1, WORST[2]), None),
+    (_OnlyGuessed(guesses=WORST[3], center=0.0), worst_case(*WORST), WORST[1], (1, WORST[2]), None),
+    (_PlugIn(guesses=60, center=0.0), response(1.0), 0.0, (1, 60), 0.8),
+]
+
+
+@pytest.mark.parametrize("case", TWINS, ids=lambda case: f"{type(case[0]).__name__}-{case[1].name}")
+def test_broken_twin_is_caught(case):
+    twin, law, delta, shape, confidence = case
+    confidence = 1 - worst_level(*WORST) * (1 + 1e-9) if confidence is None else confidence
+    found = bit_misses(twin, law, shape=shape, repeats=2000, confidence=confidence, delta=delta)
+    assert not found.holds, found

@@ -1,0 +1,328 @@
+"""The bound from guesses for a family of curves: known values, soundness against every mechanism, coverage, twins."""
+
+import math
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from one_run_laws import (
+    bit_misses,
+    gaussian,
+    gaussian_together,
+    hesitant_response,
+    hull_vertices,
+    leaky_response,
+    quantile_scores,
+    response,
+    worst_probability,
+)
+from scipy import stats
+from scipy.special import ndtr, ndtri
+
+from audit import AuditResult, audit
+from audit.bounds.base import LowerBound
+from audit.bounds.catalogue import build
+from audit.bounds.families import family_of
+from audit.bounds.one_run import OneRun
+from audit.bounds.one_run_fdp import GAUSSIAN, OneRunFDP, curve_p_value, least_theta, refuted
+from audit.games import BitScores, PairScores
+from mechanisms import Laplace
+from mechanisms.errors import AccountingError, ParameterError
+from mechanisms.guarantees import ApproximateDP, GaussianDP, LaplaceDP, PureDP
+
+PURE = family_of(PureDP(1.0))
+LAPLACE = family_of(LaplaceDP(1.0))
+LEAKY = family_of(ApproximateDP(1.0, 0.05))
+
+
+def random_game(seed, n_runs=1, m=200, mu=1.5):
+    rng = np.random.default_rng(seed)
+    bits = rng.random((n_runs, m)) < 0.5
+    return BitScores(bits, rng.normal(size=bits.shape) + mu * bits)
+
+
+# --- known values ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("counts", "mu", "epsilon"),
+    [((1000, 100, 90), 0.6025, 2.4564), ((1000, 1000, 700), 0.35721, 1.37198), ((1000, 100, 100), 1.22553, 5.54903)],
+)
+def test_bounds_agree_with_the_published_recursion(counts, mu, epsilon):
+    # Mahloujifar, Melis and Chaudhuri (2024), evaluated by an independent program; to the digits printed
+    found = least_theta(GAUSSIAN, *counts, significance=0.05)
+    assert found == pytest.approx(mu, abs=6e-6)
+    assert GaussianDP(found).epsilon(1e-5) == pytest.approx(epsilon, abs=6e-5)
+
+
+GOLDEN = [
+    (0, None, 0.0, 0.0),
+    (1, (406, 379), 0.481919, 2.164749),
+    (2, (938, 934), 0.970285, 4.7218075),
+    (4, (5436, 5436), 1.713080, 9.133752),
+]
+
+
+@pytest.mark.parametrize(("mu", "best", "theta", "epsilon"), GOLDEN)
+def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, best, theta, epsilon):
+    # jax_privacy tests/auditing_test.py (8967688c), to 1e-5: positive guesses, Bonferroni over the vertices of the ROC
+    # hull. The hull is found from the bits, which no union bound covers: arithmetic only.
+    hull = hull_vertices(quantile_scores(mu))
+    counts, level = [(x + y, y) for x, y in hull if x + y > 0], 0.05 / len(hull)
+    if best is None:
+        assert max(least_theta(GAUSSIAN, 20_000, *count, significance=level) for count in counts) == 0.0
+        return
+    found = least_theta(GAUSSIAN, 20_000, *best, significance=level)
+    assert best in counts
+    assert found == pytest.approx(theta, abs=6e-7)
+    assert GaussianDP(found).epsilon(1e-6) == pytest.approx(epsilon, rel=1e-5)
+    assert not any(_refuted(GaussianDP(found + 1e-7), 20_000, *count, level) for count in counts)
+
+
+@pytest.mark.parametrize(("mu", "least"), [(1, 3.15), (2, 6.59), (4, 13.68)])
+def test_valid_bound_beats_the_arithmetic(mu, least):
+    found = OneRunFDP().lower_bound(quantile_scores(mu), delta=1e-6, confidence=0.95)
+    assert least < found.epsilon < GaussianDP(mu).epsilon(1e-6)
+    assert found.epsilon > 1.39 * {row[0]: row[3] for row in GOLDEN}[mu]
+
+
+@pytest.mark.parametrize(
+    ("mu", "r", "fdp", "steinke"), [(0.5, 100, 0.86, 0.60), (1, 1000, 1.29, 0.69), (2, 100, 5.22, 3.28)]
+)
+def test_mean_on_gaussian_noise_is_as_simulated_elsewhere(mu, r, fdp, steinke):
+    # m = 1000, delta = 1e-5, 95 %: means of an independent simulation (positive and negative guesses), two digits
+    level = {"shape": (1, 1000), "repeats": 100, "confidence": 0.95, "delta": 1e-5}
+    assert bit_misses(OneRunFDP(guesses=r), gaussian(mu), **level).mean == pytest.approx(fdp, abs=0.13 + 0.01 * fdp)
+    assert bit_misses(OneRun(guesses=r), gaussian(mu), **level).mean == pytest.approx(steinke, abs=0.1)
+
+
+# --- soundness against all mechanisms --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("m", "r", "v", "mu"), [(30, 30, 22, 0.5), (60, 15, 13, 1.0), (300, 20, 19, 1.0), (100, 30, 27, 1.0)]
+)
+def test_no_mechanism_with_the_curve_is_right_more_often_than_the_p_value_says(m, r, v, mu):
+    claim = GaussianDP(mu)
+    epsilons = np.linspace(0.0, 6.0 * mu, 40)
+    largest = worst_probability(claim.delta(epsilons), m, r, v, epsilons)
+    assert largest < curve_p_value(claim, m, r, v) < 2.0 * largest
+    assert curve_p_value(claim, r, r, v) < largest or m == r  # counting guessed bits only would be unsound
+
+
+def test_recursion_agrees_with_the_sum_of_masses_that_it_stands_for():
+    # the law that the proof builds, mass by mass: total mass 1 at the p-value
+    claim, (m, r, v) = GaussianDP(1.0), (60, 15, 13)
+    law = np.zeros(r + 1)
+    law[v] = curve_p_value(claim, m, r, v)
+    k = np.arange(r + 1)
+    for c in range(v, 0, -1):
+        right = float(np.sum((k * law)[c:])) / m
+        wrong = float(np.sum(((r - k) * law)[c:])) / m
+        asked = stats.norm.cdf(stats.norm.ppf(right) - 1.0)
+        law[c - 1] = max(0.0, asked - wrong) * m / (r - c + 1)
+    assert law.sum() == pytest.approx(1.0, abs=1e-6)
+
+
+@given(r=st.integers(2, 200), share=st.floats(0.55, 1.0), epsilon=st.floats(0.1, 3.0))
+def test_p_value_under_a_pure_curve_is_above_the_binomial_tail(r, share, epsilon):
+    v = math.ceil(share * r)
+    binomial = stats.binom.sf(v - 1, r, 1 / (1 + math.exp(-epsilon)))
+    assert curve_p_value(PureDP(epsilon), 2 * r, r, v) >= min(1.0, binomial) * (1 - 1e-6)
+
+
+def test_larger_alphabet_of_randomised_response_is_covered_by_its_own_law():
+    # k-ary response at epsilon: right guesses are Bin(r, e^eps / (e^eps + k - 1)), and the p-value is above that tail
+    r, v, epsilon = 200, 150, 2.0
+    for k in (2, 4, 10):
+        rate = math.exp(epsilon) / (math.exp(epsilon) + k - 1)
+        v = round(rate * r + 15)
+        tail = stats.binom.sf(v - 1, r, rate)
+        found = curve_p_value(PureDP(epsilon), r, r, v, alphabet=k)
+        assert tail < found < 3 * tail
+
+
+# --- properties ------------------------------------------------------------------------------------------------------
+
+
+BOUNDS = [OneRunFDP(), OneRunFDP(guesses=(0.1, 0.5), negatives=0.0), OneRunFDP(family=LAPLACE, guesses=50)]
+NAMES = {"ids": lambda bound: f"{bound.guesses}-{bound.family.title if bound.family else None}"}
+
+
+@pytest.mark.parametrize("bound", BOUNDS, **NAMES)
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10**6), exponent=st.floats(0.31, 12), step=st.floats(1.0, 4.0))
+def test_bound_falls_with_confidence_and_delta_but_not_below_zero(bound, seed, exponent, step):
+    scores = random_game(seed)
+    alpha = 10**-exponent
+    found = bound.lower_bound(scores, delta=1e-5, confidence=1 - alpha)
+    assert 0.0 <= bound.lower_bound(scores, delta=1e-5, confidence=1 - alpha / step).epsilon <= found.epsilon + 1e-6
+    assert bound.lower_bound(scores, delta=1e-5 * step, confidence=1 - alpha).epsilon <= found.epsilon + 1e-9
+    assert found.epsilon <= found.ceiling + 1e-6
+
+
+@given(m=st.integers(2, 300), r=st.integers(2, 300), v=st.integers(0, 299))
+def test_parameter_grows_with_right_guesses(m, r, v):
+    r = min(r, m)
+    v = min(v, r - 1)
+    less, more = (least_theta(GAUSSIAN, m, r, one, significance=0.05) for one in (v, v + 1))
+    assert less <= more * (1 + 1e-8)
+    assert v > r / 2 or less == 0.0
+
+
+@pytest.mark.parametrize("bound", BOUNDS, **NAMES)
+@given(seed=st.integers(0, 10**6))
+def test_bound_depends_only_on_the_order_of_the_scores_and_on_which_side_is_which(bound, seed):
+    scores = random_game(seed, n_runs=2)
+    found = bound.lower_bound(scores, delta=1e-6, confidence=0.9).epsilon
+    order = np.random.default_rng(seed).permutation(scores.n_bits)
+    for other in (
+        BitScores(scores.bits, np.arctan(3 * scores.scores) - 7),
+        BitScores(scores.bits.ravel()[order][None, :], scores.scores.ravel()[order][None, :]),
+    ):
+        assert bound.lower_bound(other, delta=1e-6, confidence=0.9).epsilon == found
+    swapped = replace(bound, negatives=1 - bound.negatives)
+    assert swapped.lower_bound(BitScores(~scores.bits, -scores.scores), delta=1e-6, confidence=0.9).epsilon == found
+
+
+@pytest.mark.parametrize("bound", BOUNDS, **NAMES)
+@pytest.mark.parametrize("epsilon", [0.4, 1.3])
+def test_p_value_is_where_the_bound_passes_epsilon(bound, epsilon):
+    scores = random_game(3)
+    p = bound.p_value(scores, epsilon=epsilon, delta=1e-5)
+    assert 1e-12 < p < 1
+    above, below = (
+        bound.lower_bound(scores, delta=1e-5, confidence=1 - p * factor).epsilon for factor in (1.001, 0.999)
+    )
+    assert below <= epsilon < above
+
+
+def test_family_is_that_of_the_claim_unless_one_was_given():
+    assert OneRunFDP().against(LaplaceDP(2.0)).family.title == "LaplaceDP for some epsilon"
+    assert OneRunFDP(family=PURE).against(LaplaceDP(2.0)).family is PURE
+    scores = random_game(5, m=2000)
+    by_family = {
+        claim: OneRunFDP().against(claim).lower_bound(scores, delta=1e-5, confidence=0.95)
+        for claim in (PureDP(1.0), LaplaceDP(1.0), GaussianDP(1.0), ApproximateDP(1.0, 1e-5))
+    }
+    general = OneRun().lower_bound(scores, delta=1e-5, confidence=0.95)
+    assert by_family[GaussianDP(1.0)].epsilon > 1.2 * general.epsilon
+    assert by_family[PureDP(1.0)].epsilon == pytest.approx(general.epsilon, rel=0.05)
+    assert by_family[ApproximateDP(1.0, 1e-5)].epsilon == pytest.approx(general.epsilon, rel=0.05)
+
+
+def test_result_names_its_family_shows_the_bound_without_it_and_survives_json():
+    scores = random_game(1, n_runs=4)
+    found = OneRunFDP().lower_bound(scores, delta=1e-6, confidence=0.95)
+    assert found.assumptions == ("the trade-off curve of one bit is that of GaussianDP for some mu",)
+    looked_at = {entry.what: entry for entry in found.ledger}
+    without = OneRun().lower_bound(scores, delta=1e-6, confidence=0.95).epsilon
+    assert looked_at["without it"].looked_at == f"epsilon >= {without:.6g} at delta = 1e-06"
+    assert looked_at["family"].correction.startswith("fixed beforehand; mu >= ")
+    result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(found,))
+    assert AuditResult.from_json(result.to_json()).bounds == (found,)
+
+
+def test_catalogue_builds_it():
+    assert build("one-run-fdp", guesses=[0.1, 50]) == OneRunFDP(guesses=(0.1, 50))
+    assert OneRunFDP.accepts == (BitScores,)
+
+
+def test_what_cannot_be_answered_is_refused():
+    with pytest.raises(AccountingError, match=r"delta = 0 is too small: no member of GaussianDP for some mu"):
+        OneRunFDP().lower_bound(random_game(1), delta=0.0, confidence=0.95)
+    with pytest.raises(ParameterError, match=r"one-run-fdp reads BitScores"):
+        OneRunFDP().lower_bound(PairScores(np.zeros(3), np.ones(3)), delta=1e-5, confidence=0.95)
+    with pytest.raises(ParameterError, match="alphabet must be a whole number >= 2, but is 1"):
+        least_theta(GAUSSIAN, 10, 5, 4, significance=0.05, alphabet=1)
+    with pytest.raises(ParameterError, match="guesses must be at most the number of bits, 200, but is 300"):
+        OneRunFDP(guesses=300).lower_bound(random_game(1), delta=1e-5, confidence=0.95)
+
+
+def test_twenty_thousand_canaries_take_far_less_than_a_second():
+    scores = random_game(1, m=20_000)
+    for bound in (OneRunFDP(), OneRunFDP(family=LAPLACE)):
+        least_theta.cache_clear()
+        start = time.process_time()
+        bound.lower_bound(scores, delta=1e-6, confidence=0.95)
+        assert time.process_time() - start < 1.0
+
+
+# --- coverage --------------------------------------------------------------------------------------------------------
+
+COVERED = [
+    (OneRunFDP(), gaussian(0.5), 1e-5, (1, 200)),
+    (OneRunFDP(guesses=20), gaussian(1.0), 1e-5, (1, 200)),
+    (OneRunFDP(guesses=1.0), gaussian(0.2), 1e-3, (1, 60)),
+    (OneRunFDP(guesses=0.2), gaussian_together(0.5), 1e-3, (5, 40)),
+    (OneRunFDP(family=PURE, guesses=60, center=0.0), response(1.0), 0.0, (1, 60)),
+    (OneRunFDP(family=PURE, guesses=(10, 60), center=0.0), hesitant_response(1.5), 0.0, (1, 60)),
+    (OneRunFDP(family=PURE, guesses=(10, 20, 40, 80, 160)), response(0.0), 0.0, (1, 200)),
+    (OneRunFDP(family=LEAKY, guesses=60, center=0.0), leaky_response(0.5, 0.05), 0.05, (1, 60)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("case", COVERED, ids=lambda case: f"{case[1].name}-{case[0].guesses}-{case[3]}")
+def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(case, confidence):
+    bound, law, delta, shape = case
+    found = bit_misses(bound, law, shape=shape, repeats=1000, confidence=confidence, delta=delta)
+    assert found.holds, found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("case", COVERED, ids=lambda case: f"{case[1].name}-{case[0].guesses}-{case[3]}")
+def test_bound_never_exceeds_exact_epsilon_in_long_runs(case, confidence):
+    bound, law, delta, shape = case
+    found = bit_misses(bound, law, shape=shape, repeats=6000, confidence=confidence, delta=delta, seed=7)
+    assert found.holds, found
+
+
+# --- broken twins: the same harness has to catch them ----------------------------------------------------------------
+
+
+class _Twin(OneRunFDP):
+    """A bound that is wrong on purpose."""
+
+    def lower_bound(self, scores, *, delta, confidence):
+        theta = self.wrong(scores, 1 - confidence)
+        return LowerBound(self._epsilon(theta, delta), delta, confidence, "twin", scores.n_bits, math.inf)
+
+
+class _Peeks(_Twin):
+    """The number of guesses that looks best with the bits, at the full level."""
+
+    def wrong(self, scores, significance):
+        sizes = tuple(range(2, scores.n_bits + 1, 2))
+        counts = zip(sizes, self._guessing.right(scores, sizes), strict=True)
+        return max(least_theta(self._family, scores.n_bits, *count, significance=significance) for count in counts)
+
+
+class _PlugIn(_Twin):
+    """The parameter at which the observed guesses are what one expects."""
+
+    def wrong(self, scores, significance):
+        (right,) = self._guessing.right(scores, (self.guesses,))
+        return max(0.0, 2 * stats.norm.ppf((right + 0.5) / (self.guesses + 1)))
+
+
+@pytest.mark.parametrize(
+    ("twin", "law", "delta", "shape"),
+    [
+        (_Peeks(family=PURE, center=0.0), response(0.3), 0.0, (1, 60)),
+        (_Peeks(center=0.05), gaussian(0.1), 1e-3, (1, 60)),
+        (_PlugIn(guesses=60, center=0.25), gaussian(0.5), 1e-3, (1, 60)),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, OneRunFDP) else None,
+)
+def test_broken_twin_is_caught(twin, law, delta, shape):
+    found = bit_misses(twin, law, shape=shape, repeats=600, confidence=0.8, delta=delta)
+    assert not found.holds, found
+
+
+def _refuted(claim, m, r, v, significance):
+    return refuted(lambda x: float(ndtr(ndtri(x) - claim.mu)), m, r, v, significance)

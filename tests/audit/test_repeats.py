@@ -1,0 +1,63 @@
+"""Trials that repeat each other are refused, whoever makes them repeat; honest ones never are."""
+
+import numpy as np
+import pytest
+
+from audit import audit
+from audit.trials.plan import Chunk
+from audit.trials.repeats import Repeats, signature
+from audit.trials.seeds import Stage
+from mechanisms import KAryRandomizedResponse, Laplace, Neighbours, Outputs, PureDP
+from mechanisms.errors import ReleaseError
+
+PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
+OPTIONS = {"claim": PureDP(1.0), "trials": 1_000, "seed": 0, "attack": "threshold"}
+
+
+def restarts(dataset, size, rng):
+    return sum(dataset) + np.random.default_rng(7).laplace(size=size)
+
+
+def owner():
+    mine = np.random.default_rng(7)
+    return lambda dataset: sum(dataset) + mine.laplace()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_function_that_restarts_its_generator_is_refused(n_jobs):
+    with pytest.raises(ReleaseError, match=r"the runs of restarts\(\) repeat each other"):
+        audit(restarts, PAIR, **OPTIONS, n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_function_with_a_generator_of_its_own_is_audited_in_one_process(n_jobs):
+    results = [audit(owner(), PAIR, **OPTIONS, n_jobs=n_jobs) for _ in range(5)]
+    assert [result.verdict.value for result in results] == ["consistent"] * 5
+
+
+def carries(seed):
+    mine = np.random.default_rng(seed)
+    return lambda dataset, rng: sum(dataset) + mine.laplace()
+
+
+def test_a_generator_that_travels_with_every_chunk_is_refused():
+    with pytest.raises(ReleaseError, match="repeat each other"):
+        audit(carries(3), PAIR, **OPTIONS, n_jobs=2)
+
+
+@pytest.mark.parametrize("mechanism", [Laplace(epsilon=1.0), KAryRandomizedResponse(epsilon=1.0, k=50)])
+def test_honest_mechanisms_are_never_refused(mechanism):
+    for seed in range(20):
+        audit(mechanism, trials=3_000, seed=seed)
+
+
+def test_discrete_outputs_may_repeat():
+    chunks = [Chunk(Stage.EVALUATION, 0, index, 0, 12) for index in range(2)]
+    discrete = {"signature": signature(Outputs(np.tile([0.0, 1.0, 2.0], 4)))}
+    continuous = {"signature": signature(Outputs(np.linspace(0, 1, 12)))}
+    repeats = Repeats("x")
+    for chunk in chunks:
+        repeats.check(chunk, discrete)
+    repeats.check(chunks[0], continuous)
+    with pytest.raises(ReleaseError, match="evaluation-0-000000 and evaluation-0-000001"):
+        repeats.check(chunks[1], continuous)
