@@ -16,6 +16,7 @@ import numpy as np
 
 from audit.testing.methods import PEER, Number, Question, Sample
 from mechanisms.errors import ParameterError
+from mechanisms.guarantees import GaussianDP
 
 LARGEST = 20_000
 """Scores a side beyond which these are not asked: they take seconds there."""
@@ -24,19 +25,23 @@ Estimator = Callable[[Any, float, float], float]
 
 @dataclass(frozen=True)
 class PeerMethod:
-    """An estimator `(auditor, significance, delta) -> epsilon` of another library."""
+    """An estimator `(auditor, significance, delta) -> epsilon` of another library.
+
+    `gaussian` is one that takes the law to be Gaussian; it is asked about no other.
+    """
 
     name: str
     estimator: Estimator
     auditor: Callable[..., Any]
-    pure: bool = True
+    gaussian: bool = False
     kind: ClassVar[str] = PEER
     slow: ClassVar[bool] = False
 
     def measure(self, question: Question) -> Number | None:
-        """None where the library refuses the question, or takes too long."""
+        """None where the estimator takes the law for another, or takes too long."""
         significance = 1.0 - question.confidence
-        if max(question.n_out, question.n_in) > LARGEST or (question.delta == 0.0 and not self.pure):
+        foreign = self.gaussian and not isinstance(question.law.curve, GaussianDP)
+        if foreign or max(question.n_out, question.n_in) > LARGEST:
             return None
 
         def number(sample: Sample) -> float:
@@ -72,7 +77,7 @@ def jax_privacy_methods() -> list[PeerMethod]:
     ]
     return [
         *methods,
-        PeerMethod("jax-privacy, from gdp", _gaussian, auditing.CanaryScoreAuditor, pure=False),
+        PeerMethod("jax-privacy, from gdp", _gaussian, auditing.CanaryScoreAuditor, gaussian=True),
         PeerMethod("jax-privacy, raw counts", _raw_counts, auditing.CanaryScoreAuditor),
     ]
 

@@ -15,7 +15,7 @@ from audit import audit
 from audit.bounds.base import LowerBound
 from audit.bounds.clopper_pearson import ClopperPearson
 from audit.estimates import Estimate, bayesian, katz_log, plug_in
-from audit.estimates.bootstrap import _acceleration, _Bins, _Ratio
+from audit.estimates.bootstrap import _acceleration, _bca, _Bins, _Ratio
 from audit.estimates.posterior import _Posterior
 from audit.games import PairCounts, PairScores, Tally
 from audit.testing.coverage import laplace
@@ -258,6 +258,11 @@ def test_interval_of_one_event_is_that_of_scipy(interval):
     ).confidence_interval
     found = plug_in(scores, rng=rng(4), threshold=1.0, interval=interval, resamples=4000)
     assert found.interval == pytest.approx((expected.low, expected.high), abs=0.02)
+
+
+def test_ties_of_the_resamples_with_the_value_are_no_bias():
+    ends = np.array([0.1, 0.9])
+    assert _bca(ends, 0.0, np.array([-1.0, 0.0, 0.0, 1.0]), 0.0) == pytest.approx(ends)
 
 
 def test_resamples_have_the_rates_that_were_seen():

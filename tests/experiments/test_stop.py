@@ -30,7 +30,7 @@ def test_an_experiment_stops_as_soon_as_the_claim_is_refuted(tmp_path):
 
 def test_another_word_is_refused_with_its_place(tmp_path):
     (tmp_path / "broken.toml").write_text(CONFIG.replace("anytime", "soon"))
-    with pytest.raises(ConfigError, match="audit.stop must be 'anytime'"):
+    with pytest.raises(ConfigError, match=r"audit\.stop must be 'anytime'"):
         run(tmp_path / "broken.toml", out=tmp_path / "run")
 
 
