@@ -151,6 +151,8 @@ def test_p_value_is_the_supremum_of_brute_force(curve, hits_out, hits_in):
         assert largest > 0.99
     else:
         assert 0.85 * p <= largest <= 0.998 * p * (1 + 1e-6)
+        assert region.refutes(curve.tradeoff, 1.0001 * p)
+        assert not region.refutes(curve.tradeoff, p / 1.0001)
 
 
 def test_test_spends_most_of_its_significance():
