@@ -52,7 +52,7 @@ def audit(
         attack: a name in `attacks.catalogue`, an `Attack`, or "auto": the likelihood ratio where the output law is
             known, else a classifier.
         bound: a name in `audit.bounds.catalogue`, a `Bound`, or several of these, which then share the significance;
-            "auto" is "clopper-pearson" with its threshold chosen on the pilot, or "betting" with stop="anytime".
+            "auto" is "joint-exact" with its threshold chosen on the pilot, or "betting" with stop="anytime".
         trials: runs per side, pilot included; at least 10.
         delta: of the statement, in [0, 1); None takes the delta at which the claim is usually quoted.
         confidence: strictly between 0 and 1.

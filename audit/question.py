@@ -26,7 +26,7 @@ from mechanisms.validation import whole
 
 ANYTIME = "anytime"
 """The one rule for stopping early: at the first look that refutes the claim."""
-AUTO_BOUND = {None: "clopper-pearson", ANYTIME: "betting"}
+AUTO_BOUND = {None: "joint-exact", ANYTIME: "betting"}
 """What the bound "auto" is, by `stop`."""
 
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
 from audit.bounds.learned_events import best_thresholds, rounds
+from audit.bounds.pilot import IN, OUT
 from audit.bounds.wealth import Bets, Flags, Stretch, highest
 from audit.games import Floats, PairCounts, PairScores, Scores
 from mechanisms.errors import ParameterError
@@ -33,7 +34,9 @@ RESOLUTION = 2.0**-13
 STAKES = (0.01, 0.025, 0.05, 0.09, 0.14, 0.2, 0.28, 0.4, 0.6, 0.9)
 FIRST_CENTRE = 0.25
 CENTRES_UNORDERED = (0.02, 0.1, 0.2, 0.35)
-DIRECTIONS = {"both": (True, False), "forward": (True,), "backward": (False,)}
+AUTO, BOTH = "auto", "both"
+DIRECTIONS = {BOTH: (True, False), IN: (True,), OUT: (False,)}
+"""Direction -> whether each of its bets is on {score >= threshold}, or on the complement."""
 _GRID_EVENTS = 32  # thresholds of a grid of counts that an online bound averages over
 
 
@@ -45,8 +48,9 @@ class Betting(Bound):
         threshold: "online", the event is learned from the runs before, again and again; a number, or several, fixed
             beforehand, which are averaged; or "pilot", chosen by `prepare` on pilot scores.
         weights: prior weights of several thresholds, positive; None gives all the same.
-        direction: "forward" bets on {score >= threshold} being likelier on side 1, "backward" on its complement being
-            likelier on side 0, "both" (half the wealth each) on either.
+        direction: "in" bets on {score >= threshold} being likelier on side 1, "out" on its complement being likelier on
+            side 0, "both" (half the wealth each) on either; "auto" is "in" where the threshold is fixed beforehand,
+            else "both".
         stakes: shares of the largest possible stake, in (0, 1): a grid that covers orders of magnitude, averaged.
         centre: where the losing side's rate is guessed to be, in [0, 1/2]; "online" learns it from the runs before. A
             wrong guess costs power, never validity.
@@ -75,14 +79,14 @@ class Betting(Bound):
 
     threshold: float | str | tuple[float, ...] = "online"
     weights: tuple[float, ...] | None = None
-    direction: str = "both"
+    direction: str = AUTO
     stakes: tuple[float, ...] = field(default=STAKES)
     centre: float | str = "online"
     _on_pilot: tuple[float, float] | None = field(default=None, repr=False)
     _pilot_size: tuple[int, int] = field(default=(0, 0), repr=False)
 
     def __post_init__(self) -> None:
-        one_of(DIRECTIONS, direction=self.direction)
+        one_of((AUTO, *DIRECTIONS), direction=self.direction)
         if isinstance(self.threshold, str):
             one_of(("online", "pilot"), threshold=self.threshold)
         else:
@@ -108,6 +112,13 @@ class Betting(Bound):
         if self._on_pilot is not None:
             return self._on_pilot
         return self.threshold if isinstance(self.threshold, tuple) else ()
+
+    @property
+    def _direction(self) -> str:
+        """What "auto" means here."""
+        if self.direction != AUTO:
+            return self.direction
+        return BOTH if isinstance(self.threshold, str) else IN
 
     def prepare(self, pilot: Scores, *, delta: float, confidence: float, n_out: int, n_in: int) -> Betting:
         """With a threshold for each direction, chosen on the pilot scores, if that is what is asked for."""
@@ -147,7 +158,7 @@ class Betting(Bound):
     def ceiling(self, n_out: int, n_in: int, *, delta: float, confidence: float) -> float:
         check_level(delta=delta, confidence=confidence)
         perfect = PairScores(np.zeros(n_out), np.ones(n_in))
-        known = replace(self, threshold=0.5, weights=None, _on_pilot=None, direction="forward")
+        known = replace(self, threshold=0.5, weights=None, _on_pilot=None, direction=IN)
         stretches = tuple(known._stretches(perfect, delta))[1 if self.threshold == "online" else 0 :]
         return _Game(stretches, np.ones(1), delta).first_not_rejected(1.0 - confidence)
 
@@ -189,14 +200,14 @@ class Betting(Bound):
         online = self.threshold == "online"
         for past, now in rounds(scores):
             if online and past.n_out == 0:
-                yield tuple(_nothing(self._bets((FIRST_CENTRE,))) for _ in DIRECTIONS[self.direction])
+                yield tuple(_nothing(self._bets((FIRST_CENTRE,))) for _ in DIRECTIONS[self._direction])
                 continue
             events = self._events(best_thresholds(past.tally, delta) if online else self.thresholds)
             yield tuple(self._stretch(past, now, *event) for event in events)
 
     def _events(self, thresholds: tuple[float, ...]) -> list[tuple[float, bool]]:
         """(threshold, forward) of each event; thresholds that were learned are one for each direction."""
-        directions = DIRECTIONS[self.direction]
+        directions = DIRECTIONS[self._direction]
         if self.threshold in ("online", "pilot") and len(thresholds) == 2:
             return [(thresholds[not forward], forward) for forward in directions]
         return [(threshold, forward) for threshold in thresholds for forward in directions]
@@ -228,7 +239,7 @@ class Betting(Bound):
         ordered = isinstance(scores, PairScores)
         return (
             how,
-            LedgerEntry("direction", self.direction, paid if self.direction == "both" else "fixed beforehand"),
+            LedgerEntry("direction", self._direction, paid if self._direction == BOTH else "fixed beforehand"),
             LedgerEntry("bets", f"{len(self.stakes)} stakes, fixed beforehand", paid),
             LedgerEntry("time", "after every trial", "free: Ville's inequality")
             if ordered

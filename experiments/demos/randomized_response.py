@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SEED = 1965
+CONFIDENCE = 0.999
+"""Of each bound: a class sees eight of them, and should not see one fail by bad luck."""
 SURVEY = RandomizedResponse.two_coin()
 LOG_3 = math.log(3.0)
 
@@ -199,18 +201,18 @@ def the_curator(lecture: Lecture) -> tuple[float, float]:
 #
 # So far we believed the formulas. An audit believes nothing: it runs the survey many times on Bob who dodges and many
 # times on Bob who does not, watches how often each answer comes, and says which epsilon is the least that could
-# explain what it saw. With probability 0.95 or more that number is not above the truth.
+# explain what it saw. With probability 0.999 or more that number is not above the truth.
 
 
 # %%
 def the_attacker(lecture: Lecture, runs: Sequence[int] = (1_000, 10_000, 100_000, 1_000_000)) -> list[AuditResult]:
     """Lower bounds on epsilon from more and more runs."""
-    results = [audit(SURVEY, trials=n, seed=SEED) for n in runs]
+    results = [audit(SURVEY, trials=n, confidence=CONFIDENCE, seed=SEED) for n in runs]
     lecture.chapter("5. What an attacker finds")
     lecture.say(
         f"""
         Now forget the formulas. We run the survey on a Bob who dodges and on a Bob who does not, and ask which epsilon
-        is the least that explains the answers; with 95 % confidence it is no more than the truth, ln 3 = {LOG_3:.6f}.
+        is the least that explains the answers; with 99.9 % confidence it is no more than the truth, ln 3 = {LOG_3:.6f}.
         """
     )
     lecture.table(
@@ -237,7 +239,7 @@ def the_biased_coin(lecture: Lecture, runs: Sequence[int] = (1_000, 10_000, 100_
     """The same audits of a survey whose coins are not fair."""
     broken = BiasedCoinResponse(heads=0.52)
     exact = broken.truth().epsilon(0.0)
-    results = [audit(broken, trials=n, seed=SEED) for n in runs]
+    results = [audit(broken, trials=n, confidence=CONFIDENCE, seed=SEED) for n in runs]
     lecture.chapter("6. A coin that is not fair")
     lecture.say(
         f"""

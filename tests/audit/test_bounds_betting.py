@@ -27,7 +27,7 @@ from audit.testing.coverage import (
 from mechanisms.errors import ParameterError
 from mechanisms.guarantees import ExactDP
 
-ONE_BET = Betting(threshold=0.5, direction="forward", stakes=(0.5,), centre=0.0)
+ONE_BET = Betting(threshold=0.5, direction="in", stakes=(0.5,), centre=0.0)
 
 
 def pairs(in_, out):
@@ -119,7 +119,7 @@ def test_rounds_cover_every_run_once_and_end_before_the_next_begins(n_out, n_in)
 @pytest.mark.parametrize("delta", [0.0, 0.05])
 @pytest.mark.parametrize("epsilon", [0.0, 0.4, 0.9])
 def test_p_value_is_that_of_a_gambler_who_plays_step_by_step(n_out, n_in, delta, epsilon):
-    bound = Betting(threshold=(0.3, 1.2), stakes=(0.05, 0.3, 0.9))
+    bound = Betting(threshold=(0.3, 1.2), direction="both", stakes=(0.05, 0.3, 0.9))
     scores = drawn(laplace(2.0), n_in, seed=n_out, n_out=n_out)
     expected = max(naive_p_value(bound, scores, epsilon, delta), 1e-12)
     assert bound.p_value(scores, epsilon=epsilon, delta=delta) == pytest.approx(expected, rel=1e-9)
@@ -160,7 +160,7 @@ def test_factors_of_an_interval_lie_below_those_of_each_epsilon_in_it(low, width
 
 def test_perfect_scores_reach_the_ceiling_and_others_do_not():
     level = {"delta": 0.0, "confidence": 0.95}
-    for bound in (Betting(threshold=0.5, direction="forward"), Betting(threshold=0.5), Betting()):
+    for bound in (Betting(threshold=0.5), Betting(threshold=0.5, direction="both"), Betting()):
         perfect = bound.lower_bound(pairs([1] * 500, [0] * 500), **level)
         assert 0.9 * perfect.ceiling < perfect.epsilon <= perfect.ceiling
         assert bound.lower_bound(pairs([0] * 500, [0] * 500), **level).epsilon == 0.0
@@ -203,7 +203,12 @@ def ever_too_high(bound, law, delta, *, repeats, n_out, n_in, seed, significance
     return found, all(count <= quantile(1 - FALSE_ALARM, repeats, s) for s, count in found.items())
 
 
-BOUNDS = {"online": (Betting(), 0), "fixed": (Betting(threshold=(-0.2, 0.4, 1.0)), 0), "pilot": (Betting("pilot"), 40)}
+BOUNDS = {
+    "online": (Betting(), 0),
+    "fixed": (Betting((-0.2, 0.4, 1.0), direction="both"), 0),
+    "fixed, in": (Betting(0.4), 0),
+    "pilot": (Betting("pilot"), 40),
+}
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law[0].name.replace(", ", "-").replace(" ", "-"))
@@ -241,8 +246,9 @@ def test_twin_that_takes_the_best_bet_instead_of_their_average_is_caught(monkeyp
         return level.max(axis=1) if ends is starts else np.full(len(starts), np.inf)
 
     monkeypatch.setattr(wealth, "_wealth", best_bet)
+    several = Betting((0.0, 0.5, 1.0), direction="both")
     for law in (laplace(1.0), NOTHING):
-        found, holds = ever_too_high(Betting((0.0, 0.5, 1.0)), law, 0.0, repeats=500, n_out=100, n_in=100, seed=1)
+        found, holds = ever_too_high(several, law, 0.0, repeats=500, n_out=100, n_in=100, seed=1)
         assert not holds, found
 
 
@@ -277,14 +283,14 @@ def mean_bound(bound, law, n, repeats, seed=5):
 
 
 def test_a_threshold_known_beforehand_shows_80_percent_of_epsilon_with_1000_trials():
-    assert mean_bound(Betting(threshold=1.0, direction="forward"), laplace(1.0), 1000, 120) >= 0.80
+    assert mean_bound(Betting(threshold=1.0), laplace(1.0), 1000, 120) >= 0.80
 
 
 @pytest.mark.slow
 def test_power_on_laplace_noise():
     """Below what was measured by three standard errors or more: 0.82, 0.95, 0.79 and 0.94."""
-    assert mean_bound(Betting(threshold=1.0, direction="forward"), laplace(1.0), 1000, 400) >= 0.80
-    assert mean_bound(Betting(threshold=1.0, direction="forward"), laplace(1.0), 10_000, 100) >= 0.93
+    assert mean_bound(Betting(threshold=1.0), laplace(1.0), 1000, 400) >= 0.80
+    assert mean_bound(Betting(threshold=1.0), laplace(1.0), 10_000, 100) >= 0.93
     assert mean_bound(Betting(), laplace_ratio(1.0), 1000, 400) >= 0.77
     assert mean_bound(Betting(), laplace_ratio(1.0), 10_000, 100) >= 0.92
 
@@ -313,7 +319,7 @@ def test_a_million_scores_a_side_take_less_than_a_second(bound):
 # --- properties -------------------------------------------------------------------------------------------------------
 
 KINDS = st.sampled_from(
-    [Betting(), Betting(threshold=0.7), Betting(threshold=(0.2, 0.9)), Betting(direction="forward")]
+    [Betting(), Betting(threshold=0.7), Betting(threshold=(0.2, 0.9), direction="both"), Betting(direction="in")]
 )
 DATA = st.tuples(st.integers(0, 10_000), st.integers(10, 200), st.sampled_from([1.0, 3.0]))
 
@@ -349,7 +355,7 @@ def test_bound_never_falls_when_trials_are_added(bound, data):
 @given(data=DATA)
 def test_more_extreme_hits_never_lower_the_bound_of_a_fixed_event_and_centre(data):
     scores = sample(data)
-    bound = Betting(threshold=0.5, direction="forward", centre=0.2)
+    bound = Betting(threshold=0.5, direction="in", centre=0.2)
     better = PairScores(scores.out - 0.3, scores.in_ + 0.3)
     level = {"delta": 0.0, "confidence": 0.8}
     assert bound.lower_bound(better, **level).epsilon >= bound.lower_bound(scores, **level).epsilon
@@ -360,11 +366,11 @@ def test_more_extreme_hits_never_lower_the_bound_of_a_fixed_event_and_centre(dat
 def test_sides_swap_with_directions_and_increasing_maps_change_nothing(data, delta):
     scores, level = sample(data), {"delta": delta, "confidence": 0.8}
     swapped = PairScores(-scores.in_, -scores.out)
-    for there, back in (("forward", "backward"), ("backward", "forward"), ("both", "both")):
+    for there, back in (("in", "out"), ("out", "in"), ("both", "both")):
         here = Betting(threshold=0.5, direction=there).lower_bound(scores, **level).epsilon
         assert Betting(threshold=-0.5, direction=back).lower_bound(swapped, **level).epsilon == here
     mapped = PairScores(np.exp(scores.out), np.exp(scores.in_))
-    assert Betting(threshold=math.exp(0.5)).lower_bound(mapped, **level).epsilon == here
+    assert Betting(threshold=math.exp(0.5), direction="both").lower_bound(mapped, **level).epsilon == here
     doubled = PairScores(4 * scores.out, 4 * scores.in_)
     online = [Betting().lower_bound(s, **level).epsilon for s in (scores, doubled)]
     assert online[0] == online[1]

@@ -1,0 +1,121 @@
+"""The interfaces of this folder: read this first.
+
+    TrainingData     examples (X, y), and records that are given by their gradient instead
+    Classifiers      trained models, many at once: what membership attacks query
+    Learner          trains one classifier on each of many subsets of the same records
+
+`DPSGD` is a mechanism and a learner; so is a scikit-learn estimator in its adapter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.errors import ParameterError
+
+Floats = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Records to learn from: examples, then gradient records.
+
+    A gradient record is what the strongest adversary of DP-SGD inserts: whenever a step samples it, its fixed gradient
+    is clipped and added like that of any example (Nasr et al. 2023). Records are numbered: examples 0 .. n_examples - 1,
+    gradient records after them.
+
+    Args:
+        X: `(n_examples, n_features)` finite features.
+        y: `(n_examples,)` labels 0 .. n_classes - 1, or real targets of a regression.
+        gradients: `(n_gradients, n_parameters)`, flat gradients in the parameter order of the model; None for none.
+
+    Raises:
+        ParameterError: shapes that do not fit, or values that are not finite.
+    """
+
+    X: Floats
+    y: NDArray[Any]
+    gradients: Floats | None = None
+
+    def __post_init__(self) -> None:
+        X, y = np.asarray(self.X), np.asarray(self.y)
+        if X.ndim != 2 or y.shape != X.shape[:1]:
+            raise ParameterError(
+                f"X must have shape (n, n_features) and y (n,), but have shapes {X.shape} and {y.shape}. "
+                "Flatten images with X.reshape(len(X), -1)."
+            )
+        for name, values in (("X", X), ("y", y)):
+            if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
+                raise ParameterError(f"{name} must hold finite numbers, but does not. Fill in or drop what is missing.")
+        object.__setattr__(self, "X", X if X.dtype.kind == "f" else X.astype(np.float64))
+        object.__setattr__(self, "y", y)
+        if self.gradients is not None:
+            gradients = np.asarray(self.gradients, dtype=np.float64)
+            if gradients.ndim != 2 or not np.isfinite(gradients).all():
+                raise ParameterError(
+                    "gradients must be finite, one row a record, shape (n_gradients, n_parameters), but has shape "
+                    f"{gradients.shape}{'' if gradients.ndim != 2 else ' and holds infinite values or NaN'}."
+                )
+            object.__setattr__(self, "gradients", gradients)
+
+    @classmethod
+    def of(cls, dataset: Any) -> TrainingData:
+        """`dataset` itself, or an `(X, y)` pair; raises `ParameterError` for anything else."""
+        if isinstance(dataset, TrainingData):
+            return dataset
+        if isinstance(dataset, tuple) and len(dataset) == 2:
+            return cls(*dataset)
+        raise ParameterError(f"a dataset to learn from is an (X, y) pair or TrainingData, not {type(dataset).__name__}.")
+
+    @property
+    def n_examples(self) -> int:
+        return len(self.X)
+
+    @property
+    def n_gradients(self) -> int:
+        return 0 if self.gradients is None else len(self.gradients)
+
+    def __len__(self) -> int:
+        return self.n_examples + self.n_gradients
+
+
+class Classifiers(Protocol):
+    """Trained classifiers of one shape. They pickle, and are queried all at once."""
+
+    @property
+    def n_classes(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+    def log_probabilities(self, X: Floats) -> NDArray[np.float64]:
+        """Log probability of each class, `(n_models, n, n_classes)`, by a stable log-softmax; -inf where it is 0."""
+        ...
+
+
+@runtime_checkable
+class HasGradients(Protocol):
+    """Classifiers whose gradients can be asked for: white-box membership attacks."""
+
+    def gradients(self, X: Floats, y: NDArray[Any]) -> NDArray[np.float64]:
+        """Gradient of the loss at each example with respect to the flat parameters, `(n_models, n, n_parameters)`."""
+        ...
+
+    def gradient_norms(self, X: Floats, y: NDArray[Any]) -> NDArray[np.float64]:
+        """L2 norm of each of these gradients, `(n_models, n)`, without making them."""
+        ...
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """Trains classifiers on subsets: every shadow-model attack and the membership game stand on it."""
+
+    def fit_subsets(self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Classifiers:
+        """One model a row of `inclusion`, `(n_models, n_records)`; model r sees only its own records."""
+        ...
+
+
+__all__ = ["Classifiers", "Floats", "HasGradients", "Learner", "TrainingData"]
