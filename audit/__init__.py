@@ -7,6 +7,10 @@ trials/      plan, seeds, execution, store on disk, resume
 games.py     what bounds read
 bounds/      one bound a file
 power.py     what so many trials could have shown
+search.py    many pairs and attacks: the winner is confirmed on fresh trials
+estimates/   numbers without coverage: another type
+multiplicity.py   Bonferroni, Holm, e-BH
+testing/     coverage and power on laws with a known epsilon
 verdict.py   bound against claim
 results.py   what is returned, and its JSON form
 """
@@ -14,6 +18,7 @@ results.py   what is returned, and its JSON form
 from audit.api import assert_private, audit
 from audit.bounds.base import Bound, LedgerEntry, LowerBound
 from audit.results import AuditResult
+from audit.search import SearchResult, search
 from audit.verdict import Verdict
 from mechanisms.errors import PrivacyViolation
 
@@ -23,7 +28,9 @@ __all__ = [
     "LedgerEntry",
     "LowerBound",
     "PrivacyViolation",
+    "SearchResult",
     "Verdict",
     "assert_private",
     "audit",
+    "search",
 ]
