@@ -188,7 +188,7 @@ class Betting(Bound):
             stretches = tuple(self._stretches(scores, delta))
             n_events = len(stretches[0])
         else:
-            events = self._events(self.thresholds or tuple(scores.tally.thin(_GRID_EVENTS).thresholds[1:]))
+            events = self._events(self.thresholds or _spread(scores.tally.thresholds))
             bets = self._bets(CENTRES_UNORDERED)
             stretches = (tuple(_ending(scores, *event, bets) for event in events),)
             n_events = len(events)
@@ -281,6 +281,13 @@ def _hits(scores: PairScores, threshold: float, forward: bool) -> tuple[Flags, F
 
 def _nothing(bets: Bets) -> Stretch:
     return Stretch.of(np.zeros(0, dtype=bool), np.zeros(0, dtype=bool), bets)
+
+
+def _spread(grid: Floats) -> tuple[float, ...]:
+    """At most `_GRID_EVENTS` thresholds of a grid, by their places on it: never by the hits that were counted on it."""
+    last = len(grid) - 1
+    places = np.unique(np.linspace(min(1, last), last, _GRID_EVENTS).round().astype(np.intp))
+    return tuple(grid[places].tolist())
 
 
 def _ending(scores: PairCounts, threshold: float, forward: bool, bets: Bets) -> Stretch:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from weakref import WeakValueDictionary
 
-from mechanisms.errors import AccountingError
+from mechanisms.errors import AccountingError, ParameterError
 from mechanisms.guarantees import (
     ApproximateDP,
     ConcentratedDP,
@@ -35,6 +35,7 @@ _EXACT, _COARSE = 1e-9, 1e-3
 _INTERVAL = 1e-3  # of privacy losses, times ratio^2 where that is > 1: a few thousand losses, 4 digits of epsilon
 _KNOWN: WeakValueDictionary[NoisySteps, PrivacyLossDP] = WeakValueDictionary()  # claims, which took long to compute
 _LARGEST = 700.0
+_FINE_REACH = 1.05  # times the claimed ratio: so far, members are computed as finely as the claim
 _STEPS_REACH = 4.0  # times the claimed ratio: with still less noise, privacy losses take too long to compute
 
 
@@ -47,8 +48,8 @@ class CurveFamily:
         parameter: name of the number.
         claimed: its value in the claim, > 0.
         member: the guarantee at a value of it, > 0.
-        search: the same, quicker and no more private: what a search passes through. Equal to `member` where that is
-            quick enough.
+        search: the same, quicker, and with a curve nowhere above: what a search passes through. To refute it is to
+            refute the member. Equal to `member` where that is quick enough.
         precision: relative, to which a search is worth while.
         largest: value at which a search ends; a bound that reaches it is valid, and could be larger.
     """
@@ -139,7 +140,10 @@ def _privacy_loss(claim: PrivacyLossDP) -> CurveFamily:
         return _computed(replace(steps, ratio=ratio, interval=interval))
 
     def member(ratio: float) -> Guarantee:
-        return (_KNOWN.get(steps) if ratio == steps.ratio else None) or search(ratio)
+        if ratio > _FINE_REACH * steps.ratio:
+            return search(ratio)
+        known = _KNOWN.get(steps) if ratio == steps.ratio else None
+        return known or _computed(replace(steps, ratio=ratio))
 
     title = f"PrivacyLossDP of {steps.noise} noise for some {parameter}, {fixed}"
     return CurveFamily(
@@ -194,4 +198,46 @@ def least_member(family: CurveFamily, spared: Callable[[Guarantee], bool], *, st
     return low
 
 
-__all__ = ["CurveFamily", "family_of", "least_member"]
+def family_for(claim: Guarantee, given: CurveFamily | None) -> CurveFamily:
+    """The family in which `claim` may be judged: its own, in which it is a member.
+
+    Raises:
+        ParameterError: another one was given. A true claim may well lie below the epsilon that a family gives to which
+            it does not belong.
+        AccountingError: the claim belongs to none.
+    """
+    if given is not None and given.member(given.claimed) == claim:
+        return given
+    own = family_of(claim)
+    if given is not None and given.title != own.title:
+        raise ParameterError(
+            f"family is {given.title!r}, but the claim {claim} is of {own.title!r}: read under another family, a true "
+            "claim would be called a violation. Leave out family, or claim a member of it."
+        )
+    return own
+
+
+def epsilon_of(family: CurveFamily, parameter: float, delta: float) -> float:
+    """Epsilon of a member at delta; 0 for the parameter 0, and less where that is beyond what the accountant computes.
+
+    Privacy-loss distributions are rounded to the pessimistic side, and so is the epsilon that is read from them: by
+    less than 0.1 % where they are computed as finely as the claim, by up to about 1 % further above the claim. What
+    was refuted then is the rounded curve itself, which lies below the member's: the two errors cancel to first order.
+
+    Raises:
+        ParameterError: infinite at this delta, whatever the parameter.
+    """
+    if parameter == 0.0:
+        return 0.0
+    found = float(family.member(parameter).epsilon(delta))
+    while math.isinf(found) and parameter > family.claimed:
+        parameter = max(family.claimed, 0.9 * parameter)
+        found = float(family.member(parameter).epsilon(delta))
+    if math.isinf(found):
+        raise ParameterError(
+            f"delta = {delta:g} is too small: no member of {family.title} has a finite epsilon there. Try delta=1e-5."
+        )
+    return found
+
+
+__all__ = ["CurveFamily", "epsilon_of", "family_for", "family_of", "least_member"]

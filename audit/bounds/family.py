@@ -31,7 +31,7 @@ from audit.bounds.base import Bound, LedgerEntry, LowerBound, check_level
 from audit.bounds.binomial import lower, upper
 from audit.bounds.candidates import candidates
 from audit.bounds.event_region import RANKING, Curve, EventRegion
-from audit.bounds.families import CurveFamily, family_of, least_member
+from audit.bounds.families import CurveFamily, epsilon_of, family_for, least_member
 from audit.bounds.pilot import checked_threshold, chosen_threshold, fixed_threshold, pilot_tally
 from audit.bounds.rectangle import Rectangle
 from audit.games import Floats, Scores
@@ -51,7 +51,7 @@ class Family(Bound):
 
     Args:
         threshold: a number that was fixed beforehand, or "pilot": `prepare` chooses the one that promises most.
-        family: of the curves; None takes that of the claim, which `against` tells.
+        family: of the curves; None takes that of the claim, which `against` tells. A claim is judged by its own only.
 
     Guarantees:
         * if the curve of the pair is a member of the family: exceeds the true epsilon with probability at most
@@ -93,8 +93,8 @@ class Family(Bound):
         return () if isinstance(self.threshold, str) else (self.threshold,)
 
     def against(self, claim: Guarantee) -> Family:
-        """With the family of `claim`, unless one was given."""
-        return self if self.family is not None else replace(self, family=family_of(claim))
+        """With the family of `claim`; raises `ParameterError` if another was given."""
+        return replace(self, family=family_for(claim, self.family))
 
     def prepare(self, pilot: Scores, *, delta: float, confidence: float, n_out: int, n_in: int) -> Family:
         """With the ranking for this confidence, and the threshold that promises the largest parameter.
@@ -126,7 +126,7 @@ class Family(Bound):
         region = self._region(scores)
         theta = self._theta_lower(region, 1.0 - confidence)
         return LowerBound(
-            epsilon=self._epsilon(theta, delta),
+            epsilon=epsilon_of(self._family, theta, delta),
             delta=delta,
             confidence=confidence,
             method=self.name,
@@ -140,7 +140,7 @@ class Family(Bound):
 
     def ceiling(self, n_out: int, n_in: int, *, delta: float, confidence: float) -> float:
         perfect = EventRegion(0, n_in, n_out, n_in, self._ranking)
-        return self._epsilon(self._theta_lower(perfect, 1.0 - confidence), delta)
+        return epsilon_of(self._family, self._theta_lower(perfect, 1.0 - confidence), delta)
 
     def exceeds(self, epsilon: float, scores: Scores, *, delta: float, confidence: float) -> bool:
         """Whether the member with this epsilon is refuted: one curve instead of a search."""
@@ -184,23 +184,6 @@ class Family(Bound):
             return bool(np.any(member.tradeoff(fpr) < fnr))
 
         return least_member(self._family, spared, start=self._family.claimed)
-
-    def _epsilon(self, theta: float, delta: float) -> float:
-        if theta == 0.0:
-            return 0.0
-        family = self._family
-        found = float(family.member(theta).epsilon(delta))
-        while math.isinf(found) and theta > family.claimed:  # beyond what the accountant computes: say less
-            theta = max(family.claimed, 0.9 * theta)
-            found = float(family.member(theta).epsilon(delta))
-        if 0.0 < theta <= family.claimed:  # members that are computed less finely than the claim do not exceed it
-            found = min(found, float(family.member(family.claimed).epsilon(delta)))
-        if math.isinf(found):
-            raise ParameterError(
-                f"delta = {delta:g} is too small: no member of {self._family.title} has a finite epsilon there. "
-                "Try delta=1e-5."
-            )
-        return found
 
     def _curve(self, epsilon: float, delta: float) -> Curve:
         """The curve of the last member whose epsilon at delta is at most `epsilon`."""

@@ -34,11 +34,10 @@ import numpy as np
 from scipy import special
 
 from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
-from audit.bounds.families import CurveFamily, family_of, least_member
+from audit.bounds.families import CurveFamily, epsilon_of, family_for, family_of, least_member
 from audit.bounds.guessing import Guessing, Size, bit_scores, check_counts
 from audit.bounds.one_run import least_epsilon, ledger
 from audit.games import BitScores, Scores
-from mechanisms.errors import AccountingError
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.guarantees.gaussian import GaussianDP
 from mechanisms.validation import non_negative, open_unit, whole
@@ -61,8 +60,8 @@ class OneRunFDP(Bound):
         * the bound without the family, that of `OneRun`, stands beside it in the ledger.
 
     Raises:
-        ParameterError: a value out of range; scores that are not `BitScores`; more guesses than bits.
-        AccountingError: the family has no finite epsilon at delta.
+        ParameterError: a value out of range; scores that are not `BitScores`; more guesses than bits; no finite
+            epsilon at delta.
 
     Example:
         >>> bits = np.arange(1000)[None, :] % 2 == 0
@@ -90,8 +89,8 @@ class OneRunFDP(Bound):
         _ = self._guessing
 
     def against(self, claim: Guarantee) -> OneRunFDP:
-        """With the family of `claim`, unless one was given."""
-        return self if self.family is not None else replace(self, family=family_of(claim))
+        """With the family of `claim`; raises `ParameterError` if another was given."""
+        return replace(self, family=family_for(claim, self.family))
 
     def lower_bound(self, scores: Scores | BitScores, *, delta: float, confidence: float) -> LowerBound:
         self._check(delta=delta, confidence=confidence)
@@ -104,7 +103,7 @@ class OneRunFDP(Bound):
         best = int(np.argmax(thetas))
         without = max(least_epsilon(*count, delta=delta, significance=level) for count in counts)
         return LowerBound(
-            epsilon=self._epsilon(thetas[best], delta),
+            epsilon=epsilon_of(self._family, thetas[best], delta),
             delta=delta,
             confidence=confidence,
             method=self.name,
@@ -127,7 +126,7 @@ class OneRunFDP(Bound):
         sizes = self._guessing.sizes(n_bits)
         level = (1.0 - confidence) / len(sizes)
         best = max(least_theta(self._family, n_bits, size, size, significance=level) for size in sizes)
-        return self._epsilon(best, delta)
+        return epsilon_of(self._family, best, delta)
 
     def p_value(self, scores: Scores | BitScores, *, epsilon: float, delta: float) -> float:
         """Smallest significance at which the last member with at most this epsilon is refuted, down to 1e-12."""
@@ -160,23 +159,7 @@ class OneRunFDP(Bound):
 
     def _check(self, *, delta: float, confidence: float) -> None:
         check_level(delta=delta, confidence=confidence)
-        self._epsilon(self._family.claimed, delta)
-
-    def _epsilon(self, theta: float, delta: float) -> float:
-        """Of the member theta; of a smaller one where that is beyond what its accountant computes."""
-        if theta == 0.0:
-            return 0.0
-        family = self._family
-        epsilon = float(family.member(theta).epsilon(delta))
-        while math.isinf(epsilon) and theta > family.claimed:
-            theta = max(family.claimed, 0.9 * theta)
-            epsilon = float(family.member(theta).epsilon(delta))
-        if math.isinf(epsilon):
-            raise AccountingError(
-                f"delta = {delta:g} is too small: no member of {family.title} has a finite epsilon there. "
-                "Try delta=1e-5."
-            )
-        return epsilon
+        epsilon_of(self._family, self._family.claimed, delta)
 
     def _last_member(self, epsilon: float, delta: float) -> Guarantee:
         family = self._family

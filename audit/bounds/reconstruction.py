@@ -30,7 +30,7 @@ from scipy import special
 
 from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
 from audit.bounds.binomial import lower, upper
-from audit.bounds.families import CurveFamily, family_of, least_member
+from audit.bounds.families import CurveFamily, epsilon_of, family_for, least_member
 from audit.bounds.rectangle import Rectangle
 from audit.games import Scores, Successes
 from mechanisms.base import Relation
@@ -97,7 +97,9 @@ class Reconstruction(Bound):
     def against(self, claim: Guarantee) -> Reconstruction:
         """With the family of `claim` where "claim" was asked for."""
         _check_relation(claim, self.candidates)
-        return replace(self, family=family_of(claim)) if self.family == "claim" else self
+        if self.family is None:
+            return self
+        return replace(self, family=family_for(claim, None if isinstance(self.family, str) else self.family))
 
     def lower_bound(self, scores: Scores | Successes, *, delta: float, confidence: float) -> LowerBound:
         check_level(delta=delta, confidence=confidence)
@@ -170,13 +172,7 @@ class Reconstruction(Bound):
             return float(corner.epsilon_lower(delta))
         family, x, missed = self._family, float(corner.fpr_upper), float(corner.fnr_upper)
         theta = least_member(family, lambda member: float(member.tradeoff(x)) <= missed, start=family.claimed)
-        found = float(family.member(theta).epsilon(delta)) if theta > 0.0 else 0.0
-        if math.isinf(found):
-            raise ParameterError(
-                f"delta = {delta:g} is too small: {family.member(theta)} has no finite epsilon there. Try delta=1e-5, "
-                "or family=None."
-            )
-        return found
+        return epsilon_of(family, theta, delta)
 
     @property
     def _family(self) -> CurveFamily:

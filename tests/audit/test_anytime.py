@@ -58,6 +58,14 @@ def test_it_stops_at_the_first_look_that_refutes_the_claim():
     assert kept.verdict is not Verdict.VIOLATION
 
 
+def test_several_bounds_stop_at_the_confidence_that_they_share():
+    options = {"claim": PureDP(1.0), "stop": "anytime", "trials": 5_000, "bound": [Betting(1.99), Betting()]}
+    for seed in range(12):
+        result = audit(Laplace(epsilon=2.0), seed=seed, **options)
+        assert result.trials.evaluation < 2_000
+        assert result.verdict is Verdict.VIOLATION
+
+
 def test_a_claim_that_is_kept_takes_all_trials():
     result = audit(Laplace(epsilon=1.0), **KEPT)
     assert result.verdict is Verdict.CONSISTENT

@@ -137,6 +137,19 @@ def test_several_bounds_share_the_significance():
     assert any(entry.what == "bounds" and "Bonferroni over 2" in entry.correction for entry in both.ledger)
 
 
+def test_p_value_bounds_and_refutation_of_several_bounds_share_the_significance_alike():
+    options = {"claim": PureDP(0.75), "trials": 1_000, "seed": 4}
+    bounds = [ClopperPearson(threshold) for threshold in (0.999, 0.0)]
+    alone = min(audit(Laplace(epsilon=1.0), bound=one, **options).p_value for one in bounds)
+    p = audit(Laplace(epsilon=1.0), bound=bounds, **options).p_value
+    assert p == pytest.approx(2 * alone, rel=1e-9)
+    assert 1e-4 < p < 0.3
+    for confidence, verdict in ((1 - 1.05 * p, Verdict.VIOLATION), (1 - p / 1.5, Verdict.CONSISTENT)):
+        result = audit(Laplace(epsilon=1.0), bound=bounds, confidence=confidence, **options)
+        assert result.verdict is verdict
+        assert (result.refutation is None) == (verdict is Verdict.CONSISTENT)
+
+
 def test_few_trials_are_underpowered_not_consistent():
     result = audit(Laplace(epsilon=4.0), trials=40, seed=0)
     assert result.verdict is Verdict.UNDERPOWERED

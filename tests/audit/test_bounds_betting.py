@@ -13,7 +13,7 @@ from audit.bounds.betting import RESOLUTION, STAKES, Betting
 from audit.bounds.binomial import quantile
 from audit.bounds.learned_events import rounds
 from audit.bounds.wealth import Bets, Stretch, block_edges, highest
-from audit.games import PairCounts, PairScores
+from audit.games import PairCounts, PairScores, Tally
 from audit.testing.coverage import (
     FALSE_ALARM,
     SampledLaw,
@@ -229,6 +229,14 @@ def test_bound_never_exceeds_the_truth_at_any_time_in_long_runs(which, law, size
     assert holds, found
 
 
+@pytest.mark.parametrize("direction", ["in", "out"])
+@pytest.mark.parametrize("sizes", [(20, 300), (300, 20)])
+def test_counts_of_unequal_sides_are_bet_on_no_more_than_they_may_be(sizes, direction):
+    bound, law = Betting(2.0, direction=direction), randomized_response(1.0)
+    found, holds = ever_too_high(bound, law, 0.0, repeats=300, n_out=sizes[0], n_in=sizes[1], seed=1)
+    assert holds, found
+
+
 def test_twin_that_chooses_its_event_on_the_present_runs_is_caught(monkeypatch):
     def peeking(scores):
         now = list(rounds(scores))
@@ -394,6 +402,20 @@ def test_counts_without_order_are_read_once_at_the_end():
     assert any(entry.looked_at == "once, at the end" for entry in found.ledger)
     shuffled = PairScores(np.random.default_rng(0).permutation(scores.out), scores.in_)
     assert Betting().lower_bound(PairCounts(shuffled.tally.thin(40)), **level).epsilon == found.epsilon
+
+
+@pytest.mark.parametrize("skew", [0.2, 1.0, 5.0])
+def test_events_on_a_grid_of_counts_do_not_depend_on_the_counts(skew):
+    grid = np.append(-math.inf, np.linspace(0.0, 1.0, 200))
+    places = np.linspace(1, 200, 32).round().astype(int)
+    fixed = Betting(threshold=tuple(grid[places]), direction="both")
+    rng = np.random.default_rng(3)
+    sides = (np.sort(rng.random(500) ** power) for power in (skew, 0.8 * skew))
+    hits = (500 - np.searchsorted(side, grid) for side in sides)
+    counts = PairCounts(Tally(grid, *hits, 500, 500))
+    for epsilon in (0.0, 0.3):
+        asked = {"epsilon": epsilon, "delta": 0.0}
+        assert Betting().p_value(counts, **asked) == pytest.approx(fixed.p_value(counts, **asked), rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from audit.bounds.catalogue import build
-from audit.bounds.clopper_pearson import ClopperPearson
+from audit.bounds.clopper_pearson import ClopperPearson, _rectangle
 from audit.games import PairCounts, PairScores, Tally
 from mechanisms.errors import ParameterError
 
@@ -67,6 +67,20 @@ def test_ceiling_has_its_known_value_and_is_reached_by_a_perfect_attack(n, tail,
     confidence = 1 - 2 * tail
     assert FIXED.ceiling(n, n, delta=0.0, confidence=confidence) == pytest.approx(expected, abs=6e-6)
     assert epsilon(0, n, n, n, confidence=confidence) == pytest.approx(expected, abs=6e-6)
+
+
+@pytest.mark.parametrize("significance", [0.2, 0.05])
+@pytest.mark.parametrize(("n_out", "n_in"), [(12, 12), (5, 30)])
+def test_both_limits_are_right_together_at_every_pair_of_rates(n_out, n_in, significance):
+    missed = []
+    for side, n in (("fpr_upper", n_out), ("fnr_upper", n_in)):
+        pairs = [(min(k, n_out), max(n_in - k, 0)) for k in range(n + 1)]  # k errors on this side
+        limits = [float(getattr(_rectangle(pair, n_out, n_in, significance), side)) for pair in pairs]
+        rates = np.unique(np.append(np.nextafter(np.minimum(limits, 1 - 1e-9), 1), np.linspace(0, 1, 101)))
+        law = stats.binom.pmf(np.arange(n + 1), n, rates[:, None])
+        missed.append(float((law * (rates[:, None] > np.array(limits))).sum(axis=1).max()))
+    worst = 1 - (1 - missed[0]) * (1 - missed[1])
+    assert 0.8 * significance < worst <= significance
 
 
 def test_bound_agrees_with_a_slow_twin_from_scipy_stats():

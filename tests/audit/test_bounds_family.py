@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from audit import AuditResult, Verdict, audit
+from audit.bounds import event_region
 from audit.bounds.catalogue import build
 from audit.bounds.event_region import EventRegion
 from audit.bounds.families import family_of, least_member
@@ -22,7 +23,7 @@ from audit.bounds.rectangle import Rectangle
 from audit.games import PairCounts, PairScores, Tally
 from audit.testing.coverage import bounds_drawn, gaussian, geometric, laplace, misses, randomized_response
 from audit.testing.laws import SampledLaw
-from mechanisms import Neighbours
+from mechanisms import Laplace, Neighbours
 from mechanisms.errors import AccountingError, ParameterError
 from mechanisms.guarantees import (
     ApproximateDP,
@@ -102,6 +103,17 @@ def test_laplace_noise_read_as_gaussian_gives_an_epsilon_that_it_does_not_have()
     assert as_laplace.assumptions == ("the trade-off curve is that of LaplaceDP for some epsilon",)
 
 
+def test_claim_is_judged_by_its_own_family_only():
+    # the true claim LaplaceDP(1) would be called a violation: as Gaussian noise the scores show epsilon >= 4.47
+    gaussian = Family(threshold=1.0, family=family_of(GaussianDP(1.0)))
+    with pytest.raises(ParameterError, match=r"family is 'GaussianDP for some mu', but the claim .* 'LaplaceDP for"):
+        gaussian.against(LaplaceDP(1.0))
+    with pytest.raises(ParameterError, match="called a violation"):
+        audit(Laplace(epsilon=1.0), bound=gaussian, trials=1_000, delta=DELTA, seed=0)
+    assert gaussian.against(GaussianDP(1.0)) == gaussian
+    assert gaussian.against(GaussianDP(2.0)).family.claimed == 2.0
+
+
 # --- the joint test, by enumeration of all outcomes ------------------------------------------------------------------
 
 CURVES = [GaussianDP(0.5), GaussianDP(2.0), LaplaceDP(1.0), PureDP(0.7), ApproximateDP(1.0, 0.1)]
@@ -153,6 +165,16 @@ def test_p_value_is_the_supremum_of_brute_force(curve, hits_out, hits_in):
         assert 0.85 * p <= largest <= 0.998 * p * (1 + 1e-6)
         assert region.refutes(curve.tradeoff, 1.0001 * p)
         assert not region.refutes(curve.tradeoff, p / 1.0001)
+
+
+def test_share_of_the_limits_on_the_rates_is_paid_by_the_points(monkeypatch):
+    # a share of 1/5, so that it shows beside the rounding
+    monkeypatch.setattr(event_region, "_OUTSIDE", 0.2)
+    region, curve = EventRegion(4, 17, 20, 24), GaussianDP(0.5).tradeoff
+    p = region.p_value(curve)
+    (fpr, fnr), (_, lower_fnr) = region.points(0.95 * p), region.points(1.1 * p)
+    assert not np.all(curve(fpr) >= fnr)
+    assert np.all(curve(region.points(1.1 * p)[0]) >= lower_fnr)
 
 
 def test_test_spends_most_of_its_significance():
@@ -295,6 +317,14 @@ def test_bound_holds_with_its_threshold_chosen_on_a_pilot():
     level = {"confidence": 0.8, "delta": DELTA, "n_pilot": 40}
     found = misses(Family().against(GaussianDP(1.0)), gaussian(1.0), repeats=80, n_out=30, n_in=30, seed=4, **level)
     assert found.holds, found
+
+
+def test_threshold_fixed_beforehand_is_not_chosen_again_on_the_counted_scores():
+    bound = Family(threshold=1.0).against(GaussianDP(1.0))
+    for seed in range(5):
+        scores = next(gaussian(1.0).draws(np.random.default_rng(seed), 50, 50))
+        found = bound.lower_bound(scores, delta=DELTA, confidence=0.8)
+        assert (found.threshold, found.hits) == (1.0, scores.hits(1.0))
 
 
 def test_bound_holds_on_subsampled_gaussian_noise():

@@ -127,6 +127,32 @@ def test_two_directions_share_the_significance():
     )
 
 
+def test_p_values_of_two_directions_are_twice_that_of_the_better_one():
+    scores, both = counts(18, 100, 50, 100), JointExact(threshold=1.0, direction="both")
+    alone = FIXED.p_value(scores, epsilon=0.5, delta=0.0)
+    assert alone < 0.1
+    assert both.p_value(scores, epsilon=0.5, delta=0.0) == pytest.approx(2 * alone, rel=0.02)
+    alone = FIXED.curve_p_value(scores, GaussianDP(0.5))
+    assert alone < 0.1
+    assert both.curve_p_value(scores, GaussianDP(0.5)) == pytest.approx(2 * alone, rel=0.02)
+
+
+@pytest.mark.parametrize("outcome", [(50, 100, 18, 100), (9, 12, 2, 12), (300, 300, 3, 300)])
+def test_share_of_the_limits_on_the_base_rate_is_paid(monkeypatch, outcome):
+    # a share of 1/5, so that it shows beside the rounding
+    monkeypatch.setattr(unconditional, "_SHARE", 0.2)
+    test, significance = UnconditionalTest(*outcome, Ordering()), 0.05
+    bound = test.epsilon_lower(0.0, significance)
+    assert test.probability(bound, 0.0, significance) <= 0.8 * significance
+    low, high = bound, bound + 10 * test._spread  # on the way, P takes what the limits have cost
+    while high - low > 1e-6:
+        at = 0.5 * (low + high)
+        low, high = (at, high) if test.probability(at, 0.0, significance) < 0.9 * significance else (low, at)
+    assert 0.8 * significance < test.probability(low, 0.0, significance) < significance
+    assert not test.rejects(low, 0.0, significance)
+    assert test.p_value(low, 0.0) > significance
+
+
 @pytest.mark.parametrize("outcome", [(9, 12, 2, 12), (30, 60, 10, 50), (14, 300, 0, 200), (199, 200, 20, 200)])
 @pytest.mark.parametrize("delta", [0.0, 0.02])
 def test_supremum_is_never_below_a_brute_force_over_base_rates_nor_far_above(outcome, delta):

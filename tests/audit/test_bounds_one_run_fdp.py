@@ -25,12 +25,12 @@ from scipy.special import ndtr, ndtri
 from audit import AuditResult, audit
 from audit.bounds.base import LowerBound
 from audit.bounds.catalogue import build
-from audit.bounds.families import family_of
+from audit.bounds.families import epsilon_of, family_of
 from audit.bounds.one_run import OneRun
 from audit.bounds.one_run_fdp import GAUSSIAN, OneRunFDP, curve_p_value, least_theta, refuted
 from audit.games import BitScores, PairScores
 from mechanisms import Laplace
-from mechanisms.errors import AccountingError, ParameterError
+from mechanisms.errors import ParameterError
 from mechanisms.guarantees import ApproximateDP, GaussianDP, LaplaceDP, PureDP
 
 PURE = family_of(PureDP(1.0))
@@ -200,9 +200,11 @@ def test_p_value_is_where_the_bound_passes_epsilon(bound, epsilon):
     assert below <= epsilon < above
 
 
-def test_family_is_that_of_the_claim_unless_one_was_given():
+def test_family_is_that_of_the_claim_and_no_other():
     assert OneRunFDP().against(LaplaceDP(2.0)).family.title == "LaplaceDP for some epsilon"
-    assert OneRunFDP(family=PURE).against(LaplaceDP(2.0)).family is PURE
+    assert OneRunFDP(family=PURE).against(PureDP(3.0)).family.claimed == 3.0
+    with pytest.raises(ParameterError, match="would be called a violation"):
+        OneRunFDP(family=PURE).against(LaplaceDP(2.0))
     scores = random_game(5, m=2000)
     by_family = {
         claim: OneRunFDP().against(claim).lower_bound(scores, delta=1e-5, confidence=0.95)
@@ -232,7 +234,7 @@ def test_catalogue_builds_it():
 
 
 def test_what_cannot_be_answered_is_refused():
-    with pytest.raises(AccountingError, match=r"delta = 0 is too small: no member of GaussianDP for some mu"):
+    with pytest.raises(ParameterError, match=r"delta = 0 is too small: no member of GaussianDP for some mu"):
         OneRunFDP().lower_bound(random_game(1), delta=0.0, confidence=0.95)
     with pytest.raises(ParameterError, match=r"one-run-fdp reads BitScores"):
         OneRunFDP().lower_bound(PairScores(np.zeros(3), np.ones(3)), delta=1e-5, confidence=0.95)
@@ -290,7 +292,7 @@ class _Twin(OneRunFDP):
 
     def lower_bound(self, scores, *, delta, confidence):
         theta = self.wrong(scores, 1 - confidence)
-        return LowerBound(self._epsilon(theta, delta), delta, confidence, "twin", scores.n_bits, math.inf)
+        return LowerBound(epsilon_of(self._family, theta, delta), delta, confidence, "twin", scores.n_bits, math.inf)
 
 
 class _Peeks(_Twin):

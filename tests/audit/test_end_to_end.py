@@ -14,6 +14,8 @@ from scipy import stats
 
 from audit import audit
 from audit.bounds.base import Bound, LowerBound
+from audit.bounds.clopper_pearson import ClopperPearson
+from audit.games import PairScores
 from mechanisms import Geometric, Laplace, Neighbours, PureDP, RandomizedResponse
 
 REPEATS = 400
@@ -84,3 +86,36 @@ def test_a_p_value_is_uniform_or_larger_under_the_null():
     levels = np.array([audit(Laplace(epsilon=0.5), trials=300, seed=seed).p_value for seed in range(REPEATS)])
     for level in (0.05, 0.2, 0.5):
         assert np.count_nonzero(levels <= level) <= stats.binom.isf(1e-6, REPEATS, level)
+
+
+# --- the pilot and the evaluation ------------------------------------------------------------------------------------
+
+
+class Witness(ClopperPearson):
+    """Notes the scores that it chooses on, and those that it counts."""
+
+    chose_on: ClassVar[list[PairScores]] = []
+    counted: ClassVar[list[PairScores]] = []
+
+    def prepare(self, pilot, **level):
+        self.chose_on.extend([pilot] if isinstance(pilot, PairScores) else [])  # plans are made from counts
+        return super().prepare(pilot, **level)
+
+    def lower_bound(self, scores, **level):
+        self.counted.extend([scores] if isinstance(scores, PairScores) else [])  # progress is told from counts
+        return super().lower_bound(scores, **level)
+
+
+def test_the_pilot_chooses_and_only_the_evaluation_is_counted(monkeypatch):
+    for notes in ("chose_on", "counted"):
+        monkeypatch.setattr(Witness, notes, [])
+    options = {"claim": PureDP(1.0), "attack": "threshold", "trials": 1000}
+    result = audit(shifted, PAIR, bound=Witness(), confidence=CONFIDENCE, seed=3, **options)
+    pilot, counted, n = Witness.chose_on[-1], Witness.counted[-1], result.trials.evaluation
+    assert {(one.n_out, one.n_in) for one in Witness.chose_on} == {(1000 - n, 1000 - n)}
+    assert {(one.n_out, one.n_in) for one in Witness.counted} == {(n, n)}
+    for sides in ((pilot.out, counted.out), (pilot.in_, counted.in_)):
+        assert len(np.unique(np.concatenate(sides))) == 1000  # no noise twice
+    level = {"delta": 0.0, "confidence": CONFIDENCE, "n_out": n, "n_in": n}
+    assert result.bound.threshold == ClopperPearson().prepare(pilot, **level).threshold
+    assert result.bound.hits == counted.hits(result.bound.threshold)
