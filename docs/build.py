@@ -2,19 +2,19 @@
 
 from pathlib import Path
 
-from attacks.catalogue import catalogue as attacks
-from audit.bounds.catalogue import catalogue as bounds
-from mechanisms.catalogue import catalogue as mechanisms
+from experiments.listing import entries, kinds
 
 HERE = Path(__file__).parent
 
 
 def catalogue_page() -> str:
-    """Every name, with the first line of its docstring."""
+    """Every name of every kind, with a line on each."""
     parts = ["# Names\n\nWritten by `make docs`. `dpassay list KIND` shows the same.\n"]
-    for catalogue in (mechanisms, attacks, bounds):
-        rows = "\n".join(f"| `{name}` | {catalogue.summary(name)} |" for name in catalogue)
-        parts.append(f"## {catalogue.kind.capitalize()}s\n\n| name | what it is |\n|---|---|\n{rows}\n")
+    for kind, line in kinds().items():
+        rows = "\n".join(f"| `{name}` | {said.replace('|', chr(92) + '|')} |" for name, said in entries(kind).items())
+        parts.append(
+            f"## {kind.capitalize()}\n\n{line[0].upper()}{line[1:]}\n\n| name | what it is |\n|---|---|\n{rows}\n"
+        )
     return "\n".join(parts)
 
 

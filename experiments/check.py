@@ -88,6 +88,15 @@ def check(
         raise NeighboursError(f"{str(error).partition(' If the datasets')[0]} {advice}") from error
 
 
+def check_writable(*files: Path | None) -> None:
+    """Raises `StoreError` for a file that could not be written later, before anything has run."""
+    for file in files:
+        if file is not None and not file.parent.is_dir():
+            raise StoreError(f"cannot write {file}: there is no folder {file.parent}. Make it, or choose another file.")
+        if file is not None and file.is_dir():
+            raise StoreError(f"cannot write {file}: it is a folder. Choose another file.")
+
+
 def write_summaries(result: AuditResult, *, markdown: Path | None, json_file: Path | None) -> None:
     """Appends the Markdown summary and writes the JSON form; raises `StoreError` where it cannot."""
     try:

@@ -36,6 +36,19 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+def _whole(given: str | int) -> int:
+    """A whole number, also as 1e5 or 100_000: what a configuration accepts too."""
+    text = str(given)
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.5
+    if not number.is_integer():
+        raise typer.BadParameter(f"{text!r} is no whole number. Write 100000, 100_000 or 1e5.")
+    return int(text.replace("_", "")) if text.replace("_", "").lstrip("+-").isdigit() else int(number)
+
+
 Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Workers; -1 is every core. Changes no number.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 when the trials could not have shown a violation.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
@@ -125,7 +138,9 @@ def check_command(
     records: Annotated[
         bool, typer.Option(help="Whether the datasets are lists of records, and are checked to be neighbours.")
     ] = True,
-    trials: Annotated[int, typer.Option(metavar="N", help="Runs on each of the two datasets.")] = 100_000,
+    trials: Annotated[
+        int, typer.Option(metavar="N", parser=_whole, help="Runs on each of the two datasets, such as 1e5.")
+    ] = 100_000,
     stop: Annotated[
         str | None,
         typer.Option(metavar="WHEN", help="'anytime': stop as soon as the claim is refuted. Default: run all trials."),
@@ -144,8 +159,9 @@ def check_command(
     json_: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the whole result.")] = None,
 ) -> int:
     """Check the claim of a function, a mechanism or a program, as a test in a build would."""
-    from experiments.check import Claimed, check, write_summaries
+    from experiments.check import Claimed, check, check_writable, write_summaries
 
+    check_writable(markdown, json_)
     claimed = Claimed(epsilon, delta, d0, d1, relation, records)
     result = check(
         target,
@@ -166,13 +182,13 @@ def check_command(
 
 @command("list")
 def list_command(
-    kind: Annotated[str, typer.Argument(help="mechanisms, attacks, bounds, experiments, datasets or demos.")],
+    kind: Annotated[str | None, typer.Argument(help="One of the kinds; without it, the kinds are listed.")] = None,
 ) -> int:
-    """List what there is, with a line on each."""
-    from experiments.listing import entries
+    """List what there is, with a line on each: mechanisms, attacks, bounds, experiments, datasets, demos and more."""
+    from experiments.listing import entries, kinds
     from experiments.terminal import show_entries
 
-    show_entries(entries(kind))
+    show_entries(kinds() if kind is None else entries(kind))
     return 0
 
 

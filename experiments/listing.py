@@ -18,7 +18,12 @@ def entries(kind: str) -> dict[str, str]:
     """Name -> one line, for every entry of that kind; raises `UnknownNameError` on another kind."""
     if kind not in KINDS:
         raise UnknownNameError("kind", kind, KINDS)
-    return KINDS[kind]()
+    return KINDS[kind][0]()
+
+
+def kinds() -> dict[str, str]:
+    """Kind -> what it is, and where it is used."""
+    return {name: line for name, (_, line) in KINDS.items()}
 
 
 def demos() -> dict[str, str]:
@@ -43,8 +48,26 @@ def _attacks() -> dict[str, str]:
     return _summaries(catalogue)
 
 
+def _membership() -> dict[str, str]:
+    from attacks.membership.catalogue import catalogue
+
+    return _summaries(catalogue)
+
+
 def _bounds() -> dict[str, str]:
     from audit.bounds.catalogue import catalogue
+
+    return _summaries(catalogue)
+
+
+def _guarantees() -> dict[str, str]:
+    from experiments.build import guarantees
+
+    return _summaries(guarantees)
+
+
+def _queries() -> dict[str, str]:
+    from mechanisms.queries.catalogue import catalogue
 
     return _summaries(catalogue)
 
@@ -75,11 +98,14 @@ def _first_line(text: str) -> str:
     return text.strip().partition("\n")[0]
 
 
-KINDS: dict[str, Callable[[], dict[str, str]]] = {
-    "mechanisms": _mechanisms,
-    "attacks": _attacks,
-    "bounds": _bounds,
-    "experiments": _experiments,
-    "datasets": _datasets,
-    "demos": demos,
+KINDS: dict[str, tuple[Callable[[], dict[str, str]], str]] = {
+    "mechanisms": (_mechanisms, "what is audited: [mechanism]"),
+    "queries": (_queries, "what a mechanism answers about a dataset: query = { name = ... } in [mechanism]"),
+    "guarantees": (_guarantees, "what can be claimed instead of the mechanism's own promise: [claim]"),
+    "attacks": (_attacks, "who attacks: [attack]"),
+    "membership": (_membership, "membership attacks on shadow models: audit.membership.evaluate"),
+    "bounds": (_bounds, "how success becomes a lower bound on epsilon: bounds in [audit]"),
+    "datasets": (_datasets, "what comes with scikit-learn, is made up, or lies in a data directory: [data]"),
+    "experiments": (_experiments, "configurations that come with dpassay: dpassay run NAME"),
+    "demos": (demos, "lessons: dpassay demo NAME"),
 }

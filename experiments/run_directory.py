@@ -54,6 +54,8 @@ class RunDirectory:
             FingerprintError: it holds another experiment; the message has each key that differs.
             StoreError: it is no run directory and not empty, or it cannot be read or written.
         """
+        if self.path.exists() and not self.path.is_dir():
+            raise StoreError(f"{self.path} is a file, and a run directory has to be a folder. Choose another --out.")
         with self.disk():
             self.path.mkdir(parents=True, exist_ok=True)
             before = (self.path / "config.toml").exists()
@@ -67,6 +69,8 @@ class RunDirectory:
     def config(self) -> tuple[Config, Source]:
         """The configuration that was run here; raises `StoreError` if there is none or it is damaged."""
         path = self.path / "config.toml"
+        if not self.path.exists():
+            raise StoreError(f"{self.path} does not exist. Give a folder that `dpassay run` made.")
         if not path.is_file():
             raise StoreError(
                 f"{self.path} is no run directory: it holds no config.toml. Give a folder that `dpassay run` made."

@@ -60,7 +60,8 @@ def results_table(result: SweepResult) -> Table:
     table = Table(title=Text(result.title), title_justify="left", title_style="bold", box=None, pad_edge=False)
     for key in result.parameter_names:
         table.add_column(short_key(key))
-    for name in ("epsilon >=", "claimed", "exact", "delta", "p-value", "verdict"):
+    p_value = "p-value" if len(result.points) == 1 else "p (Holm)"
+    for name in ("epsilon >=", "claimed", "exact", "delta", p_value, "verdict"):
         table.add_column(name, justify="left" if name == "verdict" else "right")
     for point in result.points:
         cells = [value_text(value) for value in point.parameters.values()]

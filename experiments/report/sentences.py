@@ -68,12 +68,12 @@ def _consistent(sweep: SweepResult) -> str:
 
 
 def _unnoticed(sweep: SweepResult) -> str:
-    """How far above its claim a truth could have stayed hidden, at worst."""
+    """What would have been noticed, at the worst of the claims."""
     claims = [(point.result.detectable, point.result.claim) for point in sweep.points]
     if any(claim <= 0 or not math.isfinite(detectable) for detectable, claim in claims):
         return ""
     worst = max(detectable / claim for detectable, claim in claims)
-    return f" Even a perfect attack could have missed a true epsilon of up to {number(worst)} times its claim."
+    return f" With a perfect attack, true epsilons from {number(worst)} times their claims on are caught 9 times in 10."
 
 
 def _power(result: AuditResult) -> str:
@@ -101,8 +101,8 @@ def reading(point: SweepPoint) -> str:
         return "Refuted: more was shown than is claimed."
     if result.verdict is Verdict.VIOLATION:
         return (
-            "On its own, this audit would be a violation; among all audits of the sweep it is not, because one in so "
-            "many can look like this by chance."
+            "On its own, this audit would be a violation. It is not one among all audits of the sweep, where luck has "
+            "as many chances as there are audits (Holm)."
         )
     if result.ceiling <= result.claim:
         return "Too few trials: no outcome of them could have contradicted the claim."

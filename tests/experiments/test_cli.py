@@ -161,7 +161,7 @@ def test_datasets_that_are_no_records_are_taken_as_they_are(call):
         (("run", "mine.toml", "--set", "audit.trails=3"), "--set audit.trails: unknown key of [audit] 'trails'. Did you mean 'trials'?"),
         (("run", "mine.toml", "--set", "mechanism.epsilon"), "--set mechanism.epsilon: write KEY=VALUE"),
         (("run", "mine.toml", "--set", "mechanism.epsilon=0"), "--set mechanism.epsilon: [mechanism] epsilon must be a finite number > 0, but is 0."),
-        (("run", "mine.toml", "--out", "counting.py"), "cannot write to counting.py: File exists"),
+        (("run", "mine.toml", "--out", "counting.py"), "counting.py is a file, and a run directory has to be a folder"),
         (("list", "mechanism"), "unknown kind 'mechanism'. Did you mean 'mechanisms'"),
         (("demo", "randomised-response"), "unknown demo 'randomised-response'. Did you mean 'randomized-response'"),
         (("report", "."), ". is no run directory: it"),
@@ -176,10 +176,23 @@ def test_a_mistake_exits_with_2_and_one_message(call, arguments, message):
     assert done.stdout == ""
 
 
-def test_a_summary_that_cannot_be_written_exits_with_2(call):
+def test_a_summary_that_cannot_be_written_is_refused_before_anything_runs(call):
     done = call("check", "counting.py:mechanism", "--trials", 100, "--json", "no/where.json")
     assert done.exit_code == 2
-    assert "cannot write no/where.json: No such file" in done.stderr
+    assert done.stdout == ""
+    assert "cannot write no/where.json: there is no folder no" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"), [("1e3", "1,000"), ("1_000", "1,000"), ("2.5", "no whole number"), ("x", "no whole")]
+)
+def test_trials_may_be_written_as_in_a_configuration(call, given, shown):
+    done = call("check", "counting.py:mechanism", "--trials", given)
+    assert shown in done.output
+
+
+def test_list_without_a_kind_lists_the_kinds(call):
+    assert {"mechanisms", "queries", "guarantees", "bounds"} <= set(call("list").stdout.split())
 
 
 def test_a_usage_error_exits_with_2(call):
@@ -214,7 +227,7 @@ def test_a_run_shows_its_table_and_where_the_report_lies(call):
     done = call("run", "mine.toml", "--set", "sweep.mechanism.epsilon=[0.5, 1.0]", "--set", "seed=4", "--out", "here")
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
-    assert lines[1].split() == ["epsilon", "epsilon", ">=", "claimed", "exact", "delta", "p-value", "verdict"]
+    assert lines[1].split() == ["epsilon", "epsilon", ">=", "claimed", "exact", "delta", "p", "(Holm)", "verdict"]
     assert lines[2].split()[0] == "0.5"
     assert lines[2].split()[-1] == "consistent"
     assert "report:  here/report.html" in done.stdout
