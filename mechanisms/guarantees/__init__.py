@@ -15,6 +15,11 @@ advanced.py           AdvancedComposition  what compose(..., accounting="advance
 optimal.py            OptimalComposition   what compose(..., accounting="optimal") returns
 grouping.py           group                several records differ
 subsampling.py        subsample            a secret random sample of the records
+moments.py            MomentsDP            Renyi divergences, converted as the moments accountant does
+fixed_size.py         fixed_size_gaussian  Gaussian noise on samples of fixed size
+deterministic_batches.py                   Gaussian noise on shuffled and cyclic batches
+noisy_sgd.py          strong_composition   noisy SGD before the moments accountant, and curves to compare
+calibration.py        least_noise_multiplier   from a wanted epsilon to noise, for any accountant
 conversion.py         to_...               from one kind to another
 renyi_conversion.py, losses.py, polygon.py, search.py   numerics
 """
@@ -22,13 +27,18 @@ renyi_conversion.py, losses.py, polygon.py, search.py   numerics
 from mechanisms.guarantees.advanced import AdvancedComposition
 from mechanisms.guarantees.approximate import ApproximateDP
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.guarantees.calibration import least_noise_multiplier
 from mechanisms.guarantees.composition import common_relation, compose
 from mechanisms.guarantees.concentrated import ConcentratedDP
 from mechanisms.guarantees.conversion import to_approximate, to_concentrated, to_privacy_loss, to_renyi
+from mechanisms.guarantees.deterministic_batches import deterministic_batches, shuffled_epsilon_at_least
 from mechanisms.guarantees.exact import ExactDP
+from mechanisms.guarantees.fixed_size import fixed_size_gaussian
 from mechanisms.guarantees.gaussian import GaussianDP
 from mechanisms.guarantees.grouping import group
 from mechanisms.guarantees.laplace import LaplaceDP
+from mechanisms.guarantees.moments import MomentsDP
+from mechanisms.guarantees.noisy_sgd import epsilon_curves, strong_composition
 from mechanisms.guarantees.optimal import OptimalComposition
 from mechanisms.guarantees.privacy_loss import PrivacyLossDP
 from mechanisms.guarantees.pure import PureDP
@@ -43,13 +53,20 @@ __all__ = [
     "GaussianDP",
     "Guarantee",
     "LaplaceDP",
+    "MomentsDP",
     "OptimalComposition",
     "PrivacyLossDP",
     "PureDP",
     "RenyiDP",
     "common_relation",
     "compose",
+    "deterministic_batches",
+    "epsilon_curves",
+    "fixed_size_gaussian",
     "group",
+    "least_noise_multiplier",
+    "shuffled_epsilon_at_least",
+    "strong_composition",
     "subsample",
     "to_approximate",
     "to_concentrated",

@@ -16,15 +16,35 @@ from mechanisms.base import HasLogDensity, Mechanism, Neighbours, Outputs, Relat
 from mechanisms.catalogue import build, catalogue, get
 from mechanisms.errors import ParameterError, RelationError
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.learning.models import LogisticRegression
 from mechanisms.noise.laplace import Laplace
 
-SAMPLE = {"epsilon": 0.8, "k": 4, "n_candidates": 3, "base": Laplace(0.8), "times": 2}
-EXTRA = {"gaussian": {"noise_multiplier": 2.0}}
+SAMPLE = {
+    "epsilon": 0.8,
+    "k": 4,
+    "n_candidates": 3,
+    "base": Laplace(0.8),
+    "times": 2,
+    "model": LogisticRegression(2),
+    "steps": 2,
+    "noise_multiplier": 2.0,
+}
+EXTRA = {
+    "gaussian": {"noise_multiplier": 2.0},
+    "dp-sgd": {"sampling": "full-batch", "batch_size": 1, "view": "observations"},
+}
 """Options of mechanisms that have no required one but need some."""
 FALSE_ALARM = 1e-6
 SIZE = 100_000
 
-every = pytest.mark.parametrize("name", list(catalogue))
+NO_DENSITY = {"noisy-projected-sgd"}
+"""Mechanisms whose output law is not known: what stands on densities is not asked of them."""
+
+NAMES = [name for name in catalogue if not name.startswith("broken-dp-sgd-")]
+"""Broken trainers have laws that no correct mechanism has, and tests of their own."""
+
+every = pytest.mark.parametrize("name", NAMES)
+dense = pytest.mark.parametrize("name", [name for name in NAMES if name not in NO_DENSITY])
 
 
 @cache
@@ -99,7 +119,7 @@ def test_release_depends_on_the_generator_only_and_leaves_the_dataset_alone(name
     np.testing.assert_array_equal(np.asarray(d1), before)
 
 
-@every
+@dense
 def test_runs_are_independent_of_their_neighbours_in_the_chunk(name):
     """Lag-one correlation of the privacy losses of consecutive runs."""
     loss = losses(name)[0]
@@ -107,7 +127,7 @@ def test_runs_are_independent_of_their_neighbours_in_the_chunk(name):
     assert abs(correlation) < stats.norm.isf(FALSE_ALARM / 2) / math.sqrt(SIZE)
 
 
-@every
+@dense
 def test_log_density_gives_one_number_a_run_and_does_not_change_the_outputs(name):
     mechanism, d0 = sample(name), sample(name).worst_case().d0
     assert isinstance(mechanism, HasLogDensity)
@@ -120,7 +140,7 @@ def test_log_density_gives_one_number_a_run_and_does_not_change_the_outputs(name
     np.testing.assert_array_equal(outputs.values, before)
 
 
-@every
+@dense
 def test_density_ratio_averages_to_one(name):
     """E[q(Y) / p(Y)] = 1 for Y from p, on both sides: a test of the density and of the sampler together."""
     for loss in losses(name):
@@ -135,7 +155,7 @@ def truth_of(mechanism: Mechanism) -> Guarantee:
     return mechanism.guarantee() if truth is None else truth
 
 
-@every
+@dense
 def test_truth_is_the_hockey_stick_divergence_of_the_densities(name):
     """delta(t) = max over sides of E[(1 - e^(t - loss))+], a bounded mean: Hoeffding's limit on both sides."""
     mechanism = sample(name)
@@ -148,7 +168,7 @@ def test_truth_is_the_hockey_stick_divergence_of_the_densities(name):
         assert truth.delta(float(t)) == pytest.approx(seen, abs=limit)
 
 
-@every
+@dense
 def test_no_loss_exceeds_the_true_epsilon_at_delta_zero(name):
     worst = max(loss.max() for loss in losses(name))
     epsilon = truth_of(sample(name)).epsilon(0.0)
@@ -180,6 +200,11 @@ def test_bad_epsilon_is_refused_by_name(name, value):
     extra = {"delta": 1e-5} if "delta" in parameters else {}
     with pytest.raises(ParameterError, match="epsilon must be"):
         build(name, **(required | extra | {"epsilon": value}))
+
+
+@pytest.mark.parametrize("name", sorted(NO_DENSITY))
+def test_only_mechanisms_without_a_density_are_let_off(name):
+    assert not isinstance(sample(name), HasLogDensity)
 
 
 @every

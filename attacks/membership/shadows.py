@@ -1,0 +1,283 @@
+"""Shadow models: many models of random halves of the same records, and what each says about each record.
+
+One matrix of inclusion and one matrix of each signal, `[model, record]`, serve every attack. Designs:
+
+    pairs       model 2k + 1 is trained on the records that model 2k is not: each record is in half of the models
+    bernoulli   each record is in each model by the toss of its own fair coin
+
+Scored leave-one-out, a half-and-half design without pairs would give the bit of the target away: it is the one that
+completes the half. Here a target is scored without its complement, so that the references carry no trace of its bits,
+and scores of members and non-members have the same law when training leaks nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.membership.leave_one_out import Others
+from attacks.membership.signals import SIGNALS, WHITE_BOX
+from mechanisms.errors import AttackError, ParameterError, unknown_name_message
+from mechanisms.learning.base import Classifiers, HasGradients, Learner, TrainingData
+from mechanisms.validation import one_of, whole
+
+Floats = NDArray[np.float64]
+
+DESIGNS = ("pairs", "bernoulli")
+KEPT = 40_000_000
+"""Log probabilities are kept up to so many numbers; beyond, only the signals made from them."""
+CHUNK = 4_000_000
+"""Numbers in one batch of predictions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shadows:
+    """Models, what they were trained on, and their signals on the records: all that a membership attack reads.
+
+    Args:
+        inclusion: `(n_models, n_records)` True where the record was in the training set of the model.
+        y: `(n_records,)` labels; zeros where they do not matter.
+        signals: name -> `(n_models, n_records)`, higher = more like a member; see `attacks.membership.signals`.
+        log_probabilities: `(n_models, n_records, n_classes)`, from which missing signals are made; None for none.
+        X: `(n_records, n_features)` features, for attacks that look at them; None for none.
+        population: records that no model was trained on and that are not scored, under the same models.
+        partner: `(n_models,)` index of the model that was trained on the complement, the model itself where there is
+            none; None for no pairs.
+        fair: whether each bit of each model was the toss of its own fair coin (a natural split is not).
+
+    Raises:
+        ParameterError: shapes that do not fit, NaN, partners that are not complements.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> inclusion = rng.random((4, 6)) < 0.5
+        >>> shadows = Shadows(inclusion, np.zeros(6), {"loss": rng.normal(size=(4, 6)) + inclusion})
+        >>> len(shadows), shadows.n_records, shadows.signal("loss").shape
+        (4, 6, (4, 6))
+    """
+
+    inclusion: NDArray[np.bool_]
+    y: NDArray[Any]
+    signals: Mapping[str, Floats] = field(default_factory=dict)
+    log_probabilities: Floats | None = None
+    X: NDArray[np.floating[Any]] | None = None
+    population: Shadows | None = None
+    partner: NDArray[np.int64] | None = None
+    fair: bool = False
+    _cache: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        inclusion, y = np.asarray(self.inclusion), np.asarray(self.y)
+        if inclusion.ndim != 2 or inclusion.dtype != np.bool_:
+            raise ParameterError(
+                f"inclusion must be boolean, shape (n_models, n_records), but is {inclusion.dtype} of shape "
+                f"{inclusion.shape}. One model is one row: inclusion[None, :]."
+            )
+        if y.shape != inclusion.shape[1:]:
+            raise ParameterError(f"y must be one label a record, {inclusion.shape[1:]}, but has shape {y.shape}.")
+        object.__setattr__(self, "inclusion", inclusion)
+        object.__setattr__(self, "y", y)
+        object.__setattr__(self, "signals", {k: self._checked(k, v, inclusion.shape) for k, v in self.signals.items()})
+        if self.log_probabilities is not None:
+            n_classes = np.shape(self.log_probabilities)[-1:]
+            log_p = self._checked("log_probabilities", self.log_probabilities, (*inclusion.shape, *n_classes))
+            object.__setattr__(self, "log_probabilities", log_p)
+        if self.X is not None and len(self.X) != len(y):
+            raise ParameterError(f"X must have one row a record, {len(y)}, but has {len(self.X)}.")
+        if self.partner is not None:
+            self._check_partner(np.asarray(self.partner))
+        if self.population is not None and (self.population.inclusion.any() or len(self.population) != len(self)):
+            raise ParameterError("population must hold records that are in no model, under these same models.")
+
+    def _checked(self, name: str, values: Any, shape: tuple[int, ...]) -> Floats:
+        array = np.asarray(values, dtype=np.float64)
+        if array.shape != shape:
+            raise ParameterError(f"{name} must have shape {shape}, but has shape {array.shape}.")
+        if np.isnan(array).any():
+            raise ParameterError(f"{name} holds NaN: a model that predicts NaN must be trained again or left out.")
+        return array
+
+    def _check_partner(self, partner: NDArray[Any]) -> None:
+        n = len(self.inclusion)
+        if partner.shape != (n,) or not np.isin(partner, np.arange(n)).all():
+            raise ParameterError(f"partner must be one model a model, 0 to {n - 1}, but is {partner!r}.")
+        own = partner == np.arange(n)
+        complementary = (self.inclusion[partner] != self.inclusion).all(axis=1)
+        if not ((partner[partner] == np.arange(n)) & (own | complementary)).all():
+            raise ParameterError("partner must name, for each model, the one trained on exactly the other records.")
+
+    def __len__(self) -> int:
+        """Number of models."""
+        return len(self.inclusion)
+
+    @property
+    def n_records(self) -> int:
+        return int(self.inclusion.shape[1])
+
+    @property
+    def paired(self) -> bool:
+        """Whether any model has a complement."""
+        return self.partner is not None and bool((self.partner != np.arange(len(self))).any())
+
+    @property
+    def partners(self) -> NDArray[np.int64]:
+        """`(n_models,)` what is left out together with each target, the target itself for nothing more."""
+        return np.arange(len(self)) if self.partner is None else np.asarray(self.partner, dtype=np.int64)
+
+    def signal(self, name: str) -> Floats:
+        """`(n_models, n_records)` a signal by name, higher = member; made once.
+
+        Raises:
+            AttackError: these models do not give it.
+            ParameterError: no signal has this name.
+        """
+        if name in self.signals:
+            return self.signals[name]
+        if name not in self._cache:
+            if self.log_probabilities is None or name not in SIGNALS:
+                raise self._missing(name)
+            self._cache[name] = SIGNALS[name](self.log_probabilities, self.y)
+        return self._cache[name]
+
+    def _missing(self, name: str) -> Exception:
+        if name not in SIGNALS and name not in WHITE_BOX:
+            return ParameterError(unknown_name_message("signal", name, [*SIGNALS, *WHITE_BOX, *self.signals]))
+        has = ", ".join(self.signals) or "none"
+        why = "models without gradients do not give" if name in WHITE_BOX else "these shadows, made of signals, lack"
+        return AttackError(f"signal {name!r} is one that {why}; they hold {has}. Use another attack or signal.")
+
+    def others(self, values: Floats, *, which: str = "out") -> Others:
+        """The other models' `values`: those "in", those "out", or "all"; see `leave_one_out`."""
+        masks = {"in": self.inclusion, "out": ~self.inclusion, "all": np.ones_like(self.inclusion)}
+        return Others(values, masks[which], self.partners)
+
+    def take(self, models: Sequence[int] | NDArray[np.int64]) -> Shadows:
+        """The shadows of some models only, partners kept where both are taken."""
+        chosen = np.asarray(models, dtype=np.int64)
+        place = {int(model): i for i, model in enumerate(chosen)}
+        partner = np.array([place.get(int(self.partners[m]), i) for i, m in enumerate(chosen)], dtype=np.int64)
+        return replace(
+            self,
+            inclusion=self.inclusion[chosen],
+            signals={name: values[chosen] for name, values in self.signals.items()},
+            log_probabilities=None if self.log_probabilities is None else self.log_probabilities[chosen],
+            population=None if self.population is None else self.population.take(chosen),
+            partner=partner,
+        )
+
+    def take_records(self, records: NDArray[Any]) -> Shadows:
+        """The shadows on some records only (indices or a mask), in that order."""
+        return replace(
+            self,
+            inclusion=self.inclusion[:, records],
+            y=self.y[records],
+            signals={name: values[:, records] for name, values in self.signals.items()},
+            log_probabilities=None if self.log_probabilities is None else self.log_probabilities[:, records],
+            X=None if self.X is None else self.X[records],
+        )
+
+
+def draw_inclusion(n_models: int, n_records: int, rng: np.random.Generator, *, design: str = "pairs") -> NDArray[Any]:
+    """`(n_models, n_records)` fair coins: independent ("bernoulli"), or each odd row the complement of the one before.
+
+    Example:
+        >>> draw_inclusion(4, 3, np.random.default_rng(0)).sum(axis=0)
+        array([2, 2, 2])
+    """
+    one_of(DESIGNS, design=design)
+    whole(1, n_models=n_models, n_records=n_records)
+    if design == "bernoulli":
+        return rng.random((n_models, n_records)) < 0.5
+    if n_models % 2:
+        raise ParameterError(f"n_models must be even for design 'pairs', but is {n_models}. Use design='bernoulli'.")
+    half = rng.random((n_models // 2, n_records)) < 0.5
+    return np.stack([half, ~half], axis=1).reshape(n_models, n_records)
+
+
+def train_shadows(
+    learner: Learner,
+    records: Any,
+    n_models: int,
+    *,
+    seed: int,
+    design: str = "pairs",
+    population: Any = None,
+) -> Shadows:
+    """Trains models on random halves of the records, and asks each about every record.
+
+    Args:
+        learner: trains on subsets, such as `DPSGD` or `EstimatorLearner(MLPClassifier())`.
+        records: the `(X, y)` that are scored, or `TrainingData`; labels 0 .. n_classes - 1.
+        n_models: how many models; even for "pairs".
+        seed: of the coins and of the training, in separate streams.
+        design: "pairs" or "bernoulli"; see the head of this module.
+        population: `(X, y)` from the same source that no model sees and that are not scored: Attack-P, RMIA, exposure
+            and quantile regression compare with them.
+
+    Returns:
+        Signals of every model on every record; the log probabilities too, where they are not too many to keep. Models
+        that give gradients have the signal "gradient-norm".
+
+    Raises:
+        ParameterError: an odd number of models in pairs; gradient records, which have no label to predict; labels that
+            are not whole numbers, or that no class of the models stands for.
+    """
+    whole(0, seed=seed)
+    data = _examples("records", records)
+    held_out = None if population is None else _examples("population", population)
+    coins, training = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
+    inclusion = draw_inclusion(n_models, len(data), coins, design=design)
+    models, steps = _train(learner, data, inclusion, training)
+    outside = None if held_out is None else ask(models, held_out, np.zeros((n_models, len(held_out)), dtype=np.bool_))
+    partner = np.arange(n_models) ^ 1 if design == "pairs" else None
+    asked = ask(models, data, inclusion)
+    return replace(asked, signals={**asked.signals, **steps}, population=outside, partner=partner, fair=True)
+
+
+def _train(
+    learner: Learner, data: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
+) -> tuple[Classifiers, dict[str, Floats]]:
+    """The models; and, where the learner shows its trajectory, the signal that is made from it."""
+    if getattr(learner, "view", None) != "trajectory":
+        return learner.fit_subsets(data, inclusion, rng), {}
+    from attacks.membership.gradients import inner_products
+    from mechanisms.learning.trained import TrainedModels
+
+    white_box: Any = learner
+    trajectories = np.asarray(white_box.release_subsets(data, inclusion, rng).values)
+    signal = inner_products(trajectories, white_box.network, data)
+    return TrainedModels(white_box.network, trajectories[:, -1]), {"gradient-inner-product": signal}
+
+
+def _examples(name: str, dataset: Any) -> TrainingData:
+    data = TrainingData.of(dataset)
+    if data.n_gradients:
+        raise ParameterError(f"{name} must be examples with labels, but hold {data.n_gradients} gradient records.")
+    if (data.y < 0).any() or (data.y != np.rint(data.y)).any():
+        raise ParameterError(f"{name} must have labels 0 .. n_classes - 1, whole numbers, but y holds others.")
+    return data
+
+
+def ask(models: Classifiers, data: TrainingData, inclusion: NDArray[np.bool_]) -> Shadows:
+    """What the models say about the records, in batches of records."""
+    y = data.y.astype(np.int64)
+    if len(y) and y.max() >= models.n_classes:
+        raise ParameterError(f"y holds label {y.max()}, but the models know classes 0 to {models.n_classes - 1} only.")
+    step = max(1, CHUNK // max(1, len(models) * models.n_classes))
+    keep = len(models) * len(y) * models.n_classes <= KEPT
+    parts: dict[str, list[Floats]] = {}
+    for start in range(0, len(y), step):
+        rows = slice(start, start + step)
+        log_p = models.log_probabilities(data.X[rows])
+        made = {"log_probabilities": log_p} if keep else {name: f(log_p, y[rows]) for name, f in SIGNALS.items()}
+        if isinstance(models, HasGradients):
+            made["gradient-norm"] = -models.gradient_norms(data.X[rows], y[rows])
+        for name, values in made.items():
+            parts.setdefault(name, []).append(values)
+    signals = {name: np.concatenate(pieces, axis=1) for name, pieces in parts.items()}
+    log_probabilities = signals.pop("log_probabilities", None)
+    return Shadows(inclusion, y, signals, log_probabilities=log_probabilities, X=data.X)

@@ -1,0 +1,20 @@
+"""How much membership attacks find out, and when that says something about epsilon.
+
+    evaluate            attacks on shadow models -> MembershipResult: metrics, never a bound on epsilon
+    membership_game     fair coins for canaries, runs, scores -> BitScores: what the one-run bounds read
+    one_run             the bits of one of the shadow models -> BitScores
+
+roc.py        AUC and true positive rates, with intervals that know that scores share models and records
+records.py    which records, and which groups, are exposed
+blind.py      what the records give away without any model
+evaluate.py   all of it for many attacks
+result.py     MembershipResult and its JSON form
+text.py       the table that a person reads
+game.py       the game whose bits are fair coins
+"""
+
+from audit.membership.evaluate import evaluate
+from audit.membership.game import membership_game, one_run, white_box_game
+from audit.membership.result import MembershipResult
+
+__all__ = ["MembershipResult", "evaluate", "membership_game", "one_run", "white_box_game"]

@@ -1,0 +1,156 @@
+"""Membership attacks measured: many attacks on the same shadow models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.membership.base import MembershipAttack
+from attacks.membership.catalogue import build, catalogue
+from attacks.membership.shadows import Shadows
+from audit.describe import label
+from audit.membership.blind import Blind, blind_baseline
+from audit.membership.records import group_rows, record_table
+from audit.membership.result import AttackMetrics, MembershipResult, Region
+from audit.membership.roc import Pooled
+from mechanisms.errors import AttackError, ParameterError
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.validation import open_unit
+
+Floats = NDArray[np.float64]
+
+RATES = (0.1, 0.01, 0.001, 0.0001)
+RECORDS_AT = 0.01
+"""False positive rate of the threshold behind the table of records."""
+FEWEST = 8
+"""Models from which a table of records says anything."""
+
+
+def evaluate(
+    shadows: Shadows,
+    attacks: str | MembershipAttack | Sequence[str | MembershipAttack] | None = None,
+    *,
+    groups: Any = None,
+    claim: Guarantee | None = None,
+    confidence: float = 0.95,
+    blind: bool = True,
+) -> MembershipResult:
+    """Scores every model and record by every attack, and measures what the scores give away.
+
+    Metrics, not bounds: they average over models and records, and their thresholds are chosen on the scores that they
+    count. For a bound on epsilon see `audit.membership.game`.
+
+    Args:
+        shadows: models and their signals; from `train_shadows`, or of one model with a natural split.
+        attacks: names or attacks; None for all of the catalogue that these shadows allow (the others are listed in
+            `skipped`, with the reason).
+        groups: `(n_records,)` names of the groups that get a row of their own; None for none.
+        claim: what the accountant promises, drawn as the region that no attack may enter.
+        confidence: of each interval.
+        blind: whether to measure what the features alone give away; needs `shadows.X`.
+
+    Raises:
+        AttackError: an attack that was named cannot be used.
+        ParameterError: `groups` of the wrong length, or members only.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> inclusion = rng.random((16, 200)) < 0.5
+        >>> shadows = Shadows(inclusion, np.zeros(200), {"loss": rng.normal(size=(16, 200)) + inclusion})
+        >>> result = evaluate(shadows, ["loss", "calibration"])
+        >>> round(result["loss"].auc, 2)
+        0.76
+    """
+    open_unit(confidence=confidence)
+    names = None if groups is None else np.asarray(groups).astype(str)
+    if names is not None and names.shape != (shadows.n_records,):
+        raise ParameterError(f"groups must be one name a record, ({shadows.n_records},), but has shape {names.shape}.")
+    metrics, skipped = [], []
+    for attack in _attacks(attacks):
+        try:
+            scores = attack.score(shadows)
+        except AttackError as error:
+            if attacks is not None:
+                raise
+            skipped.append((attack.name, str(error)))
+            continue
+        metrics.append(measure(name_of(attack), scores, shadows, groups=names, confidence=confidence))
+    return MembershipResult(
+        attacks=tuple(metrics),
+        n_models=len(shadows),
+        n_records=shadows.n_records,
+        design=_design(shadows),
+        confidence=confidence,
+        blind=_blind(shadows, confidence) if blind else None,
+        skipped=tuple(skipped),
+        region=None if claim is None else _region(claim),
+    )
+
+
+def measure(
+    name: str, scores: Floats, shadows: Shadows, *, groups: NDArray[np.str_] | None = None, confidence: float = 0.95
+) -> AttackMetrics:
+    """The metrics of one attack from its scores, `(n_models, n_records)`, NaN where there is none."""
+    pooled = Pooled.of(scores, shadows.inclusion, shadows.partners)
+    auc_lower, auc_upper = pooled.auc_interval(confidence)
+    above = pooled.scores > pooled.threshold_at(0.1)
+    table = None
+    if len(shadows) >= FEWEST:
+        threshold = pooled.threshold_at(RECORDS_AT)
+        table = record_table(scores, shadows.inclusion, threshold=threshold, fpr=RECORDS_AT, confidence=confidence)
+    return AttackMetrics(
+        attack=name,
+        auc=pooled.auc,
+        auc_lower=auc_lower,
+        auc_upper=auc_upper,
+        rates=tuple(pooled.rate_at(fpr, confidence) for fpr in RATES),
+        advantage=pooled.best()[0],
+        held_out_advantage=pooled.held_out_advantage(),
+        n_in=pooled.n_in,
+        n_out=pooled.n_out,
+        n_missing=int(np.isnan(scores).sum()),
+        design_effect=pooled.design_effect(above, pooled.member),
+        tally=pooled.tally(),
+        records=table,
+        groups=() if groups is None else group_rows(pooled, groups, fpr=RECORDS_AT, confidence=confidence),
+    )
+
+
+def name_of(attack: MembershipAttack) -> str:
+    """The name in the catalogue, with the options that are not the default: "lira(mode='offline-tail')"."""
+    options = label(attack).partition("(")[2]
+    return attack.name if options in ("", ")") else f"{attack.name}({options}"
+
+
+def _attacks(given: str | MembershipAttack | Sequence[str | MembershipAttack] | None) -> list[MembershipAttack]:
+    if given is None:
+        return [build(name) for name in catalogue.entries]
+    listed = [given] if isinstance(given, (str, MembershipAttack)) else list(given)
+    return [build(attack) if isinstance(attack, str) else attack for attack in listed]
+
+
+def _design(shadows: Shadows) -> str:
+    if shadows.paired:
+        return "pairs of models trained on complementary halves, each scored by the others"
+    if shadows.fair:
+        return "each record in each model by its own fair coin, each model scored by the others"
+    return "as given: not known to be drawn by fair coins"
+
+
+def _blind(shadows: Shadows, confidence: float) -> Blind | None:
+    """Of the first model: with coins there is nothing to find, whatever the model; in a natural split there is one."""
+    if shadows.X is None:
+        return None
+    member = shadows.inclusion[0]
+    if min(member.sum(), (~member).sum()) < 10:
+        return None
+    return blind_baseline(shadows.X, member, y=shadows.y, confidence=confidence)
+
+
+def _region(claim: Guarantee) -> Region:
+    fpr = np.unique(np.concatenate([np.geomspace(1e-6, 0.5, 80), np.linspace(0.0, 1.0, 41)]))
+    tpr = 1.0 - np.asarray(claim.tradeoff(fpr))
+    return Region(label(claim), tuple(fpr.tolist()), tuple(tpr.tolist()))

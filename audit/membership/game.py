@@ -1,0 +1,178 @@
+"""The membership game whose bits are fair coins: the only one that says something about epsilon.
+
+    membership_game    any learner, canaries that are examples, any membership attack on the final model
+    white_box_game     DP-SGD, canaries that are gradients, every noisy step is seen
+    one_run            one of the shadow models as the run, the others as references
+
+Each canary is in a run by the toss of its own coin. Scores may depend on the run, on what is public, and on other runs
+with coins of their own, but never on a coin of this run. The bounds `one-run` and `one-run-fdp` read the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.membership.base import MembershipAttack
+from attacks.membership.catalogue import build
+from attacks.membership.gradients import canary_log_ratio
+from attacks.membership.shadows import Shadows, ask
+from audit.games import BitScores
+from mechanisms.base import Relation
+from mechanisms.errors import AttackError, ParameterError, RelationError
+from mechanisms.learning.base import Learner, TrainingData
+from mechanisms.validation import whole
+
+if TYPE_CHECKING:
+    from mechanisms.learning.dp_sgd import DPSGD
+
+
+def membership_game(
+    learner: Learner,
+    canaries: Any,
+    *,
+    records: Any = None,
+    n_runs: int = 1,
+    attack: str | MembershipAttack = "loss",
+    n_references: int = 0,
+    seed: int,
+) -> BitScores:
+    """Tosses a coin for each canary, trains on those that are in, and scores all of them on the trained model.
+
+    Args:
+        learner: what is audited; if it has a relation, that must be add_remove: a canary is in, or it is not there.
+        canaries: `(X, y)`, chosen before any coin is tossed.
+        records: `(X, y)` that are in every run; None for none.
+        n_runs: runs, each with fresh coins. One run with many canaries is enough.
+        attack: name of a membership attack, or one with options; higher = in.
+        n_references: further runs, with coins of their own, that the attack may learn from; trained once.
+        seed: of coins and training.
+
+    Raises:
+        RelationError: the guarantee of the learner speaks of another relation.
+        ParameterError: canaries that are gradients, whose game is `white_box_game`.
+        AttackError: fewer references than the attack needs.
+
+    Example:
+        >>> from sklearn.neighbors import KNeighborsClassifier
+        >>> from mechanisms.external.estimator import EstimatorLearner
+        >>> rng = np.random.default_rng(0)
+        >>> canaries = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+        >>> game = membership_game(EstimatorLearner(KNeighborsClassifier(1)), canaries, attack="loss", seed=0)
+        >>> bool(game.scores[game.bits].min() >= game.scores[~game.bits].max())
+        True
+    """
+    whole(1, n_runs=n_runs)
+    whole(0, n_references=n_references, seed=seed)
+    _check_relation(learner)
+    chosen = build(attack) if isinstance(attack, str) else attack
+    crafted, always = TrainingData.of(canaries), None if records is None else TrainingData.of(records)
+    if crafted.n_gradients or (always is not None and always.n_gradients):
+        raise ParameterError("canaries and records must be examples here. Gradient canaries: use white_box_game.")
+    data = crafted if always is None else _joined(crafted, always)
+    coins, training = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
+    inclusion = np.ones((n_runs + n_references, len(data)), dtype=np.bool_)
+    inclusion[:, : len(crafted)] = coins.random((len(inclusion), len(crafted))) < 0.5
+    models = learner.fit_subsets(data, inclusion, training)
+    shadows = replace(ask(models, crafted, inclusion[:, : len(crafted)]), fair=True)
+    references = n_runs + np.arange(n_references)
+    games = [one_run(shadows.take(np.append(run, references)), chosen) for run in range(n_runs)]
+    return BitScores(
+        bits=np.concatenate([game.bits for game in games]), scores=np.concatenate([game.scores for game in games])
+    )
+
+
+def one_run(shadows: Shadows, attack: str | MembershipAttack, *, model: int = 0) -> BitScores:
+    """The bits of one shadow model, and the scores that an attack gives with the other models as references.
+
+    One model only: scored as a target and used as a reference, a second one would carry bits of the first.
+
+    Args:
+        shadows: trained by `train_shadows`, where each bit is a fair coin.
+        attack: a name, or an attack.
+        model: which one is the run; chosen beforehand.
+
+    Raises:
+        AttackError: the inclusion was not drawn by fair coins, as in a natural split into training and test set; or
+            what `attack.score` raises.
+
+    Records that the attack cannot score get the median of the others: they are guessed last.
+    """
+    if not shadows.fair:
+        raise AttackError(
+            "no bound on epsilon follows from this split: the bits of its records were not tossed as independent fair "
+            "coins, and differential privacy says nothing about two natural samples. Report metrics "
+            "(audit.membership.evaluate), or toss coins: train_shadows, or membership_game."
+        )
+    chosen = build(attack) if isinstance(attack, str) else attack
+    scores = chosen.score(shadows)[model]
+    missing = np.isnan(scores)
+    if missing.all():
+        raise AttackError(f"attack {chosen.name!r} could score no record of model {model}. Train more references.")
+    scores = np.where(missing, np.median(scores[~missing]), scores)
+    return BitScores(bits=shadows.inclusion[model][None], scores=scores[None])
+
+
+def white_box_game(
+    mechanism: DPSGD, canaries: NDArray[Any], *, records: Any = None, n_runs: int = 1, seed: int
+) -> BitScores:
+    """Gradient canaries in DP-SGD, each in by the toss of a coin, scored by the likelihood ratio of every noisy step.
+
+    Args:
+        mechanism: its view is set to "observations" of the directions of the canaries.
+        canaries: `(n_canaries, n_parameters)` gradients of norm clip_norm or more, best at right angles to each other
+            and to the gradients of the records: twelve parameters a canary, or more, if they are random.
+        records: `(X, y)` that are in every run; None for none.
+        n_runs: runs, each with fresh coins.
+        seed: of coins and training.
+
+    Raises:
+        RelationError: the guarantee speaks of another relation than add_remove.
+        ParameterError: gradients of norm below clip_norm, which the score does not expect, or no noise.
+    """
+    whole(1, n_runs=n_runs)
+    whole(0, seed=seed)
+    _check_relation(mechanism)
+    gradients = np.atleast_2d(np.asarray(canaries, dtype=np.float64))
+    norms = np.linalg.norm(gradients, axis=1, keepdims=True)
+    if (norms < mechanism.clip_norm * (1.0 - 1e-9)).any():
+        raise ParameterError(
+            f"canaries must have norm clip_norm = {mechanism.clip_norm:g} or more, but the smallest is "
+            f"{float(norms.min()):.4g}. Scale them: clip_norm * g / norm(g)."
+        )
+    network = mechanism.network
+    always = (
+        TrainingData(np.empty((0, network.n_features)), np.empty(0)) if records is None else TrainingData.of(records)
+    )
+    data = TrainingData(always.X, always.y, gradients)
+    coins, training = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
+    inclusion = np.ones((n_runs, len(data)), dtype=np.bool_)
+    inclusion[:, always.n_examples :] = coins.random((n_runs, len(gradients))) < 0.5
+    seen = replace(mechanism, view="observations", observed=gradients / norms)
+    values = seen.release_subsets(data, inclusion, training).values
+    rate = getattr(seen.scheme, "sampling_probability", 1.0)
+    scores = canary_log_ratio(
+        values, noise_multiplier=mechanism.noise_multiplier, sampling_probability=1.0 if rate is None else rate
+    )
+    return BitScores(bits=inclusion[:, always.n_examples :], scores=scores)
+
+
+def _joined(first: TrainingData, second: TrainingData) -> TrainingData:
+    if first.X.shape[1] != second.X.shape[1]:
+        raise ParameterError(
+            f"canaries have {first.X.shape[1]} features, but records have {second.X.shape[1]}. Give both the same."
+        )
+    return TrainingData(np.concatenate([first.X, second.X]), np.concatenate([first.y, second.y]))
+
+
+def _check_relation(learner: Any) -> None:
+    relation = getattr(learner, "relation", Relation.ADD_REMOVE)
+    if relation is not Relation.ADD_REMOVE:
+        raise RelationError(
+            f"in this game a canary is in the run or not there at all, which is 'add_remove', but the guarantee of "
+            f"{type(learner).__name__} speaks of {str(relation)!r}. Set "
+            "relation='add_remove', with a sampling that has a bound under it, such as Poisson."
+        )

@@ -1,0 +1,138 @@
+"""Which records are exposed, and which groups of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from audit.bounds import binomial
+from audit.membership.roc import Pooled, RateAt
+from audit.multiplicity import holm
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RecordTable:
+    """Vulnerability of each record: its scores where it was in against those where it was not.
+
+    The p-values are those of Mann and Whitney's test, as if the scores of one record were independent; they share
+    references, so that this is approximate. Records are tested together, hence the adjusted values.
+
+    Args:
+        auc: `(n_records,)` NaN for records without both.
+        tpr, lower, upper: `(n_records,)` share of the models with the record in which it scores above the threshold
+            that `fpr` of all non-members exceed, and its Clopper-Pearson interval.
+        p_value: `(n_records,)` one-sided; 1 for records without both.
+        holm: adjusted so that any wrong rejection has the stated probability.
+        benjamini_hochberg: adjusted so that the stated share of the rejections is expected to be wrong.
+        fpr: of the threshold, over all records.
+    """
+
+    auc: Floats
+    tpr: Floats
+    lower: Floats
+    upper: Floats
+    p_value: Floats
+    holm: Floats
+    benjamini_hochberg: Floats
+    fpr: float
+
+    def __len__(self) -> int:
+        return len(self.auc)
+
+    def exposed(self, significance: float = 0.05) -> NDArray[np.int64]:
+        """Records whose Holm-adjusted p-value is at most `significance`, the most exposed first."""
+        found = np.flatnonzero(self.holm <= significance)
+        return found[np.lexsort((-self.auc[found], self.p_value[found]))]
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """One group of records: a class, or what the user gives.
+
+    Args:
+        group: its name.
+        n_in, n_out: scores of members and of non-members.
+        auc, lower, upper: AUC within the group, and its interval.
+        rate: true positive rate at thresholds of the group itself.
+    """
+
+    group: str
+    n_in: int
+    n_out: int
+    auc: float
+    lower: float
+    upper: float
+    rate: RateAt
+
+
+def record_table(
+    scores: Floats, inclusion: NDArray[np.bool_], *, threshold: float, fpr: float, confidence: float
+) -> RecordTable:
+    """The table of all records.
+
+    Args:
+        scores: `(n_models, n_records)`, NaN where there is none.
+        inclusion: `(n_models, n_records)`.
+        threshold, fpr: which scores count as hits, and the share of all non-members that exceed it.
+        confidence: of the interval of each single record.
+    """
+    from scipy.stats import rankdata
+
+    there = ~np.isnan(scores)
+    inside, outside = inclusion & there, ~inclusion & there
+    n_in, n_out = inside.sum(axis=0), outside.sum(axis=0)
+    ranks = rankdata(np.where(there, scores, np.inf), axis=0)
+    wins = np.where(inside, ranks, 0.0).sum(axis=0) - 0.5 * n_in * (n_in + 1.0)
+    pairs = n_in * n_out
+    both = pairs > 0
+    spread = np.sqrt(np.maximum(pairs, 1) * (n_in + n_out + 1.0) / 12.0)
+    p_value = np.where(both, special.ndtr(-(wins - 0.5 * pairs - 0.5) / spread), 1.0)
+    hits, tail = (inside & (np.where(there, scores, -np.inf) > threshold)).sum(axis=0), 0.5 * (1.0 - confidence)
+    known = n_in > 0
+    return RecordTable(
+        auc=np.where(both, wins / np.maximum(pairs, 1), np.nan),
+        tpr=np.where(known, hits / np.maximum(n_in, 1), np.nan),
+        lower=np.where(known, binomial.lower(hits, np.maximum(n_in, 1), tail), 0.0),
+        upper=np.where(known, binomial.upper(hits, np.maximum(n_in, 1), tail), 1.0),
+        p_value=p_value,
+        holm=np.array(holm(p_value.tolist())),
+        benjamini_hochberg=benjamini_hochberg(p_value),
+        fpr=fpr,
+    )
+
+
+def group_rows(pooled: Pooled, groups: NDArray[np.str_], *, fpr: float, confidence: float) -> tuple[GroupRow, ...]:
+    """One row a group, for those that have members and non-members; `groups` names that of each record."""
+    rows = []
+    of_score = groups[pooled.record]
+    for group in np.unique(groups):
+        chosen = of_score == group
+        if len(np.unique(pooled.member[chosen])) < 2:
+            continue
+        part = Pooled(pooled.scores[chosen], pooled.member[chosen], pooled.model[chosen], pooled.record[chosen])
+        interval, rate = part.auc_interval(confidence), part.rate_at(fpr, confidence)
+        rows.append(GroupRow(str(group), part.n_in, part.n_out, part.auc, *interval, rate))
+    return tuple(rows)
+
+
+def benjamini_hochberg(p_values: Floats) -> Floats:
+    """Adjusted p-values: reject those <= a, and the expected share of wrong rejections is <= a, for independent tests.
+
+    References:
+        Benjamini and Hochberg (1995), JRSS B 57.
+
+    Example:
+        >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03, 0.5])).round(4)
+        array([0.04  , 0.0533, 0.0533, 0.5   ])
+    """
+    n = len(p_values)
+    order = np.argsort(p_values, kind="stable")
+    steps = p_values[order] * n / np.arange(1, n + 1)
+    adjusted = np.empty(n)
+    adjusted[order] = np.minimum.accumulate(steps[::-1])[::-1]
+    return np.minimum(adjusted, 1.0)

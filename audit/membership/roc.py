@@ -1,0 +1,219 @@
+"""AUC and true positive rates of membership scores, with intervals.
+
+Scores of one model are not independent of each other, nor are scores of one record: references are shared. So standard
+errors come from the influence of each score, summed over the models and over the records it belongs to,
+
+    V = V_models + V_records - V_scores        (Cameron, Gelbach and Miller 2011),
+
+and no smaller than each of the three. With one model and no repeats V is DeLong's variance of the AUC. True positive
+rates have Clopper and Pearson's interval at the effective number of members n / d, with the design effect d = V / V
+under independence (Korn and Graubard 1998); exact for one model.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from audit.bounds import binomial
+from audit.games import PairScores, Tally
+from mechanisms.errors import ParameterError
+
+Floats = NDArray[np.float64]
+
+ENOUGH = 10
+"""Expected false positives below which a true positive rate rests on single non-members."""
+
+
+@dataclass(frozen=True)
+class RateAt:
+    """The true positive rate at a false positive rate; never interpolated.
+
+    Args:
+        fpr: the false positive rate that is allowed.
+        tpr: share of the members above the lowest threshold whose observed false positive rate is at most `fpr`.
+        lower, upper: confidence interval of the true positive rate at this threshold.
+        false_positives: non-members above it.
+        resolvable: whether at least 10 false positives are allowed; if not, the rate rests on a few non-members.
+    """
+
+    fpr: float
+    tpr: float
+    lower: float
+    upper: float
+    false_positives: int
+    resolvable: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Scores of many targets, in one line.
+
+    Args:
+        scores: `(n,)`, higher = member.
+        member: `(n,)` whether the record was in the model.
+        model: `(n,)` number of the model, complements counting as one.
+        record: `(n,)` number of the record.
+
+    Raises:
+        ParameterError: no scores of members, or none of non-members.
+    """
+
+    scores: Floats
+    member: NDArray[np.bool_]
+    model: NDArray[np.int64]
+    record: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if self.member.all() or not self.member.any():
+            raise ParameterError(
+                f"scores must be of members and of non-members, but are of {int(self.member.sum())} and "
+                f"{int((~self.member).sum())}. Score more records, or more models."
+            )
+
+    @classmethod
+    def of(cls, scores: Floats, inclusion: NDArray[np.bool_], partners: NDArray[np.int64] | None = None) -> Pooled:
+        """From `(n_models, n_records)` matrices; scores that are NaN are left out."""
+        scores, inclusion = np.atleast_2d(scores), np.atleast_2d(inclusion)
+        if scores.shape != inclusion.shape:
+            raise ParameterError(f"scores must have the shape of inclusion, {inclusion.shape}, not {scores.shape}.")
+        models = np.arange(len(scores))
+        group = models if partners is None else np.minimum(models, partners)
+        model, record = np.broadcast_arrays(group[:, None], np.arange(scores.shape[1])[None, :])
+        there = ~np.isnan(scores)
+        return cls(scores[there], inclusion[there], model[there], record[there])
+
+    @property
+    def n_in(self) -> int:
+        return int(np.count_nonzero(self.member))
+
+    @property
+    def n_out(self) -> int:
+        return len(self.member) - self.n_in
+
+    @cached_property
+    def ordered(self) -> tuple[Floats, Floats]:
+        """Scores of non-members and of members, increasing."""
+        return np.sort(self.scores[~self.member]), np.sort(self.scores[self.member])
+
+    @cached_property
+    def placement(self) -> Floats:
+        """`(n,)` share of the other side that each score stands on the right side of, ties as halves."""
+        out, in_ = self.ordered
+        share = np.empty(len(self.scores))
+        for mine, others, sign in ((self.member, out, 1), (~self.member, in_, -1)):
+            values = self.scores[mine]
+            below = np.searchsorted(others, values, side="left"), np.searchsorted(others, values, side="right")
+            beaten = (below[0] + below[1]) / (2.0 * len(others))
+            share[mine] = beaten if sign > 0 else 1.0 - beaten
+        return share
+
+    @cached_property
+    def auc(self) -> float:
+        """Probability that a member scores higher than a non-member, ties as halves."""
+        return float(self.placement[self.member].mean())
+
+    def auc_interval(self, confidence: float) -> tuple[float, float]:
+        """Confidence interval of the AUC, on the scale of its log odds."""
+        size = np.where(self.member, self.n_in, self.n_out)
+        influence = (self.placement - self.auc) / size * np.sqrt(size / np.maximum(size - 1, 1))
+        error, freedom = math.sqrt(self._variance(influence)), self._freedom()
+        tail = 0.5 * (1.0 - confidence)
+        if not 0.0 < self.auc < 1.0 or error == 0.0:
+            away = 1.0 - float(tail ** (1.0 / min(self.n_in, self.n_out)))
+            return max(0.0, self.auc - away), min(1.0, self.auc + away)
+        reach = _quantile(1.0 - tail, freedom) * error / (self.auc * (1.0 - self.auc))
+        centre = math.log(self.auc / (1.0 - self.auc))
+        return float(special.expit(centre - reach)), float(special.expit(centre + reach))
+
+    def rate_at(self, fpr: float, confidence: float) -> RateAt:
+        """The true positive rate at a false positive rate."""
+        above = self.scores > self.threshold_at(fpr)
+        hits = int(np.count_nonzero(above & self.member))
+        effective = self.n_in / self.design_effect(above, self.member)
+        tail, share = 0.5 * (1.0 - confidence), hits / self.n_in
+        return RateAt(
+            fpr=fpr,
+            tpr=share,
+            lower=float(binomial.lower(share * effective, effective, tail)),
+            upper=float(binomial.upper(share * effective, effective, tail)),
+            false_positives=int(np.count_nonzero(above & ~self.member)),
+            resolvable=self.n_out * fpr >= ENOUGH * (1.0 - 1e-12),
+        )
+
+    def threshold_at(self, fpr: float) -> float:
+        """The lowest threshold that at most a share `fpr` of the non-members exceeds."""
+        allowed = math.floor(fpr * self.n_out * (1.0 + 1e-12))
+        return -math.inf if allowed >= self.n_out else float(self.ordered[0][self.n_out - 1 - allowed])
+
+    def design_effect(self, hit: NDArray[np.bool_], side: NDArray[np.bool_]) -> float:
+        """How many times the variance of independent scores the share of hits on one side has, at least 1."""
+        n = int(np.count_nonzero(side))
+        share = np.count_nonzero(hit & side) / n
+        if share in (0.0, 1.0):
+            return 1.0
+        influence = np.where(side, hit - share, 0.0) / n
+        return max(1.0, self._variance(influence) / (share * (1.0 - share) / n))
+
+    def best(self) -> tuple[float, float]:
+        """(advantage, threshold): the largest TPR - FPR over all thresholds of these scores, optimistic."""
+        out, in_ = self.ordered
+        thresholds = np.unique(self.scores)
+        gap = np.searchsorted(out, thresholds) / len(out) - np.searchsorted(in_, thresholds) / len(in_)
+        place = int(np.argmax(gap))
+        return float(gap[place]), float(thresholds[place])
+
+    def held_out_advantage(self) -> float:
+        """TPR - FPR at thresholds that were chosen on the other half: of the models, or of the records of one model."""
+        unit = self.model if len(np.unique(self.model)) > 1 else self.record
+        half = np.unique(unit, return_inverse=True)[1] % 2 == 0
+        gaps = []
+        for test in (half, ~half):
+            if len(np.unique(self.member[test])) < 2 or len(np.unique(self.member[~test])) < 2:
+                return math.nan
+            _, threshold = self._part(~test).best()
+            hit = self.scores[test] >= threshold
+            gaps.append(hit[self.member[test]].mean() - hit[~self.member[test]].mean())
+        return float(np.mean(gaps))
+
+    def tally(self, size: int = 300) -> Tally:
+        """Hits on both sides at about `size` thresholds, evenly spread over the logarithm of the false positives."""
+        whole = PairScores(*self.ordered).tally
+        wanted = np.geomspace(0.5, self.n_out, size // 2)
+        by_out = len(whole.hits_out) - 1 - np.searchsorted(whole.hits_out[::-1], wanted, side="left")
+        none = np.flatnonzero(whole.hits_out == 0)  # what members reach before any non-member does
+        few = none[np.linspace(0, len(none) - 1, min(len(none), size // 4)).astype(np.int64)] if len(none) else none
+        at = np.unique(np.clip(np.concatenate([[0], by_out, by_out + 1, few]), 0, len(whole.thresholds) - 1))
+        return Tally(whole.thresholds[at], whole.hits_out[at], whole.hits_in[at], whole.n_out, whole.n_in)
+
+    def _part(self, rows: NDArray[np.bool_]) -> Pooled:
+        return Pooled(self.scores[rows], self.member[rows], self.model[rows], self.record[rows])
+
+    def _variance(self, influence: Floats) -> float:
+        """Of the sum of the influences, clustered by model and by record."""
+        single = float(np.sum(influence**2))
+        models, records = _clustered(influence, self.model), _clustered(influence, self.record)
+        return max(models + records - single, models, records, single)
+
+    def _freedom(self) -> float:
+        """Degrees of freedom: clusters less one; infinite where there is only one model."""
+        n_models = len(np.unique(self.model))
+        return math.inf if n_models == 1 else float(min(n_models, len(np.unique(self.record))) - 1)
+
+
+def _clustered(influence: Floats, cluster: NDArray[np.int64]) -> float:
+    """Sum of squares of the sums over clusters, corrected for their number; 0 for one cluster, which says nothing."""
+    n = len(np.unique(cluster))
+    if n == len(influence):
+        return float(np.sum(influence**2))
+    return float(np.sum(np.bincount(cluster, weights=influence) ** 2)) * n / (n - 1) if n > 1 else 0.0
+
+
+def _quantile(probability: float, freedom: float) -> float:
+    """Of Student's t, or of the normal law for infinite degrees of freedom."""
+    return float(special.ndtri(probability) if math.isinf(freedom) else special.stdtrit(freedom, probability))

@@ -1,0 +1,92 @@
+"""Membership results in words."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from audit.text import percent
+
+if TYPE_CHECKING:
+    from audit.membership.result import AttackMetrics, MembershipResult
+    from audit.membership.roc import RateAt
+
+
+def summary(result: MembershipResult) -> str:
+    """The table of all attacks, then what must be known to read it."""
+    lines = [*_head(result), "", *_table(result), "", *_notes(result)]
+    for metrics in result.attacks:
+        lines += _groups(metrics)
+    return "\n".join(lines)
+
+
+def _head(result: MembershipResult) -> list[str]:
+    rows = [
+        ("models", f"{result.n_models:,}, {result.design}"),
+        ("records", f"{result.n_records:,}"),
+    ]
+    if result.blind is not None:
+        blind = result.blind
+        found = f"AUC {blind.auc:.3f} ({blind.lower:.3f} to {blind.upper:.3f}) from the features alone, without a model"
+        rows.append(("blind", found))
+    if result.confounded:
+        rows.append(
+            (
+                "WARNING",
+                "members and non-members come from different distributions: what follows is no evidence of membership",
+            )
+        )
+    if result.region is not None:
+        rows.append(("claim", result.region.claim))
+    width = max(len(name) for name, _ in rows)
+    return [f"{name:<{width}}  {text}" for name, text in rows]
+
+
+def _table(result: MembershipResult) -> list[str]:
+    width = max((len(metrics.attack) for metrics in result.attacks), default=6)
+    width = max(width, len("attack"))
+    rates = result.attacks[0].rates if result.attacks else ()
+    titles = "".join(f"{f'TPR@{100 * rate.fpr:g}%FPR':>13}" for rate in rates)
+    lines = [f"{'attack':<{width}}  {'AUC':<22}{titles}{'advantage':>11}{'held out':>10}{'exposed':>9}"]
+    for metrics in sorted(result.attacks, key=lambda metrics: -metrics.auc):
+        auc = f"{metrics.auc:.3f} ({metrics.auc_lower:.3f}-{metrics.auc_upper:.3f})"
+        shown = "".join(f"{_rate(rate):>13}" for rate in metrics.rates)
+        held_out = "-" if math.isnan(metrics.held_out_advantage) else f"{metrics.held_out_advantage:.3f}"
+        exposed = "-" if metrics.records is None else f"{len(metrics.records.exposed()):,}"
+        lines.append(f"{metrics.attack:<{width}}  {auc:<22}{shown}{metrics.advantage:>11.3f}{held_out:>10}{exposed:>9}")
+    return lines
+
+
+def _rate(rate: RateAt) -> str:
+    """A rate in percent, with a mark where too few non-members carry it."""
+    return f"{100 * rate.tpr:.3g} %{' ' if rate.resolvable else '?'}"
+
+
+def _notes(result: MembershipResult) -> list[str]:
+    notes = [
+        "No bound on epsilon follows from these numbers: membership_game tosses the coins that one needs.",
+        f"Intervals: {percent(result.confidence)} confidence, one attack at a time.",
+        "advantage: at the best threshold of these same scores, so optimistic; held out: threshold of other scores.",
+    ]
+    if any(not rate.resolvable for metrics in result.attacks for rate in metrics.rates):
+        notes.append("?: unresolvable, fewer than 10 / FPR non-members; the rate rests on a handful of them.")
+    if any(metrics.records is not None for metrics in result.attacks):
+        notes.append("exposed: records whose scores tell in from out, Holm-adjusted p <= 0.05 over the records.")
+    notes += [
+        f"{metrics.attack}: {metrics.n_missing:,} scores are missing, too few references."
+        for metrics in result.attacks
+        if metrics.n_missing
+    ]
+    notes += [f"skipped {name}: {reason}" for name, reason in result.skipped]
+    return notes
+
+
+def _groups(metrics: AttackMetrics) -> list[str]:
+    if not metrics.groups:
+        return []
+    width = max(5, *(len(row.group) for row in metrics.groups))
+    lines = ["", f"{metrics.attack} by group", f"{'group':<{width}}{'in':>8}{'out':>8}  {'AUC':<22}{'TPR@1%FPR':>12}"]
+    for row in sorted(metrics.groups, key=lambda row: -row.auc):
+        auc = f"{row.auc:.3f} ({row.lower:.3f}-{row.upper:.3f})"
+        lines.append(f"{row.group:<{width}}{row.n_in:>8,}{row.n_out:>8,}  {auc:<22}{_rate(row.rate):>12}")
+    return lines

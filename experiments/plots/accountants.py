@@ -1,0 +1,95 @@
+"""Accountants against each other: the epsilon that each of them proves of the same training, against epochs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from audit.games import Floats
+from experiments.plots.canvas import EndLabel, axes_or_new, dress, end_labels, logarithmic
+from experiments.plots.palette import BOUND, series_colour
+from experiments.plots.words import number
+from mechanisms.guarantees.noisy_sgd import ACCOUNTANTS, epsilon_curves
+
+DASHES = ((0, (5, 2)), "-", (0, (3, 1.5, 1, 1.5)), "-")
+"""Of the lines, in the order of `ACCOUNTANTS`, so that they are told apart without colours."""
+
+
+@dataclass(frozen=True, eq=False)
+class AccountantCurves:
+    """Epsilon against epochs, one line for each accountant.
+
+    Args:
+        epochs: `(k,)` increasing, > 0.
+        epsilon: accountant -> `(k,)`, from the loosest to the tightest.
+        noise_multiplier, sampling_probability, delta: the setting.
+        shown: (epochs, epsilon) pairs that audits have shown, with `confidence`; may be empty.
+        confidence: of each of them.
+    """
+
+    epochs: Floats
+    epsilon: dict[str, Floats]
+    noise_multiplier: float
+    sampling_probability: float
+    delta: float
+    shown: tuple[tuple[float, float], ...] = ()
+    confidence: float = 0.95
+
+    @classmethod
+    def of_setting(
+        cls,
+        noise_multiplier: float = 4.0,
+        *,
+        sampling_probability: float = 0.01,
+        delta: float = 1e-5,
+        largest: float = 400.0,
+        points: int = 25,
+        shown: tuple[tuple[float, float], ...] = (),
+        confidence: float = 0.95,
+    ) -> AccountantCurves:
+        """The curves of DP-SGD with Poisson sampling from 1 to `largest` epochs: by default in the setting of Abadi et
+        al. (2016), Figure 2."""
+        steps = np.unique(np.round(np.geomspace(1.0, largest, points) / sampling_probability).astype(np.int64))
+        curves = epsilon_curves(
+            noise_multiplier, sampling_probability=sampling_probability, steps=steps.tolist(), delta=delta
+        )
+        epochs = np.asarray(steps * sampling_probability, dtype=np.float64)
+        return cls(epochs, curves, noise_multiplier, sampling_probability, delta, shown, confidence)
+
+    @property
+    def title(self) -> str:
+        """What is seen, in one line."""
+        first, last = (self.epsilon[name][-1] for name in (ACCOUNTANTS[0], ACCOUNTANTS[-1]))
+        return f"The same training, {number(first / last, 2)} times less epsilon: only the accountant differs"
+
+    @property
+    def caption(self) -> str:
+        """How to read it."""
+        dots = "; a dot is what an audit has shown" if self.shown else ""
+        return (
+            f"Epsilon at delta = {number(self.delta)} of DP-SGD with Poisson sampling, noise multiplier "
+            f"{number(self.noise_multiplier)} and sampling probability {number(self.sampling_probability)}, against "
+            "the number of epochs. All lines are theorems about the same noise: strong composition adds one "
+            "(epsilon, delta) point per step, the moments accountant adds Renyi divergences of whole orders, the line "
+            f"below it converts them better, and the lowest follows the whole privacy loss{dots}."
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draws it, both axes logarithmic."""
+        ax = axes_or_new(ax)
+        labels = []
+        for index, (name, values) in enumerate(self.epsilon.items()):
+            colour = series_colour(index)
+            ax.plot(self.epochs, values, color=colour.light, linewidth=1.8, linestyle=DASHES[index % len(DASHES)])
+            labels.append(EndLabel(float(values[-1]), f"{name}: {number(float(values[-1]))}", colour))
+        for epochs, epsilon in self.shown:
+            ax.plot([epochs], [epsilon], "o", color=BOUND.light, markersize=6)
+        dress(ax, title=self.title, x="epochs", y=f"epsilon at delta = {number(self.delta)}")
+        logarithmic(ax.xaxis)
+        logarithmic(ax.yaxis)
+        every = np.concatenate([*self.epsilon.values(), [epsilon for _, epsilon in self.shown if epsilon > 0]])
+        ax.set(xlim=(self.epochs[0], self.epochs[-1]), ylim=(0.8 * every.min(), 1.25 * every.max()))
+        end_labels(ax, labels)
+        return ax

@@ -1,0 +1,139 @@
+"""Any scikit-learn classifier as a learner: membership attacks on other people's models."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.errors import ParameterError
+from mechanisms.learning.base import Floats, TrainingData
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorLearner:
+    """Trains one clone of a scikit-learn classifier on each subset of the records.
+
+    Each clone gets its own random state, drawn from `rng`, wherever the estimator (or a step of a pipeline) has one. A
+    class that a subset lacks gets probability 0; a subset of a single class gives a model that always predicts it.
+    Warnings that training has not converged are not shown: an over- or underfitted model is a fair target.
+
+    Args:
+        estimator: a classifier with `fit` and `predict_proba`, or `predict_log_proba`; it is cloned, never changed.
+        n_jobs: models trained at a time, by joblib.
+
+    Raises:
+        ParameterError: an estimator that gives no probabilities.
+
+    Example:
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> rng = np.random.default_rng(0)
+        >>> X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
+        >>> inclusion = rng.random((3, 20)) < 0.5
+        >>> models = EstimatorLearner(GaussianNB()).fit_subsets(TrainingData(X, y), inclusion, rng)
+        >>> models.log_probabilities(X).shape
+        (3, 20, 2)
+    """
+
+    estimator: Any
+    n_jobs: int = 1
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.estimator, "fit") or isinstance(self.estimator, type):
+            raise ParameterError(
+                f"estimator must be a scikit-learn classifier, such as LogisticRegression(), but is {self.estimator!r}."
+            )
+        if not (hasattr(self.estimator, "predict_proba") or hasattr(self.estimator, "predict_log_proba")):
+            raise ParameterError(
+                f"estimator must give probabilities, but {type(self.estimator).__name__} has no predict_proba. Switch "
+                "it on where there is an option (SVC(probability=True)), or wrap it: CalibratedClassifierCV(estimator)."
+            )
+
+    def fit_subsets(
+        self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
+    ) -> EstimatorClassifiers:
+        """One clone a row of `inclusion`, `(n_models, n_records)`; raises `ParameterError` on an empty subset."""
+        from joblib import Parallel, delayed
+
+        inclusion = np.asarray(inclusion, dtype=np.bool_)
+        y = self._labels(records, inclusion)
+        seeds = rng.integers(2**31 - 1, size=len(inclusion))
+        fitted = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit)(self.estimator, records.X[rows], y[rows], int(seed))
+            for rows, seed in zip(inclusion, seeds, strict=True)
+        )
+        return EstimatorClassifiers(tuple(fitted), int(y.max()) + 1)
+
+    def _labels(self, records: TrainingData, inclusion: NDArray[np.bool_]) -> NDArray[np.int64]:
+        if records.n_gradients:
+            raise ParameterError("an estimator learns from examples: gradient records need DPSGD. Leave them out.")
+        if inclusion.ndim != 2 or inclusion.shape[1] != len(records):
+            raise ParameterError(
+                f"inclusion must have shape (n_models, {len(records)}), one column a record, but has {inclusion.shape}."
+            )
+        if not inclusion.any(axis=1).all():
+            empty = int(np.flatnonzero(~inclusion.any(axis=1))[0])
+            raise ParameterError(f"inclusion leaves model {empty} without any record. Include at least one.")
+        labels = records.y.astype(np.int64)
+        if (labels != records.y).any() or (labels < 0).any():
+            raise ParameterError(
+                "y must be labels 0 .. n_classes - 1. Number the classes: np.unique(y, return_inverse=True)[1]."
+            )
+        return labels
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorClassifiers:
+    """Fitted scikit-learn classifiers.
+
+    Args:
+        models: fitted, each with its `classes_`.
+        n_classes: classes of all records together.
+    """
+
+    models: Sequence[Any]
+    n_classes: int
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def log_probabilities(self, X: Floats) -> NDArray[np.float64]:
+        """Log probability of each class, `(n_models, n, n_classes)`; -inf for classes that a model has never seen."""
+        log_p = np.full((len(self), len(X), self.n_classes), -np.inf)
+        with np.errstate(divide="ignore"):
+            for of_model, model in zip(log_p, self.models, strict=True):
+                if hasattr(model, "predict_log_proba"):
+                    of_model[:, model.classes_] = model.predict_log_proba(X)
+                else:
+                    of_model[:, model.classes_] = np.log(model.predict_proba(X))
+        return log_p
+
+
+@dataclass(frozen=True, eq=False)
+class _OneClass:
+    """What a subset of a single class teaches."""
+
+    classes_: NDArray[np.int64]
+
+    def predict_proba(self, X: Floats) -> Floats:
+        return np.ones((len(X), 1))
+
+
+def _fit(estimator: Any, X: Floats, y: NDArray[np.int64], seed: int) -> Any:
+    """A clone of the estimator with its own random states, fitted."""
+    from sklearn.base import clone
+    from sklearn.exceptions import ConvergenceWarning
+
+    classes = np.unique(y)
+    if len(classes) == 1:
+        return _OneClass(classes)
+    model = clone(estimator)
+    states = sorted(name for name in model.get_params() if name.rpartition("__")[2] == "random_state")
+    model.set_params(**{name: (seed + i) % (2**31 - 1) for i, name in enumerate(states)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, y)

@@ -1,0 +1,130 @@
+"""Batches that are cut from the records in a fixed or a shuffled order: no amplification is claimed.
+
+In one epoch each record is in exactly one batch. Between two datasets of the same size that differ in one record, the
+other batches agree: an epoch is one use of the Gaussian mechanism on that record, and epochs compose,
+
+    mu = sqrt(epochs) / noise multiplier.
+
+This holds for any fixed order. If the order is a random permutation, drawn without looking at the data, then both
+datasets draw it from the same law; given the permutation, the trade-off curve is at least that of mu; averaged over
+permutations it is too, since that curve is convex; and an attacker who is not told the permutation knows less. So mu
+holds for shuffled batches as an upper bound, and for few steps or little noise it is nearly attained: the budget of
+Poisson sampling, which is far smaller, is not theirs.
+
+Under add_remove nothing of this holds: a record more moves the others between batches.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from mechanisms.base import Relation
+from mechanisms.errors import AccountingError, ParameterError
+from mechanisms.guarantees.base import Floats
+from mechanisms.guarantees.gaussian import GaussianDP
+from mechanisms.validation import delta_range, one_of, positive, whole
+
+ORDERS_OF_BATCHES = ("cyclic", "shuffled")
+"""The same order in every epoch, known to the attacker; or a fresh uniform permutation in each."""
+
+
+def deterministic_batches(
+    noise_multiplier: float, *, epochs: int = 1, order: str = "shuffled", relation: str | Relation = Relation.ZERO_OUT
+) -> GaussianDP:
+    """Gaussian noise on the sum of each batch, where the batches of an epoch hold every record once.
+
+    Args:
+        noise_multiplier: standard deviation / sensitivity under `relation`, > 0. For sums of vectors of norm at most C
+            the sensitivity is 2 C under replace_one and C under zero_out.
+        epochs: how often a record is used; a last epoch that is broken off counts as one, >= 1.
+        order: "cyclic" or "shuffled".
+        relation: zero_out or replace_one.
+
+    Returns:
+        `GaussianDP(sqrt(epochs) / noise_multiplier)`; exact for cyclic batches whose noisy sums are all seen, an upper
+        bound otherwise.
+
+    Raises:
+        ParameterError: a value out of range.
+        AccountingError: add_remove.
+
+    References:
+        Dong, Roth, Su (2019), Corollary 3.3; Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang (2024), Section 3,
+        where the same bound is called that of deterministic batches.
+
+    Example:
+        >>> print(deterministic_batches(2.0, epochs=4))
+        GaussianDP(mu=1)
+    """
+    positive(noise_multiplier=noise_multiplier)
+    whole(1, epochs=epochs)
+    one_of(ORDERS_OF_BATCHES, order=order)
+    relation = Relation.of(relation)
+    _refuse_add_remove(relation, order)
+    return GaussianDP(math.sqrt(epochs) / noise_multiplier, relation, exact=order == "cyclic")
+
+
+def shuffled_epsilon_at_least(
+    noise_multiplier: float, *, batches: int, delta: float, relation: str | Relation = Relation.ZERO_OUT
+) -> float:
+    """An epsilon that one epoch of shuffled batches does not go below at `delta`, however it is accounted.
+
+    All other records are the worst possible: gradient -C u. Counted from a batch full of these, in units of C, the sum
+    along u of the batch that holds the record is 2 if its gradient is +C u and 1 if it is blank; of the other batches
+    it is 0. With noise, the event "some sum is at least c", for the best c, has
+
+        delta(epsilon) >= P(c) - e^epsilon Q(c),   P(c) = 1 - Phi((c - 2)/s) Phi(c/s)^(batches - 1), Q with 1 for 2.
+
+    Under replace_one the other record is -C u, so that Q has 0 in place of 1, and s is twice the noise multiplier.
+
+    Args:
+        noise_multiplier: standard deviation / sensitivity under `relation`, > 0.
+        batches: in the epoch, >= 1.
+        delta: in [0, 1).
+        relation: zero_out or replace_one.
+
+    Returns:
+        The largest such epsilon over a fine grid of c: each is valid, and the grid costs less than 0.001. 0 if no c
+        shows more.
+
+    Raises:
+        ParameterError, AccountingError: as for `deterministic_batches`; delta 0, where it is infinite.
+
+    References:
+        Chua et al. (2024), Theorem 4.2.
+
+    Example:
+        >>> round(shuffled_epsilon_at_least(1.0, batches=100, delta=1e-5), 2)
+        4.06
+    """
+    positive(noise_multiplier=noise_multiplier)
+    whole(1, batches=batches)
+    delta_range(delta=delta)
+    if delta == 0.0:
+        raise ParameterError("delta is 0, at which no noise of finite variance has a finite epsilon. Try delta=1e-5.")
+    relation = Relation.of(relation)
+    _refuse_add_remove(relation, "shuffled")
+    blank, scale = (0.0, 2.0) if relation is Relation.REPLACE_ONE else (1.0, 1.0)
+    s = scale * noise_multiplier
+    c = np.linspace(-8.0 * s, 2.0 + 40.0 * s, 40_001)
+    none = (batches - 1) * log_ndtr(c / s)
+    log_p, log_q = _log_some(none + log_ndtr((c - 2.0) / s)), _log_some(none + log_ndtr((c - blank) / s))
+    shown = log_p > math.log(delta)
+    found = log_p[shown] + np.log(-np.expm1(math.log(delta) - log_p[shown])) - log_q[shown]
+    return float(max(0.0, found.max(initial=0.0)))
+
+
+def _log_some(log_none: Floats) -> Floats:
+    """log(1 - e^x) for x < 0, with the relative accuracy of x."""
+    return np.asarray(np.log(-np.expm1(np.minimum(log_none, -1e-300))))
+
+
+def _refuse_add_remove(relation: Relation, order: str) -> None:
+    if relation is Relation.ADD_REMOVE:
+        raise AccountingError(
+            f"{order} batches have no budget under 'add_remove': a record more moves the others between batches. "
+            "Use relation='zero_out', with a blank record in its place, or 'replace_one'; or Poisson sampling."
+        )

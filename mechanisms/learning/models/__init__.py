@@ -1,0 +1,15 @@
+"""Models that the trainer trains many at once.
+
+base.py          Model and Layer: the flat parameters, and where each layer lies in them
+losses.py        squared, logistic, softmax
+linear.py        LinearRegression, LogisticRegression, SoftmaxRegression
+perceptron.py    MultiLayerPerceptron
+passes.py        forward and backward through the layers, for many runs at once
+catalogue.py     all of them by name
+"""
+
+from mechanisms.learning.models.base import Layer, Model
+from mechanisms.learning.models.linear import LinearRegression, LogisticRegression, SoftmaxRegression
+from mechanisms.learning.models.perceptron import MultiLayerPerceptron
+
+__all__ = ["Layer", "LinearRegression", "LogisticRegression", "Model", "MultiLayerPerceptron", "SoftmaxRegression"]

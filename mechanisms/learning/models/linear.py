@@ -1,0 +1,83 @@
+"""Linear models: one dense layer, with the squared, the logistic or the softmax loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mechanisms.learning.models.base import Model
+from mechanisms.learning.models.losses import LOSSES, Loss
+from mechanisms.validation import whole
+
+
+@dataclass(frozen=True)
+class LinearRegression(Model):
+    """Least squares: loss (w.x + b - y)^2 / 2. Parameters: `n_features` weights, then the bias.
+
+    Args:
+        n_features: >= 1.
+        bias: whether there is a b.
+
+    Example:
+        >>> LinearRegression(n_features=3).n_parameters
+        4
+    """
+
+    @property
+    def output_units(self) -> int:
+        return 1
+
+    @property
+    def loss(self) -> Loss:
+        return LOSSES["squared"]
+
+
+@dataclass(frozen=True)
+class LogisticRegression(Model):
+    """Two classes, 0 and 1: loss log(1 + e^z) - y z with z = w.x + b. Parameters: `n_features` weights, then the bias.
+
+    Args:
+        n_features: >= 1.
+        bias: whether there is a b.
+
+    Example:
+        >>> LogisticRegression(n_features=3, bias=False).n_parameters
+        3
+    """
+
+    @property
+    def output_units(self) -> int:
+        return 1
+
+    @property
+    def loss(self) -> Loss:
+        return LOSSES["logistic"]
+
+
+@dataclass(frozen=True)
+class SoftmaxRegression(Model):
+    """Multinomial logistic regression: loss -log softmax(W x + b)_y. Parameters: of each class in turn its `n_features`
+    weights, then its bias.
+
+    Args:
+        n_features: >= 1.
+        n_classes: >= 2; labels are 0 to n_classes - 1. A public constant: labels of the data never change it.
+        bias: whether there is a b.
+
+    Example:
+        >>> SoftmaxRegression(n_features=64, n_classes=10).n_parameters
+        650
+    """
+
+    n_classes: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(2, n_classes=self.n_classes)
+
+    @property
+    def output_units(self) -> int:
+        return self.n_classes
+
+    @property
+    def loss(self) -> Loss:
+        return LOSSES["softmax"]

@@ -1,0 +1,65 @@
+"""Multi-layer perceptrons."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+from mechanisms.errors import ParameterError
+from mechanisms.learning.models.base import Model
+from mechanisms.learning.models.losses import LOSSES, Loss
+from mechanisms.validation import one_of, whole
+
+
+@dataclass(frozen=True)
+class MultiLayerPerceptron(Model):
+    """Dense layers with tanh or ReLU between them. Parameters: layer after layer, see `Model`.
+
+    Args:
+        n_features: >= 1.
+        hidden: units of each hidden layer, at least one layer.
+        n_outputs: >= 1; the number of classes, or 1 for two classes by one logit, or for a regression.
+        activation: "tanh" or "relu" (derivative 0 at 0).
+        objective: "softmax", "logistic" or "squared"; None for softmax, with one output logistic.
+        bias: whether every unit has a bias.
+
+    Example:
+        >>> MultiLayerPerceptron(n_features=8, hidden=(6,), n_outputs=2).n_parameters
+        68
+    """
+
+    n_outputs: int = 2
+    _: KW_ONLY
+    hidden: tuple[int, ...] = (16,)
+    activation: str = "tanh"
+    objective: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "hidden", (self.hidden,) if isinstance(self.hidden, int) else tuple(self.hidden))
+        whole(1, n_outputs=self.n_outputs, **{f"hidden[{i}]": width for i, width in enumerate(self.hidden)})
+        one_of(("tanh", "relu"), activation=self.activation)
+        if not self.hidden:
+            raise ParameterError("hidden must name at least one layer, but is (). Use SoftmaxRegression instead.")
+        if self.objective is not None:
+            one_of(sorted(LOSSES), objective=self.objective)
+            if (self.objective == "softmax") == (self.n_outputs == 1):
+                raise ParameterError(
+                    f"objective is {self.objective!r} with n_outputs = {self.n_outputs}: softmax needs two outputs or "
+                    "more, logistic and squared exactly one."
+                )
+
+    @property
+    def output_units(self) -> int:
+        return self.n_outputs
+
+    @property
+    def hidden_widths(self) -> tuple[int, ...]:
+        return self.hidden
+
+    @property
+    def activation_name(self) -> str:
+        return self.activation
+
+    @property
+    def loss(self) -> Loss:
+        return LOSSES[self.objective or ("softmax" if self.n_outputs > 1 else "logistic")]

@@ -1,0 +1,170 @@
+"""Shadow models: their design, what they refuse, and that they are trained on what the matrix says."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+
+from attacks.membership import Shadows, draw_inclusion, train_shadows
+from attacks.membership.gradients import GradientInnerProduct, GradientNorm
+from attacks.membership.threshold import Loss
+from mechanisms.errors import AttackError, ParameterError
+from mechanisms.external.estimator import EstimatorLearner
+from mechanisms.learning.base import TrainingData
+from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.models import SoftmaxRegression
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 4))
+Y = RNG.integers(0, 3, 60)
+
+
+def softmax(**options):
+    settings = {
+        "steps": 8,
+        "noise_multiplier": 0.0,
+        "clipping": "none",
+        "sampling": "full-batch",
+        "batch_size": 30,
+        "learning_rate": 1.0,
+    }
+    return DPSGD(SoftmaxRegression(4, 3), **settings | options)
+
+
+def test_pairs_are_complements_and_each_record_is_in_half_of_the_models():
+    inclusion = draw_inclusion(10, 200, np.random.default_rng(1))
+    np.testing.assert_array_equal(inclusion[::2], ~inclusion[1::2])
+    assert (inclusion.sum(axis=0) == 5).all()
+    assert abs(inclusion[::2].mean() - 0.5) < 4.9 * 0.5 / np.sqrt(1000)
+
+
+def test_bernoulli_bits_are_independent_fair_coins():
+    inclusion = draw_inclusion(9, 2000, np.random.default_rng(2), design="bernoulli")
+    assert abs(inclusion.mean() - 0.5) < 4.9 * 0.5 / np.sqrt(18_000)
+    agree = (inclusion[0] == inclusion[1]).mean()
+    assert abs(agree - 0.5) < 4.9 * 0.5 / np.sqrt(2000)
+
+
+def test_an_odd_number_of_models_cannot_be_paired():
+    with pytest.raises(ParameterError, match="n_models must be even"):
+        draw_inclusion(5, 10, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("design", ["pairs", "bernoulli"])
+def test_models_see_exactly_the_records_of_their_row(design):
+    # A nearest neighbour is sure of its own records, wherever labels are random.
+    learner = EstimatorLearner(KNeighborsClassifier(1))
+    shadows = train_shadows(learner, (X, Y), 6, seed=3, design=design)
+    assert (shadows.signal("correct")[shadows.inclusion] == 1).all()
+    assert shadows.signal("correct")[~shadows.inclusion].mean() < 0.7
+    assert shadows.paired == (design == "pairs")
+    assert shadows.fair
+
+
+def test_the_population_is_in_no_model():
+    learner = EstimatorLearner(KNeighborsClassifier(1))
+    outside = (X + 10.0, Y)
+    shadows = train_shadows(learner, (X, Y), 4, seed=4, population=outside)
+    assert shadows.population is not None
+    assert not shadows.population.inclusion.any()
+    assert shadows.population.signal("correct").mean() < 0.7
+    assert shadows.population.signal("loss").shape == (4, 60)
+
+
+def test_the_same_seed_gives_the_same_shadows_and_another_does_not():
+    made = [train_shadows(softmax(), (X, Y), 4, seed=seed).signal("loss") for seed in (5, 5, 6)]
+    np.testing.assert_array_equal(made[0], made[1])
+    assert (made[0] != made[2]).any()
+
+
+def test_batches_of_records_do_not_change_the_signals(monkeypatch):
+    whole = train_shadows(softmax(), (X, Y), 4, seed=7)
+    monkeypatch.setattr("attacks.membership.shadows.CHUNK", 4 * 3 * 7)
+    monkeypatch.setattr("attacks.membership.shadows.KEPT", 0)
+    pieces = train_shadows(softmax(), (X, Y), 4, seed=7)
+    assert pieces.log_probabilities is None
+    for name in ("loss", "rescaled-logit", "modified-entropy", "correct", "gradient-norm"):
+        np.testing.assert_allclose(pieces.signal(name), whole.signal(name), rtol=1e-12, atol=1e-14)
+
+
+def test_gradient_norms_come_from_the_models():
+    shadows = train_shadows(softmax(), (X, Y), 4, seed=8)
+    p = np.exp(shadows.log_probabilities)
+    residual = p - np.eye(3)[Y]
+    norms = np.linalg.norm(residual, axis=2) * np.sqrt(1 + np.sum(X**2, axis=1))  # softmax with a bias
+    np.testing.assert_allclose(GradientNorm().score(shadows), -norms, rtol=1e-9)
+
+
+def test_inner_products_with_the_steps_equal_a_loop():
+    learner = softmax(view="trajectory", steps=3)
+    shadows = train_shadows(learner, (X, Y), 4, seed=9)
+    coins, training = (np.random.default_rng(child) for child in np.random.SeedSequence(9).spawn(2))
+    inclusion = draw_inclusion(4, 60, coins)
+    path = learner.release_subsets(TrainingData(X, Y), inclusion, training).values
+    from mechanisms.learning.trained import TrainedModels
+
+    scores = GradientInnerProduct().score(shadows)
+    for t in range(4):
+        for x in (0, 31):
+            total = 0.0
+            for step in range(3):
+                models = TrainedModels(learner.network, path[t : t + 1, step])
+                total += (path[t, step] - path[t, step + 1]) @ models.gradients(X[x : x + 1], Y[x : x + 1])[0, 0]
+            assert scores[t, x] == pytest.approx(total)
+
+
+def test_white_box_attacks_on_black_box_models_say_what_is_missing():
+    shadows = train_shadows(EstimatorLearner(LogisticRegression()), (X, Y), 2, seed=10)
+    with pytest.raises(AttackError, match="gradient-norm"):
+        GradientNorm().score(shadows)
+    with pytest.raises(AttackError, match="gradient-inner-product"):
+        GradientInnerProduct().score(train_shadows(softmax(), (X, Y), 2, seed=10))
+
+
+def test_an_unknown_signal_is_named_with_the_nearest():
+    shadows = train_shadows(softmax(), (X, Y), 2, seed=11)
+    with pytest.raises(ParameterError, match="rescaled-logit"):
+        Loss(signal="rescaled-logits").score(shadows)
+
+
+def test_taking_models_keeps_only_whole_pairs_paired():
+    shadows = train_shadows(softmax(), (X, Y), 6, seed=12, population=(X[:5], Y[:5]))
+    some = shadows.take([4, 5, 0])
+    np.testing.assert_array_equal(some.partners, [1, 0, 2])
+    np.testing.assert_array_equal(some.signal("loss"), shadows.signal("loss")[[4, 5, 0]])
+    np.testing.assert_array_equal(some.population.signal("loss"), shadows.population.signal("loss")[[4, 5, 0]])
+    assert not shadows.take([0, 2, 4]).paired
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"inclusion": np.ones((2, 3))}, "inclusion must be boolean"),
+        ({"inclusion": np.ones(3, dtype=bool)}, "One model is one row"),
+        ({"y": np.zeros(4)}, "y must be one label a record"),
+        ({"signals": {"loss": np.zeros((2, 4))}}, "loss must have shape"),
+        ({"signals": {"loss": np.full((2, 3), np.nan)}}, "loss holds NaN"),
+        ({"log_probabilities": np.zeros((2, 4, 5))}, "log_probabilities must have shape"),
+        ({"partner": np.array([1, 0])}, "exactly the other records"),
+        ({"partner": np.array([1, 7])}, "partner must be one model a model"),
+        ({"X": np.zeros((2, 5))}, "X must have one row a record"),
+    ],
+)
+def test_shadows_refuse_what_does_not_fit(change, message):
+    good = {"inclusion": np.ones((2, 3), dtype=bool), "y": np.zeros(3)}
+    Shadows(**good)
+    with pytest.raises(ParameterError, match=message):
+        Shadows(**good | change)
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ((X, Y + 0.5), "labels 0 .. n_classes - 1"),
+        ((X, Y - 1), "labels 0 .. n_classes - 1"),
+        (TrainingData(X, Y, np.ones((1, 15))), "gradient records"),
+    ],
+)
+def test_records_that_nothing_can_predict_are_refused(records, message):
+    with pytest.raises(ParameterError, match=message):
+        train_shadows(softmax(), records, 2, seed=0)

@@ -1,0 +1,82 @@
+"""Figures of membership results hold the numbers that they draw."""
+
+import numpy as np
+import pytest
+
+from attacks.membership import Shadows, draw_inclusion
+from audit.membership import evaluate
+from experiments.datasets import load
+from experiments.plots.membership import MembershipRoc, RecordVulnerability, draw_membership
+from mechanisms.guarantees import PureDP
+
+
+def result_of(n_models=12, shift=2.0, **options):
+    rng = np.random.default_rng(0)
+    inclusion = draw_inclusion(n_models, 300, rng)
+    values = rng.normal(size=inclusion.shape) + shift * inclusion
+    signals = {"loss": values, "rescaled-logit": values}
+    shadows = Shadows(inclusion, np.zeros(300), signals, partner=np.arange(n_models) ^ 1, fair=True)
+    return evaluate(shadows, ["loss", "lira", "attack-r"][: 3 if n_models > 4 else 1], **options)
+
+
+def test_curves_end_at_everything_and_grow():
+    plot = MembershipRoc.from_result(result_of())
+    for curve in plot.curves:
+        assert (curve.fpr[0], curve.tpr[0]) == (0.0, 0.0)
+        assert (curve.fpr[-1], curve.tpr[-1]) == (1.0, 1.0)
+        assert (np.diff(curve.fpr) >= 0).all()
+        assert (np.diff(curve.tpr) >= 0).all()
+
+
+def test_only_the_first_curve_has_a_band_and_it_lies_below():
+    first, *others = MembershipRoc.from_result(result_of()).curves
+    assert (first.low_tpr <= first.tpr + 1e-12).all()
+    assert first.low_tpr[np.searchsorted(first.fpr, 0.1)] > 0.2
+    assert all(curve.low_tpr is None for curve in others)
+
+
+def test_the_title_says_what_the_best_attack_finds():
+    result = result_of()
+    plot = MembershipRoc.from_result(result)
+    best = max(result.attacks, key=lambda metrics: metrics.rate_at(0.01).tpr)
+    assert plot.curves[0].name == best.attack
+    assert f"{100 * best.rate_at(0.01).tpr:.2g} %" in plot.title
+
+
+def test_the_region_of_a_claim_is_drawn_where_there_is_one():
+    texts = [
+        [text.get_text() for text in MembershipRoc.from_result(result).plot().texts]
+        for result in (result_of(), result_of(claim=PureDP(1.0)))
+    ]
+    assert "forbidden by the claim" not in texts[0]
+    assert "forbidden by the claim" in texts[1]
+    region = result_of(claim=PureDP(1.0)).region
+    at = region.fpr.index(min(region.fpr, key=lambda f: abs(f - 0.1)))
+    assert region.tpr[at] == pytest.approx(np.e * region.fpr[at], rel=1e-6)
+
+
+def test_records_are_counted_beside_what_chance_gives():
+    result = result_of()
+    plot = RecordVulnerability.from_metrics(result["loss"], result.n_models)
+    assert len(plot.auc) == 300
+    assert plot.null.sum() == pytest.approx(300, rel=0.01)
+    assert plot.n_exposed == len(result["loss"].records.exposed())
+    assert plot.title.startswith(f"{plot.n_exposed:,} of 300")
+
+
+@pytest.mark.parametrize("n_models", [4, 12])
+def test_the_overview_has_records_where_there_are_enough_models(n_models):
+    figure = draw_membership(result_of(n_models))
+    assert len(figure.axes) == (2 if n_models == 12 else 1)
+    figure.canvas.draw()
+    assert result_of(n_models).plot().axes
+
+
+def test_purchase_like_shoppers_are_binary_and_seeded():
+    X, y = load("purchase-like", n=500)
+    again, other = load("purchase-like", n=500), load("purchase-like", n=500, seed=1)
+    assert X.shape == (500, 100)
+    assert set(np.unique(X)) == {0.0, 1.0}
+    assert set(np.unique(y)) == set(range(20))
+    np.testing.assert_array_equal(X, again[0])
+    assert (other[0] != X).any()
