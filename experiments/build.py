@@ -15,12 +15,14 @@ from attacks.base import Attack
 from attacks.catalogue import catalogue as attacks
 from audit.bounds.base import Bound
 from audit.bounds.catalogue import catalogue as bounds
-from experiments import datasets
+from experiments import datasets, examples
 from experiments.config import DataSection, Named, NeighboursSection
 from mechanisms.base import Dataset, Mechanism, Neighbours, Relation
 from mechanisms.catalogue import catalogue as mechanisms
 from mechanisms.errors import ParameterError, RelationError
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.learning.catalogue import samplings, schedules
+from mechanisms.learning.models.catalogue import catalogue as models
 from mechanisms.queries.catalogue import catalogue as queries
 from mechanisms.records import check_records, n_records, remove_record, replace_record, zero_record
 from mechanisms.registry import Catalogue
@@ -35,7 +37,13 @@ guarantees = Catalogue(
         "concentrated": "mechanisms.guarantees:ConcentratedDP",
     },
 )
-INSIDE = {"query": queries, "base": mechanisms}
+INSIDE = {
+    "query": queries,
+    "base": mechanisms,
+    "model": models,
+    "sampling": samplings,
+    "learning_rate": schedules,
+}
 """Option of a mechanism -> catalogue of the table that may stand there."""
 SEARCHED = 20_000
 """Records that are tried, at most, to find the one that matters most."""
@@ -74,13 +82,20 @@ def build_bound(entry: Any) -> str | Bound:
 
 
 def load_data(section: DataSection) -> Dataset:
-    """The dataset that [data] names, or its chosen columns."""
+    """The dataset that [data] names, or its chosen columns and records; an `(X, y)` pair if there is a target."""
     data = datasets.load(section.name, **section.options)
     if section.column is not None and section.columns is not None:
         raise ParameterError("give either column or columns, but not both.")
     if section.column is not None:
         return datasets.columns(data, [section.column], name=section.name)[section.column].to_numpy()
-    return data if section.columns is None else datasets.columns(data, section.columns, name=section.name)
+    if section.columns is not None:
+        wanted = [*section.columns, *([section.target] if section.target else [])]
+        data = datasets.columns(data, wanted, name=section.name)
+    if section.target is not None:
+        data = examples.with_target(data, section.target, name=section.name)
+    data = examples.with_classes(data, section.classes, name=section.name)
+    data = examples.first(data, section.n_records, name=section.name)
+    return examples.scaled(data, section.scale, name=section.name)
 
 
 def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mechanism) -> Neighbours | None:

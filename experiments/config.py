@@ -84,6 +84,12 @@ class DataSection(Named):
     columns: Annotated[tuple[str, ...], Field(strict=False)] | None = Field(
         default=None, description="a list of names of columns", min_length=1
     )
+    target: str | None = Field(default=None, description="the name of the column to learn, in quotes")
+    classes: Annotated[tuple[int, ...], Field(strict=False)] | None = Field(
+        default=None, description="a list of two or more labels to keep", min_length=2
+    )
+    n_records: Whole | None = Field(default=None, ge=1, description="a whole number >= 1: so many, from the first on")
+    scale: Literal["columns", "records"] | None = Field(default=None, description="'columns' or 'records'")
 
 
 class NeighboursSection(Section):

@@ -1,0 +1,142 @@
+"""The membership game: fair coins, scores that do not see them, and bounds that hold."""
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+
+from attacks.membership import Shadows, train_shadows
+from attacks.membership.lira import LiRA
+from audit.bounds.one_run import OneRun
+from audit.membership import membership_game, one_run, white_box_game
+from mechanisms.errors import AttackError, ParameterError, RelationError
+from mechanisms.external.estimator import EstimatorLearner
+from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.models import SoftmaxRegression
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(200, 4)), RNG.integers(0, 2, 200)
+NEAREST = EstimatorLearner(KNeighborsClassifier(1))
+
+
+def private(**options):
+    settings = {"steps": 4, "noise_multiplier": 1.0, "sampling": "full-batch", "batch_size": 1, "learning_rate": 0.1}
+    return DPSGD(SoftmaxRegression(60, 10), **settings | options)
+
+
+def gradients(n, mechanism):
+    return mechanism.clip_norm * np.eye(mechanism.network.n_parameters)[:n]
+
+
+def test_a_memorising_learner_gives_every_coin_away():
+    game = membership_game(NEAREST, (X, Y), seed=1)
+    assert (game.n_runs, game.n_canaries) == (1, 200)
+    found = OneRun().lower_bound(game, delta=0.0, confidence=0.95)
+    assert found.epsilon > 1.0
+
+
+def test_records_are_in_every_run_and_canaries_by_the_toss_of_a_coin():
+    rows = []
+
+    class Spy:
+        def fit_subsets(self, records, inclusion, rng):
+            rows.append((len(records), inclusion))
+            return NEAREST.fit_subsets(records, inclusion, rng)
+
+    game = membership_game(Spy(), (X[:80], Y[:80]), records=(X[80:], Y[80:]), n_runs=3, seed=2)
+    n_records, inclusion = rows[0]
+    assert n_records == 200
+    assert inclusion[:, 80:].all()
+    np.testing.assert_array_equal(inclusion[:, :80], game.bits)
+    assert abs(game.bits.mean() - 0.5) < 4.9 * 0.5 / np.sqrt(240)
+    assert (game.bits[0] != game.bits[1]).any()
+
+
+def test_references_have_coins_of_their_own_and_help():
+    game = membership_game(NEAREST, (X, Y), attack=LiRA(), n_references=8, n_runs=2, seed=3)
+    assert game.n_runs == 2
+    assert game.scores[game.bits].mean() > game.scores[~game.bits].mean()
+    with pytest.raises(AttackError, match="reference models"):
+        membership_game(NEAREST, (X, Y), attack="lira", seed=3)
+
+
+def test_scores_of_a_run_do_not_depend_on_its_coins_beyond_the_model():
+    shadows = train_shadows(NEAREST, (X, Y), 8, seed=4)
+    game = one_run(shadows, "lira", model=3)
+    other = shadows.inclusion.copy()
+    other[[2, 3]] = ~other[[2, 3]]
+    same = Shadows(other, shadows.y, log_probabilities=shadows.log_probabilities, partner=shadows.partner, fair=True)
+    np.testing.assert_allclose(one_run(same, "lira", model=3).scores, game.scores, rtol=1e-9)
+    np.testing.assert_array_equal(one_run(same, "lira", model=3).bits, ~game.bits)
+
+
+def test_a_natural_split_is_refused():
+    shadows = train_shadows(NEAREST, (X, Y), 2, seed=5)
+    natural = Shadows(shadows.inclusion, Y, log_probabilities=shadows.log_probabilities)
+    with pytest.raises(AttackError, match="fair coins"):
+        one_run(natural, "loss")
+    one_run(shadows, "loss")
+
+
+def test_records_without_a_score_are_guessed_last():
+    inclusion = np.array([[True, True, False, False], [True, False, False, False]])
+    shadows = Shadows(inclusion, np.zeros(4), {"loss": np.array([[5.0, 1, 2, 3], [0, 0, 0, 0]])}, fair=True)
+    game = one_run(shadows, "calibration")
+    assert game.scores[0].tolist() == [2.0, 1.0, 2.0, 3.0]
+
+
+def test_white_box_canaries_follow_the_gaussian_law():
+    mechanism = private(noise_multiplier=2.0)
+    game = white_box_game(mechanism, gradients(600, mechanism), n_runs=20, seed=6)
+    mu = np.sqrt(4) / 2.0
+    assert game.bits.shape == (20, 600)
+    for side, mean in ((game.bits, 0.5 * mu**2), (~game.bits, -0.5 * mu**2)):
+        scores, n = game.scores[side], side.sum()
+        assert abs(scores.mean() - mean) < 4.9 * mu / np.sqrt(n)
+        assert abs(scores.std() - mu) < 4.9 * mu / np.sqrt(2 * n)
+
+
+def test_white_box_canaries_are_seen_beside_other_records():
+    mechanism = private(noise_multiplier=0.3)
+    records = np.zeros((30, 60)), np.zeros(30, dtype=int)  # their gradients touch the biases only
+    touched = mechanism.fit(records, 1, np.random.default_rng(0)).gradients(*records)[0].any(axis=0)
+    game = white_box_game(mechanism, gradients(610, mechanism)[~touched][:150], records=records, seed=7)
+    assert game.scores[game.bits].min() > game.scores[~game.bits].max()
+    assert game.bits.shape == (1, 150)
+
+
+def test_the_one_run_bound_never_exceeds_the_truth_beyond_its_confidence():
+    mechanism = private(noise_multiplier=2.0)
+    delta = 1e-5
+    truth = mechanism.guarantee().epsilon(delta)
+    wrong = 0
+    for seed in range(40):
+        game = white_box_game(mechanism, gradients(200, mechanism), seed=seed)
+        wrong += OneRun().lower_bound(game, delta=delta, confidence=0.8).epsilon > truth
+    assert wrong <= 21  # binomial(40, 0.2), 1 - 1e-6
+
+
+def test_noiseless_training_is_caught_by_one_run():
+    mechanism = private(noise_multiplier=0.05)
+    game = white_box_game(mechanism, gradients(500, mechanism), seed=8)
+    assert OneRun().lower_bound(game, delta=1e-5, confidence=0.95).epsilon > 3.0
+
+
+def test_canaries_of_the_wrong_kind_are_refused():
+    mechanism = private()
+    with pytest.raises(ParameterError, match="norm clip_norm"):
+        white_box_game(mechanism, 0.5 * gradients(5, mechanism), seed=0)
+    from mechanisms.learning.base import TrainingData
+
+    crafted = TrainingData(np.zeros((1, 60)), np.zeros(1), gradients(2, mechanism))
+    with pytest.raises(ParameterError, match="white_box_game"):
+        membership_game(mechanism, crafted, seed=0)
+    with pytest.raises(ParameterError, match="features"):
+        membership_game(NEAREST, (X, Y), records=(X[:, :2], Y), seed=0)
+
+
+@pytest.mark.parametrize("play", [membership_game, white_box_game])
+def test_a_guarantee_about_replaced_records_is_not_played(play):
+    mechanism = private(sampling="shuffled", batch_size=10)
+    canaries = gradients(3, mechanism) if play is white_box_game else (np.zeros((3, 60)), np.zeros(3))
+    with pytest.raises(RelationError, match="add_remove"):
+        play(mechanism, canaries, seed=0)

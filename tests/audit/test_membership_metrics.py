@@ -1,0 +1,302 @@
+"""Metrics of membership: known answers, coverage of the intervals, and what they refuse to resolve."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from attacks.membership import Shadows, draw_inclusion
+from attacks.membership.lira import LiRA
+from audit.bounds import binomial
+from audit.membership import MembershipResult, evaluate
+from audit.membership.blind import blind_baseline
+from audit.membership.evaluate import measure, name_of
+from audit.membership.records import benjamini_hochberg, record_table
+from audit.membership.roc import Pooled
+from mechanisms.errors import AttackError, ParameterError
+from mechanisms.guarantees import GaussianDP
+
+N = 4_000
+GRID = stats.norm.ppf((np.arange(N) + 0.5) / N)
+
+
+def one_model(out, in_):
+    scores = np.concatenate([out, in_])[None]
+    return Pooled.of(scores, np.arange(scores.size)[None] >= len(out))
+
+
+def shadows_of(n_models, n_records, rng, *, shift=0.0, spread=0.0, exposed=None, paired=True):
+    inclusion = draw_inclusion(n_models, n_records, rng, design="pairs" if paired else "bernoulli")
+    moved = shift * np.ones(n_records) if exposed is None else shift * exposed
+    values = rng.normal(size=inclusion.shape) + moved * inclusion + spread * rng.normal(size=n_records)
+    partner = np.arange(n_models) ^ 1 if paired else None
+    signals = {"loss": values, "rescaled-logit": values}
+    return Shadows(
+        inclusion, np.zeros(n_records), signals, X=rng.normal(size=(n_records, 2)), partner=partner, fair=True
+    )
+
+
+# --- ROC --------------------------------------------------------------------------------------------------------------
+
+
+def test_auc_equals_the_share_of_pairs_won_with_ties_as_halves():
+    rng = np.random.default_rng(0)
+    out, in_ = rng.integers(0, 6, 40).astype(float), rng.integers(1, 7, 30).astype(float)
+    wins = (in_[:, None] > out).mean() + 0.5 * (in_[:, None] == out).mean()
+    assert one_model(out, in_).auc == pytest.approx(wins)
+
+
+def test_metrics_of_two_normal_laws_a_unit_apart():
+    pooled = one_model(GRID, GRID + 1.0)
+    assert pooled.auc == pytest.approx(0.7602, abs=2e-4)
+    assert pooled.best()[0] == pytest.approx(0.3829, abs=5e-4)
+    for fpr, tpr in ((0.1, 0.389), (0.01, 0.0924)):
+        assert pooled.rate_at(fpr, 0.95).tpr == pytest.approx(tpr, abs=1.5e-3)
+
+
+def test_the_interval_of_one_model_is_that_of_delong():
+    rng = np.random.default_rng(1)
+    out, in_ = rng.normal(size=60), rng.normal(size=40) + 1
+    pooled = one_model(out, in_)
+    wins = (in_[:, None] > out).astype(float)
+    delong = wins.mean(axis=1).var(ddof=1) / 40 + wins.mean(axis=0).var(ddof=1) / 60
+    low, high = pooled.auc_interval(0.95)
+    logit = lambda p: math.log(p / (1 - p))  # noqa: E731
+    expected = 1.959964 * math.sqrt(delong) / (pooled.auc * (1 - pooled.auc))
+    assert (logit(high) - logit(low)) / 2 == pytest.approx(expected, rel=1e-6)
+
+
+def test_rates_are_never_interpolated_and_say_when_they_rest_on_too_few():
+    out, in_ = np.arange(100.0), np.array([98.5, 99.5, 50.0, 0.5])
+    pooled = one_model(out, in_)
+    rate = pooled.rate_at(0.01, 0.95)
+    assert (rate.tpr, rate.false_positives, rate.resolvable) == (0.5, 1, False)
+    assert pooled.rate_at(0.001, 0.95).tpr == 0.25
+    assert pooled.rate_at(0.1, 0.95).resolvable
+    assert not one_model(out[:99], in_).rate_at(0.1, 0.95).resolvable
+    assert (rate.lower, rate.upper) == (
+        pytest.approx(float(binomial.lower(2, 4, 0.025))),
+        pytest.approx(float(binomial.upper(2, 4, 0.025))),
+    )
+
+
+def test_ties_at_the_threshold_are_not_counted_as_hits():
+    pooled = one_model(np.array([0.0, 0.0, 1.0, 1.0]), np.array([1.0, 2.0]))
+    assert pooled.rate_at(0.25, 0.95).tpr == 0.5
+    assert pooled.rate_at(0.5, 0.95).tpr == 1.0
+
+
+def test_perfect_separation_has_an_interval_that_is_not_empty():
+    low, high = one_model(np.zeros(30), np.ones(20)).auc_interval(0.95)
+    assert high == 1.0
+    assert low == pytest.approx(0.025 ** (1 / 20))
+
+
+def test_the_curve_has_the_counts_of_its_thresholds():
+    rng = np.random.default_rng(2)
+    pooled = one_model(rng.normal(size=5_000), rng.normal(size=4_000) + 1)
+    tally = pooled.tally()
+    out, in_ = pooled.ordered
+    assert len(tally.thresholds) <= 450
+    np.testing.assert_array_equal(tally.hits_out, [(out >= t).sum() for t in tally.thresholds])
+    np.testing.assert_array_equal(tally.hits_in, [(in_ >= t).sum() for t in tally.thresholds])
+    assert {0, 1, 2, 3}.issubset(tally.hits_out.tolist())
+
+
+def test_members_alone_have_no_metrics():
+    with pytest.raises(ParameterError, match="of members and of non-members"):
+        Pooled.of(np.zeros((1, 3)), np.ones((1, 3), dtype=bool))
+
+
+@pytest.mark.parametrize(("paired", "shift", "spread"), [(True, 0.0, 0.0), (True, 0.7, 1.0), (False, 0.7, 1.0)])
+def test_auc_intervals_cover_where_models_and_records_are_shared(paired, shift, spread):
+    """Scores of LiRA: difficulty shared by the models, references by the targets. Nominal miss 0.2."""
+    truth = []
+    missed = 0
+    repeats = 120
+    for seed in range(repeats):
+        shadows = shadows_of(12, 150, np.random.default_rng([seed, 5]), shift=shift, spread=spread, paired=paired)
+        pooled = Pooled.of(LiRA(variance="global").score(shadows), shadows.inclusion, shadows.partners)
+        truth.append((pooled.auc, *pooled.auc_interval(0.8)))
+    mean = np.mean([auc for auc, _, _ in truth])
+    missed = sum(not low <= mean <= high for _, low, high in truth)
+    assert missed <= stats.binom.ppf(1 - 1e-6, repeats, 0.2)
+
+
+def test_intervals_widen_where_a_whole_model_leaks_more():
+    rng = np.random.default_rng(3)
+    inclusion = rng.random((6, 500)) < 0.5
+    scores = rng.normal(size=(6, 500)) + inclusion * np.array([0, 0, 0, 2, 2, 2])[:, None]
+    clustered = np.subtract(*Pooled.of(scores, inclusion).auc_interval(0.95))
+    flat = np.subtract(*one_model(scores[~inclusion], scores[inclusion]).auc_interval(0.95))
+    assert clustered / flat > 3
+    rate, naive = (
+        p.rate_at(0.1, 0.95) for p in (Pooled.of(scores, inclusion), one_model(scores[~inclusion], scores[inclusion]))
+    )
+    assert rate.upper - rate.lower > 2 * (naive.upper - naive.lower)
+
+
+def test_held_out_advantage_is_not_optimistic():
+    in_sample, held_out = [], []
+    for seed in range(200):
+        rng = np.random.default_rng([seed, 9])
+        pooled = one_model(rng.normal(size=50), rng.normal(size=50))
+        in_sample.append(pooled.best()[0])
+        held_out.append(pooled.held_out_advantage())
+    assert np.mean(in_sample) > 0.1
+    assert abs(np.mean(held_out)) < 4.9 * np.std(held_out) / np.sqrt(200)
+
+
+# --- records and groups -----------------------------------------------------------------------------------------------
+
+
+def test_record_table_equals_a_loop():
+    rng = np.random.default_rng(4)
+    scores, inclusion = rng.normal(size=(10, 6)), rng.random((10, 6)) < 0.5
+    scores[0, 0] = np.nan
+    table = record_table(scores, inclusion, threshold=0.3, fpr=0.01, confidence=0.9)
+    for x in range(6):
+        there = ~np.isnan(scores[:, x])
+        in_, out = scores[inclusion[:, x] & there, x], scores[~inclusion[:, x] & there, x]
+        assert table.auc[x] == pytest.approx((in_[:, None] > out).mean())
+        assert table.tpr[x] == pytest.approx((in_ > 0.3).mean())
+        assert table.upper[x] == pytest.approx(float(binomial.upper((in_ > 0.3).sum(), len(in_), 0.05)))
+        test = stats.mannwhitneyu(in_, out, alternative="greater", method="asymptotic")
+        assert table.p_value[x] == pytest.approx(test.pvalue)
+
+
+def test_records_that_leak_are_exposed_and_the_others_are_not():
+    exposed = np.arange(300) < 20
+    shadows = shadows_of(64, 300, np.random.default_rng(5), shift=5.0, exposed=exposed)
+    table = evaluate(shadows, ["lira"], blind=False)["lira"].records
+    assert set(table.exposed()) == set(range(20))
+    assert (table.benjamini_hochberg[:20] < 1e-6).all()
+
+
+@pytest.mark.parametrize("attack", ["loss", "lira", "calibration", "attack-r"])
+def test_records_that_do_not_leak_are_called_exposed_no_more_often_than_promised(attack):
+    wrong, repeats = 0, 60
+    for seed in range(repeats):
+        shadows = shadows_of(32, 60, np.random.default_rng([seed, 6]), spread=2.0)
+        scores = evaluate(shadows, [attack], blind=False)[attack]
+        wrong += len(scores.records.exposed(0.2)) > 0
+    assert wrong <= stats.binom.ppf(1 - 1e-6, repeats, 0.2)
+
+
+def test_benjamini_hochberg_equals_scipy():
+    p = np.random.default_rng(6).random(50) ** 3
+    assert benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p))
+
+
+def test_groups_are_measured_apart():
+    groups = np.repeat(["quiet", "loud"], 100)
+    shadows = shadows_of(8, 200, np.random.default_rng(7), shift=2.0, exposed=np.arange(200) >= 100)
+    rows = {row.group: row for row in evaluate(shadows, ["loss"], groups=groups, blind=False)["loss"].groups}
+    assert rows["quiet"].lower < 0.5 < rows["quiet"].upper
+    assert rows["loud"].lower > 0.8
+    assert rows["loud"].n_in + rows["loud"].n_out == 800
+    with pytest.raises(ParameterError, match="groups must be one name a record"):
+        evaluate(shadows, ["loss"], groups=groups[:3])
+
+
+# --- blind baseline ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classifier", ["logistic", "boosting"])
+def test_blind_baseline_of_a_feature_shifted_by_one(classifier):
+    rng = np.random.default_rng(8)
+    member = np.arange(6_000) % 2 == 0
+    blind = blind_baseline(rng.normal(size=(6_000, 1)) + member[:, None], member, classifier=classifier)
+    assert abs(blind.auc - 0.7602) < 4.9 * np.sqrt(0.76 * 0.24 / 3_000) + (0.01 if classifier == "boosting" else 0)
+    assert blind.shifted
+
+
+def test_blind_baseline_of_a_random_split_covers_one_half():
+    missed, repeats = 0, 60
+    for seed in range(repeats):
+        rng = np.random.default_rng([seed, 10])
+        blind = blind_baseline(rng.normal(size=(200, 3)), rng.random(200) < 0.5, confidence=0.8)
+        missed += not blind.lower <= 0.5 <= blind.upper
+    assert missed <= stats.binom.ppf(1 - 1e-6, repeats, 0.2)
+
+
+def test_an_attack_on_shifted_data_is_reported_as_confounded():
+    rng = np.random.default_rng(9)
+    member = np.arange(2_000) % 2 == 0
+    X = rng.normal(size=(2_000, 1)) + member[:, None]
+    shadows = Shadows(member[None], np.zeros(2_000), {"loss": X.T}, X=X)  # the model repeats the feature
+    result = evaluate(shadows, ["loss"])
+    assert result.confounded
+    assert "WARNING" in result.summary()
+    assert result["loss"].records is None
+
+
+# --- the result -------------------------------------------------------------------------------------------------------
+
+
+def result_of(**options):
+    shadows = shadows_of(12, 200, np.random.default_rng(11), shift=1.5)
+    attacks = ["loss", "lira", LiRA(mode="offline-tail")]
+    return evaluate(shadows, attacks, groups=np.arange(200) % 2, claim=GaussianDP(1.0), **options)
+
+
+def test_a_result_survives_its_json_form():
+    result = result_of()
+    text = result.to_json()
+    json.loads(text)
+    again = MembershipResult.from_json(text)
+    assert again == result
+    assert again.to_json() == text
+    assert again.summary() == result.summary()
+    np.testing.assert_array_equal(again["lira"].records.exposed(), result["lira"].records.exposed())
+
+
+@pytest.mark.parametrize("text", ["{}", "[1]", "no json", '{"format": "dpassay.membership-result", "version": 99}'])
+def test_what_is_no_membership_result_is_refused(text):
+    with pytest.raises(ParameterError, match="no membership result"):
+        MembershipResult.from_json(text)
+
+
+def test_the_summary_marks_what_is_unresolvable_and_promises_no_epsilon():
+    text = result_of().summary()
+    assert "No bound on epsilon follows" in text
+    assert "?: unresolvable" in text
+    assert "TPR@0.1%FPR" in text
+    assert "lira(mode='offline-tail')" in text
+
+
+def test_variants_of_an_attack_have_names_of_their_own():
+    assert name_of(LiRA()) == "lira"
+    assert name_of(LiRA(variance="record")) == "lira(variance='record')"
+
+
+def test_attacks_that_cannot_be_used_are_listed_with_the_reason_or_raise_if_named():
+    shadows = shadows_of(4, 100, np.random.default_rng(12))
+    result = evaluate(shadows, blind=False)
+    skipped = dict(result.skipped)
+    assert "n_models=6" in skipped["lira"]
+    assert "population" in skipped["exposure"]
+    assert {"loss", "calibration"}.issubset(m.attack for m in result.attacks)
+    with pytest.raises(AttackError, match="n_models=6"):
+        evaluate(shadows, "lira")
+
+
+def test_missing_scores_are_counted_and_left_out():
+    shadows = shadows_of(8, 50, np.random.default_rng(13), shift=1.0)
+    scores = shadows.signal("loss").copy()
+    scores[:, :5] = np.nan
+    metrics = measure("some", scores, shadows)
+    assert metrics.n_missing == 40
+    assert metrics.n_in + metrics.n_out == 360
+    assert np.isnan(metrics.records.auc[:5]).all()
+    assert (metrics.records.holm[:5] == 1).all()
+
+
+def test_unknown_attacks_and_rates_are_named():
+    result = result_of()
+    with pytest.raises(ParameterError, match="attack must be one of"):
+        result["rmia"]
+    with pytest.raises(ParameterError, match="fpr must be one of"):
+        result["loss"].rate_at(0.5)
