@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := mechanisms attacks audit experiments dpassay.py pytest_dpassay.py tests benchmarks
 
-.PHONY: demo test test-all lint types imports bench docs wheel clean help
+.PHONY: demo test test-all breaks lint types imports bench docs wheel clean help
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -26,6 +26,9 @@ test: $(STAMP)   ## the fast tests, about five minutes on two cores
 
 test-all: $(STAMP)  ## every test, the long statistical ones included
 	$(BIN)/python -m pytest -n auto
+
+breaks: $(STAMP) ## takes each correction out of a copy, one after the other: a fast test must fail
+	$(BIN)/python tests/run_breaks.py --write
 
 lint: $(STAMP)   ## style
 	$(BIN)/ruff check --no-cache $(SOURCES) || { echo "mend with: $(BIN)/ruff check --fix $(SOURCES)" >&2; exit 1; }

@@ -260,6 +260,12 @@ def test_twin_that_takes_the_best_bet_instead_of_their_average_is_caught(monkeyp
         assert not holds, found
 
 
+@pytest.mark.parametrize("bound", [Betting(), Betting(1.0)], ids=["online", "fixed"])
+def test_bound_holds_where_delta_explains_most_of_it(bound):
+    found, holds = ever_too_high(bound, gaussian(1.0), 0.3, repeats=100, n_out=300, n_in=300, seed=1)
+    assert holds, found
+
+
 def test_twin_that_forgets_delta_is_caught():
     class ForgetsDelta(Betting):
         def p_value(self, scores, *, epsilon, delta):

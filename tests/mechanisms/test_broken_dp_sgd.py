@@ -12,7 +12,7 @@ from sgd_twin import gradient, layers_of
 from attacks.catalogue import choose
 from audit import audit
 from experiments.check import Claimed, check
-from mechanisms.base import HasLogDensity, Relation
+from mechanisms.base import HasLogDensity, Outputs, Relation
 from mechanisms.broken.dp_sgd.base import BrokenDPSGD
 from mechanisms.broken.dp_sgd.calibration import midpoint_noise_multiplier, noise_counting_micro_steps
 from mechanisms.broken.dp_sgd.counting import MicroStepsCounted, ShuffledCountedAsPoisson
@@ -82,7 +82,7 @@ def test_every_broken_trainer_of_the_catalogue_is_tested_here():
     assert entries == set(EVERY)
 
 
-# --- the audits ---------------------------------------------------------------------------------------------------------
+# --- the audits -------------------------------------------------------------------------------------------------------
 
 
 @named(CAUGHT)
@@ -110,16 +110,10 @@ def test_a_wasteful_trainer_is_not_flagged_and_is_far_below_its_claim(broken):
     assert result.detectable < 2.0 * result.claim  # the audit would have seen a violation
 
 
-def test_shuffled_batches_are_above_two_where_their_claim_is_below_one():
-    """Claimed 0.72, at least 4.06 (Chua et al. 2024): a bound above 1 with 20,000 runs a side."""
-    result = audit(ShuffledCountedAsPoisson(), trials=20_000, delta=DELTA, confidence=0.95, seed=1)
-    assert result.claim < 0.73
-    assert 1.0 < result.bound.epsilon < GaussianDP(1.0).epsilon(DELTA)
-
-
 @pytest.mark.slow
 def test_shuffled_batches_show_more_than_two():
-    result = audit(ShuffledCountedAsPoisson(), trials=200_000, delta=DELTA, confidence=0.95, seed=1)
+    """Claimed 0.72, at least 4.06 (Chua et al. 2024)."""
+    result = audit(ShuffledCountedAsPoisson(), trials=400_000, delta=DELTA, confidence=0.95, seed=1)
     assert 2.0 < result.bound.epsilon < GaussianDP(1.0).epsilon(DELTA)
 
 
@@ -132,17 +126,17 @@ def test_one_is_caught_from_the_command_line(tmp_path):
     assert result.verdict.value == "violation"
 
 
-# --- what they are ------------------------------------------------------------------------------------------------------
+# --- what they are ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("mechanism", "claimed", "true"),
     [
-        (MicrobatchMeanClipped(steps=1, noise_multiplier=6.9979), 0.5, 1.07),
+        (MicrobatchMeanClipped(steps=1, noise_multiplier=7.0365), 0.5, 1.07),
         (MicrobatchMeanClipped(steps=1, noise_multiplier=3.7302), 1.0, 2.15),
         (MicrobatchMeanClipped(steps=1, noise_multiplier=1.9938), 2.0, 4.39),
         (MicrobatchMeanClipped(steps=1, noise_multiplier=1.0811), 4.0, 9.08),
-        (MeanClipped(steps=1, noise_multiplier=6.9979), 0.5, 6.62),
+        (MeanClipped(steps=1, noise_multiplier=7.0365), 0.5, 6.62),
         (MeanClipped(steps=1, noise_multiplier=3.7302), 1.0, 14.43),
         (NoiseDividedTwice(steps=1, noise_multiplier=3.7302), 1.0, 14.43),
         (NoiseDividedTwice(steps=1, noise_multiplier=1.9938), 2.0, 33.25),
@@ -159,7 +153,7 @@ def test_the_stated_truth_has_the_values_of_a_gaussian_of_larger_mu(mechanism, c
     [(2, 1, 11.06), (2, 10, 20.98), (2, 100, 66.16), (100, 100, 0.588), (100, 1000, 1.867), (100, 100_000, 28.55)],
 )
 def test_a_divisor_that_counts_the_data_leaks_whatever_the_noise(n, dimension, epsilon):
-    """11.1, 21.0, 66, 0.59, 1.87 and 28.6 were found by another program, from the chi-squared distribution functions."""
+    """11.1, 21.0, 66, 0.59, 1.87 and 28.6 were found by another program, from the chi-squared law."""
     law = ExactDP(*radius_laws({n: 1.0}, {n + 1: 1.0}, dimension))
     assert law.epsilon(DELTA) == pytest.approx(epsilon, abs=0.01)
 
@@ -215,17 +209,11 @@ def test_observations_have_the_stated_law(broken):
         scale = mechanism.noise_multiplier * {NoiseDividedTwice: 0.1, NoiseOfSumOnMean: 10.0}.get(broken, 1.0)
         assert stats.kstest(noise.sum(axis=1) / (scale * math.sqrt(mechanism.steps)), "norm").pvalue > FALSE_ALARM
         assert stats.kstest(noise.ravel() / scale, "norm").pvalue > FALSE_ALARM
-        own, other = (mechanism.log_density(values_as_outputs(values), pair.side(s)) for s in (side, 1 - side))
+        own, other = (mechanism.log_density(Outputs(values), pair.side(s)) for s in (side, 1 - side))
         if abs(mechanism.truth().mu) < 3.0:  # beyond, the mean of the ratio is carried by draws that never come
             ratio = np.exp(other - own)
             error = max(1e-9, ratio.std() / math.sqrt(size))
             assert abs(ratio.mean() - 1.0) < 5.5 * error
-
-
-def values_as_outputs(values):
-    from mechanisms.base import Outputs
-
-    return Outputs(values)
 
 
 @named(REVEALING)
@@ -239,7 +227,7 @@ def test_stale_noise_is_impossible_on_the_other_side(broken):
         assert np.isneginf(mechanism.log_density(outputs, pair.side(1 - side))).all()
 
 
-# --- the slips, against slow twins --------------------------------------------------------------------------------------
+# --- the slips, against slow twins ------------------------------------------------------------------------------------
 
 
 def slow_sum(broken, examples, records, kept):
@@ -277,17 +265,11 @@ def slow_sum(broken, examples, records, kept):
 
 
 @named([cls for cls in EVERY if cls is not ShuffledCountedAsPoisson])
-@pytest.mark.parametrize("sampling", ["whole", "gathered"])
-def test_one_step_on_examples_and_gradient_records_is_that_of_a_slow_twin(broken, sampling):
+def test_one_step_on_examples_and_gradient_records_is_that_of_a_slow_twin(broken):
     """Without noise, on records of which some are to be clipped; each run includes others."""
     rng = np.random.default_rng(8)
     X, y = 3.0 * rng.normal(size=(7, 3)), rng.integers(0, 2, 7)
     data = TrainingData(X, y, 0.6 * rng.normal(size=(3, PERCEPTRON.n_parameters)))
-    options = (
-        {} if sampling == "whole" else {"sampling": PoissonSampling(sampling_probability=1.0, expected_batch_size=3)}
-    )
-    if broken is RealisedBatchSize or sampling == "whole":
-        options = {"sampling": FullBatch(expected_batch_size=3)}
     mechanism = broken(
         PERCEPTRON,
         steps=1,
@@ -296,7 +278,7 @@ def test_one_step_on_examples_and_gradient_records_is_that_of_a_slow_twin(broken
         relation="add_remove",
         view="final",
         initial=rng.normal(size=PERCEPTRON.n_parameters),
-        **options,
+        sampling=FullBatch(expected_batch_size=3),
     )
     inclusion = rng.random((6, 10)) < 0.7
     inclusion[0] = True
@@ -304,6 +286,30 @@ def test_one_step_on_examples_and_gradient_records_is_that_of_a_slow_twin(broken
     for parameters, kept in zip(after, inclusion, strict=True):
         wanted = slow_sum(mechanism, (X, y), data.gradients, kept) / mechanism.batch
         np.testing.assert_allclose(mechanism.initial - parameters, wanted, rtol=1e-9, atol=1e-12)
+
+
+@named([MeanClipped, MicrobatchMeanClipped, LayersClippedApart, LayerNotClipped, RawMeanMixedIn])
+def test_batches_that_are_gathered_give_the_sums_of_a_slow_twin(broken):
+    """Copies of one example: the sum is one of eleven, by the size of the batch."""
+    rng = np.random.default_rng(9)
+    X, y = np.tile(2.0 * rng.normal(size=3), (10, 1)), np.ones(10)
+    initial = rng.normal(size=PERCEPTRON.n_parameters)
+    norm = float(np.linalg.norm(gradient(PERCEPTRON, initial, X[0], 1)))
+    mechanism = broken(
+        PERCEPTRON,
+        steps=1,
+        noise_multiplier=0.0,
+        clip_norm=1.2 * norm if broken is MeanClipped else 0.5 * norm,  # the mean from 4 copies on
+        learning_rate=1.0,
+        view="final",
+        initial=initial,
+        sampling=PoissonSampling(sampling_probability=0.2, expected_batch_size=3),
+    )
+    moved = mechanism.initial - mechanism.release((X, y), 50, rng).values
+    sums = [slow_sum(mechanism, (X, y), (), np.arange(10) < k) / mechanism.batch for k in range(11)]
+    gaps = np.abs(moved[:, None] - np.stack(sums)).max(axis=2)
+    assert gaps.min(axis=1).max() < 1e-9
+    assert len(set(gaps.argmin(axis=1))) >= 4
 
 
 def test_batches_that_are_gathered_are_divided_by_their_own_size():
@@ -375,7 +381,7 @@ def test_without_its_slip_it_is_its_twin(mechanism):
         assert mechanism.truth().epsilon(DELTA) == pytest.approx(twin.guarantee().epsilon(DELTA))
 
 
-# --- as mechanisms ------------------------------------------------------------------------------------------------------
+# --- as mechanisms ----------------------------------------------------------------------------------------------------
 
 
 @named(EVERY)
@@ -420,7 +426,10 @@ def test_noise_of_another_scale_is_known_for_poisson_batches_too():
         (lambda: MicroStepsCounted(micro_batches=0), "micro_batches must be"),
         (lambda: RealisedBatchSize(records=0), "records must be"),
         (lambda: ExpectedBatchSizeOfData(relation="zero_out"), "the number of records is public"),
-        (lambda: ShuffledCountedAsPoisson(sampling="full-batch"), "sampling must be ShuffledEpochs with n_records"),
+        (
+            lambda: ShuffledCountedAsPoisson(sampling="full-batch", batch_size=1),
+            "sampling must be ShuffledEpochs with n_records",
+        ),
         (lambda: build("broken-dp-sgd-mean-clipped", noise=1.0), "noise_multiplier"),
     ],
 )
@@ -434,31 +443,28 @@ def test_no_claim_is_made_without_noise():
         MeanClipped(noise_multiplier=0.0).guarantee()
 
 
-# --- the searches -------------------------------------------------------------------------------------------------------
-
-SETTINGS = [(epsilon, rate, steps) for epsilon in (0.5, 2.0, 4.0, 8.0) for rate, steps in ((0.05, 100), (0.01, 10))]
-
-
-def renyi(rate, steps):
-    return lambda noise: steps_guarantee(
-        noise, sampling="poisson", sampling_probability=rate, steps=steps, accounting="renyi"
-    )
+# --- the searches -----------------------------------------------------------------------------------------------------
 
 
 def test_a_search_that_returns_the_middle_overshoots_and_the_right_one_never_does():
+    def guarantee_of(noise):
+        return GaussianDP(1.0 / noise)
+
     over = []
-    for epsilon, rate, steps in SETTINGS:
-        guarantee_of = renyi(rate, steps)
-        wanted = {"epsilon": epsilon, "delta": DELTA}
+    for epsilon in np.geomspace(0.5, 50.0, 20):
+        wanted = {"epsilon": float(epsilon), "delta": DELTA}
         assert guarantee_of(least_noise_multiplier(guarantee_of, **wanted)).epsilon(DELTA) <= epsilon
         over.append(guarantee_of(midpoint_noise_multiplier(guarantee_of, **wanted)).epsilon(DELTA) - epsilon)
-    assert 2 <= sum(excess > 0.0 for excess in over) < len(over)
-    assert max(over) > 0.04
+    assert 5 < sum(excess > 0.0 for excess in over) < 15
+    assert max(over) > 0.3
 
 
 def test_a_search_that_returns_the_middle_is_off_by_what_was_reported():
     """Renyi, rate 0.05, 100 steps, epsilon 5: 0.9033 with 5.05; the upper end 0.9082 has 4.98."""
-    guarantee_of = renyi(0.05, 100)
+
+    def guarantee_of(noise):
+        return steps_guarantee(noise, sampling="poisson", sampling_probability=0.05, steps=100, accounting="renyi")
+
     noise = midpoint_noise_multiplier(guarantee_of, epsilon=5.0, delta=DELTA)
     assert noise == pytest.approx(0.9033, abs=1e-4)
     assert guarantee_of(noise).epsilon(DELTA) == pytest.approx(5.05, abs=0.01)
@@ -467,7 +473,7 @@ def test_a_search_that_returns_the_middle_is_off_by_what_was_reported():
 
 @pytest.mark.parametrize(("micro_batches", "noise"), [(1, 0.901), (64, 3.906), (256, 7.683)])
 def test_counting_micro_steps_takes_more_noise_the_smaller_they_are(micro_batches, noise):
-    """jax_privacy issue 234: 14,732 records, batch 1,024, 3 epochs; 3.92 and 7.69 were reported for 16 and 4 records."""
+    """jax_privacy issue 234: 14,732 records, batch 1,024, 3 epochs; for 16 and 4 records, 3.92 and 7.69 reported."""
     setting = {"epsilon": 4.0, "delta": 2e-5, "n_records": 14_732, "batch_size": 1024, "epochs": 3}
     found = noise_counting_micro_steps(**setting, micro_batches=micro_batches)
     assert found == pytest.approx(noise, abs=2e-3)
@@ -479,8 +485,8 @@ def test_the_lower_bound_on_shuffled_batches_lies_between_claim_and_deterministi
     assert broken.guarantee().epsilon(DELTA) == pytest.approx(0.718, abs=1e-3)
     assert at_least == pytest.approx(4.06, abs=0.01)
     assert at_least < broken.twin().guarantee().epsilon(DELTA) == pytest.approx(4.377, abs=1e-3)
-    for relation in ("zero_out", "replace_one"):
-        assert replace(broken, relation=relation).guarantee().relation is Relation.of(relation)
+    with pytest.raises(AccountingError, match="replace_one"):
+        replace(broken, relation="replace_one").guarantee()
 
 
 def test_the_base_is_not_broken():

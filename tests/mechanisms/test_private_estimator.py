@@ -1,0 +1,204 @@
+"""Estimators that say they are private: fakes, right and wrong, and those of diffprivlib where it is installed."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from audit import audit
+from audit.verdict import Verdict
+from mechanisms import ApproximateDP, Neighbours, PureDP
+from mechanisms.errors import AccountingError, ParameterError, RelationError, ReleaseError
+from mechanisms.external.private_estimator import PrivateEstimator
+from mechanisms.records import replace_record
+
+X = np.zeros((20, 1))
+Y = np.arange(20) % 2
+PAIR = replace_record((np.concatenate([X[:-1], [[1.0]]]), Y), 19, (np.zeros(1), 1))
+
+
+class NoisyMeans(BaseEstimator):
+    """Mean of the clipped features, with Laplace noise for replacing a record; `wrong` noise is that many times less."""
+
+    def __init__(self, epsilon=1.0, wrong=1.0, random_state=None):
+        self.epsilon = epsilon
+        self.wrong = wrong
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        scale = 1.0 / (len(X) * self.epsilon * self.wrong)
+        self.classes_ = np.unique(y)
+        self.coef_ = np.clip(X, 0, 1).mean(axis=0) + np.random.RandomState(self.random_state).laplace(scale=scale)
+        self.intercept_ = 0.0
+        return self
+
+    def predict_proba(self, X):
+        p = 1 / (1 + np.exp(-(X @ self.coef_)))
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X):
+        return (X @ self.coef_ > 0.5 / 20).astype(int)
+
+
+def draw(mechanism, side=1, size=5, seed=0):
+    return mechanism.release(mechanism.neighbours.side(side), size, np.random.default_rng(seed))
+
+
+def test_a_right_estimator_passes_and_a_wrong_one_fails():
+    verdicts = [
+        audit(PrivateEstimator(NoisyMeans(wrong=wrong), PAIR), trials=1500, seed=0).verdict for wrong in (1.0, 4.0)
+    ]
+    assert verdicts == [Verdict.CONSISTENT, Verdict.VIOLATION]
+
+
+@pytest.mark.parametrize("view", ["probabilities", "labels"])
+def test_predictions_show_what_coefficients_show(view):
+    mechanism = PrivateEstimator(NoisyMeans(wrong=6.0), PAIR, view=view, queries=[[1.0]])
+    assert audit(mechanism, trials=1500, seed=0).verdict is Verdict.VIOLATION
+
+
+def test_parameters_are_laid_out_in_the_order_of_the_attributes():
+    shown = draw(PrivateEstimator(NoisyMeans(), PAIR, attributes=["intercept_", "coef_", "classes_"])).values
+    assert shown.shape == (5, 4)
+    np.testing.assert_array_equal(shown[:, [0, 2, 3]], [[0.0, 0.0, 1.0]] * 5)
+    assert len(set(shown[:, 1])) == 5
+
+
+def test_queries_default_to_the_records_that_only_one_side_has():
+    mechanism = PrivateEstimator(NoisyMeans(), PAIR, view="labels")
+    np.testing.assert_array_equal(np.asarray(mechanism.queries), [[1.0]])
+
+
+def test_runs_repeat_with_the_generator_and_leave_the_estimator_alone():
+    estimator = NoisyMeans()
+    mechanism = PrivateEstimator(estimator, PAIR)
+    np.testing.assert_array_equal(draw(mechanism).values, draw(mechanism).values)
+    assert (draw(mechanism).values != draw(mechanism, seed=1).values).any()
+    assert not hasattr(estimator, "coef_")
+    assert estimator.random_state is None
+    assert mechanism.parallel == "processes"
+
+
+def test_an_estimator_without_a_random_state_runs_on_one_worker():
+    class Unseeded:
+        epsilon = 1.0
+
+        def fit(self, X, y):
+            self.coef_ = X.mean() + np.random.default_rng().laplace()
+            return self
+
+    mechanism = PrivateEstimator(Unseeded(), PAIR, attributes=["coef_"])
+    assert mechanism.parallel == "none"
+    assert (draw(mechanism).values != draw(mechanism).values).all()
+
+
+def test_a_fit_that_raises_on_one_side_is_a_leak():
+    class Choosy(NoisyMeans):
+        def fit(self, X, y):
+            if X.max() == 0:
+                raise ValueError("nothing varies")
+            return super().fit(X, y)
+
+    mechanism = PrivateEstimator(Choosy(), PAIR)
+    assert draw(mechanism, side=0).events.tolist() == ["raised ValueError: nothing varies"] * 5
+    assert audit(mechanism, trials=300, seed=0).verdict is Verdict.VIOLATION
+
+
+def test_a_missing_class_that_changes_the_shape_is_a_leak():
+    class PerClass(NoisyMeans):
+        def fit(self, X, y):
+            super().fit(X, y)
+            self.coef_ = np.random.RandomState(self.random_state).laplace(size=len(self.classes_))
+            return self
+
+    y = np.append(np.zeros(19, dtype=int), 1)
+    pair = Neighbours((X, y), (X, np.zeros(20, dtype=int)), "replace_one")
+    assert audit(PrivateEstimator(PerClass(), pair), trials=300, seed=0).verdict is Verdict.VIOLATION
+
+
+def test_the_claim_is_read_from_the_estimator():
+    assert PrivateEstimator(NoisyMeans(epsilon=0.3), PAIR).guarantee() == PureDP(0.3)
+    assert PrivateEstimator(NoisyMeans(epsilon=0.3), PAIR, claim=PureDP(2.0)).guarantee() == PureDP(2.0)
+    with pytest.raises(RelationError, match="replace_one"):
+        PrivateEstimator(NoisyMeans(), PAIR, claim=PureDP(1.0, "add_remove"))
+
+    class WithDelta(NoisyMeans):
+        def __init__(self, epsilon=1.0, delta=1e-6, wrong=1.0, random_state=None):
+            super().__init__(epsilon, wrong, random_state)
+            self.delta = delta
+
+    assert PrivateEstimator(WithDelta(), PAIR).guarantee() == ApproximateDP(1.0, 1e-6)
+
+
+def test_what_an_estimator_says_of_its_privacy_is_passed_on_once():
+    class PrivacyLeakWarning(RuntimeWarning):
+        pass
+
+    class Confessing(NoisyMeans):
+        def fit(self, X, y):
+            import warnings
+
+            warnings.warn("bounds were read from the data", PrivacyLeakWarning, stacklevel=2)
+            return super().fit(X, y)
+
+    with pytest.warns(PrivacyLeakWarning, match=r"Confessing warns: bounds were read") as caught:
+        mechanism = PrivateEstimator(Confessing(), PAIR)
+    assert len(caught) == 1
+    draw(mechanism)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"estimator": NoisyMeans}, ParameterError, r"estimator must be an object with fit"),
+        ({"view": "coef"}, ParameterError, r"view .*parameters"),
+        ({"view": "probabilities", "queries": [1.0]}, ParameterError, r"queries must have shape \(n, n_features\)"),
+        ({"attributes": "coef_"}, ParameterError, r"Try \['coef_'\]"),
+        ({"attributes": ["weights_"]}, ReleaseError, r"has no weights_\. Name what it releases"),
+    ],
+)
+def test_bad_options_are_refused_with_what_to_do(change, error, message):
+    options = {"estimator": NoisyMeans(), "neighbours": PAIR} | change
+    with pytest.raises(error, match=message):
+        PrivateEstimator(**options)
+
+
+def test_an_estimator_that_promises_nothing_needs_a_claim():
+    class Silent:
+        def fit(self, X, y):
+            return self
+
+    with pytest.raises(AccountingError, match=r"Silent has no epsilon .* Give claim="):
+        PrivateEstimator(Silent(), PAIR)
+
+
+# --- diffprivlib ------------------------------------------------------------------------------------------------------
+
+
+def diffprivlib_regression(data_norm, **options):
+    models = pytest.importorskip("diffprivlib.models", reason="needs dpassay[peers]", exc_type=ImportError)
+    return models.LogisticRegression(data_norm=data_norm, fit_intercept=False, **options)
+
+
+def blank_pair(norm):
+    """One informative record, whose features side 0 has as zeros, beside two that say nothing."""
+    y = np.array([0, 1, 1])
+    return Neighbours((np.zeros((3, 1)), y), (np.array([[0.0], [0.0], [norm]]), y), "replace_one")
+
+
+def test_logistic_regression_of_diffprivlib_releases_its_coefficients():
+    mechanism = PrivateEstimator(diffprivlib_regression(1.0, epsilon=2.0), blank_pair(1.0))
+    assert mechanism.guarantee() == PureDP(2.0)
+    assert draw(mechanism).values.shape == (5, 2)
+
+
+def test_diffprivlib_says_that_a_norm_read_from_the_data_leaks():
+    estimator = diffprivlib_regression(None)
+    with pytest.warns(match=r"LogisticRegression warns: Data norm has not been specified"):
+        PrivateEstimator(estimator, blank_pair(1.0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("norm", "verdict"), [(1.0, Verdict.CONSISTENT), (1000.0, Verdict.VIOLATION)])
+def test_diffprivlib_bounds_the_curvature_by_the_norm_instead_of_its_square(norm, verdict):
+    mechanism = PrivateEstimator(diffprivlib_regression(norm, epsilon=1.0), blank_pair(norm))
+    assert audit(mechanism, trials=2000, seed=1).verdict is verdict
