@@ -7,20 +7,22 @@ processes.
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import closing
 
 from audit.trials.plan import Chunk
-from audit.trials.progress import Reporter
+from audit.trials.progress import Reporter, Silent
 from audit.trials.reduction import Reduction
 from audit.trials.repeats import Repeats
 from audit.trials.store import Arrays, TrialStore
 
 Work = Callable[[Chunk], Arrays]
 Results = Generator[tuple[Chunk, Arrays], None, None]
-NOTE_SECONDS = 0.5
+NOTE_SECONDS, NOTE_SHARE = 0.5, 0.05
+"""Shortest time between two notes, and the most of the whole time that they may take."""
 HANDFULS = 16
 """Into how many tasks the chunks of a vectorised mechanism are put when several workers share them."""
 
@@ -49,7 +51,8 @@ def execute(
         workers: "threads", "processes", or "none" for what can only run here.
         repeats: refuses chunks that repeat earlier ones.
         reporter: hears about progress.
-        note: says what is known so far, for the reporter; asked at most once every `NOTE_SECONDS`.
+        note: says what is known so far, for a reporter that shows it; asked at most once every `NOTE_SECONDS`, and
+            more seldom where the answer takes long.
         total: runs of the whole stage, where these chunks are one round of several; None: they are all of it.
     """
     if not chunks:
@@ -66,16 +69,19 @@ def execute(
             into.add(chunk, arrays)
             reporter.advance(chunk.size)
     results = _here(missing, work) if n_jobs == 1 or workers == "none" else _spread(missing, work, n_jobs, workers)
-    noted = time.monotonic()
+    next_note = time.monotonic() + NOTE_SECONDS if type(reporter) is not Silent else math.inf
     with closing(results):
         for chunk, arrays in results:
             repeats.check(chunk, arrays)
             if store is not None:
                 store.save(chunk.key, arrays)
             into.add(chunk, arrays)
-            due = time.monotonic() - noted >= NOTE_SECONDS
+            before = time.monotonic()
+            due = before >= next_note
             reporter.advance(chunk.size, note() if due else "")
-            noted = time.monotonic() if due else noted
+            if due:
+                took = time.monotonic() - before
+                next_note = before + max(NOTE_SECONDS, took / NOTE_SHARE)
 
 
 def _here(chunks: list[Chunk], work: Work) -> Results:

@@ -169,6 +169,7 @@ class Listening(Interrupting):
 
 def test_progress_is_of_all_trials_and_says_the_bound_so_far(monkeypatch):
     monkeypatch.setattr("audit.trials.execution.NOTE_SECONDS", 0.0)
+    monkeypatch.setattr("audit.trials.execution.NOTE_SHARE", 1e9)
     heard = Listening()
     audit(Laplace(epsilon=1.0), **KEPT, progress=heard)
     assert heard.totals == {"evaluation": 6_000}

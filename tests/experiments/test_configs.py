@@ -10,7 +10,7 @@ from experiments.questions import questions
 from experiments.run import run
 from experiments.source import shipped
 
-VIOLATIONS = {"broken-laplace"}
+VIOLATIONS = {"broken-laplace", "broken-dp-sgd"}
 
 
 def test_there_are_at_least_six():
@@ -52,6 +52,14 @@ def broken_laplace(points):
         assert 0.9 / epsilon < point.result.bound.epsilon <= 1.02 / epsilon
 
 
+def broken_dp_sgd(points):
+    private = {key for key, point in points.items() if point.verdict is not Verdict.VIOLATION}
+    assert private == {
+        (f"broken-dp-sgd-{slip}",) for slip in ("noise-on-average", "noise-of-sum-on-mean", "micro-steps")
+    }
+    assert len(points) == 17
+
+
 def exponential_choice(points):
     for (monotone, epsilon), point in points.items():
         assert point.result.bound.epsilon < (1.02 if monotone else 0.51) * epsilon
@@ -76,6 +84,7 @@ def gaussian_calibrations(points):
 EXPECTED = {
     "laplace-count": laplace_count,
     "broken-laplace": broken_laplace,
+    "broken-dp-sgd": broken_dp_sgd,
     "geometric-or-laplace": tight,
     "randomized-response-survey": tight,
     "exponential-choice": exponential_choice,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mechanisms.external.opacus as adapter
+from attacks.distinguishing.threshold import Threshold
 from audit import audit
 from audit.verdict import Verdict
 from mechanisms import Neighbours
@@ -20,6 +21,8 @@ from mechanisms.records import remove_record
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(12, 3)), RNG.integers(0, 2, size=12)
+
+NORM = Threshold(statistic="norm")
 
 
 def training(**changes):
@@ -91,7 +94,7 @@ def test_a_divisor_that_depends_on_the_data_is_a_violation_and_a_public_one_is_n
     pair = remove_record((X[:3], Y[:3]), 0)
     mechanism = training(n_records=3, batch_size=3, noise_multiplier=10.0)
     verdicts = [
-        audit(replace(mechanism, constants=constants), pair, trials=200, delta=1e-5, seed=0).verdict
+        audit(replace(mechanism, constants=constants), pair, attack=NORM, trials=200, delta=1e-5, seed=0).verdict
         for constants in ("opacus", "public")
     ]
     assert verdicts == [Verdict.VIOLATION, Verdict.CONSISTENT]
@@ -223,7 +226,7 @@ def test_make_private_leaks_the_number_of_records():
     pair = remove_record((RNG.normal(size=(3, 64)), np.array([0, 1, 2])), 0)
     mechanism = linear(64, 10, n_records=3, batch_size=3, noise_multiplier=10.0)
     verdicts = [
-        audit(replace(mechanism, constants=constants), pair, trials=120, delta=1e-5, seed=0).verdict
+        audit(replace(mechanism, constants=constants), pair, attack=NORM, trials=120, delta=1e-5, seed=0).verdict
         for constants in ("opacus", "public")
     ]
     assert verdicts == [Verdict.VIOLATION, Verdict.CONSISTENT]
@@ -300,5 +303,5 @@ def test_white_box_observations_reach_the_claim():
 @pytest.mark.slow
 def test_workers_are_processes_and_do_not_change_the_result():
     pair = remove_record((X, Y), 0)
-    results = [audit(linear(), pair, trials=40, delta=1e-5, seed=0, n_jobs=n_jobs) for n_jobs in (1, 2)]
+    results = [audit(linear(), pair, attack=NORM, trials=40, delta=1e-5, seed=0, n_jobs=n) for n in (1, 2)]
     assert results[0].bound == results[1].bound

@@ -17,7 +17,7 @@ PAIR = replace_record((np.concatenate([X[:-1], [[1.0]]]), Y), 19, (np.zeros(1), 
 
 
 class NoisyMeans(BaseEstimator):
-    """Mean of the clipped features, with Laplace noise for replacing a record; `wrong` noise is that many times less."""
+    """Mean of the clipped features with Laplace noise for replacing a record; noise is `wrong` times less than that."""
 
     def __init__(self, epsilon=1.0, wrong=1.0, random_state=None):
         self.epsilon = epsilon

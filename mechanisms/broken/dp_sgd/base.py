@@ -1,0 +1,153 @@
+"""What the broken trainers share.
+
+A broken trainer is `DPSGD` with one small method of its `Trainer` replaced, or with another claim. All options are
+those of `DPSGD`, and all have defaults under which the slip shows: a claim of about epsilon = 1 at delta = 1e-5. Its
+correct twin is `twin()`, the same options without the slip.
+
+    pair     gradient records along one direction, `canary`, that no other record has a share in
+    seen     the noisy sum of every step along it, in units of clip_norm (view "observations")
+    law      what a run without noise shows, plus the noise: exact, so that "auto" attacks by the likelihood ratio
+    truth    the exact curve of the pair
+
+An audit with 1,000 runs a side takes less than a second.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.base import Dataset, Neighbours, Outputs, Relation
+from mechanisms.guarantees import ExactDP, GaussianDP
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.learning.base import Floats, TrainingData
+from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron
+from mechanisms.learning.models.base import Model
+from mechanisms.learning.sampling import CyclicBatches, FullBatch, Sampling
+from mechanisms.learning.training import Batch, Trainer
+
+REGRESSION = LogisticRegression(4)
+PERCEPTRON = MultiLayerPerceptron(4, hidden=(3,), n_outputs=2)
+ALL_BY_TEN = FullBatch(expected_batch_size=10)
+"""Defaults of the broken trainers."""
+LARGE = 20.0
+"""Norm of a gradient record, in clip norms, where nothing bounds it: epsilon grows with it without limit."""
+ROUNDING = 1e-4
+"""Observations that differ by less are the same number."""
+
+
+@dataclass(frozen=True, eq=False)
+class BrokenDPSGD(DPSGD):
+    """Broken: what the broken trainers share; itself not broken.
+
+    Args:
+        all: as for `DPSGD`, with other defaults: logistic regression of 4 features, 4 full batches, noise multiplier
+            7.46, so that the claim is epsilon = 1 at delta = 1e-5, and all noisy sums are seen.
+    """
+
+    model: Model | str = REGRESSION
+    _: KW_ONLY
+    steps: int = 4
+    noise_multiplier: float = 7.46
+    sampling: Sampling | str = ALL_BY_TEN
+    view: str = "observations"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.law_is_known:
+            vars(self).pop("log_density", None)
+
+    def twin(self) -> DPSGD:
+        """The correct trainer with these options."""
+        return DPSGD(**{field.name: getattr(self, field.name) for field in fields(DPSGD)})
+
+    def truth(self) -> Guarantee | None:
+        """The exact curve of `worst_case()`; None where it is not known."""
+        return None
+
+    @property
+    def law_is_known(self) -> bool:
+        """Whether all batches are the same in every run: then the law of the observations is known."""
+        fixed = isinstance(self.scheme, (FullBatch, CyclicBatches))
+        return self.view == "observations" and fixed and self.noise_multiplier > 0.0
+
+    @property
+    def batch(self) -> float:
+        """The public number that the sum of a batch is divided by."""
+        return self.scheme.divisor or 2.0
+
+    @property
+    def reach(self) -> float:
+        """How far the sum of a correct trainer moves on `worst_case()`, in clip norms."""
+        return 2.0 if self.relation is Relation.REPLACE_ONE else 1.0
+
+    # --- for the trainers ---------------------------------------------------------------------------------------------
+
+    def _pair(self, record: float, *others: float) -> Neighbours:
+        """Gradients along `canary`, in clip norms: `others` on both sides, and `record` on side 1.
+
+        On side 0 there is nothing in its place, or 0 (zero_out), or the opposite (replace_one).
+        """
+        instead = {Relation.ADD_REMOVE: [], Relation.ZERO_OUT: [0.0], Relation.REPLACE_ONE: [-record]}[self.relation]
+        return Neighbours(self._along([*instead, *others]), self._along([record, *others]), self.relation)
+
+    def _along(self, norms: Sequence[float]) -> TrainingData:
+        return self._only_gradients(self.clip_norm * np.outer(norms, self.canary))
+
+    def _gaussian(self, distance: float) -> Guarantee | None:
+        """The curve of full batches whose sums differ by `distance` clip norms in every step, if all of them are
+        seen."""
+        if not (self.law_is_known and isinstance(self.scheme, FullBatch) and self.observed is None):
+            return None
+        return GaussianDP(distance * math.sqrt(self.steps) / self.noise_multiplier, relation=self.relation)
+
+    def _revealed(self) -> Guarantee | None:
+        """The curve of outputs that tell the sides apart for certain, if the law of the observations is known."""
+        return ExactDP([1.0, 0.0], [0.0, 1.0], relation=self.relation) if self.law_is_known else None
+
+    def _centre(self, data: TrainingData) -> Floats:
+        """Observations without noise, `(steps, m)`."""
+        silent = replace(self, noise_multiplier=0.0)
+        return np.asarray(silent.release(data, 1, np.random.default_rng(0)).values[0])
+
+    def _log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        return self._noise_log_density(outputs.values - self._centre(TrainingData.of(dataset)))
+
+    def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
+        """Log density of the noise in the observations, `(size, steps, m)`: independent Gaussians, but for a constant.
+
+        Directions that are not orthogonal are whitened.
+        """
+        whitened = noise @ np.linalg.inv(np.linalg.cholesky(self.directions @ self.directions.T)).T
+        density: NDArray[np.float64] = standard_log_density(whitened / self.noise_multiplier)
+        return density
+
+
+class Unclipped(Trainer):
+    """Sums gradients as they are: a trainer that clips something else derives from it."""
+
+    def clip(self, found: list[Floats], deltas: list[Floats], batch: Batch) -> None:
+        """Only leaves out what is not in the batch."""
+        if batch.included is not None:
+            for delta in deltas:
+                delta *= batch.included[:, None, :]
+
+    def _clipped_gradient_records(self) -> Floats | None:
+        return None if self.data.gradients is None else self.data.gradients.astype(self.dtype)
+
+
+def standard_log_density(values: Floats) -> NDArray[np.float64]:
+    """Log density of independent standard normals `(size, ...)`, one number a row, but for a constant."""
+    rows = values.reshape(len(values), -1).astype(np.float64, copy=False)
+    return np.asarray(-0.5 * np.einsum("ij,ij->i", rows, rows))
+
+
+def where_zero(differences: Floats, log_density: Floats) -> NDArray[np.float64]:
+    """`log_density` `(size,)` where all `differences` of a row are 0, and -inf elsewhere."""
+    rows = np.abs(differences).reshape(len(differences), -1)
+    return np.where(rows.max(axis=1, initial=0.0) < ROUNDING, log_density, -np.inf)

@@ -1,0 +1,124 @@
+"""Wrong on purpose: DP-SGD that is trained correctly, and counted wrongly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.base import Dataset, Outputs
+from mechanisms.broken.dp_sgd.base import BrokenDPSGD
+from mechanisms.errors import ParameterError
+from mechanisms.guarantees import PrivacyLossDP
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.learning.claims import claim_of
+from mechanisms.learning.sampling import Sampling, ShuffledEpochs
+from mechanisms.validation import whole
+
+HUNDRED_BATCHES = ShuffledEpochs(batch_size=1, n_records=100)
+
+
+@dataclass(frozen=True, eq=False)
+class _Miscounted(BrokenDPSGD):
+    """In law the correct trainer."""
+
+    @property
+    def law_is_known(self) -> bool:
+        return self.view == "observations"
+
+    def _log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        return self.twin()._log_density(outputs, dataset)
+
+
+@dataclass(frozen=True, eq=False)
+class ShuffledCountedAsPoisson(_Miscounted):
+    """Broken: DP-SGD on shuffled batches, with the budget of Poisson sampling.
+
+    The slip: batches come from the data loader of the framework, which shuffles; the accountant knows only Poisson
+    sampling. A record is in one batch of an epoch for certain, and the batch that stands out tells: one epoch of 100
+    steps at noise multiplier 1 claims 0.72 and is at least 4.06, and of 1,000 steps 0.15 and at least 2.88 (delta =
+    1e-5). The correct claim is that of deterministic batches, 4.38.
+
+    Args:
+        all: as for `DPSGD`, with shuffled batches of a given number of records. Defaults: 100 records, batches of 1,
+            100 steps, noise multiplier 1, zero_out. An audit needs about 40,000 runs a side.
+
+    Raises:
+        ParameterError: another sampling.
+        AccountingError: on `guarantee`, replace_one, for which there is no budget of Poisson sampling.
+
+    References:
+        Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang (2024), Theorem 4.2; Annamalai, Balle, De Cristofaro,
+        Hayes (2024); meta-pytorch/opacus issue 80; lxuechen/private-transformers issue 7.
+
+    Example:
+        >>> from mechanisms.guarantees.deterministic_batches import shuffled_epsilon_at_least
+        >>> broken = ShuffledCountedAsPoisson()
+        >>> at_least = shuffled_epsilon_at_least(1.0, batches=100, delta=1e-5)
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(at_least, 2)
+        (0.72, 4.06)
+    """
+
+    steps: int = 100
+    noise_multiplier: float = 1.0
+    sampling: Sampling | str = HUNDRED_BATCHES
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.scheme, ShuffledEpochs) or self.scheme.n_records is None:
+            raise ParameterError(
+                f"sampling must be ShuffledEpochs with n_records, but is {self.scheme!r}: the slip is in how shuffled "
+                "batches are counted. Use DPSGD for others."
+            )
+
+    @cached_property
+    def _claim(self) -> Guarantee:
+        """What would be right if the batches were Poisson samples."""
+        assert isinstance(self.scheme, ShuffledEpochs)
+        assert self.scheme.n_records is not None
+        return PrivacyLossDP.gaussian(
+            self.noise_multiplier,
+            sampling_probability=self.scheme.batch_size / self.scheme.n_records,
+            steps=self.steps,
+            relation=self.relation,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MicroStepsCounted(_Miscounted):
+    """Broken: DP-SGD with gradient accumulation whose micro-steps are all counted as steps.
+
+    The slip: a batch is worked through in G parts that fit the memory, noise is added once for the whole batch, and the
+    budget is composed over all parts. The claim holds, and is that of G times the steps: noise calibrated by it is too
+    much (see `noise_counting_micro_steps`). An audit must not flag it, and the bound stays far below the claim.
+
+    Args:
+        micro_batches: G, parts of a batch, >= 1; 1 is correct.
+        all others: as for `DPSGD`. Default: noise multiplier 29.84.
+
+    References:
+        google-deepmind/jax_privacy, issues 234, 267 and 288.
+
+    Example:
+        >>> broken = MicroStepsCounted()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.truth().epsilon(1e-5), 2)
+        (1.0, 0.22)
+    """
+
+    noise_multiplier: float = 29.84
+    micro_batches: int = 16
+
+    def __post_init__(self) -> None:
+        whole(1, micro_batches=self.micro_batches)
+        super().__post_init__()
+
+    @cached_property
+    def _claim(self) -> Guarantee:
+        """What would be right if each part were a step."""
+        return claim_of(replace(self.twin(), steps=self.steps * self.micro_batches))
+
+    def truth(self) -> Guarantee | None:
+        """That of the correct trainer."""
+        return self.twin().truth()

@@ -1,0 +1,197 @@
+"""Wrong on purpose: DP-SGD that divides by a batch size that is taken from the data.
+
+The noise is divided with the sum, so that its size tells the number of records, in every parameter at once. The
+records themselves need not have any gradient: those of the worst-case pair have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import binom, gammainc, gammaincc, gammainccinv, gammaincinv
+
+from mechanisms.base import Neighbours, Relation
+from mechanisms.broken.dp_sgd.base import BrokenDPSGD
+from mechanisms.errors import ParameterError
+from mechanisms.guarantees import ExactDP
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.learning.base import Floats
+from mechanisms.learning.models import LogisticRegression
+from mechanisms.learning.models.base import Model
+from mechanisms.learning.sampling import FullBatch, Mask, PoissonSampling, Sampling
+from mechanisms.learning.training import Batch, Trainer
+from mechanisms.validation import whole
+
+NINE_FEATURES = LogisticRegression(9)
+ALL_BY_TWO = FullBatch(expected_batch_size=2)
+HALF = PoissonSampling(sampling_probability=0.5, expected_batch_size=1)
+"""Defaults."""
+CELLS = 2_000
+"""Shells that the space is cut into for `truth`, in each half of each Gaussian: it then errs by less than 0.01,
+downwards."""
+
+
+class _SizeOfData(Trainer):
+    def train(
+        self, n_runs: int, rng: np.random.Generator, inclusion: Mask | None = None
+    ) -> Iterator[tuple[Floats, Floats]]:
+        """Counts the records of each run first."""
+        self.n_records = np.array([[len(self.data)]]) if inclusion is None else inclusion.sum(axis=1)[:, None]
+        yield from super().train(n_runs, rng, inclusion)
+
+    def divisor(self, batch: Batch) -> Any:
+        """int(sampling probability * number of records), at least 1, `(n_runs, 1)`."""
+        return expected_size(self.recipe.sampling, self.n_records)
+
+
+class _SizeOfBatch(Trainer):
+    def divisor(self, batch: Batch) -> Any:
+        """The number of records in each batch, `(n_runs, 1)`; 1 for an empty one."""
+        included = np.full((1, batch.inputs.shape[-2]), True) if batch.included is None else batch.included
+        sizes = included.sum(axis=1, dtype=self.dtype)
+        if batch.gradients is not None:
+            sizes = sizes + batch.gradients.sum(axis=1)
+        return np.maximum(1.0, sizes)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class _DivisorFromData(BrokenDPSGD):
+    model: Model | str = NINE_FEATURES
+    steps: int = 1
+    noise_multiplier: float = 3.73
+    view: str = "final"
+    records: int = 2
+
+    def __post_init__(self) -> None:
+        whole(1, records=self.records)
+        super().__post_init__()
+        if self.relation is not Relation.ADD_REMOVE:
+            raise ParameterError(
+                f"relation is {self.relation.value!r}, under which the number of records is public and dividing by it "
+                "is right. Choose 'add_remove'."
+            )
+
+    @property
+    def law_is_known(self) -> bool:
+        return False
+
+    def worst_case(self) -> Neighbours:
+        """`records` gradient records without any gradient, and one more."""
+        return self._pair(0.0, *[0.0] * self.records)
+
+    def truth(self) -> Guarantee | None:
+        """The exact curve of one step whose final parameters are seen."""
+        started_at_zero = self.recipe.initial is not None and not self.recipe.initial.any()
+        if self.steps > 1 or self.view != "final" or self.projection is not None or not started_at_zero:
+            return None
+        divisors0, divisors1 = self._divisors(self.records), self._divisors(self.records + 1)
+        p0, p1 = radius_laws(divisors0, divisors1, self.network.n_parameters)
+        return ExactDP(p0, p1, relation=self.relation)
+
+    def _divisors(self, n_records: int) -> dict[float, float]:
+        """Divisor -> its probability."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedBatchSizeOfData(_DivisorFromData):
+    """Broken: DP-SGD that divides by the expected batch size, computed from the private number of records.
+
+        theta_t = theta_(t-1) - learning_rate * S_t / int(sampling_probability * n)
+
+    The slip: n is read from the data. One record more, and all noise is smaller: with d parameters, of which each step
+    shows d more numbers, n = 2 against 3 has epsilon 11, 21, 66 at d = 1, 10, 100 and delta = 1e-5, whatever the noise
+    multiplier; n = 100 against 101 has 0.59 at d = 100 and 28.6 at d = 100,000. Correct: a public constant.
+
+    Args:
+        records: n of the smaller side of the worst-case pair, >= 1.
+        all others: as for `DPSGD`. Defaults: logistic regression of 9 features (d = 10), one full batch, noise
+            multiplier 3.73; the final parameters are seen.
+
+    References:
+        meta-pytorch/opacus, issues 571 and 819 (v1.0.0 to 1.6.0).
+
+    Example:
+        >>> broken = ExpectedBatchSizeOfData()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.truth().epsilon(1e-5), 1)
+        (1.0, 21.0)
+    """
+
+    sampling: Sampling | str = ALL_BY_TWO
+
+    trainer_class: ClassVar[type[Trainer]] = _SizeOfData
+
+    def _divisors(self, n_records: int) -> dict[float, float]:
+        return {float(expected_size(self.scheme, n_records)): 1.0}
+
+
+@dataclass(frozen=True, eq=False)
+class RealisedBatchSize(_DivisorFromData):
+    """Broken: DP-SGD with Poisson sampling that divides by the number of records that were sampled.
+
+        theta_t = theta_(t-1) - learning_rate * S_t / |batch|
+
+    The slip: the mean over the batch, which is right where all batches have one size. Here the size of the noise tells
+    the size of the batch, and that the number of records: two records are never sampled from one. Correct: the expected
+    batch size, a public constant.
+
+    Args:
+        records: n of the smaller side of the worst-case pair, >= 1.
+        all others: as for `DPSGD`. Defaults: logistic regression of 9 features, one Poisson step of rate 0.5, noise
+            multiplier 2.5; the final parameters are seen.
+
+    References:
+        Abadi et al. (2016), Algorithm 1, divides by the expected size; Ponomareva et al. (2023), Section 5.6.
+
+    Example:
+        >>> broken = RealisedBatchSize()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.truth().epsilon(1e-5), 1)
+        (1.0, 5.1)
+    """
+
+    noise_multiplier: float = 2.5
+    sampling: Sampling | str = HALF
+    records: int = 1
+
+    trainer_class: ClassVar[type[Trainer]] = _SizeOfBatch
+
+    def _divisors(self, n_records: int) -> dict[float, float]:
+        rate = getattr(self.scheme, "sampling_probability", 1.0)
+        sizes = np.arange(n_records + 1)
+        chances = binom(n_records, sizes) * rate**sizes * (1.0 - rate) ** (n_records - sizes)
+        found: dict[float, float] = {}
+        for size, chance in zip(sizes, chances, strict=True):
+            found[max(1.0, float(size))] = found.get(max(1.0, float(size)), 0.0) + float(chance)
+        return found
+
+
+def expected_size(sampling: Sampling, n_records: ArrayLike) -> Floats:
+    """int(sampling probability * number of records), at least 1."""
+    return np.maximum(1.0, np.floor(getattr(sampling, "sampling_probability", 1.0) * np.asarray(n_records)))
+
+
+def radius_laws(
+    divisors0: dict[float, float], divisors1: dict[float, float], dimension: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Probabilities of thin shells under two mixtures of N(0, I / divisor^2) in `dimension` dimensions.
+
+    All that tells such laws apart is the distance from 0, whose square is chi-squared.
+    """
+    tails = np.geomspace(1e-40, 0.5, CELLS)
+    squares = 2.0 * np.concatenate([gammaincinv(dimension / 2, tails), gammainccinv(dimension / 2, tails)])
+    edges = np.unique([squares / divisor**2 for divisor in {**divisors0, **divisors1}])
+    return _shells(divisors0, dimension, edges), _shells(divisors1, dimension, edges)
+
+
+def _shells(divisors: dict[float, float], dimension: int, edges: Floats) -> NDArray[np.float64]:
+    masses = np.zeros(len(edges) + 1)
+    for divisor, weight in divisors.items():
+        half = 0.5 * edges * divisor**2
+        below = np.concatenate([[0.0], gammainc(dimension / 2, half), [1.0]])
+        above = np.concatenate([[1.0], gammaincc(dimension / 2, half), [0.0]])
+        masses += weight * np.where(below[1:] < 0.5, np.diff(below), -np.diff(above))
+    return np.asarray(masses / masses.sum())

@@ -1,0 +1,167 @@
+"""Wrong on purpose: DP-SGD whose noise is not fresh, so that it cancels out.
+
+Every one of these sums has the right distribution on its own; their differences have no noise at all. A test of the
+noise that looks at one step, one layer or one run at a time finds nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.broken.dp_sgd.base import PERCEPTRON, BrokenDPSGD, standard_log_density, where_zero
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.learning.base import Floats, TrainingData
+from mechanisms.learning.models.base import Model
+from mechanisms.learning.sampling import CyclicBatches, Sampling
+from mechanisms.learning.training import Trainer
+
+ONE_OF_TWO = CyclicBatches(batch_size=1, n_records=2)
+
+
+class _OneNoise(Trainer):
+    def initial(self, n_runs: int, rng: np.random.Generator) -> Floats:
+        """Forgets the noise of the runs before."""
+        self.noise: Floats | None = None
+        return super().initial(n_runs, rng)
+
+    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+        """The noise of the first step, in every step."""
+        if self.noise is None:
+            self.noise = np.zeros_like(total)
+            super().add_noise(self.noise, rng)
+        total += self.noise
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseReusedInSteps(BrokenDPSGD):
+    """Broken: DP-SGD that draws its noise once and adds the same in every step.
+
+    The slip: a noise buffer that is filled before the loop, or a generator that is seeded again in each step. Sums of
+    two steps differ by their gradients exactly. With cyclic batches of one record, where the record is in every second
+    step, the differences tell both sides apart for certain: epsilon is infinite at any delta < 1. (The last iterate
+    alone holds steps times the noise: more than claimed. Only who sees the steps sees it.)
+
+    Args:
+        all: as for `DPSGD`. Defaults: 4 steps, cyclic batches of 1 of 2 records, zero_out.
+
+    References:
+        The commonest slip in hand-written noise of JAX programs, where a key that is not split gives the same numbers
+        again.
+
+    Example:
+        >>> broken = NoiseReusedInSteps()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), broken.truth().epsilon(1e-5)
+        (1.0, inf)
+    """
+
+    noise_multiplier: float = 5.27
+    sampling: Sampling | str = ONE_OF_TWO
+
+    trainer_class: ClassVar[type[Trainer]] = _OneNoise
+
+    def truth(self) -> Guarantee | None:
+        """Revealed for certain, if batches are cyclic: some steps are without the record."""
+        return self._revealed() if self.steps > 1 and isinstance(self.scheme, CyclicBatches) else None
+
+    def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
+        return where_zero(np.diff(noise, axis=1), super()._noise_log_density(noise[:, :1]))
+
+
+class _OneNoiseForLayers(Trainer):
+    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+        """Each layer gets the beginning of the same noise."""
+        layers = [layer.span for layer in self.model.layers]
+        stream = np.zeros((len(total), max(span.stop - span.start for span in layers)), dtype=self.dtype)
+        super().add_noise(stream, rng)
+        for span in layers:
+            total[:, span] += stream[:, : span.stop - span.start]
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseReusedInLayers(BrokenDPSGD):
+    """Broken: DP-SGD that adds the same noise to every layer.
+
+    The slip: the generator is seeded again, or its key is used again, for each array of parameters. The noise of the
+    first weights of two layers is the same number, and cancels out of their difference: epsilon is infinite at any
+    delta < 1.
+
+    Args:
+        all: as for `DPSGD`, with a model of two layers or more. Default: a perceptron of 4 inputs, 3 hidden units and 2
+            outputs. `observed` None: the first weight of every layer.
+
+    References:
+        As for `NoiseReusedInSteps`.
+
+    Example:
+        >>> broken = NoiseReusedInLayers()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), broken.truth().epsilon(1e-5)
+        (1.0, inf)
+    """
+
+    model: Model | str = PERCEPTRON
+
+    trainer_class: ClassVar[type[Trainer]] = _OneNoiseForLayers
+
+    @cached_property
+    def directions(self) -> NDArray[np.float64]:
+        """The first weight of every layer."""
+        if self.observed is not None:
+            return np.asarray(self.observed)
+        starts = [layer.start for layer in self.network.layers]
+        return np.eye(self.network.n_parameters)[starts]
+
+    @property
+    def law_is_known(self) -> bool:
+        return super().law_is_known and self.observed is None
+
+    def truth(self) -> Guarantee | None:
+        """Revealed for certain, if there is another layer to compare with."""
+        return self._revealed() if len(self.network.layers) > 1 else None
+
+    def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
+        return where_zero(np.diff(noise, axis=2), standard_log_density(noise[:, :, :1] / self.noise_multiplier))
+
+
+class _SeededNoise(Trainer):
+    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+        """Noise from a generator that starts at the same seed each time."""
+        noise = np.zeros((1, total.shape[1]), dtype=self.dtype)
+        super().add_noise(noise, np.random.default_rng(0))
+        total += noise
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseOfFixedSeed(BrokenDPSGD):
+    """Broken: DP-SGD whose noise comes from a generator with a fixed seed.
+
+    The slip: a seed that was set for reproducible tests is still set in production. Whoever knows the program knows
+    the noise and takes it off: the release is a function of the data, and epsilon is infinite at any delta < 1.
+
+    Args:
+        all: as for `DPSGD`.
+
+    References:
+        Garfinkel, Leclerc (2020), "Randomness concerns when deploying differential privacy".
+
+    Example:
+        >>> broken = NoiseOfFixedSeed()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), broken.truth().epsilon(1e-5)
+        (1.0, inf)
+    """
+
+    trainer_class: ClassVar[type[Trainer]] = _SeededNoise
+
+    def truth(self) -> Guarantee | None:
+        """Revealed for certain."""
+        return self._revealed()
+
+    def _centre(self, data: TrainingData) -> Floats:
+        return np.asarray(self.release(data, 1, np.random.default_rng(0)).values[0])
+
+    def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
+        return where_zero(noise, np.zeros(len(noise)))
