@@ -2,7 +2,7 @@
 
 base.py          Mechanism, Neighbours, Relation: read this first
 guarantees/      the theoretical accountant
-noise/ selection/ local/ queries/ external/   mechanisms, a folder a kind
+noise/ selection/ local/ queries/ learning/ external/   mechanisms, a folder a kind
 broken/          wrong on purpose, each with its true epsilon
 catalogue.py     all of them by name
 """
@@ -22,6 +22,7 @@ from mechanisms.guarantees import (
     compose,
     group,
 )
+from mechanisms.learning import DPSGD, TrainingData
 from mechanisms.local.k_ary import KAryRandomizedResponse
 from mechanisms.local.randomized_response import RandomizedResponse
 from mechanisms.noise.gaussian import Gaussian
@@ -31,6 +32,7 @@ from mechanisms.repeated import Repeated
 from mechanisms.selection.exponential import Exponential
 
 __all__ = [
+    "DPSGD",
     "ApproximateDP",
     "ConcentratedDP",
     "ExactDP",
@@ -52,6 +54,7 @@ __all__ = [
     "Relation",
     "RenyiDP",
     "Repeated",
+    "TrainingData",
     "compose",
     "group",
 ]

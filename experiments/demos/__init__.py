@@ -10,6 +10,7 @@ catalogue = Catalogue(
     "demo",
     {
         "add-or-replace": "experiments.demos.add_or_replace:main",
+        "dp-sgd": "experiments.demos.dp_sgd:main",
         "randomized-response": "experiments.demos.randomized_response:main",
     },
 )

@@ -17,6 +17,28 @@ calibration.py        how much noise a wanted epsilon needs
 output_perturbation.py, objective_perturbation.py   private logistic regression without steps
 projected_sgd.py      noisy projected SGD, the textbook's
 observation_law.py    the law of what a white-box adversary sees of a gradient record
-
-Nothing is imported here, so that each part costs only itself: `from mechanisms.learning.dp_sgd import DPSGD`.
+canaries/             records that are made to be found, and pairs of datasets from them
 """
+
+from mechanisms.learning.base import Classifiers, Learner, TrainingData
+from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.models import LinearRegression, LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
+from mechanisms.learning.sampling import CyclicBatches, FixedSizeSampling, FullBatch, PoissonSampling, ShuffledEpochs
+from mechanisms.learning.trained import TrainedModels
+
+__all__ = [
+    "DPSGD",
+    "Classifiers",
+    "CyclicBatches",
+    "FixedSizeSampling",
+    "FullBatch",
+    "Learner",
+    "LinearRegression",
+    "LogisticRegression",
+    "MultiLayerPerceptron",
+    "PoissonSampling",
+    "ShuffledEpochs",
+    "SoftmaxRegression",
+    "TrainedModels",
+    "TrainingData",
+]

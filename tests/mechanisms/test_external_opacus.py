@@ -1,7 +1,11 @@
 """Training with Opacus: with a stand-in for PyTorch everywhere, with the real ones where they are installed."""
 
+import contextlib
+import io
 import logging
+import re
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -305,3 +309,15 @@ def test_workers_are_processes_and_do_not_change_the_result():
     pair = remove_record((X, Y), 0)
     results = [audit(linear(), pair, attack=NORM, trials=40, delta=1e-5, seed=0, n_jobs=n) for n in (1, 2)]
     assert results[0].bound == results[1].bound
+
+
+@pytest.mark.slow
+def test_the_page_in_the_docs_says_what_happens():
+    torch()
+    pytest.importorskip("diffprivlib.models", reason="needs dpassay[peers]", exc_type=ImportError)
+    page = (Path(__file__).parents[2] / "docs" / "adapters.md").read_text()
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL))
+    heard = io.StringIO()
+    with contextlib.redirect_stdout(heard):
+        exec(code, {})
+    assert heard.getvalue().splitlines() == re.findall(r"^#> (.*)$", code, flags=re.MULTILINE)

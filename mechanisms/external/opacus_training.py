@@ -1,0 +1,216 @@
+"""What PyTorch and Opacus do for `OpacusTraining`: import this module only where both are installed."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from opacus import PrivacyEngine
+from opacus.accountants import create_accountant
+from opacus.data_loader import DPDataLoader
+from torch.utils.data import DataLoader, TensorDataset
+
+from mechanisms.errors import ParameterError
+from mechanisms.learning.base import Floats, TrainingData
+
+if TYPE_CHECKING:
+    from mechanisms.external.opacus import OpacusTraining
+
+
+def train(recipe: OpacusTraining, data: TrainingData, seed: int, view: str) -> NDArray[np.float64]:
+    """One training: flat trainable parameters `(n_parameters,)`, or `(steps,)` observations."""
+    with _one_thread(seed), _quiet():
+        module = recipe.make_model()
+        module.train()
+        parameters = _trainable(module)
+        if recipe.initial is not None:
+            _load(parameters, np.asarray(recipe.initial))
+        model, optimizer, loss, loader = _make_private(recipe, module, _dataset(data, parameters[0].dtype))
+        seen: list[float] = []
+        if view == "observations":
+            _observe(optimizer, parameters, recipe, seen)
+        gradients = None if data.gradients is None else torch.as_tensor(data.gradients, dtype=parameters[0].dtype)
+        for _ in range(recipe.epochs):
+            for X, y, place in loader:
+                optimizer.zero_grad()
+                loss(model(X), y).backward()
+                if gradients is not None:
+                    _put_in(gradients, place, parameters)
+                optimizer.step()
+        return np.array(seen) if view == "observations" else _flat(parameters)
+
+
+def claimed_epsilon(recipe: OpacusTraining, delta: float, accountant: str) -> float:
+    """Epsilon of Opacus' own accountant after all steps."""
+    counting = create_accountant(mechanism=accountant)
+    with _quiet():
+        for _ in range(recipe.steps):
+            counting.step(noise_multiplier=recipe.noise_multiplier, sample_rate=1.0 / recipe.batches_per_epoch)
+        return float(counting.get_epsilon(delta=delta))
+
+
+def n_parameters(make_model: Callable[[], Any]) -> int:
+    """Trainable numbers of the module."""
+    with torch.random.fork_rng(devices=[]):
+        return sum(parameter.numel() for parameter in _trainable(make_model()))
+
+
+@dataclass(frozen=True, eq=False)
+class OpacusClassifiers:
+    """Trained modules of one shape: `mechanisms.learning.base.Classifiers`.
+
+    Args:
+        make_model: makes the module.
+        parameters: flat, trainable, `(n_models, n_parameters)`.
+        n_classes: 2 for a module with one output, whose logit it is.
+    """
+
+    make_model: Callable[[], Any]
+    parameters: NDArray[np.float64]
+    n_classes: int
+
+    @classmethod
+    def of(cls, make_model: Callable[[], Any], parameters: NDArray[np.float64], X: Floats) -> OpacusClassifiers:
+        """The number of classes is read from what the module says of one row of X."""
+        with torch.random.fork_rng(devices=[]):
+            shape = tuple(_outputs(make_model(), X[:1]).shape[1:])
+        if len(shape) > 1:
+            raise ParameterError(f"the module must give one row of logits a record, but gives shape {shape}.")
+        return cls(make_model, parameters, 2 if shape in ((), (1,)) else shape[0])
+
+    def __len__(self) -> int:
+        return len(self.parameters)
+
+    def log_probabilities(self, X: Floats) -> NDArray[np.float64]:
+        """Log probability of each class, `(n_models, n, n_classes)`."""
+        found = np.empty((len(self), len(X), self.n_classes))
+        with torch.random.fork_rng(devices=[]):
+            module = self.make_model()
+            for of_model, flat in zip(found, self.parameters, strict=True):
+                _load(_trainable(module), flat)
+                logits = _outputs(module, X).double().reshape(len(X), -1)
+                if logits.shape[1] == 1:
+                    logits = torch.cat([torch.zeros_like(logits), logits], dim=1)
+                of_model[:] = torch.log_softmax(logits, dim=1).numpy()
+        return found
+
+
+def _make_private(recipe: OpacusTraining, module: Any, dataset: TensorDataset) -> tuple[Any, Any, Any, Any]:
+    """Module, optimiser, loss and batches, as Opacus makes them private."""
+    loss = torch.nn.CrossEntropyLoss() if recipe.loss is None else recipe.loss
+    public = recipe.constants == "public"
+    loader: DataLoader[Any] = DataLoader(dataset, batch_size=recipe.batch_size, shuffle=True)
+    if public and recipe.poisson_sampling:
+        loader = DPDataLoader(dataset, sample_rate=recipe.sampling_probability)
+    model, optimizer, *criterion, loader = PrivacyEngine().make_private(
+        module=module,
+        optimizer=recipe.make_optimizer(module.parameters()),
+        criterion=loss,
+        data_loader=loader,
+        noise_multiplier=recipe.noise_multiplier,
+        max_grad_norm=recipe.max_grad_norm,
+        poisson_sampling=recipe.poisson_sampling and not public,
+        grad_sample_mode=recipe.grad_sample_mode,
+    )
+    if public:
+        optimizer.expected_batch_size = recipe.divisor
+    return model, optimizer, criterion[0] if criterion else loss, loader
+
+
+def _dataset(data: TrainingData, dtype: torch.dtype) -> TensorDataset:
+    """Examples, then a blank for each gradient record; with each its place among these, -1 for an example."""
+    n = data.n_gradients
+    X = np.concatenate([data.X, np.zeros((n, data.X.shape[1]))])
+    y = np.concatenate([data.y, np.zeros(n, dtype=data.y.dtype)])
+    place = np.concatenate([np.full(data.n_examples, -1), np.arange(n)])
+    labels = torch.as_tensor(y, dtype=dtype if y.dtype.kind == "f" else torch.int64)
+    return TensorDataset(torch.as_tensor(X, dtype=dtype), labels, torch.as_tensor(place))
+
+
+def _put_in(gradients: torch.Tensor, place: torch.Tensor, parameters: list[Any]) -> None:
+    """The gradients of gradient records, in the place of those of their blanks."""
+    rows = torch.nonzero(place >= 0).flatten()
+    start = 0
+    for parameter in parameters:
+        part = gradients[place[rows], start : start + parameter.numel()]
+        parameter.grad_sample[rows] = part.reshape(len(rows), *parameter.shape)
+        start += parameter.numel()
+
+
+def _observe(optimizer: Any, parameters: list[Any], recipe: OpacusTraining, seen: list[float]) -> None:
+    """Writes down the noisy gradient of each step along the observed direction, after Opacus' own step hook."""
+    direction, scale = torch.as_tensor(recipe.direction), recipe.divisor / recipe.max_grad_norm
+    counting = optimizer.step_hook
+
+    def look(made: Any) -> None:
+        counting(made)
+        gradient = torch.cat([parameter.grad.flatten() for parameter in parameters]).double()
+        seen.append(scale * float(gradient @ direction))
+
+    optimizer.attach_step_hook(look)
+
+
+def _trainable(module: Any) -> list[Any]:
+    parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    if not parameters:
+        raise ParameterError("make_model must make a module with trainable parameters, but it has none.")
+    return parameters
+
+
+def _flat(parameters: list[Any]) -> NDArray[np.float64]:
+    flat: NDArray[np.float64] = torch.cat([parameter.detach().flatten() for parameter in parameters]).double().numpy()
+    return flat
+
+
+def _load(parameters: list[Any], flat: NDArray[Any]) -> None:
+    expected = sum(parameter.numel() for parameter in parameters)
+    if flat.shape != (expected,):
+        raise ParameterError(f"initial must have shape ({expected},), one number a parameter, but has {flat.shape}.")
+    values = torch.as_tensor(flat)
+    with torch.no_grad():
+        for parameter, part in zip(parameters, values.split([p.numel() for p in parameters]), strict=True):
+            parameter.copy_(part.reshape(parameter.shape))
+
+
+def _outputs(module: Any, X: Floats) -> torch.Tensor:
+    module.eval()
+    with torch.no_grad():
+        found: torch.Tensor = module(torch.as_tensor(X, dtype=_trainable(module)[0].dtype))
+    return found
+
+
+@contextmanager
+def _one_thread(seed: int) -> Iterator[None]:
+    """PyTorch on one thread and with this seed; both are global, and put back."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No word about the secure mode, hooks, or empty first batches, thousands of times."""
+    logger = logging.getLogger("opacus")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+__all__ = ["OpacusClassifiers", "claimed_epsilon", "n_parameters", "train"]

@@ -1,0 +1,241 @@
+"""Any scikit-learn style estimator that is private by itself, such as those of diffprivlib, as a mechanism."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
+from mechanisms.errors import AccountingError, ParameterError
+from mechanisms.external.function import FunctionMechanism
+from mechanisms.guarantees import ApproximateDP, PureDP
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.validation import one_of
+
+VIEWS = ("parameters", "probabilities", "labels")
+LARGEST_SEED = 2**32
+"""Seeds of numpy's RandomState, which estimators take, lie below."""
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateEstimator(Mechanism):
+    """An estimator with `fit(X, y)` whose own randomness is said to make it private, trained once a run.
+
+    In each run a copy of the estimator is given a seed, fitted, and shows what `view` says. A fit that raises is an
+    outcome like any other, and so is one of another shape, as when a class is missing: see
+    `mechanisms.external.outcomes`. Warnings of single fits are not shown; those of a first fit are, once.
+
+    Args:
+        estimator: unfitted, with its privacy parameters. It is copied, never changed.
+        neighbours: the pair: `(X, y)` on both sides, or just X. `relation` is taken from it. Mind what the author of
+            the estimator means by neighbours: diffprivlib counts the number of records as public, "replace_one".
+        claim: what is promised; None takes pure epsilon from `estimator.epsilon`, with `estimator.delta` if there is
+            one above 0.
+        view: what a run releases: "parameters" (the numbers in `attributes`), or, at the `queries`, "probabilities"
+            (`predict_proba`) or "labels" (`predict`).
+        attributes: of the fitted estimator, released one after the other.
+        queries: `(n, n_features)`, public points; None takes those of the records that only one side has.
+
+    Raises:
+        ParameterError: something that cannot be fitted or queried so.
+        AccountingError: no claim, and an estimator that tells no epsilon.
+        ReleaseError: every first fit raises.
+        NeighboursError: a pair that is not neighbouring.
+
+    Guarantees:
+        * Where the estimator (or a step of a pipeline) has a `random_state`, runs are a function of the generator;
+          others draw their own randomness, cannot be repeated, and run on one worker.
+
+    Example:
+        >>> from mechanisms.external.private_estimator import PrivateEstimator
+        >>> from mechanisms.records import replace_record
+        >>> class NoisyMean:
+        ...     def __init__(self, epsilon=1.0, random_state=None):
+        ...         self.epsilon, self.random_state = epsilon, random_state
+        ...     def fit(self, X):
+        ...         noise = np.random.RandomState(self.random_state).laplace(scale=1 / (len(X) * self.epsilon))
+        ...         self.mean_ = np.clip(X, 0, 1).mean() + noise
+        ...         return self
+        >>> pair = replace_record(np.ones((10, 1)), 0, [0.0])
+        >>> mechanism = PrivateEstimator(NoisyMean(epsilon=0.5), pair, attributes=["mean_"])
+        >>> mechanism.release(pair.d1, 3, np.random.default_rng(0)).values.shape, mechanism.guarantee()
+        ((3, 1), PureDP(epsilon=0.5))
+    """
+
+    estimator: Any
+    neighbours: Neighbours = field(repr=False)
+    _: KW_ONLY
+    claim: Guarantee | None = None
+    view: str = "parameters"
+    attributes: Sequence[str] = ("coef_", "intercept_")
+    queries: ArrayLike | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
+            raise ParameterError(
+                f"estimator must be an object with fit(X, y), such as LogisticRegression(epsilon=1.0), but is "
+                f"{self.estimator!r}."
+            )
+        one_of(VIEWS, view=self.view)
+        method = {"probabilities": "predict_proba", "labels": "predict"}.get(self.view)
+        if method and not hasattr(self.estimator, method):
+            raise ParameterError(
+                f"view is {self.view!r}, but {type(self.estimator).__name__} has no {method}. Choose another view of "
+                f"{', '.join(VIEWS)}."
+            )
+        if isinstance(self.attributes, str):
+            raise ParameterError(f"attributes must be a list of names, but is one text. Try [{self.attributes!r}].")
+        object.__setattr__(self, "attributes", tuple(self.attributes))
+        object.__setattr__(self, "relation", self.neighbours.relation)
+        if method:
+            object.__setattr__(self, "queries", self._queries())
+        self._show_warnings()
+        _ = self._function
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({type(self.estimator).__name__}, view={self.view!r})"
+
+    @property
+    def parallel(self) -> str:
+        """ "processes"; "none" for an estimator that draws its own randomness."""
+        return self._function.parallel
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` fits, one after the other."""
+        return self._function.release(dataset, size, rng)
+
+    def guarantee(self) -> Guarantee:
+        """The claim."""
+        return self._claim
+
+    def worst_case(self) -> Neighbours:
+        """The pair that was given: nobody knows whether it is the worst."""
+        return self.neighbours
+
+    def check(self, neighbours: Neighbours) -> None:
+        super().check(neighbours)
+        self._function.check(neighbours)
+
+    @cached_property
+    def _claim(self) -> Guarantee:
+        if self.claim is not None:
+            return self.claim
+        epsilon, delta = (getattr(self.estimator, name, None) for name in ("epsilon", "delta"))
+        if epsilon is None:
+            raise AccountingError(
+                f"{type(self.estimator).__name__} has no epsilon that could be read as its promise. Give claim=, such "
+                "as PureDP(1.0)."
+            )
+        return ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)
+
+    @cached_property
+    def _function(self) -> FunctionMechanism:
+        """One fit as a function, which sees to odd outcomes."""
+        fit: Any = partial(_fit_and_show, self.estimator, self.view, self.attributes, self.queries)
+        states = _random_states(self.estimator)
+        return FunctionMechanism(
+            partial(_seeded, fit, states) if states else fit,
+            claim=self._claim,
+            neighbours=self.neighbours,
+            style="one-run" if states else "own-randomness",
+        )
+
+    def _queries(self) -> NDArray[Any]:
+        """The public points; raises `ParameterError` if there are none."""
+        if self.queries is None:
+            found = _only_on_one_side(*(_features(self.neighbours.side(side)) for side in (0, 1)))
+        else:
+            found = np.asarray(self.queries)
+        if found.ndim < 2 or not len(found):
+            raise ParameterError(
+                f"queries must have shape (n, n_features), n >= 1, but have {found.shape}. Give points at which "
+                f"{self.view} are asked for."
+            )
+        return found
+
+    def _show_warnings(self) -> None:
+        """Shows what a first fit warns of: privacy that leaks beside the noise, as a bound read from the data."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                _fit(_copy(self.estimator, dict.fromkeys(_random_states(self.estimator), 0)), self.neighbours.d1)
+            except Exception:
+                return  # an outcome, or an error that the first runs explain
+        for category, text in {(found.category, str(found.message)) for found in caught}:
+            if issubclass(category, UserWarning) or "privacy" in category.__name__.lower():
+                warnings.warn(f"{type(self.estimator).__name__} warns: {text}", category, stacklevel=4)
+
+
+def _seeded(fit: Any, states: Sequence[str], dataset: Dataset, rng: np.random.Generator) -> Any:
+    """One run with its own random states."""
+    seeds = rng.integers(LARGEST_SEED, size=len(states), dtype=np.uint32).tolist()
+    return fit(dataset, dict(zip(states, seeds, strict=True)))
+
+
+def _fit_and_show(
+    estimator: Any,
+    view: str,
+    attributes: Sequence[str],
+    queries: ArrayLike | None,
+    dataset: Dataset,
+    options: dict[str, int] | None = None,
+) -> Any:
+    """One run: a copy, fitted, and what it shows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = _fit(_copy(estimator, options or {}), dataset)
+        if view == "probabilities":
+            return np.asarray(fitted.predict_proba(queries)).ravel()
+        if view == "labels":
+            return np.asarray(fitted.predict(queries)).ravel()
+    missing = [name for name in attributes if not hasattr(fitted, name)]
+    if missing:
+        raise AttributeError(
+            f"after fit, {type(fitted).__name__} has no {', '.join(missing)}. Name what it releases in attributes=."
+        )
+    return np.concatenate([np.asarray(getattr(fitted, name), dtype=np.float64).ravel() for name in attributes])
+
+
+def _fit(estimator: Any, dataset: Dataset) -> Any:
+    estimator.fit(*dataset) if isinstance(dataset, tuple) else estimator.fit(dataset)
+    return estimator
+
+
+def _copy(estimator: Any, options: dict[str, int]) -> Any:
+    """An unfitted copy with these options."""
+    if hasattr(estimator, "get_params"):
+        from sklearn.base import clone
+
+        return clone(estimator).set_params(**options)
+    made = copy.deepcopy(estimator)
+    for name, value in options.items():
+        setattr(made, name, value)
+    return made
+
+
+def _random_states(estimator: Any) -> tuple[str, ...]:
+    """Names of the options that seed it."""
+    options = estimator.get_params() if hasattr(estimator, "get_params") else vars(estimator)
+    return tuple(sorted(name for name in options if name.rpartition("__")[2] == "random_state"))
+
+
+def _features(dataset: Dataset) -> NDArray[Any]:
+    return np.asarray(dataset[0] if isinstance(dataset, tuple) else dataset)
+
+
+def _only_on_one_side(features0: NDArray[Any], features1: NDArray[Any]) -> NDArray[Any]:
+    """Rows that the other side lacks; repeated rows count once."""
+    rows0, rows1 = ({row.tobytes(): row for row in np.ascontiguousarray(X)} for X in (features0, features1))
+    apart = [row for key, row in rows0.items() if key not in rows1]
+    apart += [row for key, row in rows1.items() if key not in rows0]
+    return np.array(apart)
+
+
+__all__ = ["PrivateEstimator"]

@@ -1,0 +1,197 @@
+"""What canaries share: read this first.
+
+A canary takes the place of one record of a dataset. Side 1 is the dataset with it; side 0, after the relation,
+
+    add_remove     lacks it
+    zero_out       has a blank record (all zeros) in its place
+    replace_one    has another record in its place, the rival: see each canary
+
+It is chosen from what is public: the dataset, the model and its initial parameters, never from trained models.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.base import Dataset, Mechanism, Neighbours
+from mechanisms.errors import ParameterError
+from mechanisms.learning.base import Floats, TrainingData
+from mechanisms.learning.canaries.grouped import Grouped
+from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.trained import TrainedModels
+from mechanisms.validation import whole
+
+Example: TypeAlias = tuple[Floats, int | float]
+"""Features `(n_features,)` and label."""
+
+
+@dataclass(frozen=True)
+class Canary(ABC):
+    """A way to choose the record in question. Subclasses are frozen dataclasses whose fields are the options.
+
+    Args:
+        record: position of the record whose place it takes.
+        alone: whether the dataset holds nothing else: a crafted dataset.
+    """
+
+    _: KW_ONLY
+    record: int = 0
+    alone: bool = False
+
+    def __post_init__(self) -> None:
+        whole(0, record=self.record)
+
+    @property
+    def group_size(self) -> int:
+        """Records in which the two sides differ."""
+        return 1
+
+    def pair(self, dataset: Dataset, mechanism: Mechanism) -> Neighbours:
+        """The pair under the relation of `mechanism`.
+
+        Args:
+            dataset: `(X, y)`, or `TrainingData` without gradient records.
+            mechanism: a `DPSGD`, or a `Grouped` one for several copies.
+
+        Raises:
+            ParameterError: no such record, data that the model cannot take, or a canary that does not fit them.
+            NeighboursError: the two sides are not neighbours, as when the canary itself is the blank record.
+        """
+        learner = learner_of(mechanism)
+        data = self._checked(dataset, learner)
+        pair = Neighbours(*self._sides(data, learner), learner.relation)
+        mechanism.check(pair)
+        return pair
+
+    def stage(self, dataset: Dataset, mechanism: DPSGD) -> tuple[Mechanism, Neighbours]:
+        """The mechanism as it faces this canary, and the pair.
+
+        A view "observations" without directions gets that of the canary; several copies get the claim of a group.
+        """
+        facing: Mechanism = mechanism if self.group_size == 1 else Grouped(mechanism, size=self.group_size)
+        pair = self.pair(dataset, facing)
+        direction = gradient_direction(pair)
+        if direction is not None and mechanism.view == "observations" and mechanism.observed is None:
+            facing = replace(mechanism, observed=direction)
+        return facing, pair
+
+    @abstractmethod
+    def _sides(self, data: TrainingData, learner: DPSGD) -> tuple[TrainingData, TrainingData]:
+        """Side 0 and side 1."""
+
+    def _checked(self, dataset: Dataset, learner: DPSGD) -> TrainingData:
+        data = TrainingData.of(dataset)
+        if data.n_gradients:
+            raise ParameterError("dataset must hold examples only, but has gradient records. Leave them out.")
+        learner.network.check(data)
+        if self.record >= len(data):
+            raise ParameterError(
+                f"record must be below {len(data)}, the number of records, but is {self.record}: the canary takes its "
+                "place."
+            )
+        return data
+
+
+def differing(neighbours: Neighbours) -> tuple[TrainingData, TrainingData]:
+    """The records that only side 0 has, and those that only side 1 has: examples and gradient records.
+
+    Example:
+        >>> X, y = np.eye(3), np.array([0, 1, 2])
+        >>> only0, only1 = differing(Neighbours((X[1:], y[1:]), (X, y), "add_remove"))
+        >>> len(only0), only1.X.tolist(), only1.y.tolist()
+        (0, [[1.0, 0.0, 0.0]], [0])
+    """
+    sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
+    found = []
+    for mine, other in (sides, sides[::-1]):
+        examples = _surplus(np.column_stack([mine.X, mine.y]), np.column_stack([other.X, other.y]))
+        gradients = None
+        if mine.gradients is not None:
+            others = np.empty((0, mine.gradients.shape[1])) if other.gradients is None else other.gradients
+            kept = mine.gradients[_surplus(mine.gradients, others)]
+            gradients = kept if len(kept) else None
+        found.append(TrainingData(mine.X[examples], mine.y[examples], gradients))
+    return found[0], found[1]
+
+
+def shared(neighbours: Neighbours) -> TrainingData:
+    """The records that both sides have: those of side 0 that do not differ."""
+    data, other = TrainingData.of(neighbours.d0), TrainingData.of(neighbours.d1)
+    kept = np.ones(data.n_examples, dtype=bool)
+    kept[_surplus(np.column_stack([data.X, data.y]), np.column_stack([other.X, other.y]))] = False
+    gradients = data.gradients
+    if gradients is not None:
+        others = np.empty((0, gradients.shape[1])) if other.gradients is None else other.gradients
+        gradients = np.delete(gradients, _surplus(gradients, others), axis=0)
+    return TrainingData(data.X[kept], data.y[kept], gradients if gradients is not None and len(gradients) else None)
+
+
+def gradient_direction(neighbours: Neighbours) -> NDArray[np.float64] | None:
+    """Unit direction from side 0 to side 1 where they differ in gradient records only; None elsewhere."""
+    only0, only1 = differing(neighbours)
+    if only0.n_examples or only1.n_examples or (only0.gradients is None and only1.gradients is None):
+        return None
+    total = sum(
+        (
+            sign * data.gradients.sum(axis=0)
+            for sign, data in ((-1.0, only0), (1.0, only1))
+            if data.gradients is not None
+        ),
+        start=np.zeros(1),
+    )
+    norm = float(np.linalg.norm(total))
+    return None if norm == 0.0 else np.asarray(total / norm)
+
+
+def learner_of(mechanism: Any) -> DPSGD:
+    """The `DPSGD` that is meant, out of a `Grouped` one if need be; raises `ParameterError` for anything else."""
+    inside = mechanism.base if isinstance(mechanism, Grouped) else mechanism
+    if not isinstance(inside, DPSGD):
+        raise ParameterError(f"mechanism must be a DPSGD, but is {type(mechanism).__name__}: canaries are made for it.")
+    return inside
+
+
+def initial_models(learner: DPSGD) -> TrainedModels | None:
+    """One model with the initial parameters; None if these are drawn for every run."""
+    initial = learner.recipe.initial
+    return None if initial is None else TrainedModels(learner.network, np.asarray(initial)[None, :])
+
+
+def least_likely(learner: DPSGD, x: Floats, *, but: int | None = None, rank: int = 0) -> int:
+    """The label that is least likely at `x` under the initial parameters, of those other than `but`.
+
+    The label after `but` where the initial parameters are drawn for every run, or make all labels equally likely.
+
+    Args:
+        rank: 1 for the second least likely one.
+    """
+    n_classes = learner.network.n_labels
+    models = initial_models(learner)
+    start = 0 if but is None else but + 1
+    order = (start + np.arange(n_classes)) % n_classes
+    order = order[order != but] if but is not None else order
+    if models is not None:
+        log_p = models.log_probabilities(np.asarray(x)[None, :])[0, 0]
+        order = order[np.argsort(np.round(log_p[order], 9), kind="stable")]
+    if rank >= len(order):
+        raise ParameterError(f"the model has only {n_classes} classes: too few for this canary.")
+    return int(order[rank])
+
+
+def _surplus(mine: Floats, others: Floats) -> NDArray[np.intp]:
+    """Rows of `mine` that `others` lacks, as multisets."""
+    left = Counter(row.tobytes() for row in np.ascontiguousarray(others, dtype=np.float64) + 0.0)
+    found = []
+    for place, row in enumerate(np.ascontiguousarray(mine, dtype=np.float64) + 0.0):
+        key = row.tobytes()
+        if left[key]:
+            left[key] -= 1
+        else:
+            found.append(place)
+    return np.array(found, dtype=np.intp)

@@ -1,0 +1,125 @@
+"""Canaries that are gradient records: for an adversary who inserts gradients, and sees the steps or the last iterate.
+
+A gradient record of norm clip_norm moves every noisy sum that samples it by clip_norm, the most that clipping allows.
+In a direction that no example touches, nothing else does: with full batches the noisy sums, added up and scaled, are
+then N(0, 1) against N(sqrt(steps) / noise_multiplier, 1), and no adversary can do better.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.base import Relation
+from mechanisms.errors import ParameterError
+from mechanisms.learning.base import TrainingData
+from mechanisms.learning.canaries.base import Canary
+from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.validation import whole
+
+
+@dataclass(frozen=True)
+class GradientCanary(Canary):
+    """A gradient record of norm clip_norm. Under replace_one, side 0 has the opposite one, under zero_out one of 0."""
+
+    @abstractmethod
+    def direction(self, data: TrainingData, learner: DPSGD) -> NDArray[np.float64]:
+        """Unit direction `(n_parameters,)`; `data` are the other records."""
+
+    def _sides(self, data: TrainingData, learner: DPSGD) -> tuple[TrainingData, TrainingData]:
+        kept = np.arange(len(data)) != self.record
+        if self.alone:
+            kept[:] = False
+        others = TrainingData(data.X[kept], data.y[kept])
+        gradient = learner.clip_norm * self.direction(others, learner)[None, :]
+        without = {
+            Relation.ADD_REMOVE: None,
+            Relation.ZERO_OUT: 0.0 * gradient,
+            Relation.REPLACE_ONE: -gradient,
+        }[learner.relation]
+        return TrainingData(others.X, others.y, without), TrainingData(others.X, others.y, gradient)
+
+
+@dataclass(frozen=True)
+class Dirac(GradientCanary):
+    """One coordinate whose natural gradient is always 0: the weight of a dead feature, 0 in all other records.
+
+    Args:
+        feature: None for the first dead one.
+        unit: of the first layer, whose weight it is.
+
+    Raises:
+        ParameterError: no dead feature, or the feature that was named is not; `with_dead_feature` adds one.
+
+    References:
+        Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini, Terzis (2023), Algorithm 3.
+
+    Example:
+        >>> from mechanisms.learning.models import LogisticRegression
+        >>> learner = DPSGD(LogisticRegression(3), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=3)
+        >>> X, y = with_dead_feature((np.ones((4, 2)), np.zeros(4, dtype=int)))
+        >>> Dirac().pair((X, y), learner).d1.gradients.tolist()
+        [[0.0, 0.0, 1.0, 0.0]]
+    """
+
+    _: KW_ONLY
+    feature: int | None = None
+    unit: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(0, unit=self.unit)
+        if self.feature is not None:
+            whole(0, feature=self.feature)
+
+    def direction(self, data: TrainingData, learner: DPSGD) -> NDArray[np.float64]:
+        layer = learner.network.layers[0]
+        dead = np.flatnonzero(~np.any(data.X != 0.0, axis=0))
+        feature = int(dead[0]) if self.feature is None and len(dead) else self.feature
+        if feature is None or feature not in dead:
+            named = "there is none" if feature is None else f"feature {feature} is not"
+            raise ParameterError(
+                f"a Dirac canary needs a dead feature, 0 in all other records, but {named}. Add one with "
+                "with_dead_feature(dataset), and give the model one feature more; or take RandomDirection."
+            )
+        if self.unit >= layer.n_units:
+            raise ParameterError(
+                f"unit must be below {layer.n_units}, the units of the first layer, but is {self.unit}."
+            )
+        found = np.zeros(learner.network.n_parameters)
+        found[layer.start + self.unit * layer.n_inputs + feature] = 1.0
+        return found
+
+
+@dataclass(frozen=True)
+class RandomDirection(GradientCanary):
+    """A direction that is uniform on the sphere: gradients of the other records have a small share in it.
+
+    Args:
+        seed: of the direction.
+    """
+
+    _: KW_ONLY
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(0, seed=self.seed)
+
+    def direction(self, data: TrainingData, learner: DPSGD) -> NDArray[np.float64]:
+        drawn = np.random.default_rng(self.seed).standard_normal(learner.network.n_parameters)
+        return np.asarray(drawn / np.linalg.norm(drawn))
+
+
+def with_dead_feature(dataset: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The examples with one feature more, 0 in all of them: `(X, y)`.
+
+    >>> with_dead_feature((np.ones((1, 2)), np.array([1])))[0].tolist()
+    [[1.0, 1.0, 0.0]]
+    """
+    data = TrainingData.of(dataset)
+    return np.column_stack([data.X, np.zeros(len(data.X))]), data.y

@@ -1,0 +1,325 @@
+"""Canaries: the pairs they make, what they are made of, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+
+from mechanisms.base import Neighbours, Relation
+from mechanisms.errors import AccountingError, NeighboursError, ParameterError
+from mechanisms.guarantees import GaussianDP
+from mechanisms.learning.base import TrainingData
+from mechanisms.learning.canaries import (
+    Blank,
+    ClipBKD,
+    Dirac,
+    Grouped,
+    Mislabelled,
+    Natural,
+    RandomDirection,
+    differing,
+    with_dead_feature,
+    worst_case_initial,
+)
+from mechanisms.learning.canaries.base import gradient_direction, shared
+from mechanisms.learning.canaries.catalogue import catalogue
+from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.models import LinearRegression, MultiLayerPerceptron, SoftmaxRegression
+from mechanisms.learning.sampling import CyclicBatches, FixedSizeSampling, FullBatch
+from mechanisms.learning.trained import TrainedModels
+
+N = 12
+MODEL = SoftmaxRegression(4, 3)
+RELATIONS = [relation.value for relation in Relation]
+
+
+def records(n=N, seed=0):
+    """The third feature is dead."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    X[:, 2] = 0.0
+    return X, rng.integers(0, 3, n)
+
+
+def learner(model=MODEL, **options):
+    return DPSGD(
+        model, **({"steps": 5, "noise_multiplier": 2.0, "sampling": FullBatch(expected_batch_size=N)} | options)
+    )
+
+
+CANARIES = {
+    "natural": Natural(record=3, other=5),
+    "mislabelled": Mislabelled(record=3),
+    "blank": Blank(record=3, label=1),
+    "clip-bkd": ClipBKD(record=3),
+    "dirac": Dirac(record=3),
+    "random-direction": RandomDirection(record=3),
+}
+every = pytest.mark.parametrize("name", list(catalogue))
+
+
+def test_every_canary_of_the_catalogue_is_tested_here():
+    assert set(CANARIES) == set(catalogue)
+    assert all(isinstance(canary, catalogue.get(name)) for name, canary in CANARIES.items())
+
+
+@every
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("initial", ["zeros", "random"])
+def test_the_two_sides_are_neighbours_that_differ_in_the_canary(name, relation, initial):
+    mechanism, (X, y) = learner(relation=relation, initial=initial), records()
+    pair = CANARIES[name].pair((X, y), mechanism)
+    mechanism.check(pair)
+    only0, only1 = differing(pair)
+    assert len(pair.d1) == N
+    assert len(pair.d0) == N - (relation == "add_remove")
+    assert (len(only0), len(only1)) == (relation != "add_remove", 1)
+    rest = shared(pair)
+    assert np.array_equal(rest.X, np.delete(X, 3, axis=0))
+    assert np.array_equal(rest.y, np.delete(y, 3))
+    if relation == "zero_out":
+        assert not np.any(only0.X)
+        assert not np.any(only0.y)
+        assert only0.gradients is None or not np.any(only0.gradients)
+
+
+@every
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_alone_there_is_nothing_else(name, relation):
+    canary = CANARIES[name]
+    alone = type(canary)(**{**vars(canary), "alone": True})
+    pair = alone.pair(records(), learner(relation=relation))
+    assert (len(pair.d0), len(pair.d1)) == (int(relation != "add_remove"), 1)
+
+
+@every
+def test_canaries_keep_their_place_in_cyclic_batches(name):
+    mechanism = learner(sampling=CyclicBatches(batch_size=4, n_records=N), relation="replace_one")
+    pair = CANARIES[name].pair(records(), mechanism)
+    if pair.d1.n_gradients == 0:
+        assert np.flatnonzero(np.any(pair.d0.X != pair.d1.X, axis=1) | (pair.d0.y != pair.d1.y)).tolist() == [3]
+
+
+@every
+def test_a_record_that_is_not_there_is_refused(name):
+    canary = CANARIES[name]
+    beyond = type(canary)(**{**vars(canary), "record": N})
+    with pytest.raises(ParameterError, match=f"record must be below {N}"):
+        beyond.pair(records(), learner())
+    with pytest.raises(ParameterError, match="record"):
+        type(canary)(**{**vars(canary), "record": -1})
+
+
+@every
+def test_data_that_the_model_cannot_take_are_refused(name):
+    X, y = records()
+    with pytest.raises(ParameterError, match="3 features"):
+        CANARIES[name].pair((X[:, :3], y), learner())
+    with pytest.raises(ParameterError, match="gradient records"):
+        CANARIES[name].pair(TrainingData(X, y, np.ones((1, MODEL.n_parameters))), learner())
+
+
+# --- examples -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_label_is_the_least_likely_one_under_the_initial_parameters():
+    X, y = records()
+    initial = np.zeros((3, 5))
+    initial[:, -1] = (2.0, -1.0, 0.5)  # biases
+    mechanism = learner(initial=initial.ravel())
+    assert differing(Blank().pair((X, y), mechanism))[1].y.tolist() == [1]
+    bkd = ClipBKD().pair((X, y), learner(initial=initial.ravel(), relation="replace_one"))
+    assert [only.y.tolist() for only in differing(bkd)] == [[2], [1]]
+    for record in range(N):
+        label = differing(Mislabelled(record=record).pair((X, y), mechanism))[1].y[0]
+        assert label == (1 if y[record] != 1 else 2)
+
+
+def test_without_a_least_likely_label_the_next_one_is_taken():
+    X, y = records()
+    for initial in ("zeros", "random"):
+        for record in range(N):
+            wrong = differing(Mislabelled(record=record).pair((X, y), learner(initial=initial)))[1].y[0]
+            assert wrong == (y[record] + 1) % 3
+
+
+def test_blank_is_empty_or_the_mean_of_the_others():
+    X, y = records()
+    zeros, mean = (
+        differing(Blank(record=2, fill=fill, label=1).pair((X, y), learner()))[1] for fill in ("zeros", "mean")
+    )
+    assert not np.any(zeros.X)
+    assert np.allclose(mean.X[0], np.delete(X, 2, axis=0).mean(axis=0), rtol=0, atol=1e-15)
+
+
+def test_clip_bkd_is_as_long_as_the_others_and_in_the_direction_that_they_leave_free():
+    X, y = records()
+    pair = ClipBKD(record=0).pair((X, y), learner())
+    x = differing(pair)[1].X[0]
+    assert np.allclose(x, [0.0, 0.0, np.linalg.norm(X[1:], axis=1).mean(), 0.0])
+    parameters = np.random.default_rng(1).normal(size=(1, MODEL.n_parameters))
+    gradients = TrainedModels(MODEL, parameters).gradients(pair.d1.X, pair.d1.y)[0].reshape(N, 3, 5)
+    weights = gradients[:, :, :4].reshape(N, -1)
+    assert np.allclose(weights[1:] @ weights[0], 0.0, atol=1e-12)
+
+
+def test_copies_are_a_group_with_the_claim_of_a_group():
+    base = learner()
+    mechanism, pair = ClipBKD(copies=4).stage(records(), base)
+    assert isinstance(mechanism, Grouped)
+    assert mechanism.guarantee() == GaussianDP(4 * math.sqrt(5) / 2.0)
+    assert [len(only) for only in differing(pair)] == [0, 4]
+    assert len(np.unique(differing(pair)[1].X, axis=0)) == 1
+    with pytest.raises(NeighboursError, match="exactly one|plus one record"):
+        ClipBKD(copies=4).pair(records(), base)
+    with pytest.raises(NeighboursError, match="differ in 4 records, but the claim is for a group of 1 to 3"):
+        Grouped(base, size=3).check(pair)
+    with pytest.raises(NeighboursError, match="differ in 0 records"):
+        Grouped(base, size=3).check(Neighbours(pair.d1, pair.d1, "add_remove"))
+    assert ClipBKD(copies=1).stage(records(), base)[0] is base
+
+
+def test_group_claims_that_no_theorem_gives_are_refused():
+    poisson = learner(sampling="poisson", sampling_probability=0.5, batch_size=3)
+    with pytest.raises(AccountingError, match="group privacy"):
+        Grouped(poisson, size=2).guarantee()
+
+
+def test_a_canary_that_is_the_blank_record_itself_is_refused():
+    with pytest.raises(NeighboursError, match="same"):
+        Blank(label=0).pair(records(), learner(relation="zero_out"))
+
+
+def test_labels_that_are_right_or_unknown_are_refused():
+    X, y = records()
+    with pytest.raises(ParameterError, match="label must be wrong"):
+        Mislabelled(record=1, label=int(y[1])).pair((X, y), learner())
+    for label in (3, -1, True, 0.5):
+        for canary in (Mislabelled(label=label), Blank(label=label)):
+            with pytest.raises(ParameterError, match="label must be a class of the model, 0 to 2"):
+                canary.pair((X, y), learner())
+    with pytest.raises(ParameterError, match="no classes"):
+        Blank().pair((X, y * 1.0), learner(LinearRegression(4)))
+    with pytest.raises(ParameterError, match="only 2 classes"):
+        SoftmaxRegression(4, 2)
+        Mislabelled(record=int(np.flatnonzero(y < 2)[0])).pair(  # one wrong label is left, no second one
+            (X, np.minimum(y, 1)), learner(SoftmaxRegression(4, 2))
+        )
+        from mechanisms.learning.canaries.base import least_likely
+
+        least_likely(learner(SoftmaxRegression(4, 2)), X[0], but=0, rank=1)
+    with pytest.raises(ParameterError, match="other must be the position"):
+        Natural().pair((X, y), learner(relation="replace_one"))
+    with pytest.raises(ParameterError, match="fill"):
+        Blank(fill="ones")
+
+
+def test_a_natural_record_that_occurs_twice_still_makes_a_pair():
+    X, y = records()
+    X[1], y[1] = X[0], y[0]
+    pair = Natural(record=0).pair((X, y), learner())
+    assert differing(pair)[1].X.tolist() == [X[0].tolist()]
+    assert len(shared(pair)) == N - 1
+
+
+# --- gradients ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("clip_norm", [0.1, 1.0, 7.0])
+@pytest.mark.parametrize("canary", [Dirac(), Dirac(unit=2), RandomDirection(), RandomDirection(seed=5)])
+def test_gradient_canaries_have_norm_clip_norm(canary, clip_norm):
+    pair = canary.pair(records(), learner(clip_norm=clip_norm))
+    assert np.linalg.norm(pair.d1.gradients) == pytest.approx(clip_norm, rel=1e-12)
+    opposite = canary.pair(records(), learner(clip_norm=clip_norm, relation="replace_one"))
+    assert np.array_equal(opposite.d0.gradients, -opposite.d1.gradients)
+    assert np.allclose(gradient_direction(opposite), opposite.d1.gradients[0] / clip_norm, rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", [MODEL, MultiLayerPerceptron(4, hidden=(5,), n_outputs=3)])
+def test_nothing_but_the_canary_moves_along_dirac(model):
+    """Noise-free: every observation is exactly 1 on side 1 and 0 on side 0."""
+    seen, pair = Dirac(unit=1).stage(records(), learner(model, noise_multiplier=0.0, view="observations"))
+    rng = np.random.default_rng(0)
+    assert np.array_equal(seen.release(pair.d0, 2, rng).values, np.zeros((2, 5, 1)))
+    assert np.array_equal(seen.release(pair.d1, 2, rng).values, np.ones((2, 5, 1)))
+
+
+def test_a_random_direction_is_touched_by_the_others():
+    seen, pair = RandomDirection().stage(records(), learner(noise_multiplier=0.0, view="observations"))
+    assert np.abs(seen.release(pair.d0, 1, np.random.default_rng(0)).values).max() > 0.01
+    assert np.linalg.norm(seen.observed) == pytest.approx(1.0)
+
+
+def test_the_directions_that_are_observed_are_those_of_the_canary_unless_given():
+    mechanism = learner(view="observations")
+    assert np.flatnonzero(Dirac(unit=1).stage(records(), mechanism)[0].observed[0]).tolist() == [5 + 2]
+    own = learner(view="observations", observed=np.eye(MODEL.n_parameters)[0])
+    assert Dirac().stage(records(), own)[0] is own
+    final = learner()
+    assert Dirac().stage(records(), final)[0] is final
+    assert Mislabelled().stage(records(), mechanism)[0] is mechanism
+
+
+def test_a_dirac_canary_needs_a_dead_feature():
+    X, y = records()
+    alive = X + 1.0
+    with pytest.raises(ParameterError, match="needs a dead feature, 0 in all other records, but there is none"):
+        Dirac().pair((alive, y), learner())
+    with pytest.raises(ParameterError, match="feature 0 is not"):
+        Dirac(feature=0).pair((X, y), learner())
+    with pytest.raises(ParameterError, match="unit must be below 3"):
+        Dirac(unit=3).pair((X, y), learner())
+    wider, labels = with_dead_feature((alive, y))
+    pair = Dirac().pair((wider, labels), learner(SoftmaxRegression(5, 3)))
+    assert np.flatnonzero(pair.d1.gradients[0]).tolist() == [4]
+
+
+def test_gradient_canaries_count_as_one_of_the_records_of_a_sampling():
+    mechanism = learner(sampling=FixedSizeSampling(batch_size=3, n_records=N))
+    assert mechanism.relation is Relation.ZERO_OUT
+    pair = Dirac().pair(records(), mechanism)
+    assert len(pair.d0) == len(pair.d1) == N
+
+
+def test_other_mechanisms_are_refused():
+    from mechanisms import Laplace
+
+    with pytest.raises(ParameterError, match="must be a DPSGD, but is Laplace"):
+        Natural().pair(records(), Laplace(1.0))
+    with pytest.raises(ParameterError, match="base must be a DPSGD"):
+        Grouped(Laplace(1.0), size=2)
+
+
+# --- initial parameters -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [MODEL, MultiLayerPerceptron(4, hidden=(6,), n_outputs=3)])
+def test_from_worst_case_parameters_natural_records_have_almost_no_gradient(model):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = np.argmax(X[:, :3], axis=1)
+    X += 2.0 * np.eye(4)[y]
+    plain = worst_case_initial(model, X[:40], y[:40], steps=400)
+    sharp = worst_case_initial(model, X[:40], y[:40], steps=400, margin=20.0)
+    norms = [
+        TrainedModels(model, p[None]).gradient_norms(X[40:], y[40:]).mean()
+        for p in (np.zeros_like(plain), plain, sharp)
+    ]
+    assert norms[1] < 0.25 * norms[0]
+    assert np.median(TrainedModels(model, sharp[None]).gradient_norms(X[40:], y[40:])) < 1e-3
+    last = model.layers[-1].span
+    assert np.array_equal(sharp[last], 20.0 * plain[last])
+    assert np.array_equal(worst_case_initial(model, X[:40], y[:40], steps=400), plain)
+    assert learner(model, initial=plain).recipe.initial.shape == (model.n_parameters,)
+
+
+def test_worst_case_parameters_refuse_what_cannot_be_trained_on():
+    X, y = records()
+    with pytest.raises(ParameterError, match="labels"):
+        worst_case_initial(MODEL, X, y + 1)
+    with pytest.raises(ParameterError, match="no record"):
+        worst_case_initial(MODEL, X[:0], y[:0])
+    with pytest.raises(ParameterError, match="margin"):
+        worst_case_initial(MODEL, X, y, margin=0.0)
+    with pytest.raises(ParameterError, match="diverged"):
+        worst_case_initial(LinearRegression(4), X * 100, y * 1.0, learning_rate=10.0, steps=2000)
