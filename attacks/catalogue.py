@@ -13,6 +13,9 @@ catalogue = Catalogue(
         "likelihood-ratio": "attacks.distinguishing.likelihood_ratio:LikelihoodRatio",
         "classifier": "attacks.distinguishing.classifier:Classifier",
         "threshold": "attacks.distinguishing.threshold:Threshold",
+        "canary-loss": "attacks.distinguishing.canary_loss:CanaryLoss",
+        "canary-direction": "attacks.distinguishing.canary_direction:CanaryDirection",
+        "gradient-product": "attacks.distinguishing.gradient_product:GradientProduct",
     },
 )
 get = catalogue.get

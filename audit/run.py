@@ -197,7 +197,7 @@ class Run:
             ),
             ledger=(*_ledger(ask, bounds, found, best), *looks),
             tally=_kept(scores, best),
-            claim_curve=_sample(ask.claim, ask.claimed_epsilon),
+            claim_curve=claim_curve(ask.claim, ask.claimed_epsilon),
             events=events,
             fingerprint=self.fingerprint,
             refutation=refutation,
@@ -244,7 +244,7 @@ def _kept(scores: Scores, best: LowerBound) -> Tally:
     return scores.tally.thin(KEPT, keep=best.threshold)
 
 
-def _sample(claim: Guarantee, epsilon: float) -> ClaimCurve:
+def claim_curve(claim: Guarantee, epsilon: float) -> ClaimCurve:
     """101 points of the claimed trade-off curve, dense at both ends where large epsilons live, and privacy profile."""
     small = np.geomspace(1e-6, 0.018, 25)
     fpr = np.sort(np.concatenate([np.linspace(0.0, 1.0, 51), small, 1.0 - small]))

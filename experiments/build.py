@@ -6,7 +6,10 @@ query = {name = "count", above = 15.0} or, for a mechanism that wraps another on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +22,14 @@ from experiments import datasets, examples
 from experiments.config import DataSection, Named, NeighboursSection
 from mechanisms.base import Dataset, Mechanism, Neighbours, Relation
 from mechanisms.catalogue import catalogue as mechanisms
-from mechanisms.errors import ParameterError, RelationError
+from mechanisms.errors import ParameterError, RelationError, unknown_name_message
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.learning.canaries.base import Canary
+from mechanisms.learning.canaries.catalogue import catalogue as canaries
+from mechanisms.learning.canaries.initial import worst_case_initial
 from mechanisms.learning.catalogue import samplings, schedules
+from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.models.base import Model
 from mechanisms.learning.models.catalogue import catalogue as models
 from mechanisms.queries.catalogue import catalogue as queries
 from mechanisms.records import check_records, n_records, remove_record, replace_record, zero_record
@@ -49,9 +57,35 @@ SEARCHED = 20_000
 """Records that are tried, at most, to find the one that matters most."""
 
 
-def build_mechanism(section: Named) -> Mechanism:
-    """The mechanism that [mechanism] names."""
-    return mechanisms.build(section.name, **_options(section.options))  # type: ignore[no-any-return]
+def build_mechanism(section: Named, public: Callable[[], Dataset] | None = None) -> Mechanism:
+    """The mechanism that [mechanism] names.
+
+    The table initial = {name = "worst-case", ...} has its parameters trained on `public()`: the records of the dataset
+    that are not audited.
+    """
+    options = dict(section.options)
+    initial = options.pop("initial", None)
+    if not isinstance(initial, Mapping):
+        return mechanisms.build(section.name, **_options(section.options))  # type: ignore[no-any-return]
+    mechanism: Mechanism = mechanisms.build(section.name, **_options(options))
+    if initial.get("name") != "worst-case" or not isinstance(mechanism, DPSGD):
+        raise ParameterError(
+            f"initial must be 'zeros', 'random' or a table {{name = \"worst-case\", ...}} of a dp-sgd, but is "
+            f"{dict(initial)!r}."
+        )
+    if public is None:
+        raise ParameterError("initial is 'worst-case', which is trained on public records: add [data] with n_records.")
+    trained = json.dumps({k: v for k, v in initial.items() if k != "name"}, sort_keys=True)
+    return replace(mechanism, initial=_trained_on(mechanism.network, trained, public))
+
+
+def _trained_on(model: Model, options: str, public: Callable[[], Dataset]) -> Any:
+    given = json.loads(options)
+    allowed = [p for p in inspect.signature(worst_case_initial).parameters if p not in ("model", "X", "y")]
+    for option in given:
+        if option not in allowed:
+            raise ParameterError(unknown_name_message("option of initial:", option, allowed))
+    return worst_case_initial(model, *public(), **given)
 
 
 def build_claim(section: Named | None) -> Guarantee | None:
@@ -98,18 +132,53 @@ def load_data(section: DataSection) -> Dataset:
     return examples.scaled(data, section.scale, name=section.name)
 
 
+def load_rest(section: DataSection) -> Dataset:
+    """The records that `load_data` leaves out because of n_records: public ones.
+
+    Raises:
+        ParameterError: no features and labels, or nothing is left out.
+    """
+    everything = load_data(section.model_copy(update={"n_records": None}))
+    if not isinstance(everything, tuple):
+        raise ParameterError(f"public records need features and labels, but dataset {section.name!r} has no target.")
+    X, y = everything
+    if section.n_records is None or section.n_records >= len(X):
+        raise ParameterError(
+            'n_records must leave public records over for initial = {name = "worst-case"}, but takes all '
+            f"{len(X):,}. Set n_records in [data]."
+        )
+    return X[section.n_records :], y[section.n_records :]
+
+
+def build_canary(section: Named) -> Canary:
+    """The canary that [neighbours] names."""
+    canary: Canary = canaries.build(section.name, **_options(section.options))
+    return canary
+
+
+def build_stage(
+    section: NeighboursSection, data: Dataset | None, mechanism: Mechanism
+) -> tuple[Mechanism, Neighbours | None]:
+    """The mechanism as it faces the canary, and the pair; without a canary as `build_pair`."""
+    if section.canary is None:
+        return mechanism, build_pair(section, data, mechanism)
+    if section.record != "worst-case" or section.replacement is not None:
+        raise ParameterError("canary says which record it is about: give record inside its table, and no replacement.")
+    if not isinstance(mechanism, DPSGD):
+        raise ParameterError(f"canary is for a dp-sgd, but the mechanism is {type(mechanism).__name__}.")
+    if data is None:
+        raise ParameterError("canary needs a dataset to be put in: add [data].")
+    _check_relation(section, mechanism)
+    return build_canary(section.canary).stage(data, mechanism)
+
+
 def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mechanism) -> Neighbours | None:
     """The pair that [neighbours] describes; None is the worst case that the mechanism itself knows.
 
     With a dataset, side 1 is the dataset, and in side 0 one record is missing, replaced or blank, after the relation.
     The record "worst-case" is the first of those that move the answer of the query most, in the L1 norm.
     """
-    relation = mechanism.relation if section.relation is None else Relation.of(section.relation)
-    if relation is not mechanism.relation:
-        raise RelationError(
-            f"relation is {relation.value!r}, but the guarantee of the mechanism speaks of "
-            f"{mechanism.relation.value!r}. Give both the same."
-        )
+    relation = _check_relation(section, mechanism)
     if data is None:
         if section.record != "worst-case" or section.replacement is not None:
             raise ParameterError("record and replacement need a dataset to take the record from: add [data].")
@@ -122,6 +191,17 @@ def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mech
         check_records(pair)
         return pair
     return _worst_pair(relation, data, section.replacement, getattr(mechanism, "query", None))
+
+
+def _check_relation(section: NeighboursSection, mechanism: Mechanism) -> Relation:
+    """The relation that is meant; raises `RelationError` if the mechanism has another one."""
+    relation = mechanism.relation if section.relation is None else Relation.of(section.relation)
+    if relation is not mechanism.relation:
+        raise RelationError(
+            f"relation is {relation.value!r}, but the guarantee of the mechanism speaks of "
+            f"{mechanism.relation.value!r}. Give both the same."
+        )
+    return relation
 
 
 def _pair(relation: Relation, data: Dataset, record: int, replacement: Any) -> Neighbours:

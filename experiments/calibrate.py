@@ -68,14 +68,14 @@ def laws() -> list[tuple[Law, tuple[float, ...]]]:
 
 
 def full_plan(repeats: int = 2_000) -> Plan:
-    """Every law at 20 to 100,000 trials a side, `repeats` audits each; fewer where they cost much and teach little."""
+    """Every law at 20 to 100,000 trials a side, `repeats` audits of each up to 1,000; fewer where they cost much."""
     return Plan(
         "full",
         (
             *_settings((20, 100), repeats, few=repeats, unequal=True),
             *_settings((1_000,), repeats, few=repeats // 4),
-            *_settings((10_000,), repeats, few=repeats // 10),
-            *_settings((100_000,), max(1, repeats // 5), few=repeats // 50),
+            *_settings((10_000,), -(-repeats // 4), few=repeats // 10),
+            *_settings((100_000,), -(-repeats // 25), few=repeats // 100),
         ),
         numbers=60,
     )

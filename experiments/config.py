@@ -3,12 +3,13 @@
     title, description    the question in words, and what to expect
     seed                  root of every random stream
     [data]                a dataset by name; without it the mechanism brings its own worst-case pair
-    [neighbours]          which pair of datasets
+    [neighbours]          which pair of datasets, or which canary
     [mechanism]           what is audited: a name, and its options
     [attack]              who attacks: a name, and its options
     [audit]               how many trials, at which delta, with which confidence, by which bounds
     [claim]               what is tested, where it is not what the mechanism itself promises
     [sweep]               dotted key -> list of values; one audit for each combination
+    [[sweep.case]]        a name, and tables whose keys are set together; one audit for each
 
 Checked here: keys, types and ranges. That names exist and options fit is checked in `experiments.questions`, before the
 first trial.
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,7 +27,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from experiments.overrides import apply
 from experiments.source import Source
-from experiments.sweep import parts, unswept
+from experiments.sweep import CASE, swept_keys, unswept
 from experiments.toml_text import to_toml
 from mechanisms.errors import ConfigError, unknown_name_message
 
@@ -53,6 +54,11 @@ def _flat(value: Any) -> Any:
         nested = _flat(inside)
         flat |= {f"{key}.{k}": v for k, v in nested.items()} if isinstance(nested, Mapping) else {key: inside}
     return flat
+
+
+def _named(value: Any) -> Any:
+    """A name alone stands for a table with that name."""
+    return {"name": value} if isinstance(value, str) else value
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
@@ -102,6 +108,9 @@ class NeighboursSection(Section):
         default="worst-case", description="the position of a record, a whole number >= 0, or 'worst-case'"
     )
     replacement: Any = Field(default=None, description="the value of the record in d0")
+    canary: Annotated[Named, BeforeValidator(_named)] | None = Field(
+        default=None, description="the name of a canary, in quotes, or a table with a name and its options"
+    )
 
 
 class AuditSection(Section):
@@ -193,7 +202,9 @@ SECTIONS: dict[str, type[BaseModel]] = {
 def _check_sweep(config: Config, source: Source) -> None:
     """Raises `ConfigError` for keys that cannot be swept, and for values that occur twice."""
     for key, values in config.sweep.items():
-        for part in parts(key):
+        if key == CASE:
+            _check_cases(values, source)
+        for part in swept_keys(key, values):
             reason = NOT_SWEPT.get(part) or NOT_SWEPT.get(part.partition(".")[0])
             if reason:
                 raise source.error(("sweep", key), f"{part} cannot be swept: {reason}.")
@@ -203,6 +214,22 @@ def _check_sweep(config: Config, source: Source) -> None:
             raise source.error(
                 ("sweep", key), f"the sweep over {key} holds {twice} twice. To repeat audits, sweep over seed."
             )
+
+
+def _check_cases(cases: Sequence[Any], source: Source) -> None:
+    """Raises `ConfigError` unless every case has a name of its own, and tables otherwise."""
+    for case in cases:
+        named = isinstance(case, Mapping) and isinstance(case.get("name"), str) and case["name"]
+        if not named or not all(isinstance(inside, Mapping) for key, inside in case.items() if key != "name"):
+            raise source.error(
+                ("sweep", CASE),
+                f"a case of the sweep must be a table with a name, and tables such as attack = {{name = ...}} for what "
+                f"it sets, but is {case!r}.",
+            )
+    names = [case["name"] for case in cases]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise source.error(("sweep", CASE), f"two cases of the sweep are called {twice!r}. Give each its own name.")
 
 
 def _complaint(detail: Any, source: Source) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -99,7 +100,8 @@ def _question(config: Config, source: Source, parameters: dict[str, Any], load: 
         table = {key: value for key, value in config.resolved().items() if key != "sweep"}
         here = Config.check(apply(table, settings(parameters)), source)
         with _pointing_at(source, "mechanism", here.mechanism):
-            mechanism = build.build_mechanism(here.mechanism)
+            public = None if here.data is None else partial(load.rest, here.data)
+            mechanism = build.build_mechanism(here.mechanism, public)
         with _pointing_at(source, "attack", here.attack):
             attack = build.build_attack(here.attack)
         with _pointing_at(source, "audit.bounds"):
@@ -110,7 +112,7 @@ def _question(config: Config, source: Source, parameters: dict[str, Any], load: 
         with _pointing_at(source, "data", here.data):
             data = None if here.data is None else load(here.data)
         with _pointing_at(source, "neighbours"):
-            pair = build.build_pair(here.neighbours, data, mechanism)
+            mechanism, pair = build.build_stage(here.neighbours, data, mechanism)
         with _pointing_at(source, "audit.trials"):
             whole(MINIMUM_TRIALS, trials=here.audit.trials)
         question = Question(
@@ -163,6 +165,10 @@ class _Loader:
 
     def __call__(self, section: DataSection) -> Dataset:
         return _remember(self._loaded, section.model_dump_json(), lambda: build.load_data(section))
+
+    def rest(self, section: DataSection) -> Dataset:
+        """The records that n_records leaves out."""
+        return _remember(self._loaded, f"rest of {section.model_dump_json()}", lambda: build.load_rest(section))
 
 
 def _remember(memory: dict[str, T], key: str, make: Callable[[], T]) -> T:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from experiments.sweep import parts
+from experiments.sweep import CASE, parts
 from experiments.toml_text import locate
 from mechanisms.errors import ConfigError, UnknownNameError
 
@@ -62,6 +62,8 @@ class Source:
     def where(self, path: tuple[str, ...]) -> str:
         """The place where the key at `path` was set: "--set KEY", or "FILE:LINE", that of the sweep if it is swept."""
         for sweep_key in self.swept:
+            if sweep_key == CASE and locate(self.text, path) is None:
+                return replace(self, swept=()).where(("sweep", CASE))
             if any(_overlap(path, tuple(key.split("."))) for key in parts(sweep_key)):
                 return replace(self, swept=()).where(("sweep", sweep_key))
         for key in self.settings:

@@ -1,7 +1,8 @@
 """The points of a sweep: what each sets, the seed it gets, and the folder that holds its trials.
 
 A point is a dictionary from sweep key to value. A sweep key is a dotted key, or several joined by commas, which are set
-to the same value: "mechanism.delta, claim.delta".
+to the same value: "mechanism.delta, claim.delta". The key "case" sets several keys to values of their own: each of its
+values is a table with a name and, for each table of the configuration, the keys that change.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 
 Parameters = Mapping[str, Any]
 """Sweep key -> value."""
+CASE = "case"
+"""The sweep key whose values are named cases."""
 
 
 def combinations(sweep: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -31,8 +34,24 @@ def settings(parameters: Parameters) -> dict[str, Any]:
 
     >>> settings({"mechanism.delta, claim.delta": 0.1})
     {'mechanism.delta': 0.1, 'claim.delta': 0.1}
+    >>> settings({"case": {"name": "black box", "attack": {"name": "canary-loss"}, "mechanism": {"view": "final"}}})
+    {'attack.name': 'canary-loss', 'mechanism.view': 'final'}
     """
-    return {part: value for key, value in parameters.items() for part in parts(key)}
+    found: dict[str, Any] = {}
+    for key, value in parameters.items():
+        found |= _case_settings(value) if key == CASE else dict.fromkeys(parts(key), value)
+    return found
+
+
+def _case_settings(case: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        f"{table}.{key}": value for table, inside in case.items() if table != "name" for key, value in inside.items()
+    }
+
+
+def swept_keys(key: str, values: Sequence[Any]) -> list[str]:
+    """The dotted keys that an entry of the sweep sets at any of its points."""
+    return list(dict.fromkeys(name for value in values for name in settings({key: value})))
 
 
 def parts(key: str) -> list[str]:
@@ -46,8 +65,21 @@ def unswept(sweep: Mapping[str, Sequence[Any]], keys: Collection[str]) -> dict[s
     >>> unswept({"mechanism.epsilon": [1, 2], "mechanism.delta, claim.delta": [0, 0.1]}, ["mechanism.epsilon"])
     {'mechanism.delta, claim.delta': [0, 0.1]}
     """
-    left = {key: [part for part in parts(key) if part not in keys] for key in sweep}
-    return {", ".join(left[key]): values for key, values in sweep.items() if left[key]}
+    left: dict[str, Sequence[Any]] = {}
+    for key, values in sweep.items():
+        kept = [part for part in parts(key) if part not in keys]
+        if key == CASE:
+            left[key] = tuple(_case_without(case, keys) for case in values)
+        elif kept:
+            left[", ".join(kept)] = values
+    return left
+
+
+def _case_without(case: Any, keys: Collection[str]) -> dict[str, Any]:
+    return {
+        table: inside if table == "name" else {k: v for k, v in inside.items() if f"{table}.{k}" not in keys}
+        for table, inside in case.items()
+    }
 
 
 def point_seed(seed: int, parameters: Parameters) -> int:

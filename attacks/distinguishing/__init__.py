@@ -3,10 +3,17 @@
 likelihood_ratio.py   the optimal test, where the output law is known
 classifier.py         learned from pilot outputs alone
 threshold.py          one number of the output, compared with a threshold
+told.py               what the attacks on trained models share
+canary_loss.py        black box: the loss of the final model on the canary
+canary_direction.py   hidden state: how far the last iterate went along the gradient of the canary
+gradient_product.py   all iterates: each step, compared with the gradient of the canary
 """
 
+from attacks.distinguishing.canary_direction import CanaryDirection
+from attacks.distinguishing.canary_loss import CanaryLoss
 from attacks.distinguishing.classifier import Classifier
+from attacks.distinguishing.gradient_product import GradientProduct
 from attacks.distinguishing.likelihood_ratio import LikelihoodRatio
 from attacks.distinguishing.threshold import Threshold
 
-__all__ = ["Classifier", "LikelihoodRatio", "Threshold"]
+__all__ = ["CanaryDirection", "CanaryLoss", "Classifier", "GradientProduct", "LikelihoodRatio", "Threshold"]

@@ -13,6 +13,7 @@ from audit.verdict import Verdict
 from experiments.plots.bound_claim import BoundClaim
 from experiments.plots.canvas import FONT, Sheet, sheet
 from experiments.plots.files import save
+from experiments.plots.ladder import Ladder
 from experiments.plots.palette import INK
 from experiments.plots.profile import Profile
 from experiments.plots.scores import ScoreHistogram
@@ -56,7 +57,7 @@ def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
         audits that `shown` picks, NN being their place in the sweep, from 1.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    files = _draw(BoundClaim.from_sweep(sweep), directory / "bound-claim", width=7.6, height=_height(sweep))
+    files = _draw_overview(sweep, directory / "bound-claim")
     digits = max(2, len(str(len(sweep.points))))
     for place in shown(sweep.points):
         for name, make in OF_AN_AUDIT.items():
@@ -90,6 +91,14 @@ def shown(points: Sequence[SweepPoint], limit: int = SHOWN) -> list[int]:
     spare = limit - len(refuted)
     spread = [round(i * (len(points) - 1) / (spare - 1)) for i in range(spare)]
     return sorted({*refuted, *spread})
+
+
+def _draw_overview(sweep: SweepResult, stem: Path) -> list[Path]:
+    """Bounds and claims: a ladder of named cases, or along what is swept."""
+    if Ladder.fits(sweep):
+        ladder = Ladder.from_sweep(sweep)
+        return _draw(ladder, stem, width=7.6, height=ladder.height)
+    return _draw(BoundClaim.from_sweep(sweep), stem, width=7.6, height=_height(sweep))
 
 
 def _draw(plot: Plot, stem: Path, *, width: float, height: float) -> list[Path]:

@@ -177,7 +177,7 @@ def test_a_folder_with_other_files_is_refused_and_left_alone(config):
 
 def test_a_file_in_place_of_the_directory_is_refused(config):
     Path("taken").write_text("")
-    with pytest.raises(StoreError, match="cannot write to taken: File exists"):
+    with pytest.raises(StoreError, match="taken is a file, and a run directory has to be a folder"):
         run(config, out="taken")
 
 

@@ -21,7 +21,7 @@ from mechanisms.learning.canaries import (
     with_dead_feature,
     worst_case_initial,
 )
-from mechanisms.learning.canaries.base import gradient_direction, shared
+from mechanisms.learning.canaries.base import gradient_direction, least_likely, shared
 from mechanisms.learning.canaries.catalogue import catalogue
 from mechanisms.learning.dp_sgd import DPSGD
 from mechanisms.learning.models import LinearRegression, MultiLayerPerceptron, SoftmaxRegression
@@ -75,8 +75,8 @@ def test_the_two_sides_are_neighbours_that_differ_in_the_canary(name, relation, 
     assert len(pair.d0) == N - (relation == "add_remove")
     assert (len(only0), len(only1)) == (relation != "add_remove", 1)
     rest = shared(pair)
-    assert np.array_equal(rest.X, np.delete(X, 3, axis=0))
-    assert np.array_equal(rest.y, np.delete(y, 3))
+    rows, others = np.column_stack([rest.X, rest.y]), np.delete(np.column_stack([X, y]), 3, axis=0)
+    assert sorted(rows.tolist()) == sorted(others.tolist())
     if relation == "zero_out":
         assert not np.any(only0.X)
         assert not np.any(only0.y)
@@ -119,7 +119,7 @@ def test_data_that_the_model_cannot_take_are_refused(name):
         CANARIES[name].pair(TrainingData(X, y, np.ones((1, MODEL.n_parameters))), learner())
 
 
-# --- examples -----------------------------------------------------------------------------------------------------------
+# --- examples ---------------------------------------------------------------------------------------------------
 
 
 def test_the_label_is_the_least_likely_one_under_the_initial_parameters():
@@ -167,10 +167,11 @@ def test_copies_are_a_group_with_the_claim_of_a_group():
     base = learner()
     mechanism, pair = ClipBKD(copies=4).stage(records(), base)
     assert isinstance(mechanism, Grouped)
-    assert mechanism.guarantee() == GaussianDP(4 * math.sqrt(5) / 2.0)
+    assert isinstance(mechanism.guarantee(), GaussianDP)
+    assert mechanism.guarantee().mu == pytest.approx(4 * math.sqrt(5) / 2.0)
     assert [len(only) for only in differing(pair)] == [0, 4]
     assert len(np.unique(differing(pair)[1].X, axis=0)) == 1
-    with pytest.raises(NeighboursError, match="exactly one|plus one record"):
+    with pytest.raises(NeighboursError, match="plus one record"):
         ClipBKD(copies=4).pair(records(), base)
     with pytest.raises(NeighboursError, match="differ in 4 records, but the claim is for a group of 1 to 3"):
         Grouped(base, size=3).check(pair)
@@ -201,12 +202,6 @@ def test_labels_that_are_right_or_unknown_are_refused():
     with pytest.raises(ParameterError, match="no classes"):
         Blank().pair((X, y * 1.0), learner(LinearRegression(4)))
     with pytest.raises(ParameterError, match="only 2 classes"):
-        SoftmaxRegression(4, 2)
-        Mislabelled(record=int(np.flatnonzero(y < 2)[0])).pair(  # one wrong label is left, no second one
-            (X, np.minimum(y, 1)), learner(SoftmaxRegression(4, 2))
-        )
-        from mechanisms.learning.canaries.base import least_likely
-
         least_likely(learner(SoftmaxRegression(4, 2)), X[0], but=0, rank=1)
     with pytest.raises(ParameterError, match="other must be the position"):
         Natural().pair((X, y), learner(relation="replace_one"))
@@ -222,7 +217,7 @@ def test_a_natural_record_that_occurs_twice_still_makes_a_pair():
     assert len(shared(pair)) == N - 1
 
 
-# --- gradients ----------------------------------------------------------------------------------------------------------
+# --- gradients --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("clip_norm", [0.1, 1.0, 7.0])
@@ -290,7 +285,7 @@ def test_other_mechanisms_are_refused():
         Grouped(Laplace(1.0), size=2)
 
 
-# --- initial parameters -----------------------------------------------------------------------------------------------
+# --- initial parameters ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("model", [MODEL, MultiLayerPerceptron(4, hidden=(6,), n_outputs=3)])

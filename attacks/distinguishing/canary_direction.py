@@ -1,0 +1,116 @@
+"""The canary-direction attack: how far the last iterate has moved along the gradient of the canary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.base import Scorer
+from attacks.distinguishing.told import ToldAttack
+from mechanisms.base import Outputs
+from mechanisms.errors import AttackError
+from mechanisms.learning.base import TrainingData
+
+if TYPE_CHECKING:
+    from mechanisms.learning.dp_sgd import DPSGD
+
+
+@dataclass(frozen=True, kw_only=True)
+class CanaryDirection(ToldAttack):
+    """Scores a final model by its way from the initial parameters, along the clipped gradient of the canary.
+
+        score = <theta_0 - theta_T, g1 - g0> / |g1 - g0|
+
+    g1 and g0 are the clipped gradients, at the initial parameters, of the records that only side 1, or side 0, has.
+    The adversary of the hidden state: it inserts a gradient, and sees the last iterate. In a direction that no other
+    record touches, with full batches, the score has the exact law of a Gaussian mechanism with mu = sqrt(steps) /
+    noise_multiplier: nothing is hidden by hiding the state.
+
+    Raises:
+        AttackError: from `against`: not DP-SGD, a view without a final model, gradients that cancel, or examples whose
+            gradient is not known because initial parameters are drawn for every run.
+
+    References:
+        Cebere, Bellet, Papernot (2024), "Tighter privacy auditing of DP-SGD in the hidden state threat model",
+        arXiv:2405.14457, with the canary in every step.
+
+    Example:
+        >>> from mechanisms.learning.canaries import Dirac
+        >>> from mechanisms.learning.dp_sgd import DPSGD
+        >>> from mechanisms.learning.models import LogisticRegression
+        >>> learner = DPSGD(LogisticRegression(2), steps=9, noise_multiplier=1.0, sampling="full-batch", batch_size=1)
+        >>> pair = Dirac().pair((np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([1, 0])), learner)
+        >>> attack, empty = CanaryDirection().against(learner, pair), Outputs(np.empty((0, 3)))
+        >>> scorer = attack.fit(empty, empty, np.random.default_rng(0))
+        >>> scorer.score(Outputs(np.array([[5.0, 0.0, 5.0], [5.0, -0.9, 5.0]]))).round(2).tolist()
+        [0.0, 0.9]
+    """
+
+    def _check_told(self) -> None:
+        self._direction()
+
+    def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Scorer:
+        """The scorer; the pilot outputs are not looked at."""
+        learner, _ = self._told()
+        return CanaryDirectionScorer(_initial(learner), self._direction())
+
+    def _direction(self) -> NDArray[np.float64]:
+        from mechanisms.learning.canaries.base import differing, initial_models
+
+        learner, neighbours = self._told()
+        only0, only1 = differing(neighbours)
+        if (only0.n_examples or only1.n_examples) and initial_models(learner) is None:
+            raise AttackError(
+                "the canary-direction attack needs the gradient of the canary at the initial parameters, but these are "
+                "drawn for every run. Give initial as an array or 'zeros', or use attack='canary-loss'."
+            )
+        total = clipped_gradient(learner, only1, None) - clipped_gradient(learner, only0, None)
+        norm = float(np.linalg.norm(total))
+        if norm == 0.0:
+            raise AttackError(
+                "the records that differ have the same gradient at the initial parameters, or none: there is no "
+                "direction to look along. Use attack='canary-loss'."
+            )
+        return np.asarray(total[0] / norm)
+
+
+@dataclass(frozen=True, eq=False)
+class CanaryDirectionScorer:
+    """<start - last iterate, direction>."""
+
+    start: NDArray[np.float64]
+    direction: NDArray[np.float64]
+
+    def score(self, outputs: Outputs) -> NDArray[np.float64]:
+        """Scores of `outputs`, shape `(size,)`, in units of the parameters."""
+        values = outputs.values if outputs.values.ndim == 2 else outputs.values[:, -1]
+        found = (self.start - values) @ self.direction
+        return np.where(np.isnan(found), 0.0, found).astype(np.float64)
+
+
+def _initial(learner: DPSGD) -> NDArray[np.float64]:
+    """The initial parameters; 0, their mean, where they are drawn for every run."""
+    initial = learner.recipe.initial
+    return np.zeros(learner.network.n_parameters) if initial is None else np.asarray(initial, dtype=np.float64)
+
+
+def clipped_gradient(learner: DPSGD, data: TrainingData, parameters: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Sum of the clipped gradients of `data` at parameters `(n_runs, n_parameters)`, `(n_runs, n_parameters)`; None for
+    the initial parameters, one row. A blank record counts for nothing under zero_out."""
+    from mechanisms.learning.clipping import clip_rows
+    from mechanisms.learning.trained import TrainedModels
+
+    model, recipe = learner.network, learner.recipe
+    at = _initial(learner)[None, :] if parameters is None else parameters
+    total = np.zeros(at.shape)
+    if data.gradients is not None:
+        total += clip_rows(recipe.clipping, data.gradients, recipe.clip_norm, model).sum(axis=0)
+    counted = np.any(data.X != 0.0, axis=1) | (data.y != 0) if recipe.ignore_blank else np.ones(data.n_examples, bool)
+    if counted.any():
+        found = TrainedModels(model, np.ascontiguousarray(at)).gradients(data.X[counted], data.y[counted])
+        flat = clip_rows(recipe.clipping, found.reshape(-1, model.n_parameters), recipe.clip_norm, model)
+        total += flat.reshape(found.shape).sum(axis=1)
+    return total

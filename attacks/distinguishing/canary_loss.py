@@ -1,0 +1,92 @@
+"""The canary-loss attack: a model that has seen a record has a smaller loss on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.base import Scorer
+from attacks.distinguishing.told import ToldAttack
+from mechanisms.base import Outputs, Relation
+from mechanisms.errors import AttackError
+from mechanisms.learning.base import TrainingData
+
+if TYPE_CHECKING:
+    from mechanisms.learning.models.base import Model
+
+
+@dataclass(frozen=True, kw_only=True)
+class CanaryLoss(ToldAttack):
+    """Scores a final model by minus its loss on the record that only side 1 has.
+
+        score = sum of losses on the records of side 0 only - sum of losses on the records of side 1 only
+
+    so that a record with two labels, one a side, is scored by the difference of the two losses. It sees predictions of
+    the final model and nothing else: black box.
+
+    Raises:
+        AttackError: from `against`: not DP-SGD, a view that shows no final model, or a pair that differs in a gradient
+            record, which has no loss.
+
+    Guarantees:
+        * learns nothing from the pilot;
+        * of a trajectory only the last iterate is read; a blank record of zero_out, which counts for nothing, is not.
+
+    References:
+        Yeom, Giacomelli, Fredrikson, Jha (2018), section 3.1; as an audit Jagielski, Ullman, Oprea (2020).
+
+    Example:
+        >>> from mechanisms.learning.canaries import Blank
+        >>> from mechanisms.learning.dp_sgd import DPSGD
+        >>> from mechanisms.learning.models import LogisticRegression
+        >>> learner = DPSGD(LogisticRegression(2), steps=9, noise_multiplier=1.0, sampling="full-batch", batch_size=1)
+        >>> pair = Blank().pair((np.eye(3, 2), np.array([1, 1, 0])), learner)
+        >>> attack, empty = CanaryLoss().against(learner, pair), Outputs(np.empty((0, 3)))
+        >>> scorer = attack.fit(empty, empty, np.random.default_rng(0))
+        >>> scorer.score(Outputs(np.array([[0.0, 0.0, 0.0], [0.0, 0.0, -2.0]]))).round(2).tolist()  # label 0
+        [-0.69, -0.13]
+    """
+
+    def _check_told(self) -> None:
+        from mechanisms.learning.canaries.base import differing
+
+        _, neighbours = self._told()
+        if any(data.n_gradients for data in differing(neighbours)):
+            raise AttackError(
+                "the canary-loss attack needs a pair that differs in examples, but it differs in gradient records, "
+                "which have no loss. Use attack='canary-direction'."
+            )
+
+    def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Scorer:
+        """The scorer; the pilot outputs are not looked at."""
+        from mechanisms.learning.canaries.base import differing
+
+        learner, neighbours = self._told()
+        only0, only1 = differing(neighbours)
+        if neighbours.relation is Relation.ZERO_OUT:
+            only0 = TrainingData(only0.X[:0], only0.y[:0])
+        return CanaryLossScorer(learner.network, only0, only1)
+
+
+@dataclass(frozen=True, eq=False)
+class CanaryLossScorer:
+    """Losses on `only0` less losses on `only1`, of models of the shape `model`."""
+
+    model: Model
+    only0: TrainingData
+    only1: TrainingData
+
+    def score(self, outputs: Outputs) -> NDArray[np.float64]:
+        """Scores of `outputs`, shape `(size,)`, in nats."""
+        from mechanisms.learning.trained import TrainedModels
+
+        values = outputs.values if outputs.values.ndim == 2 else outputs.values[:, -1]
+        models = TrainedModels(self.model, np.ascontiguousarray(values))
+        total = np.zeros(len(values))
+        for sign, data in ((1.0, self.only0), (-1.0, self.only1)):
+            if data.n_examples:
+                total += sign * models.losses(data.X, data.y).sum(axis=1)
+        return np.where(np.isnan(total), 0.0, total)

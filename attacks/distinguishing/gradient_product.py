@@ -1,0 +1,158 @@
+"""The gradient-product attack: every step of training, compared with the gradient of the canary where it was taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.base import Scorer
+from attacks.distinguishing.canary_direction import clipped_gradient
+from attacks.distinguishing.told import ToldAttack
+from mechanisms.base import Outputs
+from mechanisms.errors import AttackError
+from mechanisms.learning.base import TrainingData
+from mechanisms.validation import one_of
+
+if TYPE_CHECKING:
+    from mechanisms.learning.dp_sgd import DPSGD
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientProduct(ToldAttack):
+    """Scores a trajectory by the noisy sums that its steps give away, against the canary's clipped gradients.
+
+        others="unknown"    sum_t <S_t, g_t>,   S_t the noisy sum between theta_t and theta_(t+1)
+        others="known"      sum_t log(1 - q + q exp((<S_t - q N_t, g_t> - |g_t|^2 / 2) / s^2))
+                            s = noise_multiplier clip_norm
+
+    g_t is the clipped gradient at theta_t of the record that only side 1 has, less that of side 0; N_t the sum of the
+    clipped gradients of the records that both sides have; q the sampling probability, 1 for full batches. With full
+    batches and known others the score is the exact log likelihood ratio: nobody who sees all iterates does better.
+
+    Args:
+        others: whether the adversary knows the other records, as the guarantee allows.
+
+    Raises:
+        ParameterError: another value of `others`.
+        AttackError: from `against`: not DP-SGD, no trajectory, or no noise with known others.
+
+    Guarantees:
+        * momentum and learning rates are undone; a projection is not, so that steps it cut short count for less;
+        * under Poisson sampling the sum of the others is taken at its mean: a fixed score, but not the best one.
+
+    References:
+        Nasr et al. (2023), "Tight auditing of differentially private machine learning", section 4 (inner products).
+
+    Example:
+        >>> from mechanisms.learning.canaries import Natural
+        >>> from mechanisms.learning.dp_sgd import DPSGD
+        >>> from mechanisms.learning.models import LogisticRegression
+        >>> learner = DPSGD(LogisticRegression(2), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=1,
+        ...                 learning_rate=1.0, view="trajectory")
+        >>> pair = Natural().pair((np.array([[0.6, 0.0], [2.0, 0.0]]), np.array([1, 0])), learner)
+        >>> attack, empty = GradientProduct(others="unknown").against(learner, pair), Outputs(np.empty((0, 2, 3)))
+        >>> scorer = attack.fit(empty, empty, np.random.default_rng(0))  # gradient at 0: (-0.3, 0, -0.5)
+        >>> scorer.score(Outputs(np.array([[[0.0, 0.0, 0.0], [0.6, 0.0, 1.0]]]))).round(2).tolist()
+        [0.68]
+    """
+
+    views: ClassVar[tuple[str, ...]] = ("trajectory",)
+
+    others: str = "known"
+
+    def __post_init__(self) -> None:
+        one_of(("known", "unknown"), others=self.others)
+
+    def _check_told(self) -> None:
+        learner, _ = self._told()
+        if self.others == "known" and not learner.noise_multiplier:
+            raise AttackError(
+                "noise_multiplier is 0: steps without noise have no likelihood ratio. Use others='unknown'."
+            )
+
+    def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Scorer:
+        """The scorer; the pilot outputs are not looked at."""
+        from mechanisms.learning.canaries.base import differing, shared
+
+        learner, neighbours = self._told()
+        only0, only1 = differing(neighbours)
+        both = shared(neighbours) if self.others == "known" else None
+        n_records = len(TrainingData.of(neighbours.d1))
+        return GradientProductScorer(learner, only0, only1, both, float(learner.scheme.divisor or n_records))
+
+
+@dataclass(frozen=True, eq=False)
+class GradientProductScorer:
+    """The products of every step, summed up.
+
+    Args:
+        learner: how the trajectory was made.
+        only0, only1: the records that differ.
+        both: the records that do not; None where they are not known.
+        divisor: of every noisy sum.
+    """
+
+    learner: DPSGD
+    only0: TrainingData
+    only1: TrainingData
+    both: TrainingData | None
+    divisor: float
+
+    def score(self, outputs: Outputs) -> NDArray[np.float64]:
+        """Scores of `outputs` `(size, steps + 1, n_parameters)`, shape `(size,)`."""
+        recipe = self.learner.recipe
+        total, previous = np.zeros(len(outputs)), 0.0
+        others = None if self.both is None else _OtherRecords(self.learner, self.both)
+        for step, rate in enumerate(recipe.rates):
+            at = np.ascontiguousarray(outputs.values[:, step], dtype=np.float64)
+            velocity = (at - outputs.values[:, step + 1]) * (self.divisor / float(rate))
+            noisy_sum, previous = velocity - recipe.momentum * previous, velocity
+            g1, g0 = (clipped_gradient(self.learner, data, at) for data in (self.only1, self.only0))
+            if others is None:
+                total += np.einsum("rp,rp->r", noisy_sum, g1 - g0)
+            else:
+                total += self._log_ratio(noisy_sum - others.expected_sum(at), g1, g0)
+        return np.where(np.isnan(total), 0.0, total)
+
+    def _log_ratio(
+        self, rest: NDArray[np.float64], g1: NDArray[np.float64], g0: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Log likelihood ratio of one step, given what is left of its noisy sum."""
+        variance = (self.learner.noise_multiplier * self.learner.clip_norm) ** 2
+        rate = _sampling_probability(self.learner)
+        sides = []
+        for gradient in (g1, g0):
+            exponent = np.einsum("rp,rp->r", rest - 0.5 * gradient, gradient) / variance
+            sides.append(exponent if rate == 1.0 else np.logaddexp(np.log1p(-rate), np.log(rate) + exponent))
+        return np.asarray(sides[0] - sides[1])
+
+
+class _OtherRecords:
+    """The sum of the clipped gradients of records, times the rate at which they are sampled."""
+
+    def __init__(self, learner: DPSGD, records: TrainingData) -> None:
+        self.trainer = learner.trainer_class(learner.recipe, records)
+        self.rate = _sampling_probability(learner)
+
+    def expected_sum(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+        from mechanisms.learning.sampling import Draw
+
+        trainer = self.trainer
+        found = np.empty(parameters.shape, dtype=trainer.dtype)
+        batch = trainer.batch(Draw(None, None))
+        for runs, _ in trainer.blocks(len(parameters)):
+            trainer.clipped_sum(parameters[runs].astype(trainer.dtype), batch, found[runs])
+        return self.rate * found
+
+
+def _sampling_probability(learner: DPSGD) -> float:
+    """How likely a record is in one step: of every scheme, the marginal rate."""
+    scheme = learner.scheme
+    rate = getattr(scheme, "sampling_probability", None)
+    if rate is None:
+        n_records = getattr(scheme, "n_records", None)
+        rate = scheme.batch_size / n_records if n_records else 1.0  # type: ignore[attr-defined]
+    return float(rate)

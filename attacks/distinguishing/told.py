@@ -1,0 +1,65 @@
+"""What attacks on trained models share: they are told the mechanism and the pair, and learn nothing from the pilot."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from attacks.base import Attack
+from mechanisms.base import Mechanism, Neighbours
+from mechanisms.errors import AttackError, ParameterError
+
+if TYPE_CHECKING:
+    from mechanisms.learning.dp_sgd import DPSGD
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToldAttack(Attack):
+    """An attack whose scorer follows from the mechanism and the pair alone.
+
+    Attributes:
+        learner: the DP-SGD that is attacked; None until `against` has told it.
+        neighbours: the pair; likewise.
+    """
+
+    learns: ClassVar[bool] = False
+    minimum_pilot: ClassVar[int] = 0
+    views: ClassVar[tuple[str, ...]] = ("final", "trajectory")
+    """What has to be released for it."""
+
+    learner: DPSGD | None = field(init=False, default=None, repr=False, compare=False)
+    neighbours: Neighbours | None = field(init=False, default=None, repr=False, compare=False)
+
+    def against(self, mechanism: Mechanism, neighbours: Neighbours) -> Self:
+        """This attack on `mechanism` and `neighbours`; raises `AttackError` if it cannot be used there."""
+        from mechanisms.learning.canaries.base import learner_of
+
+        try:
+            learner = learner_of(mechanism)
+        except ParameterError as error:
+            raise AttackError(
+                f"{type(self).__name__} attacks DPSGD, but the mechanism is {type(mechanism).__name__}. Use "
+                "attack='classifier', which learns from pilot runs."
+            ) from error
+        if learner.view not in self.views:
+            raise AttackError(
+                f"{type(self).__name__} needs view {' or '.join(map(repr, self.views))}, but the mechanism releases "
+                f"{learner.view!r}. Set view={self.views[0]!r}, or use attack='likelihood-ratio' on observations."
+            )
+        told = copy(self)
+        object.__setattr__(told, "learner", learner)
+        object.__setattr__(told, "neighbours", neighbours)
+        told._check_told()
+        return told
+
+    def _check_told(self) -> None:
+        """Raises `AttackError` where the pair is not one that this attack can tell apart."""
+
+    def _told(self) -> tuple[DPSGD, Neighbours]:
+        if self.learner is None or self.neighbours is None:
+            raise AttackError(
+                f"{type(self).__name__} does not know what it attacks. Call .against(mechanism, neighbours) before "
+                "fit, or leave it to audit()."
+            )
+        return self.learner, self.neighbours

@@ -1,0 +1,160 @@
+"""From the bits of one run to a verdict: many canaries, each in or out by the toss of a coin.
+
+    BitScores -> bounds -> verdict
+
+`audit` runs a mechanism thousands of times on a pair. Here one run, or a few, give thousands of bits:
+`audit.membership.white_box_game` and `membership_game` play the game, and this judges the claim by what came out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from audit.bounds.base import Bound, LedgerEntry, check_level
+from audit.bounds.catalogue import catalogue as bounds_catalogue
+from audit.describe import describe, fingerprint, label
+from audit.games import BitScores, PairScores
+from audit.results import AuditResult, Trials
+from audit.run import KEPT, claim_curve
+from audit.verdict import judge
+from mechanisms.base import Mechanism, Relation
+from mechanisms.errors import AccountingError, ParameterError, RelationError
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.validation import whole
+
+
+def audit_one_run(
+    mechanism: Mechanism,
+    scores: BitScores,
+    *,
+    attack: str = "one run with many canaries",
+    bound: str | Bound | Sequence[str | Bound] = ("one-run-fdp", "one-run"),
+    delta: float | None = None,
+    confidence: float = 0.95,
+    claim: Guarantee | None = None,
+    seed: int = 0,
+) -> AuditResult:
+    """Judges the claim of `mechanism` by the canaries of one run, or of a few.
+
+    Args:
+        mechanism: what was run; its relation must be add_remove: a canary was in the run, or not there.
+        scores: the bits, tossed as fair coins before the run, and what the attack gave each canary.
+        attack: what made the scores, for people.
+        bound: a bound that reads bits ("one-run", "one-run-fdp"), its name, or several, which share the significance.
+        delta: of the statement; None takes the delta at which the claim is usually quoted.
+        confidence: strictly between 0 and 1.
+        claim: what is tested; None takes `mechanism.guarantee()`.
+        seed: of the game, to be told in the result.
+
+    Returns:
+        A result like that of `audit`. Its counts are those of bits, not of runs: `tally` holds the scores of canaries
+        that were out (side 0) and in (side 1), which one run makes together, so that bounds for independent runs
+        must not be read from them; `detectable` is infinite where not even a perfect attack exceeds the claim, and is
+        the claim elsewhere, as no more is known.
+
+    Raises:
+        ParameterError: scores that are not bits, a bound that does not read bits, a level out of range, or no delta.
+        RelationError: another relation than add_remove.
+        AccountingError: a claim that is infinite at delta.
+
+    Guarantees:
+        * with probability at least `confidence`, `result.bound.epsilon` does not exceed the true epsilon, under what
+          `result.bound.assumptions` says; `one-run` assumes nothing.
+
+    Example:
+        >>> import numpy as np
+        >>> from audit.membership import white_box_game
+        >>> from mechanisms.learning.dp_sgd import DPSGD
+        >>> from mechanisms.learning.models import LogisticRegression
+        >>> mechanism = DPSGD(LogisticRegression(499), steps=10, noise_multiplier=4.0, sampling="full-batch",
+        ...                   batch_size=500)
+        >>> game = white_box_game(mechanism, np.eye(500), seed=0)
+        >>> result = audit_one_run(mechanism, game, delta=1e-5)
+        >>> result.verdict.value, 1.0 < result.bound.epsilon < result.claim
+        ('consistent', True)
+    """
+    if not isinstance(scores, BitScores):
+        raise ParameterError(
+            f"scores must be BitScores, such as those of audit.membership.white_box_game, but is "
+            f"{type(scores).__name__}. For a pair of datasets use audit."
+        )
+    whole(0, seed=seed)
+    if mechanism.relation is not Relation.ADD_REMOVE:
+        raise RelationError(
+            f"a canary that is in or out is 'add_remove', but the guarantee of {label(mechanism)} speaks of "
+            f"{mechanism.relation.value!r}. Audit a mechanism under add_remove."
+        )
+    given, claim = claim, mechanism.guarantee() if claim is None else claim
+    if claim.relation not in (None, Relation.ADD_REMOVE):
+        raise RelationError(f"the claim {claim} speaks of {claim.relation.value!r}, the coins of 'add_remove'.")
+    if delta is None:
+        delta = mechanism.quoted_delta if given is None else given.default_delta
+    if delta is None:
+        raise ParameterError(f"delta must be given: {claim} promises a whole curve. Try delta=1e-5.")
+    check_level(delta=delta, confidence=confidence)
+    epsilon = float(claim.epsilon(delta))
+    if not math.isfinite(epsilon):
+        raise AccountingError(f"the claim {claim} is infinite at delta = {delta:g}; choose a larger one, such as 1e-5.")
+    bounds = tuple(one.against(claim) for one in _bounds(bound))
+    return _judged(mechanism, scores, attack, bounds, delta, confidence, claim, epsilon, seed)
+
+
+def _judged(
+    mechanism: Mechanism,
+    scores: BitScores,
+    attack: str,
+    bounds: tuple[Bound, ...],
+    delta: float,
+    confidence: float,
+    claim: Guarantee,
+    epsilon: float,
+    seed: int,
+) -> AuditResult:
+    bits: Any = scores  # each of these bounds reads bits
+    share = 1.0 - (1.0 - confidence) / len(bounds)
+    found = tuple(one.lower_bound(bits, delta=delta, confidence=share) for one in bounds)
+    best = max(found, key=lambda one: one.epsilon)
+    ceiling = max(one.ceiling for one in found)
+    p_value = min(one.p_value(bits, epsilon=epsilon, delta=delta) for one in bounds) * len(bounds)
+    sides = PairScores(out=scores.scores[~scores.bits], in_=scores.scores[scores.bits])
+    entries = [LedgerEntry("canaries", f"{scores.n_canaries} in each of {scores.n_runs} run(s)", "fixed beforehand")]
+    if len(found) > 1:
+        names = ", ".join(one.method for one in found)
+        entries.append(LedgerEntry("bounds", f"{len(found)}: {names}", f"Bonferroni over {len(found)}"))
+    return AuditResult(
+        mechanism=label(mechanism),
+        relation=mechanism.relation.value,
+        attack=attack,
+        claim=epsilon,
+        claim_name=str(claim),
+        truth=None,
+        delta=delta,
+        confidence=confidence,
+        bounds=found,
+        p_value=min(1.0, p_value),
+        detectable=epsilon if ceiling > epsilon else math.inf,
+        trials=Trials(per_side=scores.n_runs, pilot=0, evaluation=scores.n_runs),
+        seed=seed,
+        verdict=judge(bound=best.epsilon, claim=epsilon, ceiling=ceiling),
+        ledger=(*entries, *best.ledger),
+        tally=sides.thinned(KEPT),
+        claim_curve=claim_curve(claim, epsilon),
+        events={},
+        fingerprint=fingerprint({"mechanism": describe(mechanism), "scores": describe(scores), "seed": seed}),
+    )
+
+
+def _bounds(bound: str | Bound | Sequence[str | Bound]) -> tuple[Bound, ...]:
+    several = [bound] if isinstance(bound, (str, Bound)) else list(bound)
+    built = tuple(bounds_catalogue.build(one) if isinstance(one, str) else one for one in several)
+    wrong = [one for one in built if not isinstance(one, Bound) or BitScores not in one.accepts]
+    if wrong or not built:
+        raise ParameterError(
+            f"bound must read the bits of one run, such as 'one-run' or 'one-run-fdp', but is {bound!r}."
+        )
+    return built
+
+
+__all__ = ["audit_one_run"]

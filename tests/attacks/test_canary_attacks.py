@@ -1,0 +1,345 @@
+"""Attacks on trained models: what they score, against slow twins; the law of the scores; what is refused."""
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from attacks.catalogue import build, catalogue, choose
+from attacks.distinguishing import CanaryDirection, CanaryLoss, GradientProduct
+from attacks.distinguishing.told import ToldAttack
+from audit import audit
+from audit.verdict import Verdict
+from mechanisms.base import Outputs
+from mechanisms.errors import AttackError, ParameterError
+from mechanisms.learning.canaries import Blank, ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
+from mechanisms.learning.canaries.base import differing
+from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
+from mechanisms.learning.sampling import FullBatch
+from mechanisms.learning.trained import TrainedModels
+
+FALSE_ALARM = 1e-6
+MODEL = SoftmaxRegression(4, 3)
+NET = MultiLayerPerceptron(4, hidden=(3,), n_outputs=3)
+
+
+def records(n=10, seed=0):
+    """The third feature is dead."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    X[:, 2] = 0.0
+    return X, rng.integers(0, 3, n)
+
+
+def learner(model=MODEL, **options):
+    given = {"steps": 6, "noise_multiplier": 2.0, "sampling": FullBatch(expected_batch_size=10), "learning_rate": 0.7}
+    return DPSGD(model, **(given | options))
+
+
+def scorer_of(attack, mechanism, pair):
+    nothing = mechanism.release(pair.d0, 0, np.random.default_rng(0))
+    return attack.against(mechanism, pair).fit(nothing, nothing, np.random.default_rng(0))
+
+
+def both_sides(mechanism, pair, size, seed=0):
+    rng = np.random.default_rng(seed)
+    return mechanism.release(pair.d0, size, rng), mechanism.release(pair.d1, size, rng)
+
+
+TOLD = {
+    "canary-loss": (CanaryLoss(), learner(), Mislabelled()),
+    "canary-direction": (CanaryDirection(), learner(), Dirac()),
+    "gradient-product": (GradientProduct(), learner(view="trajectory"), Mislabelled()),
+}
+every = pytest.mark.parametrize("name", TOLD)
+
+
+def test_every_told_attack_of_the_catalogue_is_tested_here():
+    assert {name for name in catalogue if issubclass(catalogue.get(name), ToldAttack)} == set(TOLD)
+
+
+@every
+def test_they_score_side_1_higher_and_learn_nothing_from_the_pilot(name):
+    attack, mechanism, canary = TOLD[name]
+    pair = canary.pair(records(), mechanism)
+    scorer = scorer_of(build(name), mechanism, pair)
+    out, in_ = (scorer.score(outputs) for outputs in both_sides(mechanism, pair, 2000))
+    assert out.shape == in_.shape == (2000,)
+    assert out.dtype == np.float64
+    assert stats.mannwhitneyu(in_, out, alternative="greater").pvalue < FALSE_ALARM
+    pilot = both_sides(mechanism, pair, 50, seed=3)
+    told = attack.against(mechanism, pair)
+    assert np.array_equal(told.fit(*pilot, np.random.default_rng(5)).score(pilot[0]), scorer.score(pilot[0]))
+    assert not attack.learns
+
+
+@every
+def test_scorers_pickle_leave_outputs_alone_and_take_none_at_all(name):
+    attack, mechanism, canary = TOLD[name]
+    pair = canary.pair(records(), mechanism)
+    scorer = scorer_of(attack, mechanism, pair)
+    outputs = both_sides(mechanism, pair, 7)[1]
+    before = copy.deepcopy(outputs.values)
+    outputs.values.flags.writeable = False
+    scores = scorer.score(outputs)
+    assert np.array_equal(outputs.values, before)
+    assert np.array_equal(pickle.loads(pickle.dumps(scorer)).score(outputs), scores)
+    assert scorer.score(Outputs(outputs.values[:0])).shape == (0,)
+    alone = [scorer.score(Outputs(outputs.values[i : i + 1]))[0] for i in range(7)]
+    assert np.allclose(alone, scores, rtol=1e-9, atol=1e-12)
+
+
+@every
+def test_other_mechanisms_and_attacks_that_were_told_nothing_are_refused(name):
+    from mechanisms import Laplace
+
+    attack, _, canary = TOLD[name]
+    with pytest.raises(AttackError, match=r"attacks DPSGD, but the mechanism is Laplace"):
+        choose(name, Laplace(1.0), Laplace(1.0).worst_case())
+    seen = learner(view="observations")
+    with pytest.raises(AttackError, match=r"needs view .*, but the mechanism releases 'observations'"):
+        attack.against(seen, canary.pair(records(), seen))
+    nothing = Outputs(np.empty((0, MODEL.n_parameters)))
+    with pytest.raises(AttackError, match="does not know what it attacks"):
+        attack.fit(nothing, nothing, np.random.default_rng(0))
+    assert catalogue.summary(name).endswith(".")
+    assert "Example:" in (catalogue.get(name).__doc__ or "")
+
+
+# --- canary-loss -----------------------------------------------------------------------------------------------------
+
+
+def naive_loss(parameters, x, label):
+    logits = parameters.reshape(3, 5) @ np.append(x, 1.0)
+    return math.log(np.exp(logits).sum()) - logits[label]
+
+
+@pytest.mark.parametrize("view", ["final", "trajectory"])
+def test_canary_loss_is_minus_the_loss_of_the_final_model(view):
+    mechanism = learner(view=view)
+    pair = Mislabelled(record=4).pair(records(), mechanism)
+    outputs = both_sides(mechanism, pair, 5)[1]
+    x, label = differing(pair)[1].X[0], int(differing(pair)[1].y[0])
+    last = outputs.values if view == "final" else outputs.values[:, -1]
+    wanted = [-naive_loss(parameters, x, label) for parameters in last]
+    assert np.allclose(scorer_of(CanaryLoss(), mechanism, pair).score(outputs), wanted, rtol=1e-12)
+
+
+def test_swapped_labels_are_scored_by_the_difference_of_the_losses():
+    mechanism = learner(relation="replace_one")
+    pair = ClipBKD(record=4).pair(records(), mechanism)
+    outputs = both_sides(mechanism, pair, 5)[0]
+    only0, only1 = differing(pair)
+    assert np.array_equal(only0.X, only1.X)
+    wanted = [
+        naive_loss(p, only0.X[0], int(only0.y[0])) - naive_loss(p, only1.X[0], int(only1.y[0])) for p in outputs.values
+    ]
+    assert np.allclose(scorer_of(CanaryLoss(), mechanism, pair).score(outputs), wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_the_blank_record_of_zero_out_has_no_loss():
+    mechanism = learner(relation="zero_out")
+    pair = Mislabelled(record=4).pair(records(), mechanism)
+    outputs = both_sides(mechanism, pair, 5)[0]
+    x, label = differing(pair)[1].X[0], int(differing(pair)[1].y[0])
+    wanted = [-naive_loss(p, x, label) for p in outputs.values]
+    assert np.allclose(scorer_of(CanaryLoss(), mechanism, pair).score(outputs), wanted, rtol=1e-12)
+
+
+def test_canary_loss_refuses_gradient_records():
+    with pytest.raises(AttackError, match="gradient records, which have no loss"):
+        CanaryLoss().against(learner(), Dirac().pair(records(), learner()))
+
+
+# --- canary-direction ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [MODEL, NET])
+@pytest.mark.parametrize("view", ["final", "trajectory"])
+@pytest.mark.parametrize("canary", [Dirac(), Dirac(alone=True), RandomDirection(alone=True)])
+def test_without_noise_the_last_iterate_has_gone_exactly_as_far_as_the_canary_pushed(model, view, canary):
+    start = np.random.default_rng(1).normal(size=model.n_parameters)
+    mechanism = learner(model, noise_multiplier=0.0, view=view, initial=start, clip_norm=0.5)
+    pair = canary.pair(records(), mechanism)
+    out, in_ = (scorer_of(CanaryDirection(), mechanism, pair).score(o) for o in both_sides(mechanism, pair, 2))
+    assert np.allclose(out, 0.0, atol=1e-12)
+    assert np.allclose(in_, 6 * 0.7 * 0.5 / 10, rtol=1e-12)
+
+
+def test_hiding_the_state_hides_nothing_of_a_gradient_in_every_step():
+    """The score has the law N(0, s^2) against N(mu s, s^2), mu = sqrt(steps) / noise_multiplier: that of the claim."""
+    mechanism = learner(noise_multiplier=3.0, steps=9)
+    pair = Dirac().pair(records(), mechanism)
+    unit = 0.7 / 10 * 3.0 * math.sqrt(9)
+    out, in_ = (
+        scorer_of(CanaryDirection(), mechanism, pair).score(o) / unit for o in both_sides(mechanism, pair, 4000)
+    )
+    mu = mechanism.guarantee().mu
+    assert mu == pytest.approx(1.0)
+    assert stats.kstest(out, "norm").pvalue > FALSE_ALARM
+    assert stats.kstest(in_ - mu, "norm").pvalue > FALSE_ALARM
+    assert stats.kstest(in_ - 0.8 * mu, "norm").pvalue < FALSE_ALARM  # the test would see a weaker canary
+
+
+def test_examples_are_looked_at_along_their_clipped_gradient_at_the_start():
+    start = np.random.default_rng(1).normal(size=MODEL.n_parameters)
+    mechanism = learner(initial=start)
+    pair = Mislabelled(record=4).pair(records(), mechanism)
+    outputs = both_sides(mechanism, pair, 4)[1]
+    only1 = differing(pair)[1]
+    gradient = TrainedModels(MODEL, start[None]).gradients(only1.X, only1.y)[0, 0]
+    wanted = (start - outputs.values) @ gradient / np.linalg.norm(gradient)
+    assert np.allclose(scorer_of(CanaryDirection(), mechanism, pair).score(outputs), wanted, rtol=1e-10, atol=1e-14)
+
+
+def test_a_replaced_example_is_looked_at_along_the_difference_of_the_gradients():
+    mechanism = learner(relation="replace_one", clip_norm=0.4)
+    pair = ClipBKD(record=4).pair(records(), mechanism)
+    outputs = both_sides(mechanism, pair, 4)[1]
+    each = []
+    for only in differing(pair):
+        gradient = TrainedModels(MODEL, np.zeros((1, MODEL.n_parameters))).gradients(only.X, only.y)[0, 0]
+        each.append(gradient * min(1.0, 0.4 / np.linalg.norm(gradient)))
+    direction = each[1] - each[0]
+    wanted = -outputs.values @ direction / np.linalg.norm(direction)
+    assert np.allclose(scorer_of(CanaryDirection(), mechanism, pair).score(outputs), wanted, rtol=1e-10, atol=1e-14)
+
+
+def test_canary_direction_refuses_what_has_no_direction():
+    random = learner(NET, initial="random")
+    with pytest.raises(AttackError, match="drawn for every run"):
+        CanaryDirection().against(random, Mislabelled().pair(records(), random))
+    assert CanaryDirection().against(random, Dirac().pair(records(), random)).learner is random
+    X, y = records()
+    saturated = np.zeros((3, 5))
+    saturated[:, -1] = (1000.0, 0.0, 0.0)
+    sure = learner(initial=saturated.ravel())
+    y[4] = 0
+    with pytest.raises(AttackError, match="no direction to look along"):
+        CanaryDirection().against(sure, Natural(record=4).pair((X, y), sure))
+
+
+# --- gradient-product ------------------------------------------------------------------------------------------------
+
+
+def naive_log_ratio(trajectory, mechanism, pair):
+    """Exact log density of a trajectory on both sides, with explicit gradients of every record. Full batches only."""
+    scale = mechanism.noise_multiplier * mechanism.clip_norm
+    total = 0.0
+    velocity = np.zeros(trajectory.shape[1])
+    for at, following, rate in zip(trajectory[:-1], trajectory[1:], mechanism.recipe.rates, strict=True):
+        moved = (at - following) / rate * 10
+        noisy_sum, velocity = moved - mechanism.momentum * velocity, moved
+        for side, sign in ((1, 1.0), (0, -1.0)):
+            data = pair.side(side)
+            gradients = TrainedModels(mechanism.network, at[None]).gradients(data.X, data.y)[0]
+            norms = np.linalg.norm(gradients, axis=1)
+            clipped = gradients * np.minimum(1.0, mechanism.clip_norm / norms)[:, None]
+            if mechanism.relation == "zero_out":
+                clipped = clipped[np.any(data.X != 0, axis=1) | (data.y != 0)]
+            total += sign * stats.norm.logpdf(noisy_sum, clipped.sum(axis=0), scale).sum()
+    return total
+
+
+@pytest.mark.parametrize("model", [MODEL, NET])
+@pytest.mark.parametrize("relation", ["add_remove", "zero_out", "replace_one"])
+@pytest.mark.parametrize("momentum", [0.0, 0.6])
+def test_with_known_others_it_is_the_exact_log_likelihood_ratio(model, relation, momentum):
+    mechanism = learner(model, view="trajectory", relation=relation, momentum=momentum, clip_norm=0.8)
+    pair = Mislabelled(record=4).pair(records(), mechanism)
+    outputs = both_sides(mechanism, pair, 3)[1]
+    wanted = [naive_log_ratio(trajectory, mechanism, pair) for trajectory in outputs.values]
+    assert np.allclose(scorer_of(GradientProduct(), mechanism, pair).score(outputs), wanted, rtol=1e-8, atol=1e-9)
+
+
+def test_with_unknown_others_it_is_the_sum_of_inner_products():
+    mechanism = learner(view="trajectory")
+    pair = Natural(record=4).pair(records(), mechanism)
+    outputs = both_sides(mechanism, pair, 3)[1]
+    only1 = differing(pair)[1]
+    wanted = []
+    for trajectory in outputs.values:
+        gradients = [TrainedModels(MODEL, at[None]).gradients(only1.X, only1.y)[0, 0] for at in trajectory[:-1]]
+        clipped = [g * min(1.0, 1.0 / np.linalg.norm(g)) for g in gradients]
+        steps = (trajectory[:-1] - trajectory[1:]) * 10 / 0.7
+        wanted.append(sum(s @ g for s, g in zip(steps, clipped, strict=True)))
+    score = scorer_of(GradientProduct(others="unknown"), mechanism, pair).score(outputs)
+    assert np.allclose(score, wanted, rtol=1e-10)
+
+
+def test_under_poisson_sampling_a_gradient_alone_gets_its_exact_log_likelihood_ratio():
+    mechanism = learner(
+        LogisticRegression(4), view="trajectory", sampling="poisson", sampling_probability=0.3, batch_size=10
+    )
+    pair = Dirac(feature=2, alone=True).pair((records()[0], np.zeros(10, dtype=int)), mechanism)
+    outputs = both_sides(mechanism, pair, 6)[1]
+    sums = (outputs.values[:, :-1, 2] - outputs.values[:, 1:, 2]) * 10 / 0.7
+    wanted = np.log(0.7 + 0.3 * np.exp((sums - 0.5) / 4.0)).sum(axis=1)
+    assert np.allclose(scorer_of(GradientProduct(), mechanism, pair).score(outputs), wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_more_is_seen_in_all_iterates_than_in_the_last():
+    mechanism = learner(view="trajectory", steps=30, learning_rate=5.0)
+    pair = Natural(record=1).pair(records(30), mechanism)
+    out, in_ = both_sides(mechanism, pair, 3000)
+    found = []
+    for attack in (CanaryLoss(), GradientProduct()):
+        scorer = scorer_of(attack, mechanism, pair)
+        found.append(stats.mannwhitneyu(scorer.score(in_), scorer.score(out)).statistic / 3000**2)
+    assert found[1] > found[0] + 0.02
+
+
+def test_gradient_product_refuses_unknown_options_and_steps_without_noise():
+    with pytest.raises(ParameterError, match="others"):
+        GradientProduct(others="some")
+    silent = learner(view="trajectory", noise_multiplier=0.0)
+    pair = Natural().pair(records(), silent)
+    with pytest.raises(AttackError, match="noise_multiplier is 0"):
+        GradientProduct().against(silent, pair)
+    assert GradientProduct(others="unknown").against(silent, pair).learner is silent
+
+
+# --- through an audit ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("attack", "canary", "options"),
+    [
+        ("canary-loss", Blank(label=1), {}),
+        ("canary-direction", Dirac(), {}),
+        ("gradient-product", Natural(), {"view": "trajectory"}),
+        ("likelihood-ratio", Dirac(), {"view": "observations"}),
+        ("canary-loss", ClipBKD(copies=3), {}),
+    ],
+)
+def test_no_attack_refutes_a_true_claim(attack, canary, options):
+    mechanism, pair = canary.stage(records(), learner(**options))
+    bounds = ["accountant-family", "joint-exact"]
+    result = audit(mechanism, pair, attack=attack, bound=bounds, trials=400, delta=1e-5, confidence=1 - 1e-6, seed=2)
+    assert result.verdict is not Verdict.VIOLATION
+    assert result.attack == attack
+    assert any("GaussianDP" in text for bound in result.bounds for text in bound.assumptions)
+
+
+@pytest.mark.parametrize(("attack", "canary"), [("canary-loss", Blank(label=1)), ("canary-direction", Dirac())])
+def test_a_trainer_with_too_little_noise_is_caught_from_its_final_model(attack, canary):
+    honest = learner(noise_multiplier=8.0)
+    short = learner(noise_multiplier=1.0)
+    pair = canary.pair(records(), short)
+    result = audit(
+        short, pair, attack=attack, claim=honest.guarantee(), trials=1000, delta=1e-5, confidence=1 - 1e-6, seed=2
+    )
+    assert result.verdict is Verdict.VIOLATION
+
+
+def test_copies_of_a_canary_would_refute_the_claim_for_one_record():
+    """Why k copies need the claim of a group."""
+    mechanism, pair = ClipBKD(copies=8).stage(records(20), learner(noise_multiplier=6.0))
+    options = {"attack": "canary-loss", "trials": 2000, "delta": 1e-5, "confidence": 1 - 1e-6, "seed": 1}
+    assert audit(mechanism, pair, **options).verdict is not Verdict.VIOLATION
+    one = mechanism.base.guarantee()
+    assert audit(mechanism, pair, claim=one, **options).verdict is Verdict.VIOLATION
