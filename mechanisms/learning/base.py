@@ -69,7 +69,9 @@ class TrainingData:
             return dataset
         if isinstance(dataset, tuple) and len(dataset) == 2:
             return cls(*dataset)
-        raise ParameterError(f"a dataset to learn from is an (X, y) pair or TrainingData, not {type(dataset).__name__}.")
+        raise ParameterError(
+            f"a dataset to learn from is an (X, y) pair or TrainingData, not {type(dataset).__name__}."
+        )
 
     @property
     def n_examples(self) -> int:
