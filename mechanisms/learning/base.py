@@ -25,8 +25,8 @@ class TrainingData:
     """Records to learn from: examples, then gradient records.
 
     A gradient record is what the strongest adversary of DP-SGD inserts: whenever a step samples it, its fixed gradient
-    is clipped and added like that of any example (Nasr et al. 2023). Records are numbered: examples 0 .. n_examples - 1,
-    gradient records after them.
+    is clipped and added like that of any example (Nasr et al. 2023). Records are numbered: examples first, from 0 to
+    n_examples - 1, then gradient records.
 
     Args:
         X: `(n_examples, n_features)` finite features.
