@@ -172,9 +172,10 @@ def _peers(X: Any, y: Any) -> None:
 def _second_core(X: Any, y: Any) -> None:
     def two() -> None:
         with ThreadPoolExecutor(2) as pool:
-            list(pool.map(lambda seed: ours(X, y, seed=seed), (0, 1)))
+            list(pool.map(lambda seed: ours(X, y, runs, seed), (0, 1)))
 
-    one, both = interleaved(lambda: (ours(X, y), ours(X, y)), two, repeats=5)
+    runs = 2 * RUNS
+    one, both = interleaved(lambda: (ours(X, y, runs), ours(X, y, runs)), two, repeats=5)
     report("two threads / one", ratio(one, both), 1.7, smaller_is_better=False)
 
 

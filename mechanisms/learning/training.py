@@ -27,7 +27,7 @@ from mechanisms.learning.models.passes import Workspace, accumulate, backward, f
 from mechanisms.learning.normals import standard_normal
 from mechanisms.learning.sampling import Draw, Mask, Sampling
 
-BLOCK_BYTES = 3 * 2**20
+BLOCK_BYTES = 9 * 2**19
 """Memory of one step of a block of runs: about what stays in the cache from one product to the next."""
 SMALLEST_BLOCK, LARGEST_BLOCK = 4, 256
 """Runs of a block: enough to share the cost of a call of numpy."""
