@@ -226,7 +226,7 @@ def _ledger(
     ask: Question, bounds: tuple[Bound, ...], found: tuple[LowerBound, ...], best: LowerBound
 ) -> tuple[LedgerEntry, ...]:
     """What was looked at in this audit, and how each look is paid for."""
-    learned = "trained on pilot trials only" if ask.attack.learns else "known output law, nothing learned"
+    learned = "trained on pilot trials only" if ask.attack.learns else "nothing learned from trials"
     entries = [
         LedgerEntry("pair", "1, fixed beforehand", "none needed"),
         LedgerEntry("attack", f"1, {ask.attack_name}", learned),

@@ -157,8 +157,8 @@ def _common_and_odd(shifts: Floats) -> tuple[Floats, Floats | None]:
             "the density of these batches is known only if all records but one add the same to what is observed. Use "
             "such records, or another attack."
         )
-    common = distinct[counts.argmax()]
-    return common, distinct[counts.argmin()] if len(distinct) == 2 else None
+    usual = int(counts.argmax())  # of two records either may be the odd one: the mixture is the same
+    return distinct[usual], distinct[1 - usual] if len(distinct) == 2 else None
 
 
 _LAWS: dict[type, Callable[[Any, Any], Floats]] = {

@@ -106,6 +106,7 @@ class NoisyProjectedSGD(Mechanism):
         one_of(_SLOPES, loss=self.loss)
         one_of(("last", "all"), view=self.view)
         one_of(CLAIMS, claim=self.claim)
+        self._check_formula()
         object.__setattr__(self, "relation", replace_one_only(self.relation, "NoisyProjectedSGD"))
 
     @property
@@ -172,6 +173,24 @@ class NoisyProjectedSGD(Mechanism):
         if not np.isin(data.y, (0, 1)).all():
             raise ParameterError(f"y must hold labels 0 and 1, but holds {np.unique(data.y)[:5].tolist()}.")
         return np.asarray((2.0 * data.y[:, None] - 1.0) * data.X, dtype=np.float64)
+
+    def _check_formula(self) -> None:
+        """The formula speaks of at most n^2 steps with at least its own noise."""
+        if self.claim != "formula":
+            return
+        least = projected_sgd_standard_deviation(
+            self.epsilon, self.delta, n_records=self.n_records, lipschitz=self.lipschitz
+        )
+        if self.standard_deviation is not None and self.standard_deviation < least * (1.0 - 1e-9):
+            raise ParameterError(
+                f"claim 'formula' needs a standard_deviation of at least {least:.6g}, but it is "
+                f"{self.standard_deviation:g}. Leave it out, or take claim='renyi', which counts the noise there is."
+            )
+        if self.n_steps > self.n_records**2:
+            raise ParameterError(
+                f"claim 'formula' speaks of at most n_records^2 = {self.n_records**2} steps, but steps is "
+                f"{self.n_steps}. Take claim='renyi', which counts the steps there are."
+            )
 
     def guarantee(self) -> Guarantee:
         """(epsilon, delta)-DP as the formula states it, or the Renyi bound for samples of fixed size."""

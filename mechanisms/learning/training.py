@@ -97,11 +97,12 @@ class Trainer:
         recipe.model.check(data)
         self.recipe, self.data = recipe, data
         self.model, self.dtype = recipe.model, recipe.dtype
-        self.inputs = self.model.inputs(data.X, self.dtype)
-        self.inputs_squared = np.einsum("ni,ni->n", self.inputs, self.inputs)
+        with np.errstate(over="ignore"):
+            self.inputs = self.model.inputs(data.X, self.dtype)
+            self.inputs_squared = np.einsum("ni,ni->n", self.inputs, self.inputs)
         self.targets = self.model.loss.targets(data.y, self.dtype)
         self.gradients = self._clipped_gradient_records()
-        self.counted = self._counted() if recipe.ignore_blank else None
+        self.counted = self._counted()
         self.work = Workspace(self.dtype)
 
     # --- the loop -----------------------------------------------------------------------------------------------------
@@ -170,6 +171,8 @@ class Trainer:
     def clip(self, found: list[Floats], deltas: list[Floats], batch: Batch) -> None:
         """Scales the derivatives, and with them the gradient of each example; those that are not included to 0."""
         norms = squared_norms(self.model, batch.inputs_squared, found, deltas)
+        if self.recipe.clipping != "none":
+            _forget_overflow(norms, found, deltas)
         scales = factors(self.recipe.clipping, norms, self.recipe.clip_norm)
         for index, (delta, scale) in enumerate(zip(deltas, scales, strict=True)):
             if scale is None:
@@ -268,9 +271,31 @@ class Trainer:
         return clip_rows(recipe.clipping, self.data.gradients, recipe.clip_norm, self.model).astype(self.dtype)
 
     def _counted(self) -> Mask | None:
-        """Which examples are not all zeros; None for all."""
-        counted = np.any(self.data.X != 0.0, axis=1) | (self.data.y != 0)
+        """Which examples count for anything; None for all.
+
+        Those do not whose squared norm is beyond the largest number: they have no gradient to clip, and 0 times
+        infinity would show them in every parameter. Nor do blank ones where they stand for no record.
+        """
+        measured = np.isfinite(self.inputs_squared)
+        if not measured.all():
+            self.inputs = np.where(measured[:, None], self.inputs, self.dtype.type(0.0))
+            self.inputs_squared = np.where(measured, self.inputs_squared, self.dtype.type(0.0))
+        counted = measured
+        if self.recipe.ignore_blank:
+            counted = measured & (np.any(self.data.X != 0.0, axis=1) | (self.data.y != 0))
         return None if counted.all() else counted
+
+
+def _forget_overflow(norms: list[Floats], found: list[Floats], deltas: list[Floats]) -> None:
+    """Sets to 0 what belongs to examples whose gradient has no finite norm: there is nothing to clip."""
+    whole = norms[0] if len(norms) == 1 else np.sum(norms, axis=0)
+    lost = ~np.isfinite(whole)
+    if not lost.any():
+        return
+    for values in (*found[:-1], *deltas):
+        np.copyto(values, 0.0, where=lost[:, None, :])
+    for norm in norms:
+        np.copyto(norm, 0.0, where=lost)
 
 
 def checked_inclusion(inclusion: Any, n_records: int) -> Mask:

@@ -24,7 +24,7 @@ from mechanisms.learning.canaries import (
 from mechanisms.learning.canaries.base import gradient_direction, least_likely, shared
 from mechanisms.learning.canaries.catalogue import catalogue
 from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import LinearRegression, MultiLayerPerceptron, SoftmaxRegression
+from mechanisms.learning.models import LinearRegression, LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
 from mechanisms.learning.sampling import CyclicBatches, FixedSizeSampling, FullBatch
 from mechanisms.learning.trained import TrainedModels
 
@@ -318,3 +318,31 @@ def test_worst_case_parameters_refuse_what_cannot_be_trained_on():
         worst_case_initial(MODEL, X, y, margin=0.0)
     with pytest.raises(ParameterError, match="diverged"):
         worst_case_initial(LinearRegression(4), X * 100, y * 1.0, learning_rate=10.0, steps=2000)
+
+
+@pytest.mark.parametrize(
+    ("relation", "out", "in_", "message"),
+    [
+        ("add_remove", [-1.0], [1.0], "each has records that the other lacks"),
+        ("zero_out", [-1.0], [1.0], "are blank"),
+        ("zero_out", [], [1.0], "equally many records"),
+        ("replace_one", [-1.0, -1.0], [1.0, 1.0], "differ in 2 records"),
+    ],
+)
+def test_a_group_is_one_under_its_relation(relation, out, in_, message):
+    base = DPSGD(
+        LogisticRegression(4), steps=4, noise_multiplier=2.0, sampling="full-batch", batch_size=1, relation=relation
+    )
+    sides = (TrainingData(np.empty((0, 4)), np.empty(0), np.outer(norms, np.eye(5)[0])) for norms in (out, in_))
+    with pytest.raises(NeighboursError, match=message):
+        Grouped(base, size=1).check(Neighbours(*sides, relation))
+
+
+def test_a_group_of_cyclic_batches_is_told_by_place():
+    base = DPSGD(
+        LogisticRegression(1), steps=2, noise_multiplier=2.0, sampling="cyclic", batch_size=1, n_records=2,
+        relation="replace_one",
+    )  # fmt: skip
+    X, y = np.array([[1.0], [2.0]]), np.array([0, 1])
+    with pytest.raises(NeighboursError, match="differ in 2 records"):
+        Grouped(base, size=1).check(Neighbours((X, y), (X[::-1], y[::-1]), "replace_one"))

@@ -411,3 +411,36 @@ def test_a_configuration_builds_it_from_names_and_tables():
     assert build_mechanism(Named(**plain, **drawn, model=perceptron)).network.hidden == (4, 5)
     with pytest.raises(ParameterError, match="Did you mean 'n_features'"):
         build_mechanism(Named(**plain, **drawn, model={"name": "softmax-regression", "n_feature": 3}))
+
+
+@pytest.mark.parametrize(
+    ("model", "value", "dtype"),
+    [
+        (LogisticRegression(1), 1e200, "float64"),
+        (LogisticRegression(1), 1e30, "float32"),
+        (LogisticRegression(1), 1e300, "float32"),
+        (MultiLayerPerceptron(1, hidden=(3, 3), n_outputs=2, activation="relu"), 1e19, "float32"),
+    ],
+)
+def test_a_record_too_large_to_measure_leaves_every_run_finite(model, value, dtype):
+    X, y = np.array([[1.0], [-1.0], [value]]), np.array([1, 0, 1])
+    for sampling in ({"sampling": "full-batch", "batch_size": 1}, {"sampling_probability": 0.5, "batch_size": 2}):
+        learner = DPSGD(model, steps=4, noise_multiplier=2.0, learning_rate=0.5, dtype=dtype, **sampling)
+        values = learner.release((X, y), 200, np.random.default_rng(0)).values
+        assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize("sampling", ["fixed-size", "shuffled"])
+@pytest.mark.parametrize("relation", ["zero_out", "replace_one"])
+def test_the_law_of_two_records_tells_the_sides_apart(sampling, relation):
+    learner = DPSGD(
+        LogisticRegression(4), steps=2, noise_multiplier=0.5, sampling=sampling, batch_size=1, n_records=2,
+        view="observations", relation=relation,
+    )  # fmt: skip
+    pair = learner.worst_case()
+    outputs = learner.release(pair.d1, 2000, np.random.default_rng(0))
+    ratio = learner.log_density(outputs, pair.d1) - learner.log_density(outputs, pair.d0)
+    assert ratio.mean() > 0.5  # an average log likelihood ratio is a divergence
+    other = learner.release(pair.d0, 20_000, np.random.default_rng(1))
+    ratio = learner.log_density(other, pair.d1) - learner.log_density(other, pair.d0)
+    assert np.exp(ratio).mean() == pytest.approx(1.0, abs=0.5)  # densities, both of them

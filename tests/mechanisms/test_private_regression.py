@@ -13,7 +13,7 @@ from audit.verdict import Verdict
 from mechanisms.base import Neighbours, Outputs
 from mechanisms.catalogue import build
 from mechanisms.errors import NeighboursError, ParameterError, ReleaseError
-from mechanisms.guarantees import GaussianDP, RenyiDP
+from mechanisms.guarantees import ApproximateDP, GaussianDP, RenyiDP
 from mechanisms.learning.base import TrainingData
 from mechanisms.learning.objective_perturbation import ObjectivePerturbation
 from mechanisms.learning.output_perturbation import OutputPerturbation
@@ -253,7 +253,7 @@ def test_last_iterate_of_the_worst_pair_has_the_law_of_the_book():
     """theta_T is the sum of a Binomial(T, 1/n) number of steps n L and of T Gaussians: mean and variance of both sides,
     as z- and chi-squared tests."""
     n, size = 8, 30_000
-    mechanism = NoisyProjectedSGD(1.0, n_records=n, standard_deviation=3.0)
+    mechanism = NoisyProjectedSGD(1.0, n_records=n, standard_deviation=3.0, claim="renyi")
     pair = mechanism.worst_case()
     for side, sign in ((0, -1.0), (1, 1.0)):
         last = mechanism.release(pair.side(side), size, np.random.default_rng([2, side])).values[:, 0]
@@ -266,6 +266,7 @@ def test_last_iterate_of_the_worst_pair_has_the_law_of_the_book():
 def test_all_iterates_end_with_the_last_and_stay_in_the_ball():
     X, y = examples(30)
     options = {"n_records": 30, "steps": 20, "radius": 0.5, "loss": "logistic", "standard_deviation": 1.0}
+    options["claim"] = "renyi"
     options["learning_rate"] = InverseSquareRoot(0.01)
     every = NoisyProjectedSGD(1.0, **options, view="all").release((X, y), 50, np.random.default_rng(1)).values
     last = NoisyProjectedSGD(1.0, **options).release((X, y), 50, np.random.default_rng(1)).values
@@ -311,8 +312,9 @@ def test_audit_of_the_textbook_noise_shows_far_less_than_it_claims_and_of_too_li
     assert result.verdict is Verdict.CONSISTENT
     assert result.bound.epsilon < 0.3
     honest = NoisyProjectedSGD(1.0, n_records=10).sigma
-    forgot_n = NoisyProjectedSGD(1.0, n_records=10, standard_deviation=honest / 100)
-    assert audit(forgot_n, trials=3000, seed=0).verdict is Verdict.VIOLATION
+    forgot_n = NoisyProjectedSGD(1.0, n_records=10, standard_deviation=honest / 100, claim="renyi")
+    claim = ApproximateDP(1.0, 1e-5)
+    assert audit(forgot_n, trials=3000, seed=0, claim=claim, delta=1e-5).verdict is Verdict.VIOLATION
 
 
 def test_another_number_of_records_is_refused():
@@ -322,3 +324,16 @@ def test_another_number_of_records_is_refused():
         NoisyProjectedSGD(1.0, n_records=1)
     with pytest.raises(ParameterError, match="Known: linear, logistic"):
         NoisyProjectedSGD(1.0, loss="hinge")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"standard_deviation": 1.0}, "standard_deviation of at least"),
+        ({"steps": 17}, r"at most n_records\^2 = 16 steps"),
+    ],
+)
+def test_the_formula_is_no_claim_for_less_noise_or_more_steps(options, message):
+    with pytest.raises(ParameterError, match=message):
+        NoisyProjectedSGD(epsilon=1.0, n_records=4, **options)
+    assert NoisyProjectedSGD(epsilon=1.0, n_records=4, claim="renyi", **options).guarantee().epsilon(1e-5) > 0

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.base import Dataset, Neighbours, Outputs, Relation
+from mechanisms.errors import ParameterError
 from mechanisms.guarantees import ExactDP, GaussianDP
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import Floats, TrainingData
@@ -78,8 +79,10 @@ class BrokenDPSGD(DPSGD):
 
     @property
     def batch(self) -> float:
-        """The public number that the sum of a batch is divided by."""
-        return self.scheme.divisor or 2.0
+        """The public number that the sum of a batch is divided by; raises `ParameterError` if there is none."""
+        if self.scheme.divisor is None:
+            raise ParameterError("a broken trainer needs a public number to divide updates by. Give batch_size.")
+        return self.scheme.divisor
 
     @property
     def reach(self) -> float:

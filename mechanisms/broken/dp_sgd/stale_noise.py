@@ -66,7 +66,10 @@ class NoiseReusedInSteps(BrokenDPSGD):
 
     def truth(self) -> Guarantee | None:
         """Revealed for certain, if batches are cyclic: some steps are without the record."""
-        return self._revealed() if self.steps > 1 and isinstance(self.scheme, CyclicBatches) else None
+        scheme = self.scheme
+        if self.steps == 1 or not isinstance(scheme, CyclicBatches):
+            return None
+        return self._revealed() if (scheme.n_records or 0) > scheme.batch_size else None
 
     def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
         return where_zero(np.diff(noise, axis=1), super()._noise_log_density(noise[:, :1]))
@@ -120,8 +123,8 @@ class NoiseReusedInLayers(BrokenDPSGD):
         return super().law_is_known and self.observed is None
 
     def truth(self) -> Guarantee | None:
-        """Revealed for certain, if there is another layer to compare with."""
-        return self._revealed() if len(self.network.layers) > 1 else None
+        """Revealed for certain, if there is another layer to compare with, which the record does not move as well."""
+        return self._revealed() if len(self.network.layers) > 1 and self.clipping != "per-layer" else None
 
     def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
         return where_zero(np.diff(noise, axis=2), standard_log_density(noise[:, :, :1] / self.noise_multiplier))

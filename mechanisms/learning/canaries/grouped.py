@@ -8,13 +8,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
+from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
 from mechanisms.errors import NeighboursError, ParameterError
 from mechanisms.guarantees import group
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import TrainingData
 from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.sampling import CyclicBatches
 from mechanisms.validation import whole
 
 
@@ -77,15 +79,52 @@ class Grouped(Mechanism):
         for data in sides:
             self.base.network.check(data)
             self.base.scheme.check(len(data))
-        keys = [_keys(data) for data in sides]
-        most = max((keys[0] - keys[1]).total(), (keys[1] - keys[0]).total())
+        self._check_difference(*sides)
+
+    def _check_difference(self, data0: TrainingData, data1: TrainingData) -> None:
+        """Raises `NeighboursError` unless the two differ in 1 to `size` records as the relation has it."""
+        only0, only1 = _keys(data0) - _keys(data1), _keys(data1) - _keys(data0)
+        most = max(only0.total(), only1.total())
+        if isinstance(self.base.scheme, CyclicBatches) and len(data0) == len(data1):
+            most = _changed_places(data0, data1)
         if not 1 <= most <= self.size:
             raise NeighboursError(
                 f"d0 and d1 differ in {most} records, but the claim is for a group of 1 to {self.size}. Give the group "
                 "its size, or the datasets fewer differences."
             )
+        if self.relation is Relation.ADD_REMOVE:
+            if min(only0.total(), only1.total()):
+                raise NeighboursError(
+                    "under 'add_remove' one of d0 and d1 has all records of the other, but each has records that the "
+                    "other lacks. Give a pair in which records are only added, or a base under 'replace_one'."
+                )
+        elif len(data0) != len(data1):
+            raise NeighboursError(
+                f"under {self.relation.value!r} d0 and d1 hold equally many records, but {len(data0)} and {len(data1)}."
+            )
+        if self.relation is Relation.ZERO_OUT and not all(_is_blank(key) for key in only0):
+            raise NeighboursError(
+                "under 'zero_out' the records of which only d0 has so many are blank (all zeros), but some are not. "
+                "Blank them, or give a base under 'replace_one'."
+            )
+
+
+def _rows(data: TrainingData) -> list[tuple[str, NDArray[np.float64]]]:
+    """Each record with its kind, so that an example is never taken for a gradient."""
+    examples = np.column_stack([data.X, data.y]) + 0.0
+    gradients = np.empty((0, 0)) if data.gradients is None else data.gradients + 0.0
+    return [*(("example", row) for row in examples), *(("gradient", row) for row in gradients)]
 
 
 def _keys(data: TrainingData) -> Counter[Any]:
-    rows = [*(np.column_stack([data.X, data.y]) + 0.0), *([] if data.gradients is None else data.gradients + 0.0)]
-    return Counter((len(row), row.tobytes()) for row in rows)
+    return Counter((kind, row.astype(np.float64).tobytes()) for kind, row in _rows(data))
+
+
+def _is_blank(key: tuple[str, bytes]) -> bool:
+    return not any(key[1])
+
+
+def _changed_places(data0: TrainingData, data1: TrainingData) -> int:
+    """Places at which two datasets of equal length differ."""
+    pairs = zip(_rows(data0), _rows(data1), strict=True)
+    return sum(kind0 != kind1 or not np.array_equal(row0, row1) for (kind0, row0), (kind1, row1) in pairs)
