@@ -190,6 +190,11 @@ def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mech
         pair = _pair(relation, data, section.record, section.replacement)
         check_records(pair)
         return pair
+    if isinstance(mechanism, DPSGD):
+        raise ParameterError(
+            f"which record is in question? Give [neighbours] canary, one of {', '.join(canaries)}, or record, the "
+            "position of one."
+        )
     return _worst_pair(relation, data, section.replacement, getattr(mechanism, "query", None))
 
 

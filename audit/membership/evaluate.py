@@ -65,6 +65,8 @@ def evaluate(
         0.76
     """
     open_unit(confidence=confidence)
+    if claim is not None and not isinstance(claim, Guarantee):
+        raise ParameterError(f"claim must be a guarantee, such as PureDP(1.0), but is {claim!r}.")
     names = None if groups is None else np.asarray(groups).astype(str)
     if names is not None and names.shape != (shadows.n_records,):
         raise ParameterError(f"groups must be one name a record, ({shadows.n_records},), but has shape {names.shape}.")

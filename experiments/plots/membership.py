@@ -74,7 +74,7 @@ class MembershipRoc:
     def title(self) -> str:
         """What is seen, in one line."""
         best = self.curves[0]
-        return f"At 1 % false alarms {cut(best.name, 40)} finds {100 * _at(best, 0.01):.2g} % of the members"
+        return f"At 1 % false alarms {cut(best.name, 40)} finds {100 * _at(best, 0.01):.3g} % of the members"
 
     @property
     def caption(self) -> str:

@@ -78,7 +78,7 @@ class Tradeoff:
         """What is seen, in one line."""
         if self.crossed:
             return "The attack errs less than the claim allows"
-        return "The attack stays where the claim allows"
+        return "The attack was not shown to leave what the claim allows"
 
     @property
     def caption(self) -> str:

@@ -49,8 +49,8 @@ class EstimatorLearner:
             )
         if not (hasattr(self.estimator, "predict_proba") or hasattr(self.estimator, "predict_log_proba")):
             raise ParameterError(
-                f"estimator must give probabilities, but {type(self.estimator).__name__} has no predict_proba. Switch "
-                "it on where there is an option (SVC(probability=True)), or wrap it: CalibratedClassifierCV(estimator)."
+                f"estimator must give probabilities, but {type(self.estimator).__name__} has no predict_proba. Wrap a "
+                "classifier that lacks it: CalibratedClassifierCV(estimator)."
             )
 
     def fit_subsets(

@@ -12,13 +12,14 @@ from attacks.distinguishing import Threshold
 from audit import audit
 from audit.bounds.base import LowerBound
 from audit.verdict import Verdict
-from experiments.config import Config
+from experiments.build import build_mechanism, build_pair, load_data
+from experiments.config import Config, DataSection, Named, NeighboursSection
 from experiments.plots import Ladder
 from experiments.questions import questions
 from experiments.run import run
 from experiments.source import Source
 from experiments.sweep import settings, swept_keys, unswept
-from mechanisms.errors import ConfigError
+from mechanisms.errors import ConfigError, ParameterError
 from mechanisms.guarantees import GaussianDP, PrivacyLossDP, least_noise_multiplier
 from mechanisms.learning.canaries import Dirac, Grouped, worst_case_initial
 from mechanisms.learning.canaries.base import differing
@@ -336,3 +337,12 @@ def test_shuffled_batches_accounted_as_poisson_are_caught(attack):
     assert result.claim == pytest.approx(0.72, abs=0.01)
     assert result.verdict is Verdict.VIOLATION
     assert 2.0 < result.bound.epsilon < mechanism.guarantee().epsilon(1e-5)
+
+
+def test_data_without_a_record_in_question_asks_for_a_canary():
+    section = Named(
+        name="dp-sgd", model="softmax-regression", n_features=64, n_classes=10, steps=1, noise_multiplier=1.0,
+        sampling="full-batch", batch_size=1,
+    )  # fmt: skip
+    with pytest.raises(ParameterError, match=r"Give .neighbours. canary, one of blank, clip-bkd"):
+        build_pair(NeighboursSection(), load_data(DataSection(name="digits")), build_mechanism(section))
