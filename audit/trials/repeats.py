@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,9 @@ CERTAIN = math.log(1e17)
 def signature(outputs: Outputs) -> NDArray[np.uint8]:
     """A digest of the first runs of a chunk, 16 bytes; empty when equal chunks would not be surprising.
 
-    With d distinct values among r rows, chance repeats all rows with probability about N^-r, where N is the number of
-    values that the law seems to have: d, or the r^2 / 2 that make r draws without a tie likely.
+    Whatever the law, independent runs repeat r given rows with probability at most exp(-r H), H the entropy of the
+    frequencies among these rows: the law that makes them likeliest has just these frequencies. Rows without a tie are
+    taken to come from a law of r^2 / 2 values or more, as r draws without a tie would else be unlikely.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -36,9 +38,13 @@ def signature(outputs: Outputs) -> NDArray[np.uint8]:
         (16, 0)
     """
     rows = np.ascontiguousarray(outputs.values[:ROWS])
-    distinct = len({row.tobytes() for row in rows})
-    values = len(rows) ** 2 / 2 if distinct == len(rows) else distinct
-    if len(rows) * math.log(max(values, 1)) < CERTAIN:
+    counts = Counter(row.tobytes() for row in rows)
+    n = len(rows)
+    if len(counts) == n:
+        surprise = n * math.log(max(n**2 / 2, 1.0))
+    else:
+        surprise = sum(count * math.log(n / count) for count in counts.values())
+    if surprise < CERTAIN:
         return np.empty(0, dtype=np.uint8)
     return np.frombuffer(hashlib.blake2b(rows.tobytes(), digest_size=16).digest(), dtype=np.uint8)
 

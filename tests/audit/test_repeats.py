@@ -51,6 +51,19 @@ def test_honest_mechanisms_are_never_refused(mechanism):
         audit(mechanism, trials=3_000, seed=seed)
 
 
+@pytest.mark.parametrize("rare", [0.01, 0.05, 0.2])
+def test_honest_runs_of_a_lopsided_law_are_never_refused(rare):
+    rng, repeats = np.random.default_rng(0), Repeats("x")
+    for index in range(5_000):
+        outputs = Outputs((rng.random(64) < rare).astype(float))
+        repeats.check(Chunk(Stage.EVALUATION, 0, index, 0, 64), {"signature": signature(outputs)})
+
+
+def test_an_even_coin_that_restarts_is_seen():
+    flips = Outputs(np.tile([0.0, 1.0], 32))
+    assert len(signature(flips)) == 16
+
+
 def test_discrete_outputs_may_repeat():
     chunks = [Chunk(Stage.EVALUATION, 0, index, 0, 12) for index in range(2)]
     discrete = {"signature": signature(Outputs(np.tile([0.0, 1.0, 2.0], 4)))}
