@@ -68,7 +68,7 @@ class AuditResult:
         bounds: every bound that was computed, each at its share of the significance.
         p_value: smallest significance at which the claim would be refuted, over all the bounds.
         detectable: smallest true epsilon that a perfect attack would have shown to exceed the claim, with this many
-            trials, 9 times in 10.
+            trials, 9 times in 10, on the pair that leaks most openly at that epsilon: randomised response.
         trials: how many runs.
         seed: root of every random stream.
         verdict: bound against claim.

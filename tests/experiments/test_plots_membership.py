@@ -40,7 +40,7 @@ def test_the_title_says_what_the_best_attack_finds():
     plot = MembershipRoc.from_result(result)
     best = max(result.attacks, key=lambda metrics: metrics.rate_at(0.01).tpr)
     assert plot.curves[0].name == best.attack
-    assert f"{100 * best.rate_at(0.01).tpr:.2g} %" in plot.title
+    assert f"{100 * best.rate_at(0.01).tpr:.3g} %" in plot.title
 
 
 def test_the_region_of_a_claim_is_drawn_where_there_is_one():
