@@ -55,8 +55,8 @@ def summary(result: AuditResult) -> str:
         ("ceiling", f"{result.ceiling:.6g}: the largest bound that these trials could have given"),
         (
             "detectable",
-            f"{result.detectable:.6g}: a true epsilon that a perfect attack exposes 9 times in 10, if it leaks as openly "
-            "as randomised response",
+            f"{result.detectable:.6g}: a true epsilon that a perfect attack exposes 9 times in 10, if it leaks as "
+            "openly as randomised response",
         ),
         ("attack", result.attack),
         ("trials", f"{trials.per_side:,} a side ({trials.pilot:,} pilot, {trials.evaluation:,} counted)"),
