@@ -16,9 +16,9 @@ from audit.verdict import Verdict
 from mechanisms.base import Outputs
 from mechanisms.errors import AttackError, ParameterError
 from mechanisms.learning.canaries import Blank, ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
-from mechanisms.learning.canaries.base import differing
 from mechanisms.learning.dp_sgd import DPSGD
 from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
+from mechanisms.learning.pairs import differing
 from mechanisms.learning.sampling import FullBatch
 from mechanisms.learning.trained import TrainedModels
 
@@ -102,7 +102,7 @@ def test_other_mechanisms_and_attacks_that_were_told_nothing_are_refused(name):
         choose(name, Laplace(1.0), Laplace(1.0).worst_case())
     seen = learner(view="observations")
     with pytest.raises(AttackError, match=r"needs view .*, but the mechanism releases 'observations'"):
-        attack.against(seen, canary.pair(records(), seen))
+        attack.against(seen, canary.pair(records(), learner()))
     nothing = Outputs(np.empty((0, MODEL.n_parameters)))
     with pytest.raises(AttackError, match="does not know what it attacks"):
         attack.fit(nothing, nothing, np.random.default_rng(0))
