@@ -53,6 +53,20 @@ class ToldAttack(Attack):
         told._check_told()
         return told
 
+    def suits(self, mechanism: Mechanism, neighbours: Neighbours) -> bool:
+        """Where it can be used, on the trainer that it has in mind.
+
+        Another one may leak elsewhere than along the canary, as by a divisor that depends on the data or a noise that
+        comes twice; an attack that learns can see that.
+        """
+        from mechanisms.learning.training import Trainer
+
+        try:
+            learner, _ = self.against(mechanism, neighbours)._told()
+        except AttackError:
+            return False
+        return learner.trainer_class is Trainer
+
     def _check_told(self) -> None:
         """Raises `AttackError` where the pair is not one that this attack can tell apart."""
 
