@@ -25,17 +25,26 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Trials:
-    """How many runs, per side.
+    """How many runs, per side; or how many runs in all, where each tosses a coin for every one of many canaries.
 
     Args:
         per_side: all of them.
         pilot: used to train the attack and to choose thresholds; never counted in a bound.
         evaluation: counted.
+        n_canaries: bits that are tossed in each run; None where a run is on one of the two datasets of a pair.
     """
 
     per_side: int
     pilot: int
     evaluation: int
+    n_canaries: int | None = None
+
+    def __str__(self) -> str:
+        """Such as "1,000 a side (100 pilot, 900 counted)" or "1 run with 500 canaries"."""
+        if self.n_canaries is None:
+            return f"{self.per_side:,} a side ({self.pilot:,} pilot, {self.evaluation:,} counted)"
+        runs = "1 run" if self.per_side == 1 else f"{self.per_side:,} runs"
+        return f"{runs} with {self.n_canaries:,} canaries, each in or out by the toss of a coin"
 
 
 @dataclass(frozen=True)
@@ -67,8 +76,9 @@ class AuditResult:
         delta, confidence: of the whole statement "true epsilon >= bound".
         bounds: every bound that was computed, each at its share of the significance.
         p_value: smallest significance at which the claim would be refuted, over all the bounds.
-        detectable: smallest true epsilon that a perfect attack would have shown to exceed the claim, with this many
-            trials, 9 times in 10, on the pair that leaks most openly at that epsilon: randomised response.
+        detectable: smallest true epsilon that a perfect attack would have exposed, with this many trials, 9 times in
+            10, if the truth is one of `detectable_family`; inf where no outcome could have refuted the claim.
+        detectable_family: the curves that were considered, such as "GaussianDP for some mu".
         trials: how many runs.
         seed: root of every random stream.
         verdict: bound against claim.
@@ -92,6 +102,7 @@ class AuditResult:
     bounds: tuple[LowerBound, ...]
     p_value: float
     detectable: float
+    detectable_family: str
     trials: Trials
     seed: int
     verdict: Verdict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from audit.verdict import Verdict
@@ -36,9 +37,16 @@ def p_value(value: float) -> str:
     return "<= 1e-12" if value <= 1e-12 else f"{value:.3g}"
 
 
+def detectable(result: AuditResult) -> str:
+    """The power of an audit, in one line."""
+    if math.isinf(result.detectable):
+        return "inf: no outcome of these trials could have exposed anything"
+    return f"{result.detectable:.6g}: a perfect attack exposes this 9 times in 10, if the truth is {result.detectable_family}"
+
+
 def summary(result: AuditResult) -> str:
     """The table of one audit."""
-    bound, trials = result.bound, result.trials
+    bound = result.bound
     rows = [
         ("verdict", f"{result.verdict.value.upper()}: {meaning(result.verdict)}"),
         ("mechanism", result.mechanism),
@@ -53,13 +61,9 @@ def summary(result: AuditResult) -> str:
     rows += [
         ("p-value", f"{p_value(result.p_value)} against the claim"),
         ("ceiling", f"{result.ceiling:.6g}: the largest bound that these trials could have given"),
-        (
-            "detectable",
-            f"{result.detectable:.6g}: a true epsilon that a perfect attack exposes 9 times in 10, if it leaks as "
-            "openly as randomised response",
-        ),
+        ("detectable", detectable(result)),
         ("attack", result.attack),
-        ("trials", f"{trials.per_side:,} a side ({trials.pilot:,} pilot, {trials.evaluation:,} counted)"),
+        ("trials", str(result.trials)),
         ("seed", str(result.seed)),
     ]
     most = sorted(result.events.items(), key=lambda event: -sum(event[1]))
@@ -90,7 +94,7 @@ def evidence(result: AuditResult) -> str:
         ("on side 0", rates[0]),
         ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
         ("p-value", f"{p_value(result.p_value)} against the claim; ceiling {result.ceiling:.6g}"),
-        ("trials", f"{result.trials.per_side:,} a side, {result.trials.pilot:,} of them pilot{_odd(result)}"),
+        ("trials", f"{result.trials}{_odd(result)}"),
         ("again", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
     ]
     rows += [("assumes", text) for text in bound.assumptions]

@@ -75,7 +75,7 @@ def _unnoticed(sweep: SweepResult) -> str:
     worst = max(detectable / claim for detectable, claim in claims)
     return (
         f" With a perfect attack, true epsilons from {number(worst)} times their claims on are caught 9 times in 10, "
-        "if they leak as openly as randomised response does."
+        "if the true curves are of the families of their claims."
     )
 
 
@@ -84,8 +84,8 @@ def _power(result: AuditResult) -> str:
     if result.detectable == math.inf:
         return "No excess could have been caught reliably with so few trials."
     return (
-        f"With a perfect attack, a true epsilon of {number(result.detectable, 4)} is caught 9 times in 10, if it leaks "
-        "as openly as randomised response does."
+        f"With a perfect attack, a true epsilon of {number(result.detectable, 4)} is caught 9 times in 10, if the truth "
+        f"is {result.detectable_family}."
     )
 
 
