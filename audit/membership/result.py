@@ -208,10 +208,11 @@ def _attack_from_dict(data: dict[str, Any]) -> AttackMetrics:
             "tally": Tally(
                 **tally | counts | {"thresholds": np.array([float(t) for t in tally["thresholds"]], dtype=np.float64)}
             ),
-            "records": None
-            if records is None
-            else RecordTable(
-                **{k: np.array(v, dtype=np.float64) for k, v in records.items() if k != "fpr"}, fpr=records["fpr"]
-            ),
+            "records": None if records is None else _table_from_dict(records),
         }
     )
+
+
+def _table_from_dict(data: dict[str, Any]) -> RecordTable:
+    columns = {key: np.array(value, dtype=np.float64) for key, value in data.items() if isinstance(value, list)}
+    return RecordTable(**data | columns)
