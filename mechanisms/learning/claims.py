@@ -96,7 +96,7 @@ def _n_records(scheme: BatchSampling) -> int:
     if scheme.n_records is None:
         raise AccountingError(
             f"the guarantee of {type(scheme).__name__} depends on the number of records, which is not read from the "
-            "data. Give n_records, a public constant."
+            "data. Give n_records beside batch_size, a public constant."
         )
     return scheme.n_records
 
