@@ -63,13 +63,12 @@ class Source:
 
         A complaint about a table is about what was set in it on top of the file, if anything was.
         """
-        for matches in (_holds, _overlap):
-            for key, place in self.swept.items():
-                if matches(tuple(key.split(".")), path):
-                    return replace(self, swept={}).where(place)
-            for key in self.settings:
-                if matches(tuple(key.split(".", 1) if key.startswith("sweep.") else key.split(".")), path):
-                    return f"--set {key}"
+        for key, place in self.swept.items():
+            if _overlap(path, tuple(key.split("."))):
+                return replace(self, swept={}).where(place)
+        for key in self.settings:
+            if _overlap(path, tuple(key.split(".", 1) if key.startswith("sweep.") else key.split("."))):
+                return f"--set {key}"
         line = locate(self.text, path)
         return self.label if line is None else f"{self.label}:{line}"
 
@@ -78,14 +77,9 @@ class Source:
         return ConfigError(f"{self.where(path)}: {message}")
 
 
-def _holds(key: tuple[str, ...], path: tuple[str, ...]) -> bool:
-    """Whether `key` is `path`, or a table around it."""
-    return path[: len(key)] == key
-
-
-def _overlap(key: tuple[str, ...], path: tuple[str, ...]) -> bool:
+def _overlap(path: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether one of two keys is the other, or a table around it."""
-    return _holds(key, path) or _holds(path, key)
+    return path[: len(other)] == other[: len(path)]
 
 
 def shipped() -> list[str]:
