@@ -23,6 +23,7 @@ from mechanisms.base import Mechanism, Neighbours
 from mechanisms.errors import AccountingError, ParameterError, RelationError
 from mechanisms.external.function import FunctionMechanism
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.learning.canaries.base import Canary
 from mechanisms.validation import whole
 
 ANYTIME = "anytime"
@@ -138,6 +139,11 @@ class Question:
 
 def _check_types(neighbours: Any, claim: Any) -> None:
     """Refuses what is easily given in the place of a pair or of a claim."""
+    if isinstance(neighbours, Canary):
+        canary = label(neighbours)
+        raise ParameterError(
+            f"neighbours must be a pair, but is the canary {canary}. Make it a pair: {canary}.pair((X, y), learner)."
+        )
     if neighbours is not None and not isinstance(neighbours, Neighbours):
         raise ParameterError(
             f"neighbours must be a pair such as Neighbours(d0, d1, 'add_remove'), but is a {type(neighbours).__name__}."

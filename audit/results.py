@@ -6,7 +6,6 @@ Everything that a table, a plot or a report shows is in here; nothing has to be 
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from audit.bounds.base import LedgerEntry, LowerBound
 from audit.bounds.curve import Refutation
 from audit.games import Tally
+from audit.json_form import plain
 from audit.verdict import Verdict
 from mechanisms.errors import ParameterError
 
@@ -141,8 +141,8 @@ class AuditResult:
         return import_module("experiments.plots").draw_result(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values; infinities become the strings "inf" and "-inf"."""
-        return {"format": FORMAT, "version": VERSION, **_plain(_fields(self))}
+        """The JSON form as a dictionary of plain values; see `audit.json_form`."""
+        return {"format": FORMAT, "version": VERSION, **plain(_fields(self))}
 
     def to_json(self) -> str:
         """The JSON form: deterministic, versioned, without times or paths."""
@@ -217,21 +217,6 @@ def _fields(result: AuditResult) -> dict[str, Any]:
             "refutation": None if result.refutation is None else asdict(result.refutation),
         }
     )
-
-
-def _plain(value: Any) -> Any:
-    """Arrays to lists, tuples to lists, enumerations to their values, infinities to strings."""
-    if isinstance(value, dict):
-        return {key: _plain(inside) for key, inside in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inside) for inside in value]
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, Verdict):
-        return value.value
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
 
 
 def _refutation(data: dict[str, Any] | None) -> Refutation | None:

@@ -11,6 +11,7 @@ from scipy.special import ndtr
 from audit.bounds.simultaneous import band
 from audit.games import Floats, Tally
 from audit.membership.result import AttackMetrics, MembershipResult, Region
+from audit.membership.text import too_few_models
 from audit.text import percent
 from experiments.plots.canvas import Sheet, axes_or_new, dress, key, logarithmic, sheet, write
 from experiments.plots.palette import CLAIM, MUTED, SIDE0, VIOLATION, series_colour
@@ -134,12 +135,14 @@ class RecordVulnerability:
         auc: `(n_records,)`.
         null: `(BINS,)` number of records expected in each bin if none were exposed (normal approximation).
         n_exposed: records that are exposed, with Holm's correction over all.
+        too_few: why none could have been; empty where some could.
     """
 
     name: str
     auc: Floats
     null: Floats
     n_exposed: int
+    too_few: str = ""
 
     @classmethod
     def from_metrics(cls, metrics: AttackMetrics, n_models: int) -> RecordVulnerability:
@@ -150,11 +153,14 @@ class RecordVulnerability:
         half = max(1, n_models // 2)
         spread = np.sqrt((2 * half + 1.0) / (12.0 * half * half))
         null = len(auc) * np.diff(ndtr((np.linspace(0.0, 1.0, BINS + 1) - 0.5) / spread))
-        return cls(metrics.attack, auc, null, len(metrics.records.exposed()))
+        too_few = "" if metrics.records.resolvable else too_few_models(metrics.records, n_models)
+        return cls(metrics.attack, auc, null, len(metrics.records.exposed()), too_few)
 
     @property
     def title(self) -> str:
         """What is seen, in one line."""
+        if self.too_few:
+            return f"Too few models to expose any of {len(self.auc):,} records one by one"
         share = self.n_exposed / max(1, len(self.auc))
         return f"{self.n_exposed:,} of {len(self.auc):,} records ({100 * share:.2g} %) are exposed one by one"
 
@@ -164,6 +170,7 @@ class RecordVulnerability:
         return (
             f"For each record, how often a model with it scores higher ({self.name}) than a model without it. The line "
             "is what chance alone would give. Exposed: Holm-adjusted p <= 0.05 over all records."
+            f"{' ' if self.too_few else ''}{self.too_few}"
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -133,12 +133,13 @@ def test_wrong_cases_are_refused_with_their_place(case, message):
 @pytest.mark.parametrize(
     ("wrong", "by", "message"),
     [
-        ('canary = "natural"', 'canary = "natural"\nrecord = 3', "give record inside its table"),
+        ('canary = "natural"', 'canary = "natural"\nrecord = 3', "record has no place beside canary"),
         ('canary = "natural"', 'canary = { name = "natural", record = 40 }', "record must be below 40"),
         ('canary = "natural"', 'canary = { name = "natural", recrod = 4 }', "recrod"),
         ('canary = "natural"', 'canary = "natural"\nrelation = "zero_out"', "relation"),
         ('canary = "natural"', "canary = 3", "the name of a canary"),
         ('canary = "natural"', 'canary = "dirac"', "gradient records, which have no loss"),
+        ('"digits"', '"iris"', "by target in .data."),
         ('[data]\nname = "digits"\nn_records = 40', "", "add \\[data\\]"),
         ("steps = 5", 'steps = 5\ninitial = { name = "best-case" }', "initial must be 'zeros', 'random' or a table"),
         ("steps = 5", 'steps = 5\ninitial = { name = "worst-case", marign = 2.0 }', "marign"),

@@ -56,12 +56,18 @@ def test_the_region_of_a_claim_is_drawn_where_there_is_one():
 
 
 def test_records_are_counted_beside_what_chance_gives():
-    result = result_of()
+    result = result_of(20)
     plot = RecordVulnerability.from_metrics(result["loss"], result.n_models)
     assert len(plot.auc) == 300
     assert plot.null.sum() == pytest.approx(300, rel=0.01)
     assert plot.n_exposed == len(result["loss"].records.exposed())
     assert plot.title.startswith(f"{plot.n_exposed:,} of 300")
+
+
+def test_too_few_models_to_expose_a_record_are_said():
+    plot = RecordVulnerability.from_metrics(result_of(18)["loss"], 18)
+    assert plot.title == "Too few models to expose any of 300 records one by one"
+    assert "It takes 20 models" in plot.caption
 
 
 @pytest.mark.parametrize("n_models", [4, 12])

@@ -90,8 +90,9 @@ class Dirac(GradientCanary):
         if feature is None or feature not in dead:
             named = "there is none" if feature is None else f"feature {feature} is not"
             raise ParameterError(
-                f"a Dirac canary needs a dead feature, 0 in all other records, but {named}. Add one with "
-                "with_dead_feature(dataset), and give the model one feature more; or take RandomDirection."
+                f"a Dirac canary needs a dead feature, 0 in all other records, but {named}. Add one, by "
+                "with_dead_feature(dataset) or in a config by dead_feature = true in [data], and give the model one "
+                f"feature more, n_features = {data.X.shape[1] + 1}; or take a random direction."
             )
         if self.unit >= layer.n_units:
             raise ParameterError(
