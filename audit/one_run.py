@@ -14,10 +14,11 @@ from typing import Any
 
 from audit.bounds.base import Bound, LedgerEntry, check_level
 from audit.bounds.catalogue import catalogue as bounds_catalogue
+from audit.claim_curve import claim_curve
 from audit.describe import describe, fingerprint, label
 from audit.games import BitScores, PairScores
 from audit.results import AuditResult, Trials
-from audit.run import KEPT, claim_curve
+from audit.run import KEPT
 from audit.verdict import judge
 from mechanisms.base import Mechanism, Relation
 from mechanisms.errors import AccountingError, ParameterError, RelationError

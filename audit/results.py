@@ -43,8 +43,8 @@ class ClaimCurve:
     """The accountant's curve, sampled for drawing and for the table.
 
     Args:
-        fpr, fnr: `(101,)` points of the trade-off curve.
-        epsilon, delta: `(101,)` points of the privacy profile.
+        fpr, fnr: `(k,)` points of the trade-off curve, close where it bends.
+        epsilon, delta: `(m,)` points of the privacy profile, close below the claimed epsilon.
     """
 
     fpr: tuple[float, ...]
