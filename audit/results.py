@@ -112,6 +112,11 @@ class AuditResult:
         """The largest bound that these trials could have given."""
         return max(bound.ceiling for bound in self.bounds)
 
+    @property
+    def refuted_elsewhere(self) -> Refutation | None:
+        """Where the claim is refuted, if it is not at `delta`, where the bound stays below it; else None."""
+        return self.refutation if self.verdict is Verdict.VIOLATION and self.bound.epsilon <= self.claim else None
+
     def summary(self) -> str:
         """The table that a person reads."""
         from audit.text import summary
