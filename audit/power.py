@@ -99,23 +99,11 @@ def detectable_epsilon(
     if not refutable(bounds, claim=claim, delta=delta, confidence=confidence, n_out=n_out, n_in=n_in):
         return Detectable(math.inf, family.title)
     question = _Question(tuple(bounds), claim, float(claim.epsilon(delta)), delta, confidence, probability)
-
-    def shown(parameter: float) -> bool:
-        return question.shown(family.search(parameter), n_out, n_in)
-
-    found = _least(shown, family.claimed, family.largest, COARSE if family.precision > PRECISION / 2 else PRECISION)
-    if found is not None:
-        return Detectable(epsilon_of(family, found, delta), family.title)
-    start = max(question.epsilon, epsilon_of(family, family.largest, delta))
-    return detectable_epsilon(
-        bounds,
-        claim=ApproximateDP(start, delta),
-        delta=delta,
-        confidence=confidence,
-        n_out=n_out,
-        n_in=n_in,
-        probability=probability,
-    )
+    found = question.least(family, n_out, n_in)
+    if found is None:  # as far as the family can be computed
+        family = family_of(ApproximateDP(max(question.epsilon, epsilon_of(family, family.largest, delta)), delta))
+        found = question.least(family, n_out, n_in)
+    return Detectable(math.inf if found is None else epsilon_of(family, found, delta), family.title)
 
 
 def refutable(
@@ -187,6 +175,11 @@ class _Question:
     delta: float
     confidence: float
     probability: float
+
+    def least(self, family: CurveFamily, n_out: int, n_in: int) -> float | None:
+        """The least member, above the claimed one, that refutes the claim; None if there is none."""
+        precision = COARSE if family.precision > PRECISION / 2 else PRECISION
+        return _least(lambda at: self.shown(family.search(at), n_out, n_in), family.claimed, family.largest, precision)
 
     def shown(self, truth: Guarantee, n_out: int, n_in: int) -> bool:
         """Whether the claim is refuted by counts that this truth gives with the given probability."""

@@ -52,8 +52,8 @@ class ClaimCurve:
     """The accountant's curve, sampled for drawing and for the table.
 
     Args:
-        fpr, fnr: `(101,)` points of the trade-off curve.
-        epsilon, delta: `(101,)` points of the privacy profile.
+        fpr, fnr: `(k,)` points of the trade-off curve, close where it bends.
+        epsilon, delta: `(m,)` points of the privacy profile, close below the claimed epsilon.
     """
 
     fpr: tuple[float, ...]
@@ -122,6 +122,11 @@ class AuditResult:
     def ceiling(self) -> float:
         """The largest bound that these trials could have given."""
         return max(bound.ceiling for bound in self.bounds)
+
+    @property
+    def refuted_elsewhere(self) -> Refutation | None:
+        """Where the claim is refuted, if it is not at `delta`, where the bound stays below it; else None."""
+        return self.refutation if self.verdict is Verdict.VIOLATION and self.bound.epsilon <= self.claim else None
 
     def summary(self) -> str:
         """The table that a person reads."""

@@ -19,11 +19,12 @@ import numpy as np
 from attacks.base import Scorer
 from attacks.events import fit_scorer
 from audit.bounds.base import Bound, LedgerEntry, LowerBound
+from audit.claim_curve import claim_curve
 from audit.describe import label
 from audit.games import Floats, PairScores, Scores, Tally
 from audit.power import detectable_epsilon, refutable
 from audit.question import Question
-from audit.results import AuditResult, ClaimCurve, Trials
+from audit.results import AuditResult, Trials
 from audit.trials.execution import Work, execute
 from audit.trials.plan import Chunk, TrialPlan
 from audit.trials.progress import Reporter
@@ -33,7 +34,6 @@ from audit.trials.seeds import Stage, stream
 from audit.trials.store import TrialStore
 from audit.trials.work import EvaluationWork, PilotWork
 from audit.verdict import judge
-from mechanisms.guarantees.base import Guarantee
 
 GRID = 1024
 """Thresholds on the grid of counts, from quantiles of the pilot scores."""
@@ -234,12 +234,3 @@ def _kept(scores: Scores, best: LowerBound) -> Tally:
     if isinstance(scores, PairScores):
         return scores.thinned(KEPT, keep=best.threshold)
     return scores.tally.thin(KEPT, keep=best.threshold)
-
-
-def claim_curve(claim: Guarantee, epsilon: float) -> ClaimCurve:
-    """101 points of the claimed trade-off curve, dense at both ends where large epsilons live, and privacy profile."""
-    small = np.geomspace(1e-6, 0.018, 25)
-    fpr = np.sort(np.concatenate([np.linspace(0.0, 1.0, 51), small, 1.0 - small]))
-    grid = np.linspace(0.0, max(1.5 * epsilon, 0.5), 101)
-    curves = (fpr, np.asarray(claim.tradeoff(fpr)), grid, np.asarray(claim.delta(grid)))
-    return ClaimCurve(*(tuple(map(float, curve)) for curve in curves))

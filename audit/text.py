@@ -41,7 +41,10 @@ def detectable(result: AuditResult) -> str:
     """The power of an audit, in one line."""
     if math.isinf(result.detectable):
         return "inf: no outcome of these trials could have exposed anything"
-    return f"{result.detectable:.6g}: a perfect attack exposes this 9 times in 10, if the truth is {result.detectable_family}"
+    return (
+        f"{result.detectable:.6g}: a perfect attack exposes this 9 times in 10, if the truth is "
+        f"{result.detectable_family}"
+    )
 
 
 def summary(result: AuditResult) -> str:
@@ -79,7 +82,7 @@ def summary(result: AuditResult) -> str:
 def evidence(result: AuditResult) -> str:
     """Ten lines on the event that decided, enough to check the verdict by hand."""
     bound, n = result.bound, result.trials.evaluation
-    decided = result.refutation if _rests_on_curve(result) and result.refutation is not None else bound
+    decided = result.refuted_elsewhere or bound
     rates = ["more than one event was read"] * 2
     if decided.hits is not None:
         rates = [f"{k:,} of {n:,} = {k / n:.6g}" for k in decided.hits]
@@ -106,12 +109,7 @@ def _headline(result: AuditResult) -> tuple[str, str]:
     bound, claim = f"epsilon >= {result.bound.epsilon:.6g}", f"{result.claim:.6g} is claimed"
     if result.verdict is not Verdict.VIOLATION:
         return f"{result.verdict.value}:", f"{bound}, and {claim}"
-    return "VIOLATION:", f"{result.refutation}" if _rests_on_curve(result) else f"{bound}, but {claim}"
-
-
-def _rests_on_curve(result: AuditResult) -> bool:
-    """Whether the claim is refuted, but not at the delta that was asked."""
-    return result.verdict is Verdict.VIOLATION and result.bound.epsilon <= result.claim
+    return "VIOLATION:", f"{result.refuted_elsewhere or f'{bound}, but {claim}'}"
 
 
 def _odd(result: AuditResult) -> str:

@@ -220,7 +220,7 @@ MADE = {}
 
 def test_the_figure_says_how_far_the_adversaries_come():
     ladder = Ladder.of([("weak", made(1.0, 0.5), Verdict.CONSISTENT), ("strong", made(9.0), Verdict.CONSISTENT)])
-    assert ladder.title == "From 10 % to 90 % of the claim: it depends on the adversary"
+    assert ladder.title == "The attacks show 10 to 90 % of the claim"
     assert "pale" in ladder.caption
     ax = ladder.plot()
     widths = [bar.get_width() for bar in ax.patches]
@@ -231,7 +231,7 @@ def test_the_figure_says_how_far_the_adversaries_come():
 
 def test_a_claim_that_is_exceeded_is_the_headline():
     ladder = Ladder.of([("strong", made(11.0, 4.0), Verdict.VIOLATION), ("weak", made(1.0), Verdict.CONSISTENT)])
-    assert ladder.title == "More epsilon was shown than is claimed on 1 of 2 rungs"
+    assert ladder.title == "More epsilon was shown than is claimed at 1 of 2 points"
     assert ladder.plot().get_xlim()[1] > 11.0
 
 
@@ -240,7 +240,7 @@ def test_without_a_family_nothing_is_pale():
     ladder = Ladder.of([("only", free, Verdict.CONSISTENT)])
     assert not ladder.assumed
     assert "pale" not in ladder.caption
-    assert [bar.get_width() for bar in ladder.plot().patches] == [2.0, 2.0]
+    assert [bar.get_width() for bar in ladder.plot().patches] == [2.0]
 
 
 # --- what the ladder must reach --------------------------------------------------------------------------------------
