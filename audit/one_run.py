@@ -12,12 +12,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from audit.bounds.base import Bound, LedgerEntry, check_level
-from audit.bounds.catalogue import catalogue as bounds_catalogue
+from audit.bounds.base import Bound, LedgerEntry, LowerBound, check_level
+from audit.claim_curve import claim_curve
 from audit.describe import describe, fingerprint, label
 from audit.games import BitScores, PairScores
+from audit.power import detectable_in_bits
+from audit.question import as_bounds
 from audit.results import AuditResult, Trials
-from audit.run import KEPT, claim_curve
+from audit.run import KEPT
 from audit.verdict import judge
 from mechanisms.base import Mechanism, Relation
 from mechanisms.errors import AccountingError, ParameterError, RelationError
@@ -30,10 +32,11 @@ def audit_one_run(
     scores: BitScores,
     *,
     attack: str = "one run with many canaries",
-    bound: str | Bound | Sequence[str | Bound] = ("one-run-fdp", "one-run"),
+    bound: str | Bound | Sequence[str | Bound] = "auto",
     delta: float | None = None,
     confidence: float = 0.95,
     claim: Guarantee | None = None,
+    family: int = 1,
     seed: int = 0,
 ) -> AuditResult:
     """Judges the claim of `mechanism` by the canaries of one run, or of a few.
@@ -42,17 +45,18 @@ def audit_one_run(
         mechanism: what was run; its relation must be add_remove: a canary was in the run, or not there.
         scores: the bits, tossed as fair coins before the run, and what the attack gave each canary.
         attack: what made the scores, for people.
-        bound: a bound that reads bits ("one-run", "one-run-fdp"), its name, or several, which share the significance.
+        bound: a bound that reads bits, its name, or several, which share the significance; "auto" is "one-run-fdp",
+            which assumes a curve of the claim's family, and "one-run", which assumes nothing.
         delta: of the statement; None takes the delta at which the claim is usually quoted.
         confidence: strictly between 0 and 1.
         claim: what is tested; None takes `mechanism.guarantee()`.
+        family: of how many audits this is one, as for `audit.audit`.
         seed: of the game, to be told in the result.
 
     Returns:
         A result like that of `audit`. Its counts are those of bits, not of runs: `tally` holds the scores of canaries
         that were out (side 0) and in (side 1), which one run makes together, so that bounds for independent runs
-        must not be read from them; `detectable` is infinite where not even a perfect attack exceeds the claim, and is
-        the claim elsewhere, as no more is known.
+        must not be read from them.
 
     Raises:
         ParameterError: scores that are not bits, a bound that does not read bits, a level out of range, or no delta.
@@ -94,35 +98,18 @@ def audit_one_run(
     if delta is None:
         raise ParameterError(f"delta must be given: {claim} promises a whole curve. Try delta=1e-5.")
     check_level(delta=delta, confidence=confidence)
+    whole(1, family=family)
     epsilon = float(claim.epsilon(delta))
     if not math.isfinite(epsilon):
         raise AccountingError(f"the claim {claim} is infinite at delta = {delta:g}; choose a larger one, such as 1e-5.")
-    bounds = tuple(one.against(claim) for one in _bounds(bound))
-    return _judged(mechanism, scores, attack, bounds, delta, confidence, claim, epsilon, seed)
-
-
-def _judged(
-    mechanism: Mechanism,
-    scores: BitScores,
-    attack: str,
-    bounds: tuple[Bound, ...],
-    delta: float,
-    confidence: float,
-    claim: Guarantee,
-    epsilon: float,
-    seed: int,
-) -> AuditResult:
+    bounds = tuple(one.against(claim) for one in as_bounds(bound, None, reads=BitScores))
+    share, strictest = (1.0 - (1.0 - confidence) / (len(bounds) * n) for n in (1, family))
     bits: Any = scores  # each of these bounds reads bits
-    share = 1.0 - (1.0 - confidence) / len(bounds)
     found = tuple(one.lower_bound(bits, delta=delta, confidence=share) for one in bounds)
     best = max(found, key=lambda one: one.epsilon)
     ceiling = max(one.ceiling for one in found)
     p_value = min(one.p_value(bits, epsilon=epsilon, delta=delta) for one in bounds) * len(bounds)
     sides = PairScores(out=scores.scores[~scores.bits], in_=scores.scores[scores.bits])
-    entries = [LedgerEntry("canaries", f"{scores.n_canaries} in each of {scores.n_runs} run(s)", "fixed beforehand")]
-    if len(found) > 1:
-        names = ", ".join(one.method for one in found)
-        entries.append(LedgerEntry("bounds", f"{len(found)}: {names}", f"Bonferroni over {len(found)}"))
     return AuditResult(
         mechanism=label(mechanism),
         relation=mechanism.relation.value,
@@ -134,11 +121,15 @@ def _judged(
         confidence=confidence,
         bounds=found,
         p_value=min(1.0, p_value),
-        detectable=epsilon if ceiling > epsilon else math.inf,
-        trials=Trials(per_side=scores.n_runs, pilot=0, evaluation=scores.n_runs),
+        detectable=min(
+            detectable_in_bits(one, claim=epsilon, delta=delta, confidence=strictest, n_bits=scores.bits.size)
+            for one in bounds
+        ),
+        detectable_family="randomised response to each bit",
+        trials=Trials(scores.n_runs, pilot=0, evaluation=scores.n_runs, n_canaries=scores.n_canaries),
         seed=seed,
         verdict=judge(bound=best.epsilon, claim=epsilon, ceiling=ceiling),
-        ledger=(*entries, *best.ledger),
+        ledger=_ledger(scores, found, best),
         tally=sides.thinned(KEPT),
         claim_curve=claim_curve(claim, epsilon),
         events={},
@@ -146,15 +137,13 @@ def _judged(
     )
 
 
-def _bounds(bound: str | Bound | Sequence[str | Bound]) -> tuple[Bound, ...]:
-    several = [bound] if isinstance(bound, (str, Bound)) else list(bound)
-    built = tuple(bounds_catalogue.build(one) if isinstance(one, str) else one for one in several)
-    wrong = [one for one in built if not isinstance(one, Bound) or BitScores not in one.accepts]
-    if wrong or not built:
-        raise ParameterError(
-            f"bound must read the bits of one run, such as 'one-run' or 'one-run-fdp', but is {bound!r}."
-        )
-    return built
+def _ledger(scores: BitScores, found: tuple[LowerBound, ...], best: LowerBound) -> tuple[LedgerEntry, ...]:
+    """What was looked at, and how each look is paid for."""
+    entries = [LedgerEntry("canaries", f"{scores.n_canaries} in each of {scores.n_runs} run(s)", "fixed beforehand")]
+    if len(found) > 1:
+        names = ", ".join(one.method for one in found)
+        entries.append(LedgerEntry("bounds", f"{len(found)}: {names}", f"Bonferroni over {len(found)}"))
+    return (*entries, *best.ledger)
 
 
 __all__ = ["audit_one_run"]

@@ -1,144 +1,242 @@
 """What so many trials could have shown: the power that stands beside a verdict of `consistent`.
 
-The best case for an attack, among all pairs that are exactly (epsilon, delta)-DP, is randomised response with an atom:
-it calls side 1 on one event with
+A claim is one of a family of curves (`audit.bounds.families`): what it would be with less noise. The truth is taken
+to be a member, and the attack to be perfect: at each false positive rate a its false negative rate is tradeoff(a), no
+more. A claim without a family, such as the law of a table, is taken for one of (epsilon, delta), whose curve is that
+of randomised response with an atom (Kairouz, Oh and Viswanath 2015, theorem 2), the most open leak of all.
 
-    TPR = delta + (1 - delta) e^epsilon / (1 + e^epsilon),        FPR = (1 - delta) / (1 + e^epsilon)
-
-(Kairouz, Oh and Viswanath 2015, theorem 2: every other such pair is a post-processing of it).
+The counts that a member gives with a probability of at least P are taken at quantiles of sqrt(P) on each side, the
+worse ones, at every threshold. A bound that looks at one event, or that is decided by the most telling of many events,
+then refutes the claim with at least that probability if it does so on these counts: one event suffices, and its counts
+are that good with probability P, as the sides are independent.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import special
 
 from audit.bounds.base import Bound, check_level
-from audit.bounds.binomial import quantile
-from audit.games import PairCounts, Tally
-from mechanisms.errors import ParameterError
-from mechanisms.validation import non_negative, open_unit, whole
+from audit.bounds.binomial import lower, quantile, upper
+from audit.bounds.families import CurveFamily, epsilon_of, family_of
+from audit.games import BitScores, Counts, Floats, PairCounts, Tally
+from mechanisms.errors import AccountingError, ParameterError
+from mechanisms.guarantees import ApproximateDP
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.validation import open_unit, whole
 
-_MOST_TRIALS = 10**12
+PRECISION = 1e-3
+"""Relative, of the parameter that is searched."""
+COARSE = 1e-2
+"""The same where members are slow to compute."""
+_RATES, _MIDDLE = 60, 200
+
+
+@dataclass(frozen=True)
+class Detectable:
+    """The power of an audit.
+
+    Args:
+        epsilon: smallest true epsilon that is exposed with the probability asked for; inf when no outcome of the trials
+            could refute the claim.
+        family: of the truths that were considered, for people.
+    """
+
+    epsilon: float
+    family: str
 
 
 def detectable_epsilon(
-    bound: Bound,
+    bounds: Sequence[Bound],
     *,
-    claim: float,
+    claim: Guarantee,
     delta: float,
     confidence: float,
     n_out: int,
     n_in: int,
     probability: float = 0.9,
-) -> float:
-    """Smallest true epsilon that a perfect attack shows to exceed `claim` with the given probability.
+) -> Detectable:
+    """Smallest member of the family of the claim that a perfect attack exposes with the given probability.
 
     Args:
-        bound: the bound that is used, prepared or not.
-        claim: the epsilon that has to be exceeded, >= 0.
-        delta: the delta of claim, bound and truth, in [0, 1).
-        confidence: of the bound, in (0, 1).
+        bounds: those that are used, not prepared yet: it is enough that one of them refutes the claim. A threshold that
+            was given is taken to be the best one.
+        claim: what has to be refuted, at `delta` or, by bounds that read curves, anywhere.
+        delta: of claim, bound and truth, in [0, 1).
+        confidence: of each bound, in (0, 1).
         n_out, n_in: evaluation trials on each side, >= 1.
-        probability: that the bound exceeds the claim, in (0, 1).
+        probability: that the claim is refuted, in (0, 1).
 
     Returns:
-        The epsilon, rounded up by at most 0.1 %; inf when no outcome of so many trials could exceed the claim.
+        Its epsilon at delta, rounded up by at most about 1 %. Beyond the largest member that can be computed, that of
+        randomised response.
 
     Guarantees:
-        * conservative: both counts are taken at quantiles of sqrt(probability), so that the real probability is larger
-          (the sides are independent), for any bound that grows as hits grow on side 1 and shrink on side 0. For
-          `ClopperPearson` with 200 to 1,000 trials a side the epsilon is 6 to 25 % above the exact one, most where the
-          claim is close to the ceiling.
+        * conservative for a single event, and for bounds that the most telling event decides; the real probability is
+          larger: for `ClopperPearson` with 200 to 1,000 trials a side the epsilon is 6 to 25 % above the exact one,
+          most where the claim is close to the ceiling. What thresholds lose by being chosen on a pilot is not counted.
 
     Example:
         >>> from audit.bounds.clopper_pearson import ClopperPearson
-        >>> question = {"claim": 1.0, "delta": 0.0, "confidence": 0.95}
-        >>> [round(detectable_epsilon(ClopperPearson(), **question, n_out=n, n_in=n), 2) for n in (10, 1000, 100_000)]
-        [inf, 1.27, 1.03]
-    """
-    check_level(delta=delta, confidence=confidence)
-    non_negative(claim=claim)
-    open_unit(probability=probability)
-    whole(1, n_out=n_out, n_in=n_in)
-    bound = bound.for_plans(n_out, n_in)
-    if bound.ceiling(n_out, n_in, delta=delta, confidence=confidence) <= claim:
-        return math.inf
-    question = _Question(bound, claim, delta, confidence, probability)
-    low, high = claim, max(2.0 * claim, 1.0)
-    while not question.shown(high, n_out, n_in):
-        low, high = high, 2.0 * high
-    while high - low > 1e-3 * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if question.shown(middle, n_out, n_in) else (middle, high)
-    return high
-
-
-def trials_needed(
-    bound: Bound, *, claim: float, true_epsilon: float, delta: float, confidence: float, probability: float = 0.9
-) -> int:
-    """Trials on each side with which a perfect attack shows `true_epsilon` to exceed `claim`.
-
-    Args:
-        bound: the bound that is used.
-        claim: the epsilon that has to be exceeded, >= 0.
-        true_epsilon: above the claim.
-        delta, confidence, probability: as in `detectable_epsilon`.
-
-    Returns:
-        Evaluation trials on each side, at most 1 % more than the fewest that suffice.
-
-    Raises:
-        ParameterError: true_epsilon is not above the claim, or so close that 1e12 trials do not suffice.
-
-    Example:
-        >>> from audit.bounds.clopper_pearson import ClopperPearson
-        >>> n = trials_needed(ClopperPearson(), claim=1.0, true_epsilon=1.1, delta=0.0, confidence=0.95)
-        >>> 5_000 < n < 15_000
+        >>> from mechanisms.guarantees import GaussianDP, PureDP
+        >>> def found(claim, delta, n):
+        ...     options = {"claim": claim, "delta": delta, "confidence": 0.95, "n_out": n, "n_in": n}
+        ...     return round(detectable_epsilon([ClopperPearson()], **options).epsilon, 2)
+        >>> [found(PureDP(1.0), 0.0, n) for n in (10, 1000, 100_000)]
+        [inf, 1.28, 1.04]
+        >>> found(GaussianDP(1.0), 1e-5, 100_000) > GaussianDP(1.0).epsilon(1e-5)
         True
     """
     check_level(delta=delta, confidence=confidence)
-    non_negative(claim=claim, true_epsilon=true_epsilon)
     open_unit(probability=probability)
-    if true_epsilon <= claim:
-        raise ParameterError(f"true_epsilon must exceed the claim ({claim:g}), but is {true_epsilon:g}.")
-    question = _Question(bound, claim, delta, confidence, probability)
-    low, high = 0, 16
-    while not question.shown(true_epsilon, high, high):
-        low, high = high, 2 * high
-        if high > _MOST_TRIALS:
-            raise ParameterError(
-                f"true_epsilon = {true_epsilon:g} is too close to the claim {claim:g}: "
-                f"even {_MOST_TRIALS:.0e} trials a side would not tell them apart."
-            )
-    while high - low > max(1, high // 100):
-        middle = (low + high) // 2
-        low, high = (low, middle) if question.shown(true_epsilon, middle, middle) else (middle, high)
+    whole(1, n_out=n_out, n_in=n_in)
+    family = family_at(claim, delta)
+    if not refutable(bounds, claim=claim, delta=delta, confidence=confidence, n_out=n_out, n_in=n_in):
+        return Detectable(math.inf, family.title)
+    question = _Question(tuple(bounds), claim, float(claim.epsilon(delta)), delta, confidence, probability)
+    found = question.least(family, n_out, n_in)
+    if found is None:  # as far as the family can be computed
+        family = family_of(ApproximateDP(max(question.epsilon, epsilon_of(family, family.largest, delta)), delta))
+        found = question.least(family, n_out, n_in)
+    return Detectable(math.inf if found is None else epsilon_of(family, found, delta), family.title)
+
+
+def refutable(
+    bounds: Sequence[Bound], *, claim: Guarantee, delta: float, confidence: float, n_out: int, n_in: int
+) -> bool:
+    """Whether any outcome of so many trials would refute the claim: two sides that are told apart without an error."""
+    question = _Question(tuple(bounds), claim, float(claim.epsilon(delta)), delta, confidence, probability=1.0)
+    return question.refuted(np.array([0]), np.array([n_in]), n_out, n_in)
+
+
+def detectable_in_bits(bound: Bound, *, claim: float, delta: float, confidence: float, n_bits: int) -> float:
+    """Smallest epsilon that a bound that reads bits shows to exceed `claim` 9 times in 10.
+
+    Each bit is answered by randomised response with an atom at (epsilon, delta), so that as many are guessed right as
+    can be, each on its own.
+
+    Example:
+        >>> from audit.bounds.one_run import OneRun
+        >>> level = {"claim": 1.0, "delta": 0.0, "confidence": 0.95}
+        >>> [round(detectable_in_bits(OneRun(), **level, n_bits=n), 2) for n in (2, 1000, 10_000)]
+        [inf, 1.31, 1.1]
+    """
+    bits = np.arange(n_bits) % 2 == 0
+
+    def exceeds(n_wrong: int) -> bool:
+        scores = np.where(np.arange(n_bits) < n_wrong, ~bits, bits).astype(np.float64)
+        game: Any = BitScores(bits[None, :], scores[None, :])
+        return bound.exceeds(claim, game, delta=delta, confidence=confidence)
+
+    def shown(epsilon: float) -> bool:
+        return exceeds(int(quantile(0.9, n_bits, (1.0 - delta) * special.expit(-epsilon))))
+
+    if not exceeds(0):
+        return math.inf
+    found = _least(shown, claim, math.inf, PRECISION)
+    return math.inf if found is None else found
+
+
+def family_at(claim: Guarantee, delta: float) -> CurveFamily:
+    """The family of the claim, or, where it has none that is finite at delta, that of (epsilon, delta)."""
+    try:
+        family = family_of(claim)
+        epsilon_of(family, family.claimed, delta)
+    except (AccountingError, ParameterError):
+        family = family_of(ApproximateDP(float(claim.epsilon(delta)), delta))
+    return family
+
+
+def _least(shown: Callable[[float], bool], claimed: float, largest: float, precision: float) -> float | None:
+    """Least value above `claimed`, to the precision, at which something is shown; None if there is none so far up."""
+    low, high, step = claimed, max(1.05 * claimed, 0.05), 1.1
+    while not shown(high):
+        if high >= largest:
+            return None
+        low, high, step = high, min(high * step, largest), step * step
+    while high - low > precision * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if shown(middle) else (middle, high)
     return high
 
 
 @dataclass(frozen=True)
 class _Question:
-    """Would a perfect attack on a true epsilon be seen to exceed the claim?"""
+    """Would a perfect attack refute the claim?"""
 
-    bound: Bound
-    claim: float
+    bounds: tuple[Bound, ...]
+    claim: Guarantee
+    epsilon: float
     delta: float
     confidence: float
     probability: float
 
-    def shown(self, epsilon: float, n_out: int, n_in: int) -> bool:
-        """Whether the bound exceeds the claim at counts that are reached with the given probability."""
-        error = (1.0 - self.delta) * float(special.expit(-epsilon))  # FPR, and by symmetry FNR
+    def least(self, family: CurveFamily, n_out: int, n_in: int) -> float | None:
+        """The least member, above the claimed one, that refutes the claim; None if there is none."""
+        precision = COARSE if family.precision > PRECISION / 2 else PRECISION
+        return _least(lambda at: self.shown(family.search(at), n_out, n_in), family.claimed, family.largest, precision)
+
+    def shown(self, truth: Guarantee, n_out: int, n_in: int) -> bool:
+        """Whether the claim is refuted by counts that this truth gives with the given probability."""
+        fpr = _rates(truth, n_out, n_in)
+        fnr = np.asarray(truth.tradeoff(fpr))
         each = math.sqrt(self.probability)
-        hits_out, hits_in = quantile(each, n_out, error), n_in - quantile(each, n_in, error)
-        bound = self.bound.for_plans(n_out, n_in)
-        grid = np.array([-np.inf, *sorted(set(bound.thresholds) or {1.0})])
-        out, in_ = (np.append(n, np.full(len(grid) - 1, k)) for n, k in ((n_out, hits_out), (n_in, hits_in)))
-        counts = PairCounts(Tally(grid, out, in_, n_out, n_in))
-        level = {"delta": self.delta, "confidence": self.confidence}
-        ready = bound.prepare(counts, **level, n_out=n_out, n_in=n_in)
-        return ready.exceeds(self.claim, counts, **level)
+        return self.refuted(quantile(each, n_out, fpr), n_in - quantile(each, n_in, fnr), n_out, n_in)
+
+    def refuted(self, hits_out: Counts, hits_in: Counts, n_out: int, n_in: int) -> bool:
+        """Whether the claim is refuted by these hits, at thresholds that fall from one to the next."""
+        best = _most_telling(hits_out, hits_in, n_out, n_in, self.delta, self.confidence)
+        for bound in (bound.for_plans(n_out, n_in) for bound in self.bounds):
+            fixed = np.array(sorted(set(bound.thresholds) - {-math.inf}), dtype=np.float64)
+            if any(self._judged(bound, _tally(hits_out, hits_in, n_out, n_in, place, fixed)) for place in best):
+                return True
+        return False
+
+    def _judged(self, bound: Bound, tally: Tally) -> bool:
+        counts, level = PairCounts(tally), {"delta": self.delta, "confidence": self.confidence}
+        ready = bound.prepare(counts, **level, n_out=tally.n_out, n_in=tally.n_in)
+        if ready.exceeds(self.epsilon, counts, **level):
+            return True
+        return ready.refutation(counts, self.claim, confidence=self.confidence) is not None
+
+
+def _tally(hits_out: Counts, hits_in: Counts, n_out: int, n_in: int, place: int, fixed: Floats) -> Tally:
+    """The tally of these hits, with the event at `place` at the thresholds that a bound has fixed, if any."""
+    fixed = fixed if len(fixed) else np.zeros(1)
+    alone = not np.isfinite(fixed).all()
+    easier, harder = np.arange(len(hits_out) - 1, place, -1), np.arange(place - 1, -1, -1)
+    order = np.concatenate([[] if alone else easier, [place] * len(fixed), [] if alone else harder]).astype(np.intp)
+    step = 1.0 if alone else max(1.0, float(np.abs(fixed).max()))
+    below, above = (np.arange(0 if alone else len(events)) for events in (easier, harder))
+    thresholds = np.concatenate([[-np.inf], fixed[0] - step * (1 + below[::-1]), fixed, fixed[-1] + step * (1 + above)])
+    out, in_ = (np.concatenate([[n], hits[order]]) for n, hits in ((n_out, hits_out), (n_in, hits_in)))
+    return Tally(thresholds, out, in_, n_out, n_in)
+
+
+def _rates(truth: Guarantee, n_out: int, n_in: int) -> Floats:
+    """False positive rates at which something may be seen: dense at both ends, with the point of equal errors."""
+    fpr, fnr = (np.geomspace(0.01 / n, 0.5, _RATES) for n in (n_out, n_in))
+    above = np.flatnonzero(np.asarray(truth.tradeoff(fpr)) > fpr)
+    last = int(above[-1]) if len(above) else 0
+    # The corner of (epsilon, delta), where nothing else is as telling, lies in between.
+    middle = np.linspace(fpr[last], fpr[min(last + 1, _RATES - 1)], _MIDDLE)
+    corner = middle[np.asarray(truth.tradeoff(middle)) <= middle][:1]
+    return np.unique(np.concatenate([fpr, np.asarray(truth.tradeoff(fnr)), corner]))
+
+
+def _most_telling(
+    hits_out: Counts, hits_in: Counts, n_out: int, n_in: int, delta: float, confidence: float
+) -> set[int]:
+    """Places of the events that show most: by the ratio of rates in each direction, and by their normal quantiles."""
+    level = 0.5 * (1.0 - confidence)
+    fpr, tpr = (hits_out, n_out), (hits_in, n_in)
+    fnr, tnr = (n_in - hits_in, n_in), (n_out - hits_out, n_out)
+    inside = (lower(*tpr, level) - delta) / upper(*fpr, level)
+    outside = (lower(*tnr, level) - delta) / upper(*fnr, level)
+    apart = special.ndtri(lower(*tpr, level)) - special.ndtri(upper(*fpr, level))
+    return {int(np.argmax(shown)) for shown in (inside, outside, apart)}

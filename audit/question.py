@@ -16,20 +16,23 @@ from attacks.catalogue import choose
 from audit.bounds.base import Bound, check_level
 from audit.bounds.catalogue import catalogue as bounds_catalogue
 from audit.describe import describe, label
+from audit.games import BitScores, PairScores
 from audit.trials.plan import TrialPlan, plan_trials
 from audit.trials.seeds import Stage, stream
 from mechanisms.base import Mechanism, Neighbours
 from mechanisms.errors import AccountingError, ParameterError, RelationError
 from mechanisms.external.function import FunctionMechanism
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.learning.canaries.base import Canary
 from mechanisms.validation import whole
 
 ANYTIME = "anytime"
 """The one rule for stopping early: at the first look that refutes the claim."""
 AUTO_BOUND = {None: "joint-exact", ANYTIME: "betting"}
-"""What the bound "auto" is, by `stop`."""
-
-
+"""What the bound "auto" is for runs on a pair, by `stop`."""
+AUTO_BITS = ("one-run-fdp", "one-run")
+"""What it is for the bits of one run: with the claim's curve, and without."""
+_GIVES = {PairScores: "the scores of runs on a pair of datasets", BitScores: "the bits of one run with many canaries"}
 SMALLEST_SIGNIFICANCE = 1e-11
 """What a confidence must leave to certainty."""
 
@@ -137,6 +140,11 @@ class Question:
 
 def _check_types(neighbours: Any, claim: Any) -> None:
     """Refuses what is easily given in the place of a pair or of a claim."""
+    if isinstance(neighbours, Canary):
+        canary = label(neighbours)
+        raise ParameterError(
+            f"neighbours must be a pair, but is the canary {canary}. Make it a pair: {canary}.pair((X, y), learner)."
+        )
     if neighbours is not None and not isinstance(neighbours, Neighbours):
         raise ParameterError(
             f"neighbours must be a pair such as Neighbours(d0, d1, 'add_remove'), but is a {type(neighbours).__name__}."
@@ -176,19 +184,31 @@ def _as_mechanism(
     return FunctionMechanism(thing, claim=claim, neighbours=neighbours)
 
 
-def as_bounds(bound: str | Bound | Sequence[str | Bound], stop: str | None) -> tuple[Bound, ...]:
-    """The bounds that are meant; raises `ParameterError` if there are none, or one cannot be used with `stop`."""
+def as_bounds(
+    bound: str | Bound | Sequence[str | Bound], stop: str | None, reads: type = PairScores
+) -> tuple[Bound, ...]:
+    """The bounds that are meant, for what a game gives: `reads`.
+
+    Raises:
+        ParameterError: there are none, or one reads the scores of another game or cannot be used with `stop`.
+    """
     if stop not in (None, ANYTIME):
         raise ParameterError(f'stop must be None or "{ANYTIME}", but is {stop!r}.')
     several: list[Any] = list(bound) if isinstance(bound, (list, tuple)) else [bound]
     if not several:
         raise ParameterError("bound must name at least one bound, but is an empty list. Try bound='auto'.")
-    names = [AUTO_BOUND[stop] if b == "auto" else b for b in several]
+    auto = AUTO_BITS if reads is BitScores else (AUTO_BOUND[stop],)
+    names = [name for b in several for name in (auto if isinstance(b, str) and b == "auto" else (b,))]
     built = tuple(bounds_catalogue.build(b) if isinstance(b, str) else b for b in names)
     for one in built:
         if not isinstance(one, Bound):
             raise ParameterError(
                 f"bound must be a name or a Bound, but is {one!r}. Known: {', '.join(bounds_catalogue)}."
+            )
+        if reads not in one.accepts:
+            fitting = [name for name in bounds_catalogue if reads in bounds_catalogue.get(name).accepts]
+            raise ParameterError(
+                f"bound {one.name!r} does not read {_GIVES[reads]}. Those that do: {', '.join(fitting)}."
             )
         if stop and not one.anytime:
             raise ParameterError(

@@ -6,7 +6,6 @@ Everything that a table, a plot or a report shows is in here; nothing has to be 
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from audit.bounds.base import LedgerEntry, LowerBound
 from audit.bounds.curve import Refutation
 from audit.games import Tally
+from audit.json_form import plain
 from audit.verdict import Verdict
 from mechanisms.errors import ParameterError
 
@@ -25,17 +25,26 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Trials:
-    """How many runs, per side.
+    """How many runs, per side; or how many runs in all, where each tosses a coin for every one of many canaries.
 
     Args:
         per_side: all of them.
         pilot: used to train the attack and to choose thresholds; never counted in a bound.
         evaluation: counted.
+        n_canaries: bits that are tossed in each run; None where a run is on one of the two datasets of a pair.
     """
 
     per_side: int
     pilot: int
     evaluation: int
+    n_canaries: int | None = None
+
+    def __str__(self) -> str:
+        """Such as "1,000 a side (100 pilot, 900 counted)" or "1 run with 500 canaries"."""
+        if self.n_canaries is None:
+            return f"{self.per_side:,} a side ({self.pilot:,} pilot, {self.evaluation:,} counted)"
+        runs = "1 run" if self.per_side == 1 else f"{self.per_side:,} runs"
+        return f"{runs} with {self.n_canaries:,} canaries, each in or out by the toss of a coin"
 
 
 @dataclass(frozen=True)
@@ -43,8 +52,8 @@ class ClaimCurve:
     """The accountant's curve, sampled for drawing and for the table.
 
     Args:
-        fpr, fnr: `(101,)` points of the trade-off curve.
-        epsilon, delta: `(101,)` points of the privacy profile.
+        fpr, fnr: `(k,)` points of the trade-off curve, close where it bends.
+        epsilon, delta: `(m,)` points of the privacy profile, close below the claimed epsilon.
     """
 
     fpr: tuple[float, ...]
@@ -67,8 +76,9 @@ class AuditResult:
         delta, confidence: of the whole statement "true epsilon >= bound".
         bounds: every bound that was computed, each at its share of the significance.
         p_value: smallest significance at which the claim would be refuted, over all the bounds.
-        detectable: smallest true epsilon that a perfect attack would have shown to exceed the claim, with this many
-            trials, 9 times in 10, on the pair that leaks most openly at that epsilon: randomised response.
+        detectable: smallest true epsilon that a perfect attack would have exposed, with this many trials, 9 times in
+            10, if the truth is one of `detectable_family`; inf where no outcome could have refuted the claim.
+        detectable_family: the curves that were considered, such as "GaussianDP for some mu".
         trials: how many runs.
         seed: root of every random stream.
         verdict: bound against claim.
@@ -92,6 +102,7 @@ class AuditResult:
     bounds: tuple[LowerBound, ...]
     p_value: float
     detectable: float
+    detectable_family: str
     trials: Trials
     seed: int
     verdict: Verdict
@@ -112,6 +123,11 @@ class AuditResult:
         """The largest bound that these trials could have given."""
         return max(bound.ceiling for bound in self.bounds)
 
+    @property
+    def refuted_elsewhere(self) -> Refutation | None:
+        """Where the claim is refuted, if it is not at `delta`, where the bound stays below it; else None."""
+        return self.refutation if self.verdict is Verdict.VIOLATION and self.bound.epsilon <= self.claim else None
+
     def summary(self) -> str:
         """The table that a person reads."""
         from audit.text import summary
@@ -130,8 +146,8 @@ class AuditResult:
         return import_module("experiments.plots").draw_result(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values; infinities become the strings "inf" and "-inf"."""
-        return {"format": FORMAT, "version": VERSION, **_plain(_fields(self))}
+        """The JSON form as a dictionary of plain values; see `audit.json_form`."""
+        return {"format": FORMAT, "version": VERSION, **plain(_fields(self))}
 
     def to_json(self) -> str:
         """The JSON form: deterministic, versioned, without times or paths."""
@@ -206,21 +222,6 @@ def _fields(result: AuditResult) -> dict[str, Any]:
             "refutation": None if result.refutation is None else asdict(result.refutation),
         }
     )
-
-
-def _plain(value: Any) -> Any:
-    """Arrays to lists, tuples to lists, enumerations to their values, infinities to strings."""
-    if isinstance(value, dict):
-        return {key: _plain(inside) for key, inside in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inside) for inside in value]
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, Verdict):
-        return value.value
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
 
 
 def _refutation(data: dict[str, Any] | None) -> Refutation | None:

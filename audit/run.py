@@ -19,11 +19,12 @@ import numpy as np
 from attacks.base import Scorer
 from attacks.events import fit_scorer
 from audit.bounds.base import Bound, LedgerEntry, LowerBound
+from audit.claim_curve import claim_curve
 from audit.describe import label
-from audit.games import Floats, PairCounts, PairScores, Scores, Tally
-from audit.power import detectable_epsilon
+from audit.games import Floats, PairScores, Scores, Tally
+from audit.power import detectable_epsilon, refutable
 from audit.question import Question
-from audit.results import AuditResult, ClaimCurve, Trials
+from audit.results import AuditResult, Trials
 from audit.trials.execution import Work, execute
 from audit.trials.plan import Chunk, TrialPlan
 from audit.trials.progress import Reporter
@@ -33,7 +34,6 @@ from audit.trials.seeds import Stage, stream
 from audit.trials.store import TrialStore
 from audit.trials.work import EvaluationWork, PilotWork
 from audit.verdict import judge
-from mechanisms.guarantees.base import Guarantee
 
 GRID = 1024
 """Thresholds on the grid of counts, from quantiles of the pilot scores."""
@@ -169,9 +169,8 @@ class Run:
         refutation = max(filter(None, refutations), key=lambda one: one.delta_lower - one.delta, default=None)
         p_value = min(_p_value(bound, scores, ask) for bound in bounds) * len(bounds)
         ceiling = max(one.ceiling for one in found)
-        detectable = min(
-            detectable_epsilon(b, claim=ask.claimed_epsilon, delta=ask.delta, confidence=ask.strictest, n_out=n, n_in=n)
-            for b in bounds
+        power = detectable_epsilon(
+            ask.bounds, claim=ask.claim, delta=ask.delta, confidence=ask.strictest, n_out=n, n_in=n
         )
         truth = ask.mechanism.truth() if ask.on_worst_case else None
         return AuditResult(
@@ -185,7 +184,8 @@ class Run:
             confidence=ask.confidence,
             bounds=found,
             p_value=min(1.0, p_value),
-            detectable=detectable,
+            detectable=power.epsilon,
+            detectable_family=power.family,
             trials=Trials(self.plan.pilot + n, self.plan.pilot, n),
             seed=self.seed,
             verdict=judge(
@@ -193,7 +193,8 @@ class Run:
                 claim=ask.claimed_epsilon,
                 ceiling=ceiling,
                 curve_refuted=refutation is not None,
-                curve_refutable=ceiling <= ask.claimed_epsilon and any(_could_refute(b, ask, n) for b in bounds),
+                curve_refutable=ceiling <= ask.claimed_epsilon
+                and refutable(ask.bounds, claim=ask.claim, delta=ask.delta, confidence=ask.share, n_out=n, n_in=n),
             ),
             ledger=(*_ledger(ask, bounds, found, best), *looks),
             tally=_kept(scores, best),
@@ -211,15 +212,6 @@ def _p_value(bound: Bound, scores: Scores, ask: Question) -> float:
     """
     at_delta = bound.p_value(scores, epsilon=ask.claimed_epsilon, delta=ask.delta)
     return min(at_delta, bound.curve_p_value(scores, ask.claim))
-
-
-def _could_refute(bound: Bound, ask: Question, n: int) -> bool:
-    """Whether a perfect attack would contradict the claimed curve."""
-    if not bound.reads_curves:
-        return False
-    grid = np.array([-np.inf, *(bound.thresholds[:1] or (1.0,))])
-    perfect = PairCounts(Tally(grid, np.array([n, 0]), np.array([n, n]), n, n))
-    return bound.refutation(perfect, ask.claim, confidence=ask.share) is not None
 
 
 def _ledger(
@@ -242,12 +234,3 @@ def _kept(scores: Scores, best: LowerBound) -> Tally:
     if isinstance(scores, PairScores):
         return scores.thinned(KEPT, keep=best.threshold)
     return scores.tally.thin(KEPT, keep=best.threshold)
-
-
-def claim_curve(claim: Guarantee, epsilon: float) -> ClaimCurve:
-    """101 points of the claimed trade-off curve, dense at both ends where large epsilons live, and privacy profile."""
-    small = np.geomspace(1e-6, 0.018, 25)
-    fpr = np.sort(np.concatenate([np.linspace(0.0, 1.0, 51), small, 1.0 - small]))
-    grid = np.linspace(0.0, max(1.5 * epsilon, 0.5), 101)
-    curves = (fpr, np.asarray(claim.tradeoff(fpr)), grid, np.asarray(claim.delta(grid)))
-    return ClaimCurve(*(tuple(map(float, curve)) for curve in curves))

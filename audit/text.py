@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from audit.verdict import Verdict
@@ -36,9 +37,19 @@ def p_value(value: float) -> str:
     return "<= 1e-12" if value <= 1e-12 else f"{value:.3g}"
 
 
+def detectable(result: AuditResult) -> str:
+    """The power of an audit, in one line."""
+    if math.isinf(result.detectable):
+        return "inf: no outcome of these trials could have exposed anything"
+    return (
+        f"{result.detectable:.6g}: a perfect attack exposes this 9 times in 10, if the truth is "
+        f"{result.detectable_family}"
+    )
+
+
 def summary(result: AuditResult) -> str:
     """The table of one audit."""
-    bound, trials = result.bound, result.trials
+    bound = result.bound
     rows = [
         ("verdict", f"{result.verdict.value.upper()}: {meaning(result.verdict)}"),
         ("mechanism", result.mechanism),
@@ -53,13 +64,9 @@ def summary(result: AuditResult) -> str:
     rows += [
         ("p-value", f"{p_value(result.p_value)} against the claim"),
         ("ceiling", f"{result.ceiling:.6g}: the largest bound that these trials could have given"),
-        (
-            "detectable",
-            f"{result.detectable:.6g}: a true epsilon that a perfect attack exposes 9 times in 10, if it leaks as "
-            "openly as randomised response",
-        ),
+        ("detectable", detectable(result)),
         ("attack", result.attack),
-        ("trials", f"{trials.per_side:,} a side ({trials.pilot:,} pilot, {trials.evaluation:,} counted)"),
+        ("trials", str(result.trials)),
         ("seed", str(result.seed)),
     ]
     most = sorted(result.events.items(), key=lambda event: -sum(event[1]))
@@ -75,7 +82,7 @@ def summary(result: AuditResult) -> str:
 def evidence(result: AuditResult) -> str:
     """Ten lines on the event that decided, enough to check the verdict by hand."""
     bound, n = result.bound, result.trials.evaluation
-    decided = result.refutation if _rests_on_curve(result) and result.refutation is not None else bound
+    decided = result.refuted_elsewhere or bound
     rates = ["more than one event was read"] * 2
     if decided.hits is not None:
         rates = [f"{k:,} of {n:,} = {k / n:.6g}" for k in decided.hits]
@@ -90,7 +97,7 @@ def evidence(result: AuditResult) -> str:
         ("on side 0", rates[0]),
         ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
         ("p-value", f"{p_value(result.p_value)} against the claim; ceiling {result.ceiling:.6g}"),
-        ("trials", f"{result.trials.per_side:,} a side, {result.trials.pilot:,} of them pilot{_odd(result)}"),
+        ("trials", f"{result.trials}{_odd(result)}"),
         ("again", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
     ]
     rows += [("assumes", text) for text in bound.assumptions]
@@ -102,12 +109,7 @@ def _headline(result: AuditResult) -> tuple[str, str]:
     bound, claim = f"epsilon >= {result.bound.epsilon:.6g}", f"{result.claim:.6g} is claimed"
     if result.verdict is not Verdict.VIOLATION:
         return f"{result.verdict.value}:", f"{bound}, and {claim}"
-    return "VIOLATION:", f"{result.refutation}" if _rests_on_curve(result) else f"{bound}, but {claim}"
-
-
-def _rests_on_curve(result: AuditResult) -> bool:
-    """Whether the claim is refuted, but not at the delta that was asked."""
-    return result.verdict is Verdict.VIOLATION and result.bound.epsilon <= result.claim
+    return "VIOLATION:", f"{result.refuted_elsewhere or f'{bound}, but {claim}'}"
 
 
 def _odd(result: AuditResult) -> str:

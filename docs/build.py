@@ -1,22 +1,113 @@
-"""Writes docs/catalogue.md from the catalogues: `make docs`. A test keeps it current."""
+"""Writes what the documents take from the code: `make docs`. A test keeps it current.
 
+All of catalogue.md is written, and of learning.md the tables between "<!-- NAME -->" and "<!-- end -->".
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
+from experiments.config import DataSection
 from experiments.listing import entries, kinds
+from mechanisms.learning.canaries import Canary, worst_case_initial
+from mechanisms.learning.canaries.catalogue import catalogue as canaries
+from mechanisms.learning.catalogue import samplings, schedules
+from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.models.catalogue import catalogue as models
+from mechanisms.registry import Catalogue
 
 HERE = Path(__file__).parent
+BLOCK = re.compile(r"(<!-- ((?!end)[\w -]+) -->\n\n).*?(\n?<!-- end -->)", re.DOTALL)
+ARGS = re.compile(r"^ *Args:\n(.*?)(?:\n *\n|\Z)", re.DOTALL | re.MULTILINE)
+ARGUMENT = re.compile(r"^ {8}(\w[\w, ]*): (.*(?:\n {9,}.*)*)", re.MULTILINE)
+
+Options = dict[str, tuple[str, str]]
+"""An option, or several joined by commas -> its default as TOML has it, and what the docstring says of it."""
 
 
 def catalogue_page() -> str:
     """Every name of every kind, with a line on each."""
     parts = ["# Names\n\nWritten by `make docs`. `dpassay list KIND` shows the same.\n"]
     for kind, line in kinds().items():
-        rows = "\n".join(f"| `{name}` | {said.replace('|', chr(92) + '|')} |" for name, said in entries(kind).items())
-        parts.append(
-            f"## {kind.capitalize()}\n\n{line[0].upper()}{line[1:]}\n\n| name | what it is |\n|---|---|\n{rows}\n"
-        )
+        rows = [(f"`{name}`", said) for name, said in entries(kind).items()]
+        parts.append(f"## {kind.capitalize()}\n\n{line[0].upper()}{line[1:]}\n\n{table(('name', 'what it is'), rows)}")
     return "\n".join(parts)
+
+
+def learning_page() -> str:
+    """The page as it is, with its tables written anew."""
+    page = (HERE / "learning.md").read_text()
+    return BLOCK.sub(lambda block: f"{block[1]}{TABLES[block[2]]()}\n{block[3].lstrip()}", page)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in (head, *rows)]
+    return f"{lines[0]}|{'---|' * len(head)}\n{''.join(lines[1:])}"
+
+
+def options(thing: Any) -> Options:
+    """The options of a class, those of its bases first, or of a function."""
+    parameters = inspect.signature(thing).parameters
+    found: Options = {}
+    for one in reversed(inspect.getmro(thing)) if inspect.isclass(thing) else [thing]:
+        section = ARGS.search(one.__doc__ or "")
+        for names, said in ARGUMENT.findall(section[1] if section else ""):
+            if all(name in parameters for name in names.split(", ")):
+                defaults = [default_text(parameters[name].default) for name in names.split(", ")]
+                found[names] = ", ".join(dict.fromkeys(defaults)), " ".join(said.split())
+    return found
+
+
+def default_text(default: Any) -> str:
+    """As TOML has it; nothing where the key is left out."""
+    return "required" if default is inspect.Parameter.empty else "" if default is None else f"`{json.dumps(default)}`"
+
+
+def options_table(thing: Any, without: Collection[str] = ()) -> str:
+    """A row an option."""
+    rows = [
+        (", ".join(f"`{name}`" for name in names.split(", ")), default, said)
+        for names, (default, said) in options(thing).items()
+        if names not in without
+    ]
+    return table(("option", "default", "what it is"), rows)
+
+
+def names_table(catalogue: Catalogue, without: Collection[str] = ()) -> str:
+    """A row a name, with its options in the last column."""
+    rows = []
+    for name in catalogue.entries:
+        inside = [
+            f"`{names}`{default and f' ({default})'}: {said}"
+            for names, (default, said) in options(catalogue.get(name)).items()
+            if names not in without
+        ]
+        rows.append((f"`{name}`", catalogue.summary(name), "<br>".join(inside)))
+    return table(("name", "what it is", "options, with their defaults"), rows)
+
+
+def data_table() -> str:
+    """A row a key of [data]."""
+    fields = DataSection.model_fields.items()
+    return table(("key", "what stands there"), [(f"`{key}`", field.description or "") for key, field in fields])
+
+
+TABLES = {
+    "options of dp-sgd": lambda: options_table(DPSGD),
+    "models": lambda: names_table(models),
+    "samplings": lambda: names_table(samplings),
+    "schedules": lambda: names_table(schedules),
+    "options of every canary": lambda: options_table(Canary),
+    "canaries": lambda: names_table(canaries, without=options(Canary)),
+    "options of worst-case": lambda: options_table(worst_case_initial, without=("model", "X, y")),
+    "keys of data": data_table,
+}
 
 
 if __name__ == "__main__":
     (HERE / "catalogue.md").write_text(catalogue_page())
+    (HERE / "learning.md").write_text(learning_page())

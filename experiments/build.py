@@ -121,15 +121,16 @@ def load_data(section: DataSection) -> Dataset:
     if section.column is not None and section.columns is not None:
         raise ParameterError("give either column or columns, but not both.")
     if section.column is not None:
-        return datasets.columns(data, [section.column], name=section.name)[section.column].to_numpy()
+        return datasets.columns(data, [section.column], "column", name=section.name)[section.column].to_numpy()
     if section.columns is not None:
         wanted = [*section.columns, *([section.target] if section.target else [])]
-        data = datasets.columns(data, wanted, name=section.name)
+        data = datasets.columns(data, wanted, "columns", name=section.name)
     if section.target is not None:
         data = examples.with_target(data, section.target, name=section.name)
     data = examples.with_classes(data, section.classes, name=section.name)
     data = examples.first(data, section.n_records, name=section.name)
-    return examples.scaled(data, section.scale, name=section.name)
+    data = examples.scaled(data, section.scale, name=section.name)
+    return examples.with_dead_feature(data, name=section.name) if section.dead_feature else data
 
 
 def load_rest(section: DataSection) -> Dataset:
@@ -163,7 +164,11 @@ def build_stage(
     if section.canary is None:
         return mechanism, build_pair(section, data, mechanism)
     if section.record != "worst-case" or section.replacement is not None:
-        raise ParameterError("canary says which record it is about: give record inside its table, and no replacement.")
+        given = "record" if section.replacement is None else "replacement"
+        raise ParameterError(
+            f"{given} has no place beside canary, which is about a record of its own: canary = {{name = ..., record = "
+            "...}."
+        )
     if not isinstance(mechanism, DPSGD):
         raise ParameterError(f"canary is for a dp-sgd, but the mechanism is {type(mechanism).__name__}.")
     if data is None:

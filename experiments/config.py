@@ -96,6 +96,7 @@ class DataSection(Named):
     )
     n_records: Whole | None = Field(default=None, ge=1, description="a whole number >= 1: so many, from the first on")
     scale: Literal["columns", "records"] | None = Field(default=None, description="'columns' or 'records'")
+    dead_feature: bool | None = Field(default=None, description="true, to add a feature that is 0 in every record")
 
 
 class NeighboursSection(Section):

@@ -60,11 +60,15 @@ def load(name: str, **options: Any) -> Data:
     return loader(**options)
 
 
-def columns(data: Data, names: Sequence[str], *, name: str) -> pd.DataFrame:
-    """Some columns of a table; raises `ParameterError` if `data`, which is called `name`, has no such columns."""
+def columns(data: Data, names: Sequence[str], option: str, *, name: str) -> pd.DataFrame:
+    """The columns of a table that `option` names; `ParameterError` if `data`, called `name`, has no such columns."""
     table: Any = data
     if not hasattr(table, "columns"):
-        raise ParameterError(f"dataset {name!r} is no table, and has no columns to choose from. Leave column out.")
+        holds = "features and labels already" if isinstance(table, tuple) else "numbers only"
+        raise ParameterError(
+            f"{option} chooses from the columns of a table, but dataset {name!r} is no table: it holds {holds}. Leave "
+            f"{option} out."
+        )
     for column in names:
         if column not in table.columns:
             raise ParameterError(unknown_name_message(f"column of dataset {name!r}:", column, map(str, table.columns)))

@@ -12,6 +12,7 @@ import numpy as np
 
 from experiments.datasets import Data, columns
 from mechanisms.errors import ParameterError
+from mechanisms.learning.canaries import gradients
 
 
 def with_target(data: Data, target: str, *, name: str) -> Data:
@@ -26,7 +27,7 @@ def with_target(data: Data, target: str, *, name: str) -> Data:
         >>> X.shape, np.unique(y).tolist()
         ((150, 4), [0, 1, 2])
     """
-    y = columns(data, [target], name=name)[target].to_numpy()
+    y = columns(data, [target], "target", name=name)[target].to_numpy()
     rest: Any = data
     features = [column for column in rest.columns if column != target]
     if not features:
@@ -80,6 +81,11 @@ def scaled(data: Data, scale: str | None, *, name: str) -> Data:
     low, high = X.min(axis=0), X.max(axis=0)
     unit = (X - low) / np.where(high > low, high - low, 1.0)
     return (unit / np.sqrt(X.shape[1]) if scale == "records" else unit), y
+
+
+def with_dead_feature(data: Data, *, name: str) -> Data:
+    """The examples with one feature more, 0 in all of them: what a Dirac canary needs."""
+    return gradients.with_dead_feature(_pair(data, "dead_feature", name))
 
 
 def _pair(data: Data, option: str, name: str) -> tuple[Any, Any]:

@@ -6,14 +6,17 @@ each other, when the configuration is read.
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from attacks.base import Attack
 from attacks.catalogue import choose
@@ -26,7 +29,7 @@ from experiments import build
 from experiments.config import Config, DataSection, Named
 from experiments.overrides import apply
 from experiments.source import Source
-from experiments.sweep import combinations, folder_name, point_seed, point_text, settings
+from experiments.sweep import combinations, folder_name, places, point_seed, point_text, settings
 from mechanisms.base import Dataset, Mechanism, Neighbours
 from mechanisms.errors import ConfigError, DpassayError, ParameterError, RelationError
 from mechanisms.guarantees.base import Guarantee
@@ -95,7 +98,7 @@ def questions(config: Config, source: Source) -> list[Question]:
 
 def _question(config: Config, source: Source, parameters: dict[str, Any], load: _Loader) -> Question:
     """The audit at one point, built and checked."""
-    source = replace(source, swept=tuple(parameters))
+    source = replace(source, swept=places(config.sweep, parameters))
     with _at(parameters):
         table = {key: value for key, value in config.resolved().items() if key != "sweep"}
         here = Config.check(apply(table, settings(parameters)), source)
@@ -111,7 +114,7 @@ def _question(config: Config, source: Source, parameters: dict[str, Any], load: 
             claim = build.build_claim(here.claim)
         with _pointing_at(source, "data", here.data):
             data = None if here.data is None else load(here.data)
-        with _pointing_at(source, "neighbours"):
+        with _pointing_at(source, "neighbours", here.neighbours):
             mechanism, pair = build.build_stage(here.neighbours, data, mechanism)
         with _pointing_at(source, "audit.trials"):
             whole(MINIMUM_TRIALS, trials=here.audit.trials)
@@ -128,11 +131,11 @@ def _question(config: Config, source: Source, parameters: dict[str, Any], load: 
             confidence=here.audit.confidence,
             stop=here.audit.stop,
         )
-        _check_together(question, source)
+        _check_together(question, here.mechanism, source)
         return question
 
 
-def _check_together(question: Question, source: Source) -> None:
+def _check_together(question: Question, section: Named, source: Source) -> None:
     """Raises `ConfigError` where parts that are right on their own do not fit together."""
     mechanism = question.mechanism
     with _pointing_at(source, "neighbours"):
@@ -140,7 +143,8 @@ def _check_together(question: Question, source: Source) -> None:
         mechanism.check(pair)
     with _pointing_at(source, "attack"):
         choose(question.attack, mechanism, pair)
-    claim = mechanism.guarantee() if question.claim is None else question.claim
+    with _pointing_at(source, "mechanism", section):
+        claim = mechanism.guarantee() if question.claim is None else question.claim
     with _pointing_at(source, "claim"):
         if claim.relation is not None and claim.relation is not pair.relation:
             raise RelationError(
@@ -189,26 +193,56 @@ def _at(parameters: dict[str, Any]) -> Iterator[None]:
 
 
 @contextmanager
-def _pointing_at(source: Source, table: str, section: Named | None = None) -> Iterator[None]:
+def _pointing_at(source: Source, table: str, section: BaseModel | None = None) -> Iterator[None]:
     """Turns an error in building or checking a table into a `ConfigError` with the place of the key it speaks of."""
     try:
         yield
     except ConfigError:
         raise
     except DpassayError as error:
-        path = tuple(table.split("."))
-        key = _spoken_of(str(error), section)
-        place = (*path, key) if key else path
-        raise source.error(place, f"[{path[0]}] {error}") from error
+        path, text = tuple(table.split(".")), str(error)
+        if key := _spoken_of(text, section):
+            raise source.error((*path, key), f"[{path[0]}] {text}") from error
+        changed = _changed(text, source)
+        with_ = "" if changed or not source.settings else f"\n  with {_shown(source.settings)}"
+        raise source.error(changed or path, f"[{path[0]}] {text}{with_}") from error
 
 
-def _spoken_of(message: str, section: Named | None) -> str | None:
-    """The key of a section that an error message names: its subject, or the first of its keys in quotes."""
+def _changed(message: str, source: Source) -> tuple[str, ...] | None:
+    """The key, set by the sweep or by hand, whose name an error message holds: parts do not fit since it was set."""
+    for key in (*source.swept, *source.settings):
+        *table, name = key.split(".")
+        if name != "name" and "sweep" not in table and re.search(rf"\b{re.escape(name)}\b", message):
+            return (*table, name)
+    return None
+
+
+def _shown(settings: Mapping[str, Any]) -> str:
+    """What was set by hand, as it was written."""
+    return " ".join(
+        f"--set {key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in settings.items()
+    )
+
+
+def _spoken_of(message: str, section: BaseModel | None) -> str | None:
+    """The key of a section that an error message names: its subject, or the first in quotes of its keys and names.
+
+    What stands in a table inside, as in `canary = {name = ...}`, is spoken of by the key of that table.
+    """
     if section is None:
         return None
-    keys = [*section.options, "name"]
-    for key in keys:
-        if re.match(rf"{re.escape(key)}\b", message):
+    words: dict[str, str] = {}
+    names: dict[str, str] = {}
+    for key, value in section.model_dump(exclude_defaults=True).items():
+        inside = dict(value) if isinstance(value, Mapping) else {}
+        if name := inside.pop("name", value if key == "name" else None):
+            names[str(name)] = key
+        for word in (key, *inside):
+            words.setdefault(word, key)
+    for word, key in words.items():
+        if re.match(rf"(unknown )?{re.escape(word)}\b", message):
             return key
-    quoted = [(message.find(f"{key!r}"), key) for key in keys if f"{key!r}" in message]
-    return min(quoted)[1] if quoted else "name" if f"{section.name!r}" in message else None
+    for kind in (words, names):
+        if quoted := [(message.find(f"{word!r}"), key) for word, key in kind.items() if f"{word!r}" in message]:
+            return min(quoted)[1]
+    return None

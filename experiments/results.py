@@ -194,7 +194,7 @@ def _overall(verdicts: Sequence[Verdict]) -> Verdict:
 
 def _row(point: SweepPoint) -> dict[str, Any]:
     """The columns of one audit in the table."""
-    result = point.result
+    result, where = point.result, point.result.refutation
     return {
         "epsilon_lower": result.bound.epsilon,
         "claim": result.claim,
@@ -207,6 +207,9 @@ def _row(point: SweepPoint) -> dict[str, Any]:
         "p_adjusted": point.p_adjusted,
         "verdict": point.verdict.value,
         "verdict_alone": result.verdict.value,
+        "refuted_epsilon": None if where is None else where.epsilon,
+        "refuted_delta": None if where is None else where.delta,
+        "refuted_delta_lower": None if where is None else where.delta_lower,
         "bound": result.bound.method,
         "attack": result.attack,
         "trials_per_side": result.trials.per_side,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from audit.results import AuditResult
+from audit.trials.progress import Bar
 from experiments.config import Config
 from experiments.questions import Question, questions
 from experiments.results import SweepResult, corrected
@@ -124,11 +125,20 @@ def _answer(
     family: int,
 ) -> AuditResult:
     """One audit of a family of so many, in its own folder of trials."""
-    store = directory.trials(question.folder)
-    result = question.answer(family=family, n_jobs=n_jobs, store=store, progress=progress)
+    from experiments.plots.words import cut, parameters_text
+
+    store, point = directory.trials(question.folder), parameters_text(question.parameters)
+    bar = Bar(f"{place} {cut(point, 40)}") if progress else False
+    result = question.answer(family=family, n_jobs=n_jobs, store=store, progress=bar)
     if tell is not None:
-        tell(f"{place} {result.mechanism}: epsilon >= {result.bound.epsilon:.4g}, claimed {result.claim:.4g}")
+        tell(f"{place} {point or result.mechanism}: {_found(result)}")
     return result
+
+
+def _found(result: AuditResult) -> str:
+    """Bound and claim, and where the claim is refuted if not there."""
+    where = f"; refuted at another delta: {result.refuted_elsewhere}" if result.refuted_elsewhere else ""
+    return f"epsilon >= {result.bound.epsilon:.4g}, claimed {result.claim:.4g}{where}"
 
 
 def _conclude(config: Config, name: str, asked: list[Question], results: list[AuditResult]) -> SweepResult:

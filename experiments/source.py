@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from experiments.sweep import CASE, parts
 from experiments.toml_text import locate
 from mechanisms.errors import ConfigError, UnknownNameError
 
@@ -25,14 +24,14 @@ class Source:
         label: the file, as shown in messages.
         text: its content.
         settings: dotted key -> value of each `--set`.
-        swept: sweep keys of the point that is being checked.
+        swept: dotted key -> where the sweep sets it, for the point that is being checked.
     """
 
     name: str
     label: str
     text: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    swept: tuple[str, ...] = ()
+    swept: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def find(cls, name_or_path: str | Path, settings: Mapping[str, Any] | None = None) -> Source:
@@ -60,12 +59,13 @@ class Source:
             raise ConfigError(f"{self.label}:{line}: not valid TOML: {message}.") from error
 
     def where(self, path: tuple[str, ...]) -> str:
-        """The place where the key at `path` was set: "--set KEY", or "FILE:LINE", that of the sweep if it is swept."""
-        for sweep_key in self.swept:
-            if sweep_key == CASE and locate(self.text, path) is None:
-                return replace(self, swept=()).where(("sweep", CASE))
-            if any(_overlap(path, tuple(key.split("."))) for key in parts(sweep_key)):
-                return replace(self, swept=()).where(("sweep", sweep_key))
+        """The place where the key at `path` was set: "--set KEY", or "FILE:LINE", that of the sweep if it is swept.
+
+        A complaint about a table is about what was set in it on top of the file, if anything was.
+        """
+        for key, place in self.swept.items():
+            if _overlap(path, tuple(key.split("."))):
+                return replace(self, swept={}).where(place)
         for key in self.settings:
             if _overlap(path, tuple(key.split(".", 1) if key.startswith("sweep.") else key.split("."))):
                 return f"--set {key}"

@@ -54,6 +54,21 @@ def swept_keys(key: str, values: Sequence[Any]) -> list[str]:
     return list(dict.fromkeys(name for value in values for name in settings({key: value})))
 
 
+def places(sweep: Mapping[str, Sequence[Any]], parameters: Parameters) -> dict[str, tuple[str, ...]]:
+    """Dotted key -> path of what sets it at this point of the sweep; cases are numbered.
+
+    >>> cases = [{"name": "a"}, {"name": "b", "attack": {"name": "threshold"}}]
+    >>> places({"case": cases, "audit.delta": [0.0]}, {"case": cases[1], "audit.delta": 0.0})
+    {'attack.name': ('sweep', 'case', '1', 'attack', 'name'), 'audit.delta': ('sweep', 'audit.delta')}
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for sweep_key, value in parameters.items():
+        for key in settings({sweep_key: value}):
+            case = (str(list(sweep[CASE]).index(value)), *key.split(".")) if sweep_key == CASE else ()
+            found[key] = ("sweep", sweep_key, *case)
+    return found
+
+
 def parts(key: str) -> list[str]:
     """The dotted keys of a sweep key."""
     return [part.strip() for part in key.split(",")]

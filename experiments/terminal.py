@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from experiments.run import Run
 
 STYLES = {Verdict.VIOLATION: "bold red", Verdict.CONSISTENT: "green", Verdict.UNDERPOWERED: "yellow"}
+NOTES = 6
+"""Lines about claims that are refuted at another delta."""
 PLAIN_WIDTH = 120
 """Columns where there is no terminal, such as in the log of a build."""
 
@@ -33,6 +35,8 @@ def console() -> Console:
 
 def show_run(run: Run) -> None:
     """The table of a finished experiment, its verdict, and where the rest lies."""
+    from experiments.report.sentences import elsewhere_notes
+
     out = console()
     out.print(results_table(run.result))
     verdict = run.result.verdict
@@ -42,9 +46,12 @@ def show_run(run: Run) -> None:
     )
     out.print(Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {meaning(verdict)}{several}"))
     if any(_only_alone(point) for point in run.result.points):
-        out.print(
-            Text("* above the claim on its own, but not by more than luck explains among so many audits", style="dim")
-        )
+        out.print(Text("* refuted on its own, but not by more than luck explains among so many audits", style="dim"))
+    notes = elsewhere_notes(run.result.points)
+    for note in notes[:NOTES]:
+        out.print(Text(note, style="dim"))
+    if len(notes) > NOTES:
+        out.print(Text(f"... and {len(notes) - NOTES:,} more", style="dim"))
     for entry in run.result.ledger:
         out.print(Text(f"{entry.what}: {entry.looked_at}; {entry.correction}", style="dim"))
     page = run.directory / "report.html"
@@ -55,11 +62,11 @@ def show_run(run: Run) -> None:
 
 def results_table(result: SweepResult) -> Table:
     """One row an audit."""
-    from experiments.plots.words import number, short_key, value_text
+    from experiments.plots.words import number, short_keys, value_text
 
     table = Table(title=Text(result.title), title_justify="left", title_style="bold", box=None, pad_edge=False)
-    for key in result.parameter_names:
-        table.add_column(short_key(key))
+    for heading in short_keys(result.parameter_names):
+        table.add_column(heading)
     p_value = "p-value" if len(result.points) == 1 else "p (Holm)"
     for name in ("epsilon >=", "claimed", "exact", "delta", p_value, "verdict"):
         table.add_column(name, justify="left" if name == "verdict" else "right")
@@ -103,10 +110,13 @@ def _numbers(point: SweepPoint) -> list[float | None]:
 
 
 def _verdict_text(point: SweepPoint) -> Text:
-    mark = "*" if _only_alone(point) else ""
+    from experiments.plots.words import DAGGER
+    from experiments.report.sentences import refuted_elsewhere
+
+    mark = "*" if _only_alone(point) else f" {DAGGER}" if refuted_elsewhere(point) else ""
     return Text(point.verdict.value + mark, style=STYLES[point.verdict])
 
 
 def _only_alone(point: SweepPoint) -> bool:
-    """Whether the bound exceeds the claim, but not by enough for one audit of several."""
+    """Whether the claim is refuted, but not by enough for one audit of several."""
     return point.result.verdict is Verdict.VIOLATION is not point.verdict

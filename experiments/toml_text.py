@@ -10,13 +10,14 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 Path = tuple[str, ...]
 
 _KEY = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _DOTTED = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
-_HEADER = re.compile(rf"\s*\[\[?\s*({_DOTTED})\s*\]")
+_HEADER = re.compile(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]")
 _ASSIGNMENT = re.compile(rf"\s*({_DOTTED})\s*=")
 _STRING = re.compile(r"""\"{3}|'{3}|"(?:[^"\\]|\\.)*"|'[^']*'|#.*""")
 
@@ -37,7 +38,7 @@ def locate(text: str, path: Path) -> int | None:
 def _lines_of_keys(text: str) -> dict[Path, int]:
     """The line of every table header and assignment that starts a line; keys of inline tables are not told apart.
 
-    A quoted key that holds dots, as in a sweep, is also found under its dotted parts.
+    The tables of an array are numbered: ("sweep", "case", "1") is the second [[sweep.case]].
     """
     found: dict[Path, int] = {}
     table: Path = ()
@@ -45,8 +46,11 @@ def _lines_of_keys(text: str) -> dict[Path, int]:
     for number, line in enumerate(text.splitlines(), start=1):
         if closing is None:
             if header := _HEADER.match(line):
-                table = _split(header[1])
+                table = _split(header[2])
                 found.setdefault(table, number)
+                if header[1] == "[[":
+                    table = (*table, str(next(i for i in count() if (*table, str(i)) not in found)))
+                    found[table] = number
             elif assignment := _ASSIGNMENT.match(line):
                 found.setdefault(table + _split(assignment[1]), number)
         closing = _open_string(line, closing)

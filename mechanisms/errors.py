@@ -20,7 +20,7 @@ A message names the argument and its value, says what is allowed, and ends with 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -91,3 +91,21 @@ def unknown_name_message(kind: str, name: str, known: Iterable[str]) -> str:
     hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
     listed = ", ".join(known) if known else "none"
     return f"unknown {kind} {name!r}.{hint} Known: {listed}."
+
+
+def missing_message(thing: str, needed: Sequence[str], missing: Sequence[str]) -> str:
+    """What `thing` needs, and what of it is missing, without a full stop.
+
+    >>> missing_message("sampling 'poisson'", ["batch_size", "sampling_probability"], ["batch_size"])
+    "sampling 'poisson' needs batch_size and sampling_probability, but batch_size is missing"
+    """
+    if len(needed) == 1:
+        return f"{thing} needs {needed[0]}, which is missing"
+    if len(needed) == len(missing):
+        return f"{thing} needs {_listed(needed)}, which are missing"
+    return f"{thing} needs {_listed(needed)}, but {_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+
+
+def _listed(names: Sequence[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

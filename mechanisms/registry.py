@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast
 
-from mechanisms.errors import ParameterError, UnknownNameError, unknown_name_message
+from mechanisms.errors import ParameterError, UnknownNameError, missing_message, unknown_name_message
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,18 @@ class Catalogue:
         return cast("type[Any]", getattr(import_module(module), attribute))
 
     def build(self, name: str, **options: Any) -> Any:
-        """An instance of the class behind `name`; an unknown option is named, with the nearest ones."""
+        """An instance of the class behind `name`; options that are unknown or missing are named."""
         cls = self.get(name)
-        allowed = [p for p in inspect.signature(cls).parameters if not p.startswith("_")]
+        allowed = {key: p for key, p in inspect.signature(cls).parameters.items() if not key.startswith("_")}
         for option in options:
             if option not in allowed:
                 raise ParameterError(unknown_name_message(f"option of {self.kind} {name!r}:", option, allowed))
+        needed = [key for key, p in allowed.items() if p.default is p.empty]
+        if missing := [key for key in needed if key not in options]:
+            raise ParameterError(
+                f"{missing_message(f'{self.kind} {name!r}', needed, missing)}. Its options: {', '.join(allowed)}. To "
+                f"read about them: python -m pydoc {self.entries[name].replace(':', '.')}"
+            )
         try:
             return cls(**options)
         except TypeError as error:

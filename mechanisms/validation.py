@@ -76,5 +76,5 @@ def whole(minimum: int, /, **values: Any) -> None:
 def one_of(allowed: Collection[str], /, **values: Any) -> None:
     """Each value is one of the names in `allowed`."""
     for name, value in values.items():
-        if value not in allowed:
+        if not isinstance(value, str) or value not in allowed:
             raise ParameterError(unknown_name_message(name, str(value), allowed))

@@ -1,14 +1,23 @@
 import contextlib
+import inspect
 import io
 import re
 import runpy
 import tomllib
 from pathlib import Path
 
+import pytest
+
+from attacks.catalogue import catalogue as attacks
+from audit.verdict import Verdict
 from experiments.build import load_data
 from experiments.config import Config, DataSection
 from experiments.questions import questions
 from experiments.run import run
+from experiments.source import Source
+from mechanisms.base import Relation
+from mechanisms.errors import ConfigError
+from mechanisms.learning.dp_sgd import DPSGD
 
 DOCS = Path(__file__).parent.parent / "docs"
 DP_SGD = """
@@ -30,9 +39,10 @@ batch_size = 30
 """
 
 
-def test_the_table_of_names_is_current():
-    page = runpy.run_path(str(DOCS / "build.py"))["catalogue_page"]()
-    assert (DOCS / "catalogue.md").read_text() == page, "mend with: make docs"
+@pytest.mark.parametrize("page", ["catalogue", "learning"])
+def test_what_a_page_takes_from_the_code_is_current(page):
+    written = runpy.run_path(str(DOCS / "build.py"))[f"{page}_page"]()
+    assert (DOCS / f"{page}.md").read_text() == written, "mend with: make docs"
 
 
 def test_the_config_in_the_docs_runs(tmp_path):
@@ -48,10 +58,68 @@ def test_the_config_in_the_docs_runs(tmp_path):
     assert [question.mechanism.view for question in questions(config, source)] == ["final", "observations"]
 
 
-def test_the_page_on_membership_says_what_its_code_prints():
-    page = (DOCS / "membership.md").read_text()
-    snippets = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
-    said = re.findall(r"^#> (.*)$", page, flags=re.MULTILINE)
-    with contextlib.redirect_stdout(io.StringIO()) as heard:
-        exec("\n".join(snippets), {})
-    assert heard.getvalue().splitlines() == said
+def test_each_block_of_the_page_on_membership_stands_alone_and_prints_what_it_says():
+    for block in re.findall(r"```python\n(.*?)```", (DOCS / "membership.md").read_text(), flags=re.DOTALL):
+        with contextlib.redirect_stdout(io.StringIO()) as heard:
+            exec(block, {})
+        assert heard.getvalue().splitlines() == re.findall(r"^#> (.*)$", block, flags=re.MULTILINE)
+
+
+# --- the page on learning ---------------------------------------------------------------------------------------------
+
+LEARNING = (DOCS / "learning.md").read_text()
+(WHOLE,) = re.findall(r"```toml\n(.*?)```", LEARNING, flags=re.DOTALL)
+
+
+def rows_of(heading):
+    """The cells of the table under the first row that begins with `heading`."""
+    table = LEARNING[LEARNING.index(f"| {heading}") :].split("\n\n")[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def names_in(cell):
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def asked(**changes):
+    """The one question of the whole config, with keys of its tables changed; None takes a key away."""
+    config = tomllib.loads(WHOLE)
+    for key, value in changes.items():
+        table, _, name = key.partition("_")
+        config[table] = {k: v for k, v in (config[table] | {name: value}).items() if v is not None}
+    source = Source("page", "learning.md")
+    (question,) = questions(Config.check(config, source), source)
+    return question
+
+
+def test_the_whole_config_on_learning_runs_and_shows_nearly_all_of_the_claim():
+    result = asked(audit_trials=300).answer(family=1, n_jobs=1, store=None, progress=False)
+    assert result.verdict is Verdict.CONSISTENT
+    assert 0.75 * result.claim < result.bound.epsilon <= result.claim
+
+
+def test_every_option_of_dp_sgd_is_on_the_page():
+    listed = [name for row in rows_of("option | default") for name in names_in(row[0])]
+    assert listed == [name for name in inspect.signature(DPSGD).parameters if name != "_"]
+
+
+def test_attacks_on_the_page_see_the_views_and_canaries_beside_which_they_stand():
+    seen = set()
+    for view, _, *cells in rows_of("`view` | what the adversary sees"):
+        for canary, cell in zip(("mislabelled", "dirac"), cells, strict=True):
+            for attack in names_in(cell):
+                asked(mechanism_view=names_in(view)[0], neighbours_canary=canary, attack_name=attack)
+                seen.add(attack)
+    assert seen == set(attacks) - {"classifier", "threshold"}
+
+
+def test_samplings_on_the_page_have_a_claim_under_the_relations_beside_them_and_no_other():
+    for samplings, needs, relations in rows_of("`sampling` | needs"):
+        every = {"mechanism_batch_size": 10, "mechanism_sampling_probability": 0.1, "mechanism_n_records": 100}
+        given = {key: value if key.removeprefix("mechanism_") in needs else None for key, value in every.items()}
+        for sampling in names_in(samplings):
+            options = {"mechanism_sampling": sampling, **given}
+            assert asked(**options).mechanism.relation == names_in(relations)[0]
+            for relation in Relation:
+                with contextlib.nullcontext() if relation in names_in(relations) else pytest.raises(ConfigError):
+                    asked(**options, mechanism_relation=relation.value)

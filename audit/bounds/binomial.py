@@ -55,26 +55,21 @@ def lower(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
     return np.where(k > 0.0, limits, 0.0)
 
 
-def quantile(probability: float, n: int, rate: float) -> int:
-    """Smallest k with Pr[Bin(n, rate) <= k] >= probability.
+def quantile(probability: float, n: int, rate: ArrayLike) -> NDArray[np.int64]:
+    """Smallest k with Pr[Bin(n, rate) <= k] >= probability, of the shape of `rate`.
 
     Example:
-        >>> quantile(0.5, 10, 0.5), quantile(0.9, 10, 0.0), quantile(0.9, 10, 1.0)
-        (5, 0, 10)
+        >>> quantile(0.5, 10, [0.0, 0.5, 1.0]).tolist()
+        [0, 5, 10]
     """
-    if rate <= 0.0:
-        return 0
-    if rate >= 1.0:
-        return n
-
-    def reached(k: int) -> bool:
-        return k >= n or special.betaincc(k + 1.0, n - k, rate) >= probability
-
-    low, high = -1, n
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+    rates = np.asarray(rate, dtype=np.float64)
+    inside = np.clip(rates, 1e-300, 1.0)
+    low, high = np.full(rates.shape, -1, dtype=np.int64), np.full(rates.shape, n, dtype=np.int64)
+    while (high - low > 1).any():
+        middle = (low + high) // 2  # -1 where low and high have met there: then k = n is what is left
+        reached = special.betaincc(middle + 1.0, np.maximum(n - middle, 1.0), inside) >= probability
+        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+    return np.where(rates <= 0.0, 0, np.where(rates >= 1.0, n, high))
 
 
 def log_pmf(k: Floats, n: Floats, rate: Floats, complement: Floats) -> Floats:

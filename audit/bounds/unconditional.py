@@ -284,7 +284,7 @@ def _tilted(rate: Floats, shift: Floats, n: int) -> tuple[Floats, Floats]:
 
 def _reach(n: int, rates: Floats, left_out: float) -> tuple[int, int]:
     """Counts outside of which each law has probability at most `left_out` on either side."""
-    return quantile(left_out, n, float(rates.min())), n - quantile(left_out, n, 1.0 - float(rates.max()))
+    return int(quantile(left_out, n, rates.min())), n - int(quantile(left_out, n, 1.0 - rates.max()))
 
 
 def _law(k: Floats, n: int, rates: Floats) -> Floats:

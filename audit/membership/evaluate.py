@@ -54,7 +54,7 @@ def evaluate(
 
     Raises:
         AttackError: an attack that was named cannot be used.
-        ParameterError: `groups` of the wrong length, or members only.
+        ParameterError: no attack, or what is none; `groups` of the wrong length, or members only.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -130,8 +130,16 @@ def name_of(attack: MembershipAttack) -> str:
 def _attacks(given: str | MembershipAttack | Sequence[str | MembershipAttack] | None) -> list[MembershipAttack]:
     if given is None:
         return [build(name) for name in catalogue.entries]
-    listed = [given] if isinstance(given, (str, MembershipAttack)) else list(given)
-    return [build(attack) if isinstance(attack, str) else attack for attack in listed]
+    listed: Any = list(given) if isinstance(given, (list, tuple)) else [given]
+    if not listed:
+        raise ParameterError("attacks must name at least one attack, but is empty. Leave it out for all of them.")
+    built = [build(attack) if isinstance(attack, str) else attack for attack in listed]
+    for attack in built:
+        if not isinstance(attack, MembershipAttack):
+            raise ParameterError(
+                f"attacks must hold names ({', '.join(catalogue)}) or membership attacks, but hold {attack!r}."
+            )
+    return built
 
 
 def _design(shadows: Shadows) -> str:

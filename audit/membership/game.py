@@ -69,7 +69,8 @@ def membership_game(
     whole(0, n_references=n_references, seed=seed)
     _check_relation(learner)
     chosen = build(attack) if isinstance(attack, str) else attack
-    crafted, always = TrainingData.of(canaries), None if records is None else TrainingData.of(records)
+    crafted = _examples("canaries", canaries)
+    always = None if records is None else _examples("records", records)
     if crafted.n_gradients or (always is not None and always.n_gradients):
         raise ParameterError("canaries and records must be examples here. Gradient canaries: use white_box_game.")
     data = crafted if always is None else _joined(crafted, always)
@@ -138,22 +139,16 @@ def white_box_game(
 
     Raises:
         RelationError: the guarantee speaks of another relation than add_remove.
-        ParameterError: gradients of norm below clip_norm, which the score does not expect, or no noise.
+        ParameterError: no gradients of the model, norms below clip_norm, which the score does not expect, or no noise.
     """
     whole(1, n_runs=n_runs)
     whole(0, seed=seed)
     _check_relation(mechanism)
-    gradients = np.atleast_2d(np.asarray(canaries, dtype=np.float64))
-    norms = np.linalg.norm(gradients, axis=1, keepdims=True)
-    if (norms < mechanism.clip_norm * (1.0 - 1e-9)).any():
-        raise ParameterError(
-            f"canaries must have norm clip_norm = {mechanism.clip_norm:g} or more, but the smallest is "
-            f"{float(norms.min()):.4g}. Scale them: clip_norm * g / norm(g)."
-        )
     network = mechanism.network
-    always = (
-        TrainingData(np.empty((0, network.n_features)), np.empty(0)) if records is None else TrainingData.of(records)
-    )
+    gradients = _gradients(canaries, mechanism)
+    norms = np.linalg.norm(gradients, axis=1, keepdims=True)
+    none = TrainingData(np.empty((0, network.n_features)), np.empty(0))
+    always = none if records is None else _examples("records", records)
     data = TrainingData(always.X, always.y, gradients)
     coins, training = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
     inclusion = np.ones((n_runs, len(data)), dtype=np.bool_)
@@ -174,6 +169,36 @@ def _without_bits(shadows: Shadows, model: int) -> Shadows:
     inclusion = seen.inclusion.copy()
     inclusion[0] = False
     return replace(seen, inclusion=inclusion)
+
+
+def _gradients(canaries: Any, mechanism: DPSGD) -> NDArray[np.float64]:
+    """`canaries` as `(n_canaries, n_parameters)`; raises `ParameterError` if they are no gradients of full norm."""
+    n_parameters = mechanism.network.n_parameters
+    try:
+        gradients = np.atleast_2d(np.asarray(canaries, dtype=np.float64))
+        found = f"have shape {gradients.shape}"
+    except (TypeError, ValueError):
+        gradients, found = np.empty(0), f"are of type {type(canaries).__name__}"
+    if gradients.ndim != 2 or not len(gradients) or gradients.shape[1] != n_parameters:
+        raise ParameterError(
+            f"canaries must be gradients, one flat row each, shape (n_canaries, {n_parameters}) for the {n_parameters} "
+            f"parameters of the model, but {found}. Canaries that are examples: use membership_game."
+        )
+    norms = np.linalg.norm(gradients, axis=1)
+    if not np.isfinite(norms).all() or (norms < mechanism.clip_norm * (1.0 - 1e-9)).any():
+        raise ParameterError(
+            f"canaries must have norm clip_norm = {mechanism.clip_norm:g} or more, all finite, but have norms from "
+            f"{float(norms.min()):.4g} to {float(norms.max()):.4g}. Scale them: clip_norm * g / norm(g)."
+        )
+    return gradients
+
+
+def _examples(name: str, given: Any) -> TrainingData:
+    """`given` as examples; an error names the argument."""
+    try:
+        return TrainingData.of(given)
+    except ParameterError as error:
+        raise ParameterError(f"{name}: {error}") from error
 
 
 def _joined(first: TrainingData, second: TrainingData) -> TrainingData:

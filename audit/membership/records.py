@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from audit.membership.roc import Pooled, RateAt
 from audit.multiplicity import holm
 
 Floats = NDArray[np.float64]
+
+EXPOSED = 0.05
+"""A record is exposed if its adjusted p-value is at most this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +34,7 @@ class RecordTable:
         holm: adjusted so that any wrong rejection has the stated probability.
         benjamini_hochberg: adjusted so that the stated share of the rejections is expected to be wrong.
         fpr: of the threshold, over all records.
+        least_p_value: the smallest that so many scores can give: those of every model with the record above all others.
     """
 
     auc: Floats
@@ -40,11 +45,17 @@ class RecordTable:
     holm: Floats
     benjamini_hochberg: Floats
     fpr: float
+    least_p_value: float = 0.0
 
     def __len__(self) -> int:
         return len(self.auc)
 
-    def exposed(self, significance: float = 0.05) -> NDArray[np.int64]:
+    @property
+    def resolvable(self) -> bool:
+        """Whether so many scores could have exposed a record at all, Holm's correction included."""
+        return len(self) * self.least_p_value <= EXPOSED
+
+    def exposed(self, significance: float = EXPOSED) -> NDArray[np.int64]:
         """Records whose Holm-adjusted p-value is at most `significance`, the most exposed first."""
         found = np.flatnonzero(self.holm <= significance)
         return found[np.lexsort((-self.auc[found], self.p_value[found]))]
@@ -90,8 +101,7 @@ def record_table(
     wins = np.where(inside, ranks, 0.0).sum(axis=0) - 0.5 * n_in * (n_in + 1.0)
     pairs = n_in * n_out
     both = pairs > 0
-    spread = np.sqrt(np.maximum(pairs, 1) * (n_in + n_out + 1.0) / 12.0)
-    p_value = np.where(both, special.ndtr(-(wins - 0.5 * pairs - 0.5) / spread), 1.0)
+    p_value = np.where(both, _p_value(wins, n_in, n_out), 1.0)
     hits, tail = (inside & (np.where(there, scores, -np.inf) > threshold)).sum(axis=0), 0.5 * (1.0 - confidence)
     known = n_in > 0
     return RecordTable(
@@ -103,7 +113,20 @@ def record_table(
         holm=np.array(holm(p_value.tolist())),
         benjamini_hochberg=benjamini_hochberg(p_value),
         fpr=fpr,
+        least_p_value=float(np.where(both, _p_value(pairs, n_in, n_out), 1.0).min(initial=1.0)),
     )
+
+
+def models_needed(n_records: int, significance: float = EXPOSED) -> int:
+    """The least number of scores of a record, half of them by models with it, that can expose one of so many records.
+
+    >>> models_needed(1), models_needed(1000)
+    (6, 22)
+    """
+    half = 1
+    while n_records * _p_value(half * half, half, half) > significance:
+        half += 1
+    return 2 * half
 
 
 def group_rows(pooled: Pooled, groups: NDArray[np.str_], *, fpr: float, confidence: float) -> tuple[GroupRow, ...]:
@@ -118,6 +141,13 @@ def group_rows(pooled: Pooled, groups: NDArray[np.str_], *, fpr: float, confiden
         interval, rate = part.auc_interval(confidence), part.rate_at(fpr, confidence)
         rows.append(GroupRow(str(group), part.n_in, part.n_out, part.auc, *interval, rate))
     return tuple(rows)
+
+
+def _p_value(wins: Any, n_in: Any, n_out: Any) -> Any:
+    """Of Mann and Whitney's test, one-sided: normal approximation with continuity correction."""
+    pairs = n_in * n_out
+    spread = np.sqrt(np.maximum(pairs, 1) * (n_in + n_out + 1.0) / 12.0)
+    return special.ndtr(-(wins - 0.5 * pairs - 0.5) / spread)
 
 
 def benjamini_hochberg(p_values: Floats) -> Floats:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from audit.games import Tally
+from audit.json_form import plain
 from audit.membership.blind import Blind
 from audit.membership.records import GroupRow, RecordTable
 from audit.membership.roc import RateAt
@@ -127,11 +128,11 @@ class MembershipResult:
         return import_module("experiments.plots.membership").draw_membership(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values; NaN becomes None."""
+        """The JSON form as a dictionary of plain values; see `audit.json_form`."""
         shallow = {field.name: getattr(self, field.name) for field in fields(self)}
         nested = {name: None if shallow[name] is None else asdict(shallow[name]) for name in ("blind", "region")}
         attacks = [_attack_to_dict(metrics) for metrics in self.attacks]
-        return {"format": FORMAT, "version": VERSION, **_plain(shallow | nested | {"attacks": attacks})}
+        return {"format": FORMAT, "version": VERSION, **plain(shallow | nested | {"attacks": attacks})}
 
     def to_json(self) -> str:
         """The JSON form: deterministic, versioned, without times or paths."""
@@ -196,33 +197,17 @@ def _attack_from_dict(data: dict[str, Any]) -> AttackMetrics:
     return AttackMetrics(
         **data
         | {
-            "held_out_advantage": _number(data["held_out_advantage"]),
+            "held_out_advantage": float(data["held_out_advantage"]),
             "rates": tuple(RateAt(**rate) for rate in data["rates"]),
             "groups": tuple(GroupRow(**row | {"rate": RateAt(**row["rate"])}) for row in data["groups"]),
             "tally": Tally(
-                **tally | counts | {"thresholds": np.array([_number(t) for t in tally["thresholds"]], dtype=np.float64)}
+                **tally | counts | {"thresholds": np.array([float(t) for t in tally["thresholds"]], dtype=np.float64)}
             ),
-            "records": None
-            if records is None
-            else RecordTable(
-                **{k: np.array(v, dtype=np.float64) for k, v in records.items() if k != "fpr"}, fpr=records["fpr"]
-            ),
+            "records": None if records is None else _table_from_dict(records),
         }
     )
 
 
-def _number(value: Any) -> float:
-    return math.nan if value is None else float(value)
-
-
-def _plain(value: Any) -> Any:
-    """Arrays and tuples to lists, NaN to None, infinities to strings."""
-    if isinstance(value, dict):
-        return {key: _plain(inside) for key, inside in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inside) for inside in value]
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    return value
+def _table_from_dict(data: dict[str, Any]) -> RecordTable:
+    columns = {key: np.array(value, dtype=np.float64) for key, value in data.items() if isinstance(value, list)}
+    return RecordTable(**data | columns)

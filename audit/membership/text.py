@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from audit.membership.records import RecordTable, models_needed
 from audit.text import percent
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _table(result: MembershipResult) -> list[str]:
         auc = f"{metrics.auc:.3f} ({metrics.auc_lower:.3f}-{metrics.auc_upper:.3f})"
         shown = "".join(f"{_rate(rate):>13}" for rate in metrics.rates)
         held_out = "-" if math.isnan(metrics.held_out_advantage) else f"{metrics.held_out_advantage:.3f}"
-        exposed = "-" if metrics.records is None else f"{len(metrics.records.exposed()):,}"
+        exposed = f"{len(metrics.records.exposed()):,}" if metrics.records and metrics.records.resolvable else "-"
         lines.append(f"{metrics.attack:<{width}}  {auc:<22}{shown}{metrics.advantage:>11.3f}{held_out:>10}{exposed:>9}")
     return lines
 
@@ -70,8 +71,12 @@ def _notes(result: MembershipResult) -> list[str]:
     ]
     if any(not rate.resolvable for metrics in result.attacks for rate in metrics.rates):
         notes.append("?: unresolvable, fewer than 10 / FPR non-members; the rate rests on a handful of them.")
-    if any(metrics.records is not None for metrics in result.attacks):
+    tables = [metrics.records for metrics in result.attacks if metrics.records is not None]
+    if tables:
         notes.append("exposed: records whose scores tell in from out, Holm-adjusted p <= 0.05 over the records.")
+    notes += dict.fromkeys(
+        f"exposed: -, {too_few_models(table, result.n_models)}" for table in tables if not table.resolvable
+    )
     notes += [
         f"{metrics.attack}: {metrics.n_missing:,} scores are missing, too few references."
         for metrics in result.attacks
@@ -79,6 +84,15 @@ def _notes(result: MembershipResult) -> list[str]:
     ]
     notes += [f"skipped {name}: {reason}" for name, reason in result.skipped]
     return notes
+
+
+def too_few_models(table: RecordTable, n_models: int) -> str:
+    """Why no record could have been exposed, and how many models it takes."""
+    return (
+        f"{n_models:,} models cannot single out a record: the smallest p-value that they can give is "
+        f"{table.least_p_value:.2g}, times {len(table):,} records. It takes {models_needed(len(table)):,} models, "
+        "and a score by each."
+    )
 
 
 def _groups(metrics: AttackMetrics) -> list[str]:

@@ -391,7 +391,7 @@ def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_J
 
 
 def _judged(cell: Cell, n_bounds: int) -> Cell:
-    return replace(cell, allowed=quantile(1.0 - FALSE_ALARM / n_bounds, cell.repeats, cell.significance))
+    return replace(cell, allowed=int(quantile(1.0 - FALSE_ALARM / n_bounds, cell.repeats, cell.significance)))
 
 
 __all__ = ["Cell", "Certificate", "Plan", "Setting", "certify"]

@@ -57,7 +57,7 @@ class Coverage:
     @property
     def allowed(self) -> int:
         """Most misses that a bound at its level shows, but for a probability of 1e-6."""
-        return quantile(1.0 - FALSE_ALARM, self.repeats, self.significance)
+        return int(quantile(1.0 - FALSE_ALARM, self.repeats, self.significance))
 
     @property
     def holds(self) -> bool:

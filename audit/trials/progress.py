@@ -40,9 +40,13 @@ class Silent:
 
 
 class Bar(Silent):
-    """A rich progress bar: runs done, rate, time left, current note. Quiet when stderr is not a terminal."""
+    """A rich progress bar: runs done, rate, time left, current note. Quiet when stderr is not a terminal.
 
-    def __init__(self) -> None:
+    Args:
+        name: of the audit, where it is one of several.
+    """
+
+    def __init__(self, name: str = "") -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -58,6 +62,7 @@ class Bar(Silent):
             disable=not console.is_terminal,
             transient=True,
         )
+        self._name = name
         self._task: Any = None
         self._note = ""
 
@@ -66,7 +71,7 @@ class Bar(Silent):
         self._progress.start()
         if self._task is not None:
             self._progress.remove_task(self._task)
-        self._task = self._progress.add_task(f"{stage} runs", total=total, rate="", note="")
+        self._task = self._progress.add_task(f"{self._name} {stage} runs".lstrip(), total=total, rate="", note="")
 
     def advance(self, runs: int, note: str = "") -> None:
         """Moves the bar."""

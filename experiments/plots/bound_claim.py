@@ -14,8 +14,8 @@ from audit.text import percent
 from audit.verdict import Verdict
 from experiments.plots.canvas import axes_or_new
 from experiments.plots.number_line import draw_number_line
-from experiments.plots.sweep_lines import draw_dots, draw_lines
-from experiments.plots.words import delta_text, long_key, parameters_text, value_text
+from experiments.plots.sweep_lines import draw_lines
+from experiments.plots.words import delta_text, long_key, parameters_text, refuted_text
 
 if TYPE_CHECKING:
     from experiments.results import SweepPoint, SweepResult
@@ -47,42 +47,60 @@ class BoundClaim:
     Args:
         series: one or more lines.
         x_name: the parameter on the x axis.
-        ticks: names of the places 0, 1, ... when that parameter is not a number; else empty.
         delta: " at δ = ..." when all audits share it, else empty.
         confidence: of each bound.
+        assumed: whether any bound leans on a family of trade-off curves.
     """
 
     series: tuple[Series, ...]
     x_name: str
-    ticks: tuple[str, ...]
     delta: str
     confidence: float
+    assumed: bool
 
     @classmethod
     def from_result(cls, result: AuditResult) -> BoundClaim:
         """One audit: a single place."""
         row = _series("", [(0.0, result, result.verdict is Verdict.VIOLATION)])
-        return cls((row,), "", ("",), delta_text([result.delta]), result.confidence)
+        assumed = bool(result.bound.assumptions)
+        return cls((row,), "", delta_text([result.delta]), result.confidence, assumed)
 
     @classmethod
     def from_sweep(cls, sweep: SweepResult) -> BoundClaim:
-        """All audits of a sweep; the x axis is a swept number, an epsilon if there is one."""
-        points = sweep.points
-        x_key = _x_key(points)
-        places = [float(p.parameters[x_key]) if x_key else float(i) for i, p in enumerate(points)]
+        """All audits of a sweep that `fits`; the x axis is a swept number, an epsilon if there is one."""
+        points, x_key = sweep.points, _x_key(sweep.points)
+        if len(points) == 1:
+            return cls.from_result(points[0].result)
+        if x_key is None:
+            raise ValueError(f"none of {', '.join(sweep.parameter_names)} is a number: draw a Ladder instead.")
         groups: dict[str, list[tuple[float, AuditResult, bool]]] = {}
-        for place, point in zip(places, points, strict=True):
-            others = {k: v for k, v in point.parameters.items() if k != x_key} if x_key else {}
-            row = (place, point.result, point.verdict is Verdict.VIOLATION)
+        for point in points:
+            others = {k: v for k, v in point.parameters.items() if k != x_key}
+            row = (float(point.parameters[x_key]), point.result, point.verdict is Verdict.VIOLATION)
             groups.setdefault(parameters_text(others), []).append(row)
         results = [point.result for point in points]
         return cls(
             series=tuple(_series(name, sorted(rows, key=lambda row: row[0])) for name, rows in groups.items()),
-            x_name=long_key(x_key) if x_key else " and ".join(map(long_key, sweep.parameter_names)),
-            ticks=() if x_key else tuple(_place_name(p.parameters) for p in points),
+            x_name=long_key(x_key),
             delta=delta_text(result.delta for result in results),
             confidence=results[0].confidence,
+            assumed=any(result.bound.assumptions for result in results),
         )
+
+    @staticmethod
+    def fits(sweep: SweepResult) -> bool:
+        """Whether there is a line to draw: a single audit, or a swept number. Else it is a `Ladder`."""
+        return len(sweep.points) == 1 or _x_key(sweep.points) is not None
+
+    @property
+    def height(self) -> float:
+        """Inches: a single audit is a few bars, a sweep needs room."""
+        return 2.4 if self.n_points == 1 else 4.2
+
+    @property
+    def bound_name(self) -> str:
+        """What the bounds are called beside their line."""
+        return "lower bound, if\nin the family" if self.assumed else "lower bound"
 
     @property
     def n_points(self) -> int:
@@ -94,25 +112,26 @@ class BoundClaim:
         refuted = sum(sum(s.violation) for s in self.series)
         if refuted == 0:
             return "What was shown stays below what is claimed" if self._below() else "No claim is refuted"
-        if self.n_points == 1:
-            return "More epsilon was shown than is claimed"
-        return f"More epsilon was shown than is claimed at {refuted} of {self.n_points} points"
+        return refuted_text(refuted, self.n_points, self._elsewhere)
 
     @property
     def caption(self) -> str:
         """How to read it."""
         known = any(not math.isnan(t) for s in self.series for t in s.truth)
         exact = " The exact value is drawn where it is known." if known else ""
+        family = " Bounds that lean on a family of trade-off curves hold only if it is the right one." * self.assumed
+        elsewhere = " A cross below its claim: refuted at another delta, which the table names." * bool(self._elsewhere)
         return (
             f"Each lower bound is below the true epsilon with {percent(self.confidence)} confidence; the claim says "
             f"that the truth is at most the claim. A bound above its claim refutes it; a bound close under it shows "
-            f"that the analysis is tight. The ceiling is the largest bound that so many trials could have given.{exact}"
+            f"that the analysis is tight. The ceiling is the largest bound that so many trials could have given."
+            f"{exact}{family}{elsewhere}"
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws it; a single audit becomes a number line."""
         ax = axes_or_new(ax)
-        draw = draw_number_line if self.n_points == 1 else draw_dots if self.ticks else draw_lines
+        draw = draw_number_line if self.n_points == 1 else draw_lines
         draw(self, ax)
         return ax
 
@@ -131,6 +150,11 @@ class BoundClaim:
         """The largest finite epsilon that has to be seen; ceilings need not be."""
         drawn = [v for s in self.series for v in (*s.bound, *s.claim, *s.truth) if math.isfinite(v)]
         return max(drawn, default=1.0) or 1.0
+
+    @property
+    def _elsewhere(self) -> int:
+        """Violations whose bound stays below the claim: they are refuted at another delta."""
+        return sum(v and b <= c for s in self.series for v, b, c in zip(s.violation, s.bound, s.claim, strict=True))
 
     def _below(self) -> bool:
         return all(b <= c for s in self.series for b, c in zip(s.bound, s.claim, strict=True))
@@ -159,8 +183,3 @@ def _x_key(points: Sequence[SweepPoint]) -> str | None:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _place_name(parameters: dict[str, Any]) -> str:
-    """The name of a place on the x axis; where one parameter is swept, the axis says which."""
-    return value_text(*parameters.values()) if len(parameters) == 1 else parameters_text(parameters)

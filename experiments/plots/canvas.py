@@ -53,7 +53,7 @@ def axes_or_new(ax: Axes | None) -> Axes:
 def dress(ax: Axes, *, title: str, x: str, y: str, pad: float = 9.0) -> None:
     """Title that says what is seen, `pad` points above, names of the axes, and quiet lines around them."""
     inches = ax.get_position().width * _figure(ax).get_figwidth()
-    wrapped = "\n".join(textwrap.wrap(title, max(24, int(inches * 13.0))))
+    wrapped = "\n".join(textwrap.wrap(title, max(24, int(inches * 12.0))))
     ax.set_title(wrapped, loc="left", color=INK.light, fontsize=TITLE, fontfamily=FONT, fontweight="bold", pad=pad)
     for put, name in ((ax.set_xlabel, x), (ax.set_ylabel, y)):
         put(name, color=MUTED.light, fontsize=TEXT, fontfamily=FONT, parse_math=False)

@@ -57,7 +57,8 @@ def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
         audits that `shown` picks, NN being their place in the sweep, from 1.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    files = _draw_overview(sweep, directory / "bound-claim")
+    seen = overview(sweep)
+    files = _draw(seen, directory / "bound-claim", width=7.6, height=seen.height)
     digits = max(2, len(str(len(sweep.points))))
     for place in shown(sweep.points):
         for name, make in OF_AN_AUDIT.items():
@@ -93,12 +94,9 @@ def shown(points: Sequence[SweepPoint], limit: int = SHOWN) -> list[int]:
     return sorted({*refuted, *spread})
 
 
-def _draw_overview(sweep: SweepResult, stem: Path) -> list[Path]:
-    """Bounds and claims: a ladder of named cases, or along what is swept."""
-    if Ladder.fits(sweep):
-        ladder = Ladder.from_sweep(sweep)
-        return _draw(ladder, stem, width=7.6, height=ladder.height)
-    return _draw(BoundClaim.from_sweep(sweep), stem, width=7.6, height=_height(sweep))
+def overview(sweep: SweepResult) -> BoundClaim | Ladder:
+    """Bounds and claims: along a number that is swept, or a ladder where nothing that is swept is a number."""
+    return BoundClaim.from_sweep(sweep) if BoundClaim.fits(sweep) else Ladder.from_sweep(sweep)
 
 
 def _draw(plot: Plot, stem: Path, *, width: float, height: float) -> list[Path]:
@@ -107,9 +105,4 @@ def _draw(plot: Plot, stem: Path, *, width: float, height: float) -> list[Path]:
     return save(figure, stem, title=plot.title, description=plot.caption)
 
 
-def _height(sweep: SweepResult) -> float:
-    """A single audit is a few bars; a sweep needs room, a wide one more."""
-    return 2.4 if len(sweep.points) == 1 else 4.2
-
-
-__all__ = ["OF_AN_AUDIT", "SHOWN", "Plot", "draw_all", "draw_result", "number", "shown"]
+__all__ = ["OF_AN_AUDIT", "SHOWN", "Plot", "draw_all", "draw_result", "number", "overview", "shown"]

@@ -11,12 +11,15 @@ from scipy.special import ndtr
 from audit.bounds.simultaneous import band
 from audit.games import Floats, Tally
 from audit.membership.result import AttackMetrics, MembershipResult, Region
+from audit.membership.text import too_few_models
 from audit.text import percent
 from experiments.plots.canvas import Sheet, axes_or_new, dress, key, logarithmic, sheet, write
 from experiments.plots.palette import CLAIM, MUTED, SIDE0, VIOLATION, series_colour
 from experiments.plots.words import cut
 
 BINS = 25
+SIGNIFICANCE = 0.05
+"""Of the statement that these records are exposed, over all of them."""
 LINES = 6
 """Attacks that get a line of their own colour; the others are thin and grey."""
 
@@ -48,6 +51,7 @@ class MembershipRoc:
         n_out: non-members' scores: rates below 1 / n_out are not seen.
         confidence: of the band of the first curve.
         clustered: whether the band is approximate because models and records are shared.
+        found: true positive rate of the first attack at 1 % false positives.
     """
 
     curves: tuple[Curve, ...]
@@ -55,6 +59,7 @@ class MembershipRoc:
     n_out: int
     confidence: float
     clustered: bool
+    found: float
 
     @classmethod
     def from_result(cls, result: MembershipResult) -> MembershipRoc:
@@ -68,13 +73,13 @@ class MembershipRoc:
             ranked.insert(LINES - 1, ranked.pop(places[0]))
         curves = [_curve(metrics, result.confidence if i == 0 else None) for i, metrics in enumerate(ranked)]
         n_out = max(metrics.n_out for metrics in result.attacks)
-        return cls(tuple(curves), result.region, n_out, result.confidence, result.n_models > 1)
+        found = ranked[0].rate_at(0.01).tpr
+        return cls(tuple(curves), result.region, n_out, result.confidence, result.n_models > 1, found)
 
     @property
     def title(self) -> str:
         """What is seen, in one line."""
-        best = self.curves[0]
-        return f"At 1 % false alarms {cut(best.name, 40)} finds {100 * _at(best, 0.01):.3g} % of the members"
+        return f"At 1 % false alarms, {cut(self.curves[0].name, 40)} finds {100 * self.found:.3g} % of the members"
 
     @property
     def caption(self) -> str:
@@ -97,7 +102,7 @@ class MembershipRoc:
         self._draw_region(ax, floor)
         for i, curve in reversed(list(enumerate(self.curves))):
             colour = series_colour(i) if i < LINES else MUTED
-            seen = curve.fpr >= 0.0
+            seen = curve.tpr > 0.0
             x, y = np.maximum(curve.fpr[seen], floor), np.maximum(curve.tpr[seen], floor)
             name = cut(curve.name, 44) if i < LINES else "other attacks" if i == LINES else None
             ax.step(x, y, where="post", color=colour.light, linewidth=1.8 if i == 0 else 1.1, label=name, zorder=9 - i)
@@ -134,12 +139,14 @@ class RecordVulnerability:
         auc: `(n_records,)`.
         null: `(BINS,)` number of records expected in each bin if none were exposed (normal approximation).
         n_exposed: records that are exposed, with Holm's correction over all.
+        too_few: why none could have been; empty where some could.
     """
 
     name: str
     auc: Floats
     null: Floats
     n_exposed: int
+    too_few: str = ""
 
     @classmethod
     def from_metrics(cls, metrics: AttackMetrics, n_models: int) -> RecordVulnerability:
@@ -150,11 +157,14 @@ class RecordVulnerability:
         half = max(1, n_models // 2)
         spread = np.sqrt((2 * half + 1.0) / (12.0 * half * half))
         null = len(auc) * np.diff(ndtr((np.linspace(0.0, 1.0, BINS + 1) - 0.5) / spread))
-        return cls(metrics.attack, auc, null, len(metrics.records.exposed()))
+        too_few = "" if metrics.records.resolvable else too_few_models(metrics.records, n_models)
+        return cls(metrics.attack, auc, null, len(metrics.records.exposed()), too_few)
 
     @property
     def title(self) -> str:
         """What is seen, in one line."""
+        if self.too_few:
+            return f"Too few models to expose any of {len(self.auc):,} records one by one"
         share = self.n_exposed / max(1, len(self.auc))
         return f"{self.n_exposed:,} of {len(self.auc):,} records ({100 * share:.2g} %) are exposed one by one"
 
@@ -163,7 +173,8 @@ class RecordVulnerability:
         """How to read it."""
         return (
             f"For each record, how often a model with it scores higher ({self.name}) than a model without it. The line "
-            "is what chance alone would give. Exposed: Holm-adjusted p <= 0.05 over all records."
+            f"is what chance alone would give. Exposed: Holm-adjusted p <= {SIGNIFICANCE:g} over all records."
+            f"{' ' if self.too_few else ''}{self.too_few}"
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -178,7 +189,7 @@ class RecordVulnerability:
         write(
             ax,
             float(middle[np.argmax(self.null)]),
-            float(self.null.max()),
+            float(self.null.max()) + 0.015 * top,
             "chance alone",
             SIDE0,
             ha="center",
@@ -216,11 +227,6 @@ def _effective(tally: Tally, design_effect: float) -> Tally:
     """The counts that as many independent scores would have as these are worth."""
     out, in_ = (np.floor(hits / design_effect).astype(np.int64) for hits in (tally.hits_out, tally.hits_in))
     return Tally(tally.thresholds, out, in_, int(tally.n_out / design_effect), int(tally.n_in / design_effect))
-
-
-def _at(curve: Curve, fpr: float) -> float:
-    """Observed true positive rate at a false positive rate, by steps."""
-    return float(curve.tpr[np.searchsorted(curve.fpr, fpr, side="right") - 1])
 
 
 __all__ = ["MembershipRoc", "RecordVulnerability", "draw_membership"]

@@ -21,7 +21,11 @@ def draw_number_line(plot: BoundClaim, ax: Axes) -> None:
     wrong = series.violation[0]
     rows: list[tuple[str, float, Colour]] = [
         ("claimed, at most", series.claim[0], CLAIM),
-        ("shown, at least", series.bound[0], VIOLATION if wrong else BOUND),
+        (
+            f"shown, {'if in the family' if plot.assumed else 'at least'}",
+            series.bound[0],
+            VIOLATION if wrong else BOUND,
+        ),
         ("exact", series.truth[0], TRUTH),
         ("ceiling", series.ceiling[0], CEILING),
     ]

@@ -10,13 +10,14 @@ from matplotlib.transforms import ScaledTranslation
 
 from audit.games import Floats, Tally
 from audit.results import AuditResult
-from experiments.plots.canvas import axes_or_new, dress, key, logarithmic, write
+from experiments.plots.canvas import axes_or_new, dress, key, logarithmic
 from experiments.plots.palette import MUTED, SIDE0, SIDE1
 from experiments.plots.words import number
 
 BINS = 48
-FEW = 24
-"""Up to so many distinct scores are drawn one by one."""
+"""At most; fewer where there are few runs."""
+FEW, SOME = 24, 4
+"""Up to `FEW` distinct scores are drawn one by one; but rare ones, if there are `SOME`, are a continuous rest."""
 HEAVY = 0.02
 """A single score that takes this share of the runs of a side stands out of the histogram as an atom."""
 
@@ -52,7 +53,8 @@ class ScoreHistogram:
         tally = _merged(result.tally)
         share_out, share_in = _shares(tally.hits_out, tally.n_out), _shares(tally.hits_in, tally.n_in)
         alone = _atoms(tally, share_out, share_in)
-        edges = _edges(tally.thresholds, (share_out + share_in) * ~alone)
+        bins = int(np.clip(2.0 * min(tally.n_out, tally.n_in) ** (1 / 3), 6, BINS))  # Rice's rule
+        edges = _edges(tally.thresholds, (share_out + share_in) * ~alone, bins)
         return cls(
             edges=edges,
             out=_binned(tally.thresholds, share_out * ~alone, edges),
@@ -81,11 +83,7 @@ class ScoreHistogram:
             "Share of the counted runs by the score that the attack gave them, without the record (side 0) and with it "
             "(side 1), on a logarithmic axis: the vertical distance between the two is the privacy loss of that score. "
             "Stems are single scores that many runs share; the outermost bins hold all that lies beyond."
-            + (
-                " The vertical line is the threshold of the event that gave the bound."
-                if self.threshold is not None
-                else ""
-            )
+            + (" The event that gave the bound begins at the dashed line." if self.threshold is not None else "")
             + (f" Odd outcomes: {odd}." if odd else "")
         )
 
@@ -110,15 +108,18 @@ class ScoreHistogram:
                     alpha=0.12,
                 )
             ax.plot([], [], color=colour.light, linewidth=3, label=name)
-        dress(ax, title=self.title, x="score (higher = more like side 1)", y="share of the runs")
-        logarithmic(ax.yaxis)
-        ax.set_ylim(floor, 30.0)
-        ax.set_yticks([t for t in ax.get_yticks() if floor <= t <= 1.0])
         low, high = self._reach()
+        seen = self.threshold is not None and bool(np.isfinite(self.threshold))
+        if seen:
+            self._draw_threshold(ax, low, high)
+        each = "share of the runs in each bin" if len(self.edges) else "share of the runs"
+        dress(ax, title=self.title, x="score (higher = more like side 1)", y=each, pad=36.0 if seen else 22.0)
+        logarithmic(ax.yaxis)
+        ax.set_ylim(floor, 1.25)
+        ax.set_yticks([t for t in ax.get_yticks() if floor <= t <= 1.0])
         ax.set_xlim(low, high)
         self._draw_atoms(ax, floor, low, high)
-        self._draw_threshold(ax, low, high)
-        key(ax, loc="upper left", borderaxespad=0.2)
+        key(ax, loc="lower left", bbox_to_anchor=(-0.015, 1.0), ncols=2, borderaxespad=0.1)
         return ax
 
     def _floor(self) -> float:
@@ -167,24 +168,10 @@ class ScoreHistogram:
                 )
 
     def _draw_threshold(self, ax: Axes, low: float, high: float) -> None:
-        """Where the event that gave the bound begins."""
-        if self.threshold is None or not np.isfinite(self.threshold):
-            return
-        place = min(max(self.threshold, low), high)
-        ax.axvline(place, color=MUTED.light, linewidth=1.0, linestyle=(0, (4, 3)), ymax=0.8)
-        right = (place - low) / (high - low) > 0.6
-        text = "event of the bound →"
-        write(
-            ax,
-            place,
-            0.8,
-            f"{text} " if right else f" {text}",
-            MUTED,
-            transform=ax.get_xaxis_transform(),
-            fontsize=8,
-            ha="right" if right else "left",
-            va="bottom",
-        )
+        """Where the event that gave the bound begins; left of the plot, all that is drawn belongs to it."""
+        place = min(max(self.threshold or 0.0, low), high)
+        words = "event of the bound begins"
+        ax.axvline(place, label=words, color=MUTED.light, linewidth=1.0, linestyle=(0, (4, 3)))
 
 
 def _merged(tally: Tally) -> Tally:
@@ -207,25 +194,27 @@ def _atoms(tally: Tally, out: Floats, in_: Floats) -> np.ndarray:
 
     Thresholds are quantiles, so an interval of a continuous law holds about the same share as its neighbours.
     """
-    t = tally.thresholds
-    if len(t) <= FEW:
-        return np.ones(len(t), dtype=bool)
-    share = np.maximum(out, in_)
+    t, share = tally.thresholds, np.maximum(out, in_)
     infinite = ~np.isfinite(t)
+    if len(t) <= FEW:
+        light = (share > 0) & (share <= HEAVY) & ~infinite
+        return ~light if np.count_nonzero(light) >= SOME else np.ones(len(t), dtype=bool)
     typical = float(np.median(share[share > 0]))
     return infinite & (share > 0) | (share > max(HEAVY, 4.0 * typical))
 
 
-def _edges(thresholds: Floats, share: Floats) -> Floats:
+def _edges(thresholds: Floats, share: Floats, bins: int) -> Floats:
     """Edges of equal bins over all but the far tails; what lies beyond is counted in the outermost bins."""
     finite = np.isfinite(thresholds) & (share > 0)
     if np.count_nonzero(finite) < 2:
         return np.empty(0)
     t, weight = thresholds[finite], np.cumsum(share[finite]) / np.sum(share[finite])
+    beyond = thresholds[np.isfinite(thresholds) & (thresholds > t[-1])]
+    last = beyond[0] if len(beyond) else t[-1]  # scores of the last interval lie below the next threshold
     bulk = np.interp([0.01, 0.99], weight, t)
     spare = 0.1 * (bulk[1] - bulk[0])
-    low, high = max(t[0], bulk[0] - spare), min(t[-1], bulk[1] + spare)
-    return np.linspace(low, high, BINS + 1) if high > low else np.empty(0)
+    low, high = max(t[0], bulk[0] - spare), min(last, bulk[1] + spare)
+    return np.linspace(low, high, bins + 1) if high > low else np.empty(0)
 
 
 def _binned(thresholds: Floats, share: Floats, edges: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""A sweep drawn: lines along a number, dots where the swept parameter is none."""
+"""A sweep drawn: lines along a number."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ WIDE = 30.0
 """Largest / smallest value beyond which an axis is logarithmic."""
 LABELLED = 16
 """Lines beyond which only some are named."""
-TICKS = 12
-"""Named places beyond which only some are named."""
 
 
 def draw_lines(plot: BoundClaim, ax: Axes) -> None:
@@ -41,26 +39,6 @@ def draw_lines(plot: BoundClaim, ax: Axes) -> None:
     if alone:
         _note_ceiling(ax, plot.series[0])
     end_labels(ax, labels + _warning(plot, ax))
-
-
-def draw_dots(plot: BoundClaim, ax: Axes) -> None:
-    """Bounds, claims and exact values at named places."""
-    series = plot.series[0]
-    x = np.array(series.x)
-    ax.plot(x, _finite(series.claim), "_", color=CLAIM.light, markersize=20, markeredgewidth=2.2)
-    ax.plot(x, _finite(series.truth), "D", color=TRUTH.light, markersize=5, markerfacecolor="none", markeredgewidth=1.4)
-    ax.plot(x, series.bound, "o", color=BOUND.light, markersize=5)
-    _cross_out(ax, series)
-    dress(ax, title=plot.title, x=plot.x_name, y=f"epsilon{plot.delta}")
-    _name_places(ax, plot.ticks)
-    _scale_y(ax, plot)
-    _note_ceiling(ax, series)
-    labels = [
-        EndLabel(_last(series.claim), "– claim", CLAIM),
-        EndLabel(_last(series.bound), "● lower bound", BOUND),
-        EndLabel(_last(series.truth), "◇ exact", TRUTH),
-    ]
-    end_labels(ax, [label for label in labels if math.isfinite(label.y)] + _warning(plot, ax))
 
 
 def _draw_alone(plot: BoundClaim, series: Series, ax: Axes) -> list[EndLabel]:
@@ -78,7 +56,7 @@ def _draw_alone(plot: BoundClaim, series: Series, ax: Axes) -> list[EndLabel]:
         labels.append(EndLabel(_last(series.truth), "exact", TRUTH))
     ax.plot(x, bound, color=BOUND.light, linewidth=1.8, marker=_marker(x, 0), markersize=5)
     ax.plot(x, _finite(series.ceiling), color=CEILING.light, linestyle=(0, (1, 2)), linewidth=1.2)
-    labels.append(EndLabel(_last(series.bound), "lower bound", BOUND))
+    labels.append(EndLabel(_last(series.bound), plot.bound_name, BOUND))
     if min(series.ceiling) <= plot.top:
         labels.append(EndLabel(_last(series.ceiling), "ceiling", CEILING))
     return [label for label in labels if math.isfinite(label.y)]
@@ -88,7 +66,11 @@ def _draw_several(plot: BoundClaim, ax: Axes) -> list[EndLabel]:
     """Several lines of bounds; a claim or an exact value that all of them share is drawn once."""
     every = math.ceil(len(plot.series) / LABELLED)
     labels = []
-    handles = [Line2D([], [], color=INK.light, linewidth=1.8, marker="o", markersize=4, label="lower bound")]
+    handles = [
+        Line2D(
+            [], [], color=INK.light, linewidth=1.8, marker="o", markersize=4, label=" ".join(plot.bound_name.split())
+        )
+    ]
     styles: tuple[tuple[str, str, Any, Colour], ...] = (
         ("claim", "claim", (0, (5, 2)), CLAIM),
         ("truth", "exact", (0, (1, 1.5)), TRUTH),
@@ -156,17 +138,6 @@ def _scale_x(ax: Axes, values: np.ndarray[Any, Any]) -> None:
     if 0 < len(gaps) < 10 and gaps.min() > 0.045 * gaps.sum():
         ax.xaxis.set_major_locator(FixedLocator(values.tolist()))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value, 4)))
-
-
-def _name_places(ax: Axes, names: Sequence[str]) -> None:
-    """Names of places; some are left out where there are many, and they lean where they are long."""
-    places = range(0, len(names), math.ceil(len(names) / TICKS))
-    ax.set_xticks(list(places), [cut(names[i], 28) for i in places], parse_math=False)
-    ax.set_xlim(-0.5, len(names) - 0.5)
-    ax.grid(False, axis="x")
-    if max(len(names[i]) for i in places) * len(places) > 60:
-        for label in ax.get_xticklabels():
-            label.set(rotation=30, ha="right", rotation_mode="anchor")
 
 
 def _marker(x: Sequence[float] | np.ndarray[Any, Any], index: int) -> str:

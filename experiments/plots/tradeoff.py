@@ -125,19 +125,22 @@ class Tradeoff:
             )
         dress(ax, title=self.title, x="false positive rate", y="false negative rate")
         self._scales(ax, floor)
-        write(ax, *self._clear_place(), "forbidden by the claim", VIOLATION, transform=ax.transAxes, fontsize=8.5)
+        write(ax, *self._forbidden(), VIOLATION, transform=ax.transAxes, fontsize=8.5)
         key(
             ax, **({"loc": "lower left", "bbox_to_anchor": (0.0, 0.07)} if self.logarithmic else {"loc": "upper right"})
         )
         return ax
 
-    def _clear_place(self) -> tuple[float, float]:
+    def _forbidden(self) -> tuple[float, float, str]:
         """Where no curve crosses the words in the forbidden region: its corner, or between attack and claim."""
-        x = 0.3
+        x, words = 0.3, "forbidden by the claim"
         attack = float(np.interp(x, self.fpr[::-1], self.fnr[::-1]))
         claim = float(np.interp(x, self.claim_fpr, self.claim_fnr))
-        wide = self.crossed and not self.logarithmic and claim - attack > 0.12
-        return (x, 0.5 * (attack + claim)) if wide else (0.03, 0.035)
+        if self.logarithmic:
+            return 0.03, 0.035, words
+        if self.crossed and claim - attack > 0.12:
+            return x, 0.5 * (attack + claim), words
+        return (0.03, 0.035, words) if claim > 0.12 else (0.012, 0.02, "forbidden\nby the claim")
 
     def _line(self, fpr: Floats, fnr: Floats, floor: float) -> tuple[Floats, Floats]:
         """A curve for drawing. Logarithmic axes bend straight lines, so more points are put on these."""

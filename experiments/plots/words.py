@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from experiments.sweep import CASE
+
+DAGGER = "†"
+"""Marks a claim that is refuted at another delta than the one that was asked, where the bound stays below the claim."""
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -50,13 +54,30 @@ def value_text(value: Any) -> str:
 
 
 def parameters_text(parameters: Mapping[str, Any]) -> str:
-    """Swept parameters in one line: "epsilon = 0.5, k = 4"."""
-    return ", ".join(f"{short_key(key)} = {value_text(value)}" for key, value in parameters.items())
+    """Swept parameters in one line; what is a name stands for itself.
+
+    >>> parameters_text({"mechanism.epsilon": 0.5, "attack.name": "threshold", "case": {"name": "black box"}})
+    'epsilon = 0.5, threshold, black box'
+    """
+    texts = zip(parameters, short_keys(parameters), map(value_text, parameters.values()), strict=True)
+    return ", ".join(text if _is_name(key) else f"{short} = {text}" for key, short, text in texts)
+
+
+def short_keys(keys: Iterable[str]) -> list[str]:
+    """The short form of each dotted key, the long one where two would be the same.
+
+    >>> short_keys(["mechanism.epsilon", "claim.epsilon", "mechanism.steps"])
+    ['epsilon of the mechanism', 'epsilon of the claim', 'steps']
+    """
+    several = list(keys)
+    short = [short_key(key) for key in several]
+    return [long_key(key) if short.count(s) > 1 else s for key, s in zip(several, short, strict=True)]
 
 
 def short_key(key: str) -> str:
-    """The last word of a dotted key, spaced: "noise multiplier"."""
-    return key.partition(",")[0].rpartition(".")[2].replace("_", " ")
+    """The last word of a dotted key, spaced: "noise multiplier"; of a name, what it names: "mechanism"."""
+    words = key.partition(",")[0].split(".")
+    return (words[-2] if words[-1] == "name" and len(words) > 1 else words[-1]).replace("_", " ")
 
 
 def long_key(key: str) -> str:
@@ -64,7 +85,43 @@ def long_key(key: str) -> str:
     key = key.partition(",")[0]
     table, _, _name = key.rpartition(".")
     where = table.rpartition(".")[2].replace("_", " ")
-    return f"{short_key(key)} of the {where}" if where else short_key(key)
+    return f"{short_key(key)} of the {where}" if where and not _is_name(key) else short_key(key)
+
+
+def _is_name(key: str) -> bool:
+    """Whether the values of a sweep key are names: of a mechanism, an attack, a case."""
+    return key == CASE or key.partition(",")[0].endswith(".name")
+
+
+def refuted_text(refuted: int, total: int, elsewhere: int) -> str:
+    """How many claims are refuted, and how many of them only at another delta than the one that was asked.
+
+    >>> refuted_text(3, 5, 0), refuted_text(3, 5, 1)
+    ('More epsilon was shown than is claimed at 3 of 5 points', '3 of 5 claims are refuted, 1 of them at another delta')
+    >>> refuted_text(1, 1, 1)
+    'The claim is refuted, at another delta'
+    """
+    if elsewhere == 0:
+        return "More epsilon was shown than is claimed" + (f" at {refuted} of {total} points" if total > 1 else "")
+    if total == 1:
+        return "The claim is refuted, at another delta"
+    claims = f"{refuted} of {total} claims {'is' if refuted == 1 else 'are'} refuted"
+    return f"{claims}, at another delta" if elsewhere == refuted else f"{claims}, {elsewhere} of them at another delta"
+
+
+def percent_of(share: float) -> str:
+    """A share for people, rounded down, so that 100 % is never said of less.
+
+    >>> percent_of(0.999)
+    '99 %'
+    """
+    return f"{int(100 * share + 1e-9)} %"
+
+
+def percent_range(shares: Collection[float]) -> str:
+    """The least and the largest share: "10 to 92 %"."""
+    low, high = percent_of(min(shares)), percent_of(max(shares))
+    return low if low == high else f"{low.removesuffix(' %')} to {high}"
 
 
 def delta_text(deltas: Iterable[float]) -> str:

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from dataclasses import dataclass
 
 from audit.bounds.base import SMALLEST_P_VALUE, LedgerEntry
 from audit.results import AuditResult
 from audit.text import percent
 from audit.verdict import Verdict
-from experiments.plots.words import number, parameters_text, short_key, value_text
-from experiments.report.sentences import HEADLINE, RELATION, SIGN, answer, reading, share_text
+from experiments.plots.words import DAGGER, number, parameters_text, short_keys, value_text
+from experiments.report.sentences import (
+    HEADLINE,
+    RELATION,
+    SIGN,
+    answer,
+    elsewhere_notes,
+    reading,
+    refuted_elsewhere,
+    share_text,
+)
 from experiments.results import SweepPoint, SweepResult
 
 Row = tuple[str, str]
+_NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)")
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,7 @@ class Content:
     common: tuple[Row, ...]
     table: Table
     table_caption: str
+    notes: tuple[str, ...]
     audits: tuple[Audit, ...]
     ledger: Table
     assumptions: tuple[str, ...]
@@ -93,6 +104,7 @@ def content(sweep: SweepResult) -> Content:
         common=_common([point.result for point in sweep.points]),
         table=_table(sweep),
         table_caption=_table_caption(sweep),
+        notes=elsewhere_notes(sweep.points),
         audits=tuple(_audit(place, point) for place, point in enumerate(sweep.points, start=1)),
         ledger=_ledger(sweep),
         assumptions=_assumptions(sweep),
@@ -112,7 +124,8 @@ def p_text(p_value: float) -> str:
 def verdict_text(point: SweepPoint) -> str:
     """Sign and word; what an audit would have been on its own stands beside it where that differs."""
     alone = f" (alone: {point.result.verdict.value})" if point.result.verdict is not point.verdict else ""
-    return f"{SIGN[point.verdict]} {point.verdict.value}{alone}"
+    mark = f" {DAGGER}" if refuted_elsewhere(point) else ""
+    return f"{SIGN[point.verdict]} {point.verdict.value}{mark}{alone}"
 
 
 def _facts(result: AuditResult) -> dict[str, str]:
@@ -141,7 +154,8 @@ def _table(sweep: SweepResult) -> Table:
     names = sweep.parameter_names
     results = [point.result for point in sweep.points]
     columns: dict[str, list[str]] = {
-        short_key(name): [value_text(point.parameters.get(name)) for point in sweep.points] for name in names
+        heading: [value_text(point.parameters.get(name)) for point in sweep.points]
+        for name, heading in zip(names, short_keys(names), strict=True)
     }
     n_text = max(1, len(columns))
     if not columns:
@@ -227,15 +241,38 @@ def _bounds(result: AuditResult) -> Table | None:
 
 
 def _ledger(sweep: SweepResult) -> Table:
-    """Everything that was looked at; the same entry of several audits stands once."""
-    counts: Counter[LedgerEntry] = Counter(
-        entry for point in sweep.points for entry in dict.fromkeys(point.result.ledger)
-    )
-    n = len(sweep.points)
-    where = {entry: "every audit" if count == n else f"{count} of {n} audits" for entry, count in counts.items()}
-    entries = [(entry, "the experiment") for entry in sweep.ledger] + list(where.items())
-    rows = tuple(("", (entry.what, entry.looked_at, entry.correction, place)) for entry, place in entries)
-    return Table(("what", "looked at", "paid for by", "in"), rows, 4)
+    """Everything that was looked at. Entries of several audits that differ in numbers only are one row, with ranges."""
+    groups: dict[str, dict[LedgerEntry, list[LedgerEntry]]] = {}
+    for point in sweep.points:
+        for entry in dict.fromkeys(point.result.ledger):
+            groups.setdefault(entry.what, {}).setdefault(_without_numbers(entry), []).append(entry)
+    rows = [(e.what, e.looked_at, e.correction, "the experiment") for e in sweep.ledger]
+    for alike in groups.values():
+        for entries in alike.values():
+            looked_at, correction = (
+                _ranges([getattr(e, name) for e in entries]) for name in ("looked_at", "correction")
+            )
+            rows.append((entries[0].what, looked_at, correction, _where(len(entries), len(sweep.points))))
+    return Table(("what", "looked at", "paid for by", "in"), tuple(("", row) for row in rows), 4)
+
+
+def _where(count: int, n_audits: int) -> str:
+    return "every audit" if count == n_audits else f"{count} of {n_audits} audits"
+
+
+def _without_numbers(entry: LedgerEntry) -> LedgerEntry:
+    return LedgerEntry(entry.what, _NUMBER.sub("#", entry.looked_at), _NUMBER.sub("#", entry.correction))
+
+
+def _ranges(texts: list[str]) -> str:
+    """Texts that differ in numbers only as one text: "best of 45 to 196 on 500 + 500 pilot scores"."""
+    columns = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
+    shown = []
+    for column in columns:
+        low, high = (pick(column, key=lambda text: float(text.replace(",", ""))) for pick in (min, max))
+        shown.append(low if low == high else f"{low} to {high}")
+    between = _NUMBER.split(texts[0])
+    return "".join(part for pair in zip(between, [*shown, ""], strict=True) for part in pair)
 
 
 def _assumptions(sweep: SweepResult) -> tuple[str, ...]:

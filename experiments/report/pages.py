@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CI_ROWS = 20
 """Rows of the table in the Markdown summary; violations come first."""
 CI_EVIDENCE = 3
-"""Violations whose evidence stands in the Markdown summary."""
+"""Violations whose evidence stands in the Markdown summary, and notes on the table."""
 _THEME = {
     "ink": INK,
     "muted": MUTED,
@@ -66,6 +66,7 @@ def write(sweep: SweepResult, config: Config, directory: Path, figures: Iterable
             report=shown,
             rows=rows[:CI_ROWS],
             n_hidden=max(0, len(rows) - CI_ROWS),
+            notes=shown.notes[:CI_EVIDENCE],
             refuted=[audit for audit in shown.audits if audit.evidence][:CI_EVIDENCE],
         )
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from audit.results import AuditResult
 from audit.text import percent
 from audit.verdict import Verdict
-from experiments.plots.words import number, parameters_text
+from experiments.plots.words import DAGGER, number, parameters_text, percent_of, percent_range
 from experiments.results import SweepPoint, SweepResult
 
 HEADLINE = {
@@ -39,18 +40,40 @@ def answer(sweep: SweepResult) -> str:
 def _violation(sweep: SweepResult) -> str:
     refuted = [point for point in sweep.points if point.verdict is Verdict.VIOLATION]
     worst = max(refuted, key=lambda point: point.result.bound.epsilon - point.result.claim)
-    shown, claimed, sure = number(worst.result.bound.epsilon), number(worst.result.claim), percent(sweep.confidence)
+    result, sure = worst.result, percent(sweep.confidence)
+    shown, claimed, where = number(result.bound.epsilon), number(result.claim), result.refuted_elsewhere
     end = "The implementation, the proof or the accounting is wrong."
     if len(sweep.points) == 1:
+        if where:
+            return f"The claim is refuted {_elsewhere(result)}, with {sure} confidence: {where}. {end}"
         return (
             f"The claim is refuted. With {sure} confidence, the true epsilon is at least {shown}, but at most "
             f"{claimed} is claimed. {end}"
         )
     claims = "claim is" if len(refuted) == 1 else "claims are"
+    what = f"{where}" if where else f"an epsilon of {shown} was shown, where at most {claimed} is claimed"
     return (
         f"{len(refuted)} of {len(sweep.points)} {claims} refuted, with {sure} confidence in all of these verdicts "
-        f"together. Most clearly at {parameters_text(worst.parameters)}: an epsilon of {shown} was shown, where "
-        f"at most {claimed} is claimed. {end}"
+        f"together. Most clearly at {parameters_text(worst.parameters)}: {what}. {end}"
+    )
+
+
+def _elsewhere(result: AuditResult) -> str:
+    return f"at another delta than {number(result.delta)}"
+
+
+def refuted_elsewhere(point: SweepPoint) -> bool:
+    """Whether the claim is refuted although the bound in its row stays below it."""
+    return point.verdict is Verdict.VIOLATION and point.result.refuted_elsewhere is not None
+
+
+def elsewhere_notes(points: Iterable[SweepPoint]) -> tuple[str, ...]:
+    """Where the claims are refuted that are not at the delta that was asked, a line each."""
+    return tuple(
+        f"{DAGGER} {parameters_text(point.parameters) or 'The claim'}: refuted {_elsewhere(point.result)}; "
+        f"{point.result.refuted_elsewhere}."
+        for point in points
+        if refuted_elsewhere(point)
     )
 
 
@@ -63,7 +86,7 @@ def _consistent(sweep: SweepResult) -> str:
             f"{_power(result)}"
         )
     shares = [share for point in sweep.points if (share := share_of_claim(point.result)) is not None]
-    reach = f" The lower bounds reach {_range(shares)} of what is claimed." if shares else ""
+    reach = f" The lower bounds reach {percent_range(shares)} of what is claimed." if shares else ""
     return f"These trials contradict none of the {len(sweep.points)} claims.{reach}{_unnoticed(sweep)}"
 
 
@@ -72,10 +95,10 @@ def _unnoticed(sweep: SweepResult) -> str:
     claims = [(point.result.detectable, point.result.claim) for point in sweep.points]
     if any(claim <= 0 or not math.isfinite(detectable) for detectable, claim in claims):
         return ""
-    worst = max(detectable / claim for detectable, claim in claims)
+    worst = math.ceil(100.0 * max(detectable / claim for detectable, claim in claims)) / 100.0
     return (
-        f" With a perfect attack, true epsilons from {number(worst)} times their claims on are caught 9 times in 10, "
-        "if they leak as openly as randomised response does."
+        f" A perfect attack catches true epsilons from {number(worst)} times the claim on in 9 of 10 such audits, if "
+        "the true curves are of the families of their claims."
     )
 
 
@@ -84,8 +107,8 @@ def _power(result: AuditResult) -> str:
     if result.detectable == math.inf:
         return "No excess could have been caught reliably with so few trials."
     return (
-        f"With a perfect attack, a true epsilon of {number(result.detectable, 4)} is caught 9 times in 10, if it leaks "
-        "as openly as randomised response does."
+        f"A perfect attack catches a true epsilon of {number(result.detectable, 4)} in 9 of 10 such audits, if the "
+        f"truth is {result.detectable_family}."
     )
 
 
@@ -104,7 +127,8 @@ def reading(point: SweepPoint) -> str:
     result = point.result
     share, truth = share_of_claim(result), result.truth
     if point.verdict is Verdict.VIOLATION:
-        return "Refuted: more was shown than is claimed."
+        where = result.refuted_elsewhere
+        return f"Refuted {_elsewhere(result)}: {where}." if where else "Refuted: more was shown than is claimed."
     if result.verdict is Verdict.VIOLATION:
         return (
             "On its own, this audit would be a violation. It is not one among all audits of the sweep, where luck has "
@@ -113,7 +137,7 @@ def reading(point: SweepPoint) -> str:
     if result.ceiling <= result.claim:
         return "Too few trials: no outcome of them could have contradicted the claim."
     if share is not None and share >= TIGHT:
-        return f"Tight: the bound reaches {_percent_of(share)} of the claim."
+        return f"Tight: the bound reaches {percent_of(share)} of the claim."
     if truth is not None and truth < TIGHT * result.claim:
         return f"Loose: the exact epsilon of this pair is {number(truth)}, and {number(result.claim)} is claimed."
     if result.detectable > LOOSE * result.claim:
@@ -136,14 +160,4 @@ def share_of_claim(result: AuditResult) -> float | None:
 def share_text(result: AuditResult) -> str:
     """How much of the claim was shown: "96 %"."""
     share = share_of_claim(result)
-    return "–" if share is None else _percent_of(share)
-
-
-def _percent_of(share: float) -> str:
-    """Rounded down, so that 100 % is never said of less."""
-    return f"{int(100 * share + 1e-9)} %"
-
-
-def _range(shares: list[float]) -> str:
-    low, high = _percent_of(min(shares)), _percent_of(max(shares))
-    return low if low == high else f"{low.removesuffix(' %')} to {high}"
+    return "–" if share is None else percent_of(share)

@@ -48,6 +48,12 @@ class TrainingData:
                 f"X must have shape (n, n_features) and y (n,), but have shapes {X.shape} and {y.shape}. "
                 "Flatten images with X.reshape(len(X), -1)."
             )
+        if len(y) and y.dtype.kind in "OSU":
+            raise ParameterError(
+                "y must hold labels, whole numbers from 0 to n_classes - 1, or the real targets of a regression, but "
+                f"holds {y.tolist()[0]!r} (dtype {y.dtype}). Code labels by classes, y = np.unique(y, "
+                "return_inverse=True)."
+            )
         for name, values in (("X", X), ("y", y)):
             if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
                 raise ParameterError(f"{name} must hold finite numbers, but does not. Fill in or drop what is missing.")
@@ -70,7 +76,8 @@ class TrainingData:
         if isinstance(dataset, tuple) and len(dataset) == 2:
             return cls(*dataset)
         raise ParameterError(
-            f"a dataset to learn from is an (X, y) pair or TrainingData, not {type(dataset).__name__}."
+            f"a dataset to learn from is an (X, y) pair or TrainingData, not {type(dataset).__name__}. Split a table "
+            "into features and labels; in a config, by target in [data]."
         )
 
     @property

@@ -20,7 +20,14 @@ from mechanisms.base import Relation
 from mechanisms.errors import AccountingError
 from mechanisms.guarantees import GaussianDP, PrivacyLossDP
 from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.sampling import CyclicBatches, FixedSizeSampling, FullBatch, PoissonSampling, ShuffledEpochs
+from mechanisms.learning.sampling import (
+    BatchSampling,
+    CyclicBatches,
+    FixedSizeSampling,
+    FullBatch,
+    PoissonSampling,
+    ShuffledEpochs,
+)
 
 if TYPE_CHECKING:
     from mechanisms.learning.dp_sgd import DPSGD
@@ -74,7 +81,7 @@ def _fixed_size(mechanism: DPSGD, scheme: FixedSizeSampling, noise_multiplier: f
     )
 
 
-def _batches(mechanism: DPSGD, scheme: CyclicBatches | ShuffledEpochs, noise_multiplier: float) -> Guarantee:
+def _batches(mechanism: DPSGD, scheme: BatchSampling, noise_multiplier: float) -> Guarantee:
     from mechanisms.guarantees.deterministic_batches import deterministic_batches
 
     epochs = math.ceil(mechanism.steps / math.ceil(_n_records(scheme) / scheme.batch_size))
@@ -85,11 +92,11 @@ def _batches(mechanism: DPSGD, scheme: CyclicBatches | ShuffledEpochs, noise_mul
     return GaussianDP(claim.mu, relation=mechanism.relation, exact=cyclic and _shows_all(mechanism))
 
 
-def _n_records(scheme: CyclicBatches | FixedSizeSampling | ShuffledEpochs) -> int:
+def _n_records(scheme: BatchSampling) -> int:
     if scheme.n_records is None:
         raise AccountingError(
             f"the guarantee of {type(scheme).__name__} depends on the number of records, which is not read from the "
-            "data. Give n_records, a public constant."
+            "data. Give n_records beside batch_size, a public constant."
         )
     return scheme.n_records
 

@@ -241,8 +241,8 @@ class DPSGD(Mechanism):
         n = getattr(self.scheme, "n_records", 1)
         if n is None:
             raise ParameterError(
-                f"the worst case of {type(self.scheme).__name__} needs the number of records. Give n_records, or a "
-                "pair of your own."
+                f"the worst case of {type(self.scheme).__name__} needs the number of records. Give n_records beside "
+                "batch_size, or a pair of your own."
             )
         others = -np.repeat(extreme, n - 1, axis=0)
         without = {
@@ -355,7 +355,10 @@ class DPSGD(Mechanism):
 
     def _read_only(self, name: str) -> NDArray[np.float64]:
         """`initial` or `observed` as an array that nobody changes; raises `ParameterError` if its shape is wrong."""
-        values = np.array(getattr(self, name), dtype=np.float64)
+        try:
+            values = np.array(getattr(self, name), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"{name} must hold numbers, but is {getattr(self, name)!r}.") from error
         expected: tuple[int, ...] = (self.network.n_parameters,)
         if name == "observed":
             values = np.atleast_2d(values)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mechanisms.errors import ParameterError
+from mechanisms.errors import ParameterError, missing_message
 from mechanisms.learning.catalogue import samplings
 from mechanisms.learning.models.base import Model
 from mechanisms.learning.models.catalogue import catalogue as models
 from mechanisms.learning.sampling import Sampling
-from mechanisms.validation import one_of
+from mechanisms.validation import one_of, positive
 
 MODEL_OPTIONS = ("n_features", "n_classes", "hidden", "activation")
 SAMPLING_OPTIONS = ("batch_size", "sampling_probability", "n_records")
@@ -33,18 +33,13 @@ def build_model(model: Model | str, options: Mapping[str, Any]) -> Model:
     """`model` itself, or the one of that name with `options`.
 
     Raises:
-        ParameterError: options beside a model that is not a name; no n_features; an option that the model lacks.
+        ParameterError: options beside a model that is not a name; options missing, or that it lacks.
     """
     if isinstance(model, Model):
         _refuse(options, "model", model)
         return model
     if not isinstance(model, str):
         raise ParameterError(f"model must be a Model or its name ({', '.join(models)}), but is {model!r}.")
-    if model in models and "n_features" not in options:
-        raise ParameterError(
-            f"model {model!r} needs n_features, the number of columns of X, and a softmax regression n_classes too: "
-            "public constants, which are not read from the data."
-        )
     named = dict(options)
     if model == "multilayer-perceptron" and "n_classes" in named:
         named["n_outputs"] = named.pop("n_classes")
@@ -64,15 +59,16 @@ def build_sampling(sampling: Sampling | str, options: Mapping[str, Any]) -> Samp
     one_of(samplings.entries, sampling=sampling)
     if missing := [name for name in NEEDED[sampling] if name not in options]:
         raise ParameterError(
-            f"sampling {sampling!r} needs {' and '.join(NEEDED[sampling])}, but {' and '.join(missing)} is missing: "
-            "public constants, never computed from the number of records in the data."
+            f"{missing_message(f'sampling {sampling!r}', NEEDED[sampling], missing)}: public constants, never computed "
+            "from the number of records in the data."
         )
     if wrong := [name for name in options if name not in ALLOWED[sampling]]:
         raise ParameterError(
-            f"sampling {sampling!r} takes {' and '.join(ALLOWED[sampling])}, not {' or '.join(wrong)}."
+            f"{wrong[0]} is not for sampling {sampling!r}, which takes {' and '.join(ALLOWED[sampling])}. Leave it out."
         )
     named = dict(options)
     if sampling in EXPECTED and "batch_size" in named:
+        positive(batch_size=named["batch_size"])
         named["expected_batch_size"] = named.pop("batch_size")
     built: Sampling = samplings.build(sampling, **named)
     return built
@@ -81,5 +77,5 @@ def build_sampling(sampling: Sampling | str, options: Mapping[str, Any]) -> Samp
 def _refuse(options: Mapping[str, Any], what: str, given: Any) -> None:
     if options:
         raise ParameterError(
-            f"{', '.join(options)} belong to a {what} that is named, but {what} is {given!r}. Leave them out."
+            f"{what} is {given!r}, not a name: give its options to itself, and leave out {', '.join(options)}."
         )

@@ -1,6 +1,7 @@
 """Which records a step of training sees: sampling schemes, for many runs at once.
 
     PoissonSampling     every record by its own coin: what the subsampled Gaussian accountants speak of
+    BatchSampling       batches of a number of records: what the next three share
     FixedSizeSampling   a fresh subset of fixed size each step
     ShuffledEpochs      a fresh permutation each epoch, cut into batches
     CyclicBatches       the records in their order, cut into batches, over and over
@@ -16,7 +17,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,11 +124,11 @@ class PoissonSampling(Sampling):
 
 
 @dataclass(frozen=True)
-class FixedSizeSampling(Sampling):
-    """Each step sees a uniformly random subset of `batch_size` records, without replacement, fresh each step.
+class BatchSampling(Sampling):
+    """A scheme whose batches hold a number of records.
 
     Args:
-        batch_size: >= 1; updates are divided by it.
+        batch_size: >= 1; updates are divided by it, those of a smaller last batch too.
         n_records: the public number of records; None leaves it open, and the guarantee with it.
     """
 
@@ -137,7 +137,10 @@ class FixedSizeSampling(Sampling):
     n_records: int | None = None
 
     def __post_init__(self) -> None:
-        _check_batch(self.batch_size, self.n_records)
+        whole(1, batch_size=self.batch_size)
+        if self.n_records is not None:
+            whole(1, n_records=self.n_records)
+            self._check_size(self.n_records)
 
     @property
     def divisor(self) -> float:
@@ -147,12 +150,28 @@ class FixedSizeSampling(Sampling):
         return min(self.batch_size, n_records)
 
     def check(self, n_records: int) -> None:
-        _check_enough(self.batch_size, self.n_records, n_records)
+        if self.n_records is not None and n_records != self.n_records:
+            raise ParameterError(
+                f"the data hold {n_records} records, but n_records = {self.n_records} is a public constant of the "
+                "sampling. Give as many records, or another n_records."
+            )
+        self._check_size(n_records)
+
+    def _check_size(self, available: int) -> None:
+        if available < self.batch_size:
+            raise ParameterError(
+                f"batch_size is {self.batch_size}, but there are only {available} records to draw it from. Choose a "
+                f"batch_size of at most {available}, or more records."
+            )
+
+
+@dataclass(frozen=True)
+class FixedSizeSampling(BatchSampling):
+    """Each step sees a uniformly random subset of `batch_size` records, without replacement, fresh each step."""
 
     def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
         members = Members.of(n_records, n_runs, inclusion)
-        if members.counts.min() < self.batch_size:
-            raise ParameterError(_too_small(self.batch_size, int(members.counts.min())))
+        self._check_size(int(members.counts.min()))
         few = members.counts.max() <= KEYED * self.batch_size
         subset = _subset_by_keys if few else _subset_by_rejection
         while True:
@@ -160,60 +179,16 @@ class FixedSizeSampling(Sampling):
 
 
 @dataclass(frozen=True)
-class ShuffledEpochs(Sampling):
-    """A fresh random order of the records each epoch, cut into batches; the last batch of an epoch may be smaller.
-
-    Args:
-        batch_size: >= 1; updates are divided by it, those of a smaller last batch too.
-        n_records: the public number of records; None leaves it open, and the guarantee with it.
-    """
-
-    _: KW_ONLY
-    batch_size: int
-    n_records: int | None = None
-
-    def __post_init__(self) -> None:
-        _check_batch(self.batch_size, self.n_records)
-
-    @property
-    def divisor(self) -> float:
-        return float(self.batch_size)
-
-    def width(self, n_records: int) -> int:
-        return min(self.batch_size, n_records)
-
-    def check(self, n_records: int) -> None:
-        _check_enough(self.batch_size, self.n_records, n_records)
+class ShuffledEpochs(BatchSampling):
+    """A fresh random order of the records each epoch, cut into batches; the last batch of an epoch may be smaller."""
 
     def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
         return _epochs(Members.of(n_records, n_runs, inclusion), self.batch_size, rng)
 
 
 @dataclass(frozen=True)
-class CyclicBatches(Sampling):
-    """The records in their given order, cut into batches, over and over; the last batch of a round may be smaller.
-
-    Args:
-        batch_size: >= 1; updates are divided by it, those of a smaller last batch too.
-        n_records: the public number of records; None leaves it open, and the guarantee with it.
-    """
-
-    _: KW_ONLY
-    batch_size: int
-    n_records: int | None = None
-
-    def __post_init__(self) -> None:
-        _check_batch(self.batch_size, self.n_records)
-
-    @property
-    def divisor(self) -> float:
-        return float(self.batch_size)
-
-    def width(self, n_records: int) -> int:
-        return min(self.batch_size, n_records)
-
-    def check(self, n_records: int) -> None:
-        _check_enough(self.batch_size, self.n_records, n_records)
+class CyclicBatches(BatchSampling):
+    """The records in their given order, cut into batches, over and over; the last batch of a round may be smaller."""
 
     def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
         return _epochs(Members.of(n_records, n_runs, inclusion), self.batch_size, None)
@@ -353,28 +328,3 @@ def _permutations(counts: Rows, width: int, rng: np.random.Generator) -> Rows:
     keys = rng.random((len(counts), width))
     keys[np.arange(width) >= counts[:, None]] = np.inf
     return np.argsort(keys, axis=1)
-
-
-def _check_batch(batch_size: Any, n_records: Any) -> None:
-    whole(1, batch_size=batch_size)
-    if n_records is not None:
-        whole(1, n_records=n_records)
-        if n_records < batch_size:
-            raise ParameterError(_too_small(batch_size, n_records))
-
-
-def _check_enough(batch_size: int, expected: int | None, n_records: int) -> None:
-    if expected is not None and n_records != expected:
-        raise ParameterError(
-            f"the data hold {n_records} records, but n_records = {expected} is a public constant of the sampling. Give "
-            "as many records, or another n_records."
-        )
-    if n_records < batch_size:
-        raise ParameterError(_too_small(batch_size, n_records))
-
-
-def _too_small(batch_size: int, n_records: int) -> str:
-    return (
-        f"batch_size is {batch_size}, but there are only {n_records} records to draw it from. Choose a batch_size of "
-        f"at most {n_records}, or more records."
-    )

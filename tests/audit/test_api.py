@@ -31,6 +31,7 @@ from mechanisms.errors import (
     ReleaseError,
     UnknownNameError,
 )
+from mechanisms.learning.canaries import Mislabelled
 
 PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 
@@ -259,6 +260,11 @@ def test_wrong_arguments_are_named(arguments, error, message):
 def test_wrong_mechanisms_are_named(mechanism, arguments, error, message):
     with pytest.raises(error, match=message):
         audit(mechanism, **{"trials": 200, "seed": 0} | arguments)
+
+
+def test_a_canary_in_the_place_of_a_pair_is_told_how_to_become_one():
+    with pytest.raises(ParameterError, match=r"Make it a pair: Mislabelled\(record=2\)\.pair\(\(X, y\), learner\)"):
+        audit(Laplace(epsilon=1.0), Mislabelled(record=2), trials=100, seed=0)
 
 
 def test_a_claim_that_is_infinite_is_refused():

@@ -6,21 +6,34 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import special
 
+from audit.bounds.betting import Betting
 from audit.bounds.clopper_pearson import ClopperPearson
+from audit.bounds.family import Family
+from audit.bounds.joint import JointExact
+from audit.bounds.one_run import OneRun
 from audit.bounds.simultaneous import SimultaneousBand
-from audit.power import detectable_epsilon, trials_needed
+from audit.games import BitScores, PairScores
+from audit.power import detectable_epsilon, detectable_in_bits, refutable
 from audit.testing.coverage import bounds_drawn, randomized_response
 from mechanisms.errors import ParameterError
+from mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
 
 BOUNDS = [ClopperPearson(), SimultaneousBand()]
+
+
+def epsilon(bounds, claim, delta=0.0, *, n=1000, confidence=0.95, **options):
+    bounds = bounds if isinstance(bounds, list) else [bounds]
+    options = {"n_out": n, "n_in": n} | options
+    return detectable_epsilon(bounds, claim=claim, delta=delta, confidence=confidence, **options).epsilon
 
 
 @pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.name)
 @pytest.mark.parametrize(("claim", "delta", "n"), [(1.0, 0.0, 1000), (0.2, 0.0, 400), (2.0, 0.05, 3000)])
 def test_perfect_attack_on_the_detectable_epsilon_is_seen_nine_times_in_ten(bound, claim, delta, n):
     level = {"delta": delta, "confidence": 0.95, "n_out": n, "n_in": n}
-    found = detectable_epsilon(bound, claim=claim, **level)
+    found = epsilon(bound, ApproximateDP(claim, delta), delta, n=n)
     fixed = ClopperPearson(threshold=2.0) if isinstance(bound, ClopperPearson) else bound
 
     def shown(epsilon):
@@ -32,10 +45,69 @@ def test_perfect_attack_on_the_detectable_epsilon_is_seen_nine_times_in_ten(boun
     assert shown(claim + 0.5 * (found - claim)) < 0.8  # and it is not needlessly large
 
 
+def refuted(bound, claim, mu, n, *, repeats, seed):
+    """Share of audits of N(0, 1) against N(mu, 1), with a fresh pilot of 200 a side, that refute the claim."""
+    rng = np.random.default_rng(seed)
+    level = {"delta": 1e-5, "confidence": 0.95}
+    found = 0
+    for _ in range(repeats):
+        pilot, scores = (PairScores(rng.normal(size=k), mu + rng.normal(size=k)) for k in (200, n))
+        ready = bound.prepare(pilot, **level, n_out=n, n_in=n)
+        at_delta = ready.exceeds(claim.epsilon(1e-5), scores, **level)
+        found += at_delta or ready.refutation(scores, claim, confidence=0.95) is not None
+    return found / repeats
+
+
+@pytest.mark.parametrize("bound", [JointExact(), Family(), SimultaneousBand()], ids=lambda bound: bound.name)
+def test_gaussian_truth_is_caught_where_a_gaussian_claim_says_so(bound):
+    """Not so at what randomised response would need, which is much less."""
+    claim, n = GaussianDP(1.0), 1000
+    bound = bound.against(claim)
+    found = epsilon(bound, claim, 1e-5)
+    mu = next(mu for mu in np.arange(1.0, 5.0, 0.01) if GaussianDP(mu).epsilon(1e-5) >= found)
+    assert refuted(bound, claim, mu, n, repeats=40, seed=0) > 0.9 - 4.8 * math.sqrt(0.09 / 40)
+    as_randomised_response = ApproximateDP(claim.epsilon(1e-5), 1e-5)
+    if isinstance(bound, JointExact):
+        assert epsilon(bound, as_randomised_response, 1e-5) < 0.9 * found
+
+
+def test_the_family_is_that_of_the_claim():
+    options = {"delta": 1e-5, "confidence": 0.95, "n_out": 500, "n_in": 500}
+
+    def family(claim):
+        return detectable_epsilon([JointExact()], claim=claim, **options).family
+
+    assert family(GaussianDP(1.0)) == "GaussianDP for some mu"
+    assert family(LaplaceDP(1.0)) == "LaplaceDP for some epsilon"
+    assert "noise_multiplier" in family(PrivacyLossDP.gaussian(2.0, sampling_probability=0.1, steps=10))
+    assert family(ExactDP([0.3, 0.7], [0.7, 0.3])) == "ApproximateDP for some epsilon and delta = 1e-05"
+
+
+def test_beyond_what_a_family_can_compute_the_truth_is_randomised_response():
+    claim = PrivacyLossDP.gaussian(4.0, sampling_probability=0.01, steps=100)
+    found = detectable_epsilon([ClopperPearson()], claim=claim, delta=1e-5, confidence=0.95, n_out=100, n_in=100)
+    assert found.family.startswith("ApproximateDP")
+    assert 0.5 < found.epsilon < 5.0
+
+
+def test_of_several_bounds_the_best_counts():
+    claim = GaussianDP(1.0)
+    alone = [epsilon(bound, claim, 1e-5) for bound in (JointExact(), SimultaneousBand())]
+    assert epsilon([JointExact(), SimultaneousBand()], claim, 1e-5) == pytest.approx(min(alone), rel=2e-3)
+
+
+def test_curves_can_be_refuted_where_the_bound_cannot_reach_the_claim():
+    """100 trials a side: no bound at delta = 1e-5 exceeds 9.997, but the curve is left elsewhere."""
+    level = {"claim": GaussianDP(2.0), "delta": 1e-5, "confidence": 0.95, "n_out": 100, "n_in": 100}
+    assert SimultaneousBand().ceiling(100, 100, delta=1e-5, confidence=0.95) < GaussianDP(2.0).epsilon(1e-5)
+    assert refutable([SimultaneousBand()], **level)
+    assert math.isfinite(detectable_epsilon([SimultaneousBand()], **level).epsilon)
+    assert not refutable([Betting()], **level)
+
+
 @pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.name)
 def test_detectable_epsilon_falls_towards_the_claim_with_more_trials(bound):
-    sizes = [30, 100, 1000, 10_000, 1_000_000]
-    found = [detectable_epsilon(bound, claim=1.0, delta=1e-6, confidence=0.95, n_out=n, n_in=n) for n in sizes]
+    found = [epsilon(bound, PureDP(1.0), 1e-6, n=n) for n in (30, 100, 1000, 10_000, 1_000_000)]
     assert found == sorted(found, reverse=True)
     assert 1.0 < found[-1] < 1.02
 
@@ -44,43 +116,40 @@ def test_detectable_epsilon_falls_towards_the_claim_with_more_trials(bound):
 def test_detectable_epsilon_is_infinite_where_the_ceiling_is_below_the_claim(bound):
     for n in (5, 20, 60, 200):
         ceiling = bound.ceiling(n, n, delta=0.0, confidence=0.95)
-        level = {"delta": 0.0, "confidence": 0.95, "n_out": n, "n_in": n}
-        assert detectable_epsilon(bound, claim=ceiling + 1e-6, **level) == math.inf
-        assert ceiling == 0 or math.isfinite(detectable_epsilon(bound, claim=0.9 * ceiling, **level))
+        assert epsilon(bound, PureDP(ceiling + 1e-6), n=n) == math.inf
+        assert ceiling == 0 or math.isfinite(epsilon(bound, PureDP(0.9 * ceiling), n=n))
 
 
-def test_prepared_bound_gives_the_same_power_at_any_threshold():
-    level = {"claim": 1.0, "delta": 0.0, "confidence": 0.9, "n_out": 500, "n_in": 700}
-    found = {detectable_epsilon(ClopperPearson(threshold=t), **level) for t in (-3.0, 0.0, 1.0, 1e9)}
-    assert found == {detectable_epsilon(ClopperPearson(), **level)}
+@pytest.mark.parametrize("threshold", [-3.0, 0.0, 1.0, 1e9, math.inf])
+def test_a_threshold_that_was_given_is_taken_to_be_the_best(threshold):
+    claim, options = PureDP(1.0), {"confidence": 0.9, "n_out": 500, "n_in": 700}
+    assert epsilon(ClopperPearson(threshold), claim, **options) == epsilon(ClopperPearson(2.0), claim, **options)
+    assert epsilon(ClopperPearson(threshold), claim, **options) == pytest.approx(
+        epsilon(ClopperPearson(), claim, **options), rel=0.01
+    )
 
 
 @given(claim=st.floats(0, 3), delta=st.sampled_from([0.0, 1e-5, 0.1]), n=st.integers(20, 5000))
 def test_detectable_epsilon_lies_above_the_claim_and_grows_with_probability(claim, delta, n):
-    level = {"claim": claim, "delta": delta, "confidence": 0.95, "n_out": n, "n_in": n}
-    usual = detectable_epsilon(ClopperPearson(), **level)
-    assert claim < usual <= detectable_epsilon(ClopperPearson(), **level, probability=0.99)
+    usual = epsilon(ClopperPearson(), ApproximateDP(claim, delta), delta, n=n)
+    assert claim < usual <= epsilon(ClopperPearson(), ApproximateDP(claim, delta), delta, n=n, probability=0.99)
 
 
-@pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.name)
-def test_trials_needed_is_the_inverse_of_detectable_epsilon(bound):
-    level = {"claim": 1.0, "delta": 0.01, "confidence": 0.95}
-    n = trials_needed(bound, true_epsilon=1.2, **level)
-    assert detectable_epsilon(bound, n_out=n, n_in=n, **level) <= 1.2 * 1.002
-    assert detectable_epsilon(bound, n_out=int(0.9 * n), n_in=int(0.9 * n), **level) > 1.2
-
-
-def test_fewest_trials_for_a_claim_of_zero_are_counted_exactly():
-    # perfect separation: the bound is ln((1 - h) / h), h = 1 - 0.025^(1/n), above 0 from n = 6 on
-    assert trials_needed(ClopperPearson(), claim=0.0, true_epsilon=50.0, delta=0.0, confidence=0.95) == 6
+def test_bits_of_one_run_are_caught_nine_times_in_ten():
+    level = {"delta": 0.0, "confidence": 0.95}
+    found = detectable_in_bits(OneRun(), claim=1.0, **level, n_bits=800)
+    rng, caught = np.random.default_rng(0), 0
+    for _ in range(100):
+        bits = rng.random((1, 800)) < 0.5
+        right = rng.random(bits.shape) < special.expit(found)
+        caught += OneRun().exceeds(1.0, BitScores(bits, 1.0 * (bits == right)), **level)
+    assert caught / 100 > 0.9 - 4.8 * math.sqrt(0.09 / 100)
+    assert detectable_in_bits(OneRun(), claim=9.0, **level, n_bits=20) == math.inf
 
 
 def test_impossible_questions_are_refused():
-    with pytest.raises(ParameterError, match=r"true_epsilon must exceed the claim \(1\), but is 1"):
-        trials_needed(ClopperPearson(), claim=1.0, true_epsilon=1.0, delta=0.0, confidence=0.95)
-    with pytest.raises(ParameterError, match="too close to the claim"):
-        trials_needed(ClopperPearson(), claim=1.0, true_epsilon=np.nextafter(1.0, 2), delta=0.0, confidence=0.95)
+    options = {"claim": PureDP(1.0), "delta": 0.0, "confidence": 0.95, "n_in": 3}
     with pytest.raises(ParameterError, match="n_out must be a whole number >= 1, but is 0"):
-        detectable_epsilon(ClopperPearson(), claim=1.0, delta=0.0, confidence=0.95, n_out=0, n_in=3)
+        detectable_epsilon([ClopperPearson()], **options, n_out=0)
     with pytest.raises(ParameterError, match="probability must lie strictly between 0 and 1"):
-        detectable_epsilon(ClopperPearson(), claim=1, delta=0.0, confidence=0.9, n_out=9, n_in=9, probability=1.0)
+        detectable_epsilon([ClopperPearson()], **options, n_out=9, probability=1.0)

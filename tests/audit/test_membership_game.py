@@ -13,6 +13,7 @@ from audit.bounds.one_run import OneRun
 from audit.membership import membership_game, one_run, white_box_game
 from mechanisms.errors import AttackError, ParameterError, RelationError
 from mechanisms.external.estimator import EstimatorLearner
+from mechanisms.learning.canaries import Dirac
 from mechanisms.learning.dp_sgd import DPSGD
 from mechanisms.learning.models import SoftmaxRegression
 
@@ -178,6 +179,32 @@ def test_canaries_of_the_wrong_kind_are_refused():
         membership_game(mechanism, crafted, seed=0)
     with pytest.raises(ParameterError, match="features"):
         membership_game(NEAREST, (X, Y), records=(X[:, :2], Y), seed=0)
+
+
+@pytest.mark.parametrize(
+    ("canaries", "found"),
+    [
+        (np.eye(60), r"shape \(n_canaries, 610\) .* but have shape \(60, 60\)"),
+        (np.ones((2, 2, 610)), r"but have shape \(2, 2, 610\)"),
+        (np.empty((0, 610)), r"but have shape \(0, 610\)"),
+        ((X, Y), "but are of type tuple.* use membership_game"),
+        (Dirac(), "but are of type Dirac"),
+        (np.full((2, 610), np.nan), "have norms from nan to nan"),
+        (np.full((2, 610), np.inf), "have norms from inf to inf"),
+    ],
+)
+def test_white_box_canaries_that_are_no_gradients_are_refused_by_their_name(canaries, found):
+    with pytest.raises(ParameterError, match=f"^canaries must .*{found}"):
+        white_box_game(private(), canaries, seed=0)
+
+
+def test_records_and_canaries_that_are_no_examples_are_refused_by_their_names():
+    mechanism = private()
+    with pytest.raises(ParameterError, match=r"^canaries: a dataset to learn from"):
+        membership_game(mechanism, gradients(3, mechanism), seed=0)
+    for play, canaries in ((membership_game, (X, Y)), (white_box_game, gradients(3, mechanism))):
+        with pytest.raises(ParameterError, match=r"^records: a dataset to learn from"):
+            play(mechanism, canaries, records=X, seed=0)
 
 
 @pytest.mark.parametrize("play", [membership_game, white_box_game])

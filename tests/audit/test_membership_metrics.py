@@ -13,7 +13,7 @@ from audit.bounds import binomial
 from audit.membership import MembershipResult, evaluate
 from audit.membership.blind import blind_baseline
 from audit.membership.evaluate import measure, name_of
-from audit.membership.records import benjamini_hochberg, record_table
+from audit.membership.records import benjamini_hochberg, models_needed, record_table
 from audit.membership.roc import Pooled
 from mechanisms.errors import AttackError, ParameterError
 from mechanisms.guarantees import GaussianDP
@@ -213,6 +213,28 @@ def test_records_that_leak_are_exposed_and_the_others_are_not():
     assert (table.benjamini_hochberg[:20] < 1e-6).all()
 
 
+@pytest.mark.parametrize("n_records", [40, 600, 5_000])
+def test_models_needed_are_the_fewest_that_can_expose_a_record(n_records):
+    enough = models_needed(n_records)
+    for n_models in (enough - 2, enough):
+        inclusion = np.tile(np.arange(n_models) % 2 == 0, (n_records, 1)).T
+        scores = np.where(inclusion, np.arange(n_records) == 3, 0) + 1e-9 * np.arange(n_models)[:, None]
+        table = record_table(scores, inclusion, threshold=0.5, fpr=0.01, confidence=0.95)
+        assert table.p_value.min() == table.p_value[3] == table.least_p_value
+        assert table.resolvable == (n_models == enough)
+        assert table.exposed().tolist() == [3] * table.resolvable
+
+
+def test_too_few_models_to_expose_any_record_are_said_and_not_counted_as_none():
+    few, enough = (shadows_of(n, 40, np.random.default_rng(5), shift=9.0) for n in (8, 14))
+    text = evaluate(few, ["loss"], blind=False).summary()
+    assert "smallest p-value that they can give is 0.015, times 40 records. It takes 14 models" in text
+    assert text.splitlines()[4].endswith("  -")
+    text = evaluate(enough, ["loss"], blind=False).summary()
+    assert "It takes" not in text
+    assert text.splitlines()[4].endswith(" 40")
+
+
 @pytest.mark.parametrize("attack", ["loss", "lira", "calibration", "attack-r"])
 def test_records_that_do_not_leak_are_called_exposed_no_more_often_than_promised(attack):
     wrong, repeats = 0, 60
@@ -321,6 +343,14 @@ def test_attacks_that_cannot_be_used_are_listed_with_the_reason_or_raise_if_name
         evaluate(shadows, "lira")
 
 
+@pytest.mark.parametrize(
+    ("attacks", "said"), [([], "is empty"), ((), "is empty"), (3, "but hold 3"), (["loss", 3], "but hold 3")]
+)
+def test_what_names_no_attack_is_refused(attacks, said):
+    with pytest.raises(ParameterError, match=f"^attacks must .*{said}"):
+        evaluate(shadows_of(4, 100, np.random.default_rng(12)), attacks)
+
+
 def test_missing_scores_are_counted_and_left_out():
     shadows = shadows_of(8, 50, np.random.default_rng(13), shift=1.0)
     scores = shadows.signal("loss").copy()
@@ -330,6 +360,8 @@ def test_missing_scores_are_counted_and_left_out():
     assert metrics.n_in + metrics.n_out == 360
     assert np.isnan(metrics.records.auc[:5]).all()
     assert (metrics.records.holm[:5] == 1).all()
+    result = MembershipResult((metrics,), 8, 50, "pairs", 0.95)
+    np.testing.assert_array_equal(MembershipResult.from_json(result.to_json())["some"].records.auc, metrics.records.auc)
 
 
 def test_unknown_attacks_and_rates_are_named():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from scipy.special import betaincinv, log_ndtr, ndtr
 
 from audit.bounds.base import LedgerEntry, LowerBound
+from audit.bounds.curve import Refutation
 from audit.games import PairScores
 from audit.results import AuditResult, ClaimCurve, Trials
 from audit.verdict import Verdict, judge
@@ -103,6 +105,7 @@ def result_of(
         "bounds": (bound,),
         "p_value": float(min(1.0, max(1e-12, math.exp(-max(gap, 0.0) * 3)))) if gap > 0 else 1.0,
         "detectable": claim + 3 / math.sqrt(scores.n_in),
+        "detectable_family": "PureDP for some epsilon",
         "trials": Trials(scores.n_in + 1000, 1000, scores.n_in),
         "seed": 20,
         "verdict": judge(bound=bound.epsilon, claim=claim, ceiling=bound.ceiling),
@@ -136,6 +139,20 @@ def coin_result(epsilon: float = math.log(3), *, n: int = 20_000, **other: Any) 
     scores = coin_scores(epsilon, n, np.random.default_rng(2))
     names = {"mechanism": "RandomizedResponse(epsilon=1.09861)"}
     return result_of(scores, epsilon, pure_curve(epsilon), threshold=epsilon, truth=epsilon, **(names | other))
+
+
+def elsewhere_result(claim: float = 1.0) -> AuditResult:
+    """Refuted, but not at the delta that was asked: the bound stays below the claim."""
+    low = dataclasses.replace(laplace_result().bound, epsilon=0.5 * claim)
+    where = Refutation(0.3, 0.1, 0.2, 0.1, 0.3, 0.4, 0.0, (10, 90), "joint-exact")
+    return dataclasses.replace(
+        laplace_result(claim, claim=claim),
+        bounds=(low,),
+        verdict=Verdict.VIOLATION,
+        refutation=where,
+        p_value=1e-9,
+        truth=4.0 * claim,
+    )
 
 
 def sweep_of(parameters: list[dict[str, Any]], results: list[AuditResult], **other: Any) -> SweepResult:
@@ -173,6 +190,7 @@ __all__ = [
     "Verdict",
     "broken_sweep",
     "coin_result",
+    "elsewhere_result",
     "gaussian_result",
     "laplace_result",
     "laplace_sweep",

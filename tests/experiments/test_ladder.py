@@ -133,12 +133,13 @@ def test_wrong_cases_are_refused_with_their_place(case, message):
 @pytest.mark.parametrize(
     ("wrong", "by", "message"),
     [
-        ('canary = "natural"', 'canary = "natural"\nrecord = 3', "give record inside its table"),
+        ('canary = "natural"', 'canary = "natural"\nrecord = 3', "record has no place beside canary"),
         ('canary = "natural"', 'canary = { name = "natural", record = 40 }', "record must be below 40"),
         ('canary = "natural"', 'canary = { name = "natural", recrod = 4 }', "recrod"),
         ('canary = "natural"', 'canary = "natural"\nrelation = "zero_out"', "relation"),
         ('canary = "natural"', "canary = 3", "the name of a canary"),
         ('canary = "natural"', 'canary = "dirac"', "gradient records, which have no loss"),
+        ('"digits"', '"iris"', "by target in .data."),
         ('[data]\nname = "digits"\nn_records = 40', "", "add \\[data\\]"),
         ("steps = 5", 'steps = 5\ninitial = { name = "best-case" }', "initial must be 'zeros', 'random' or a table"),
         ("steps = 5", 'steps = 5\ninitial = { name = "worst-case", marign = 2.0 }', "marign"),
@@ -219,7 +220,7 @@ MADE = {}
 
 def test_the_figure_says_how_far_the_adversaries_come():
     ladder = Ladder.of([("weak", made(1.0, 0.5), Verdict.CONSISTENT), ("strong", made(9.0), Verdict.CONSISTENT)])
-    assert ladder.title == "From 10 % to 90 % of the claim: it depends on the adversary"
+    assert ladder.title == "The attacks show 10 to 90 % of the claim"
     assert "pale" in ladder.caption
     ax = ladder.plot()
     widths = [bar.get_width() for bar in ax.patches]
@@ -230,7 +231,7 @@ def test_the_figure_says_how_far_the_adversaries_come():
 
 def test_a_claim_that_is_exceeded_is_the_headline():
     ladder = Ladder.of([("strong", made(11.0, 4.0), Verdict.VIOLATION), ("weak", made(1.0), Verdict.CONSISTENT)])
-    assert ladder.title == "More epsilon was shown than is claimed on 1 of 2 rungs"
+    assert ladder.title == "More epsilon was shown than is claimed at 1 of 2 points"
     assert ladder.plot().get_xlim()[1] > 11.0
 
 
@@ -239,7 +240,7 @@ def test_without_a_family_nothing_is_pale():
     ladder = Ladder.of([("only", free, Verdict.CONSISTENT)])
     assert not ladder.assumed
     assert "pale" not in ladder.caption
-    assert [bar.get_width() for bar in ladder.plot().patches] == [2.0, 2.0]
+    assert [bar.get_width() for bar in ladder.plot().patches] == [2.0]
 
 
 # --- what the ladder must reach --------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pytest
 from made_results import (
     broken_sweep,
     coin_result,
+    elsewhere_result,
     fine_fpr,
     gaussian_result,
     gaussian_scores,
@@ -32,13 +33,13 @@ from scipy.special import ndtr, ndtri
 from audit.games import PairScores
 from audit.results import AuditResult
 from audit.verdict import Verdict
-from experiments.plots import BoundClaim, Profile, ScoreHistogram, Tradeoff, draw_all, draw_result
+from experiments.plots import BoundClaim, Ladder, Profile, ScoreHistogram, Tradeoff, draw_all, draw_result
 from experiments.plots.canvas import sheet, spread
-from experiments.plots.draw import shown
+from experiments.plots.draw import overview, shown
 from experiments.plots.files import described, svg_text
 from experiments.plots.palette import PAGE, PALETTE, RULE
 from experiments.plots.tradeoff import _with_corners
-from experiments.plots.words import cut, long_key, number, parameters_text, power_of_ten, value_text
+from experiments.plots.words import cut, long_key, number, parameters_text, power_of_ten, short_keys, value_text
 
 
 def odd_result() -> AuditResult:
@@ -115,7 +116,10 @@ def test_only_powers_of_ten_are_written_on_a_logarithmic_axis() -> None:
 def test_parameters_are_written_as_people_do() -> None:
     assert parameters_text({"mechanism.noise_multiplier": 0.5, "a.b.k": 4}) == "noise multiplier = 0.5, k = 4"
     assert parameters_text({"mechanism.delta, claim.delta": 1e-5}) == "delta = 1e-5"
+    assert parameters_text({"case": {"name": "black box", "attack": {}}, "mechanism.name": "x"}) == "black box, x"
     assert long_key("mechanism.delta, claim.delta") == "delta of the mechanism"
+    assert short_keys(["mechanism.name", "case", "a.k"]) == ["mechanism", "case", "k"]
+    assert short_keys(["a.k", "b.k"]) == ["k of the a", "k of the b"]
     assert [value_text(v) for v in ({"name": "laplace"}, {"k": 1}, "x", [1, 2], True)] == [
         "laplace",
         '{"k": 1}',
@@ -295,6 +299,30 @@ def test_two_scores_are_two_atoms_with_their_shares() -> None:
     assert len(plot.edges) == 0
 
 
+def test_shares_are_drawn_on_an_axis_that_ends_at_one() -> None:
+    for name in ("gaussian", "two scores"):
+        plot = ScoreHistogram.from_result(RESULTS[name])
+        ax = plot.plot()
+        assert max(ax.get_yticks()) <= 1.0 < ax.get_ylim()[1] < 2.0
+        assert ("bin" in ax.get_ylabel()) == (len(plot.edges) > 0)
+        assert "event of the bound begins" in ax.get_legend_handles_labels()[1]
+
+
+def test_few_runs_get_few_bins() -> None:
+    bins = [len(ScoreHistogram.from_result(gaussian_result(n=n)).edges) - 1 for n in (50, 500, 20_000)]
+    assert bins == [7, 15, 48]
+
+
+def test_rare_scores_between_two_atoms_are_no_stems() -> None:
+    """Laplace noise with a small epsilon: thresholds are quantiles, and few of them lie between the two atoms."""
+    result = laplace_result(0.1)
+    plot = ScoreHistogram.from_result(dataclasses.replace(result, tally=result.tally.thin(60)))
+    np.testing.assert_allclose(np.unique(plot.atoms.round(6)), [-0.1, 0.1])
+    assert len(plot.edges) > 0
+    assert plot.edges[-1] == pytest.approx(0.1)
+    assert plot.out.sum() + plot.atoms_out.sum() == pytest.approx(1.0)
+
+
 def test_infinite_scores_are_atoms_at_the_margins_and_odd_outcomes_are_told() -> None:
     plot = ScoreHistogram.from_result(odd_result())
     assert set(plot.atoms) == {-math.inf, math.inf}
@@ -324,21 +352,86 @@ def test_the_x_axis_is_the_swept_epsilon_and_lines_are_the_rest() -> None:
     assert plot.shared("truth") is None
 
 
-def test_a_sweep_over_names_has_named_places() -> None:
-    names = ["classic", "analytic", "an extraordinarily long name that nobody reads"]
-    sweep = sweep_of([{"mechanism.name": n} for n in names], [laplace_result(e, claim=1.0) for e in (0.7, 0.9, 1.4)])
-    plot = BoundClaim.from_sweep(sweep)
-    assert plot.ticks == tuple(names)
-    assert plot.series[0].violation == (False, False, True)
-    labels = [label.get_text() for label in plot.plot().get_xticklabels()]
-    assert labels[:2] == names[:2]
-    assert labels[2].endswith("…")
+def named_sweep(results: list[AuditResult]) -> Any:
+    names = ["classic", "analytic", "an extraordinarily long name that wants more than one line"]
+    return sweep_of([{"mechanism.name": n} for n in names[: len(results)]], results)
+
+
+def test_a_sweep_over_names_is_a_ladder_with_every_name_in_full() -> None:
+    plot = overview(named_sweep([laplace_result(e, claim=1.0) for e in (0.7, 0.9, 1.4)]))
+    assert isinstance(plot, Ladder)
+    assert [rung.violation for rung in plot.rungs] == [False, False, True]
+    labels = [label.get_text().replace("\n", " ") for label in plot.plot().get_yticklabels()]
+    assert labels == ["classic", "analytic", "an extraordinarily long name that wants more than one line"]
+    assert isinstance(overview(laplace_sweep((0.5, 1.0))), BoundClaim)
+    with pytest.raises(ValueError, match=r"none of mechanism.name is a number"):
+        BoundClaim.from_sweep(named_sweep([laplace_result()] * 2))
+
+
+def test_exact_values_beyond_a_ladder_are_arrows_and_numbers() -> None:
+    far = [dataclasses.replace(laplace_result(), truth=truth) for truth in (1.0, 30.0, math.inf)]
+    plot = overview(named_sweep(far))
+    ax = plot.plot()
+    assert 1.0 < ax.get_xlim()[1] < 1.5
+    arrows = [text for text in ax.texts if getattr(text, "arrow_patch", None) is not None]
+    assert len(arrows) == 2
+    texts = [text.get_text() for text in ax.texts]
+    assert texts[texts.index("exact") :][1:4] == ["1", "30", "∞"]
+    assert "arrow" in plot.caption
+    assert "exact" not in overview(named_sweep([dataclasses.replace(laplace_result(), truth=None)] * 2)).caption
+
+
+def test_a_claim_refuted_at_another_delta_is_not_told_as_an_epsilon_above_it() -> None:
+    above, elsewhere = laplace_result(1.5, claim=1.0), elsewhere_result()
+    assert elsewhere.refuted_elsewhere is elsewhere.refutation is not None
+    assert above.refuted_elsewhere is None
+    titles = [
+        overview(make(results)).title
+        for make in (named_sweep, lambda rs: sweep_of([{"a.epsilon": float(i)} for i, _ in enumerate(rs)], rs))
+        for results in ([above, above], [above, elsewhere], [elsewhere, laplace_result()])
+    ]
+    assert titles == 2 * [
+        "More epsilon was shown than is claimed at 2 of 2 points",
+        "2 of 2 claims are refuted, 1 of them at another delta",
+        "1 of 2 claims is refuted, at another delta",
+    ]
+    assert BoundClaim.from_result(elsewhere).title == "The claim is refuted, at another delta"
+    ladder = overview(named_sweep([above, elsewhere]))
+    assert "†: the claim is refuted at another delta" in ladder.caption
+    assert "† 0.5" in [text.get_text() for text in ladder.plot().texts]
+    assert "another delta" in BoundClaim.from_result(elsewhere).caption
+    assert "another delta" not in BoundClaim.from_result(above).caption
 
 
 def test_the_title_counts_violations() -> None:
     assert BoundClaim.from_sweep(broken_sweep()).title.endswith("at 2 of 3 points")
     assert "below" in BoundClaim.from_sweep(laplace_sweep()).title
     assert BoundClaim.from_result(laplace_result(1.5, claim=1.0)).title == "More epsilon was shown than is claimed"
+
+
+def leaning_result(**other: Any) -> AuditResult:
+    """A bound that leans on a family of curves, and one that does not."""
+    base = gaussian_result(**other)
+    leaning = dataclasses.replace(base.bound, epsilon=0.9 * base.claim, assumptions=("a Gaussian curve",))
+    free = dataclasses.replace(base.bound, epsilon=0.4 * base.claim)
+    return dataclasses.replace(base, bounds=(leaning, free))
+
+
+def test_plots_say_which_bound_assumes_a_family() -> None:
+    result = leaning_result()
+    profile = Profile.from_result(result)
+    assert profile.free == 0.4 * result.claim
+    labels = profile.plot().get_legend_handles_labels()[1]
+    assert labels[2:] == ["lower bound at delta = 0.01", "... if in the family of the claim"]
+    assert "holds only if" in profile.caption
+    alone = Profile.from_result(dataclasses.replace(result, bounds=result.bounds[:1]))
+    assert alone.plot().get_legend_handles_labels()[1][-1].endswith(", if in the family of the claim")
+    silent = Profile.from_result(gaussian_result())
+    assert "family" not in silent.caption + "".join(silent.plot().get_legend_handles_labels()[1])
+    bars = BoundClaim.from_result(result)
+    assert "lean on a family" in bars.caption
+    assert [label.get_text() for label in bars.plot().get_yticklabels()][1] == "shown, if in the family"
+    assert "lean" not in BoundClaim.from_result(gaussian_result()).caption
 
 
 def test_ceilings_far_above_do_not_flatten_the_plot() -> None:
@@ -355,9 +448,9 @@ def test_hundreds_of_points_lines_and_bounds_of_zero_are_drawn() -> None:
         sweep_of([{"a.k": k, "a.epsilon": e} for k in range(20) for e in (1.0, 100.0)], [base] * 40),
         sweep_of([{"audit.delta": d} for d in (1e-6, 1e-5)], [zero, zero]),
         sweep_of([{"a.flag": f} for f in (True, False)], [base, zero]),
-        sweep_of([{"m.name": f"name-{i}"} for i in range(40)], [base] * 40),
+        sweep_of([{"m.name": f"name-{i}"} for i in range(120)], [base] * 120),
     ):
-        svg_text(_figure(BoundClaim.from_sweep(sweep)), title="", description="")
+        svg_text(_figure(overview(sweep)), title="", description="")
 
 
 def _figure(plot: Any) -> Any:
@@ -438,7 +531,7 @@ def test_text_of_users_is_neither_formula_nor_markup(tmp_path: Path) -> None:
     names = [{"m.name": bad, "m.k": [1]}, {"m.name": "$", "m.k": [2]}]
     groups = [{"m.name": name, "m.$k$": k} for name in ("$\\frac{1}$ <b>", "b") for k in (1, 2)]
     sweeps = [sweep_of(names, [result] * 2), sweep_of(groups, [result] * 4)]
-    for figure in (draw_result(result), *(_figure(BoundClaim.from_sweep(sweep)) for sweep in sweeps)):
+    for figure in (draw_result(result), *(_figure(overview(sweep)) for sweep in sweeps)):
         text = svg_text(figure, title=bad, description=bad)
         ElementTree.fromstring(text)
         assert "<script" not in text

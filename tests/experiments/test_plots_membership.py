@@ -6,7 +6,7 @@ import pytest
 from attacks.membership import Shadows, draw_inclusion
 from audit.membership import evaluate
 from experiments.datasets import load
-from experiments.plots.membership import MembershipRoc, RecordVulnerability, draw_membership
+from experiments.plots.membership import Curve, MembershipRoc, RecordVulnerability, draw_membership
 from mechanisms.guarantees import PureDP
 
 
@@ -56,12 +56,32 @@ def test_the_region_of_a_claim_is_drawn_where_there_is_one():
 
 
 def test_records_are_counted_beside_what_chance_gives():
-    result = result_of()
+    result = result_of(24)
     plot = RecordVulnerability.from_metrics(result["loss"], result.n_models)
     assert len(plot.auc) == 300
     assert plot.null.sum() == pytest.approx(300, rel=0.01)
     assert plot.n_exposed == len(result["loss"].records.exposed())
+    assert plot.n_exposed > 0
     assert plot.title.startswith(f"{plot.n_exposed:,} of 300")
+
+
+def test_too_few_models_to_expose_a_record_are_said():
+    result = result_of(18, shift=50.0)
+    plot = RecordVulnerability.from_metrics(result["loss"], 18)
+    assert (plot.auc == 1.0).all()
+    assert plot.n_exposed == 0
+    assert plot.title == "Too few models to expose any of 300 records one by one"
+    assert "It takes 20 models" in plot.caption
+    enough = result_of(20, shift=50.0)
+    assert RecordVulnerability.from_metrics(enough["loss"], 20).n_exposed == 300
+
+
+def test_an_attack_without_small_false_positive_rates_is_drawn_from_where_it_begins():
+    first, *_ = MembershipRoc.from_result(result_of()).curves
+    late = Curve("late", np.array([0.0, 0.2, 1.0]), np.array([0.0, 0.9, 1.0]))
+    ax = MembershipRoc((first, late), None, 1000, 0.95, True, 0.5).plot()
+    (line,) = (line for line in ax.lines if line.get_label() == "late")
+    assert line.get_xdata().min() == 0.2
 
 
 @pytest.mark.parametrize("n_models", [4, 12])

@@ -15,6 +15,7 @@ import pytest
 from made_results import (
     broken_sweep,
     coin_result,
+    elsewhere_result,
     gaussian_result,
     laplace_result,
     laplace_sweep,
@@ -28,6 +29,7 @@ from experiments.report import write
 from experiments.report.content import content
 from experiments.report.sentences import answer, reading, share_text
 from experiments.results import SweepResult
+from experiments.terminal import results_table
 
 EVIL = "<script>alert('1')</script> & \"quoted\" | *starred* `code` $x_"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -209,6 +211,41 @@ def test_a_damaged_environment_does_not_stop_a_report(tmp_path: Path) -> None:
     assert "numpy" in report(sweep_of([{}], [coin_result()]), tmp_path, figures=False)[0]
 
 
+def test_a_claim_refuted_at_another_delta_is_told_everywhere_with_the_place(tmp_path: Path) -> None:
+    place = "at epsilon = 0.3 the claim promises delta <= 0.1, but these trials show delta >= 0.2"
+    sweep = sweep_of(
+        [{"case": {"name": "elsewhere"}}, {"case": {"name": "sound"}}], [elsewhere_result(), coin_result()]
+    )
+    shown = content(sweep)
+    assert shown.table.rows[0][1][-1] == "✖ violation †"
+    assert shown.table.rows[1][1][-1] == "✓ consistent"
+    assert shown.notes == (f"† elsewhere: refuted at another delta than 0; {place}.",)
+    assert [audit.title for audit in shown.audits] == ["elsewhere", "sound"]
+    assert shown.audits[0].reading == f"Refuted at another delta than 0: {place}."
+    assert f"Most clearly at elsewhere: {place}." in shown.answer
+    alone = answer(sweep_of([{}], [elsewhere_result()]))
+    assert alone.startswith(f"The claim is refuted at another delta than 0, with 95 % confidence: {place}.")
+    html, markdown = report(sweep, tmp_path, figures=False)
+    assert " ".join(Page(html).text.split()).count(place) == 2  # answer and note; the detail comes with figures
+    assert (
+        f"† elsewhere: refuted at another delta than 0; {place.replace('<', '&lt;').replace('>', '&gt;')}" in markdown
+    )
+    row = sweep.to_frame().iloc[0]
+    assert (row["refuted_epsilon"], row["refuted_delta"], row["refuted_delta_lower"]) == (0.3, 0.1, 0.2)
+
+
+def test_the_table_of_a_terminal_marks_what_is_refuted_at_another_delta() -> None:
+    sweep = sweep_of([{"mechanism.name": "a"}, {"mechanism.name": "b"}], [elsewhere_result(), coin_result()])
+    table = results_table(sweep)
+    assert [str(cell) for cell in table.columns[-1].cells] == ["violation †", "consistent"]
+    assert table.columns[0].header == "mechanism"
+
+
+def test_the_answer_stands_before_the_question_is_told_at_length(violation: tuple[str, str]) -> None:
+    html = violation[0]
+    assert html.index("<h1>") < html.index('class="answer') < html.index('class="lead"') < html.index('id="result"')
+
+
 # Markdown
 
 
@@ -241,10 +278,10 @@ def test_the_answer_names_the_gravest_violation() -> None:
 
 def test_the_answer_to_consistent_comes_with_power() -> None:
     text = answer(sweep_of([{}], [coin_result()]))
-    assert "9 times in 10" in text
+    assert "in 9 of 10 such audits" in text
     blind = dataclasses.replace(coin_result(), detectable=math.inf)
     sweep = answer(laplace_sweep((0.5, 1.0)))
-    assert "from 1.04 times their claims on" in sweep
+    assert "true epsilons from 1.05 times the claim on" in sweep
     assert "No excess could have been caught" in answer(sweep_of([{}], [blind]))
 
 
@@ -319,6 +356,25 @@ def test_the_ledger_says_each_look_once_and_where_it_was_taken() -> None:
     assert ("pair", "1, fixed beforehand", "none needed", "2 of 3 audits") in rows
     assert ("threshold", "9", "x", "1 of 3 audits") in rows
     assert len(rows) == len(set(rows)) == 5
+
+
+def test_entries_of_the_ledger_that_differ_in_numbers_only_are_one_row_with_ranges() -> None:
+    ledgers = [
+        (LedgerEntry("family", "GaussianDP for some mu", f"fixed by the claim; mu >= {mu}"), LedgerEntry("k", *own))
+        for mu, own in ((0.25, ("1,000 x", "y")), (1.75, ("20 x", "y")), (0, ("3 z", "y")))
+    ]
+    results = [dataclasses.replace(laplace_result(), ledger=ledger) for ledger in ledgers]
+    rows = [cells for _, cells in content(sweep_of([{"k": i} for i in range(3)], results)).ledger.rows]
+    assert rows[1:] == [
+        ("family", "GaussianDP for some mu", "fixed by the claim; mu >= 0 to 1.75", "every audit"),
+        ("k", "20 to 1,000 x", "y", "2 of 3 audits"),
+        ("k", "3 z", "y", "1 of 3 audits"),
+    ]
+
+
+def test_two_swept_keys_with_the_same_last_word_keep_a_column_each() -> None:
+    sweep = sweep_of([{"mechanism.epsilon": 1, "claim.epsilon": c} for c in (1, 2)], [laplace_result()] * 2)
+    assert content(sweep).table.head[:2] == ("epsilon of the mechanism", "epsilon of the claim")
 
 
 def test_assumptions_of_every_bound_are_told_once() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from made_results import elsewhere_result, laplace_result
 
 from audit.verdict import Verdict
 from experiments import run as run_module
@@ -50,6 +51,27 @@ def without_pictures(monkeypatch):
 
 def numbers(directory) -> bytes:
     return (Path(directory) / "results.json").read_bytes()
+
+
+def test_what_is_told_of_each_audit_names_the_point_of_the_sweep(config, without_pictures):
+    told = []
+    run(config, tell=told.append)
+    assert [line.partition(": epsilon >= ")[0] for line in told] == ["[1/2] epsilon = 0.5", "[2/2] epsilon = 1"]
+    cases = CONFIG.partition("[sweep]")[0] + "".join(
+        f'[[sweep.case]]\nname = "{name}"\nmechanism = {{ epsilon = {e} }}\n'
+        for name, e in (("weak", 0.5), ("strong", 2))
+    )
+    config.write_text(cases)
+    run(config, tell=told.append, out="cases")
+    assert [line.partition(": ")[0] for line in told[2:]] == ["[1/2] weak", "[2/2] strong"]
+    run(config, settings={"mechanism.epsilon": 3, "sweep": {}}, tell=told.append, out="alone")
+    assert told[-1].startswith("[1/1] Laplace(epsilon=3): epsilon >= ")
+
+
+def test_what_is_told_says_where_a_claim_is_refuted_if_not_there():
+    found = run_module._found(elsewhere_result())
+    assert found.startswith("epsilon >= 0.5, claimed 1; refuted at another delta: at epsilon = 0.3 the claim promises")
+    assert "refuted" not in run_module._found(laplace_result())
 
 
 def test_a_run_directory_holds_everything(config):

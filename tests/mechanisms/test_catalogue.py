@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pydoc import locate
 
 import pytest
 
@@ -30,8 +31,19 @@ def test_unknown_names_are_refused_with_the_nearest():
 def test_unknown_and_missing_options_are_refused():
     with pytest.raises(ParameterError, match="Did you mean 'sensitivity'"):
         build("laplace", epsilon=1.0, sensitivty=2.0)
-    with pytest.raises(ParameterError, match="epsilon"):
+    with pytest.raises(
+        ParameterError, match=r"^mechanism 'laplace' needs epsilon, which is missing\. .* pydoc mechanisms"
+    ):
         build("laplace")
+    with pytest.raises(
+        ParameterError, match="needs model, steps and noise_multiplier, but model and steps are missing"
+    ):
+        build("dp-sgd", noise_multiplier=1.0)
+
+
+@pytest.mark.parametrize("name", list(catalogue))
+def test_where_to_read_about_options_is_a_place_that_pydoc_finds(name):
+    assert locate(catalogue.entries[name].replace(":", ".")) is get(name)
 
 
 def test_importing_the_room_loads_nothing_heavy():

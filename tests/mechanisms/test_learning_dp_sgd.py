@@ -100,7 +100,7 @@ def test_claims_do_not_depend_on_data_sizes_and_count_only_what_is_seen():
         ({"sampling": CYCLIC, "relation": "add_remove"}, "a record more moves the others between batches"),
         ({"sampling": FIXED, "relation": "add_remove"}, "no bound for samples of fixed size under 'add_remove'"),
         ({"sampling": ShuffledEpochs(batch_size=3)}, "depends on the number of records"),
-        ({"sampling": FixedSizeSampling(batch_size=3)}, "Give n_records, a public constant"),
+        ({"sampling": FixedSizeSampling(batch_size=3)}, "Give n_records beside batch_size, a public constant"),
     ],
 )
 def test_no_claim_is_made_where_no_theorem_gives_one(options, message):
@@ -317,15 +317,20 @@ def test_data_that_do_not_fit_are_refused_before_training():
         ({"initial": np.full(12, np.nan)}, "infinite values or NaN"),
         ({"observed": np.ones(12)}, "unit directions, but their norms are"),
         ({"observed": np.ones((2, 5))}, r"has shape \(2, 5\)"),
+        ({"observed": [["a"]]}, "observed must hold numbers, but is"),
+        ({"sampling": "full-batch", "batch_size": -1}, "^batch_size must be"),
         ({"relation": "swap"}, "relation"),
-        ({"sampling": "poisson"}, "needs batch_size and sampling_probability, but batch_size and sampling_prob"),
+        ({"sampling": "poisson"}, "needs batch_size and sampling_probability, which are missing"),
         ({"sampling": "poisson", "batch_size": 3}, "sampling_probability is missing: public constants"),
-        ({"sampling": "cyclic"}, "batch_size is missing"),
-        ({"sampling": "cyclic", "batch_size": 2, "sampling_probability": 0.1}, "not sampling_probability"),
+        ({"sampling": "cyclic"}, "needs batch_size, which is missing"),
+        (
+            {"sampling": "cyclic", "batch_size": 2, "sampling_probability": 0.1},
+            "sampling_probability is not for sampling .cyclic.",
+        ),
         ({"sampling": "full-batch"}, "need a public number to divide updates by"),
-        ({"sampling": FULL, "batch_size": 3}, "batch_size belong to a sampling that is named"),
+        ({"sampling": FULL, "batch_size": 3}, "sampling is FullBatch.*, not a name: .* leave out batch_size"),
         ({"sampling": "poison"}, "Did you mean 'poisson'"),
-        ({"n_classes": 3}, "n_classes belong to a model that is named"),
+        ({"n_classes": 3}, "model is .*, not a name: .* leave out n_classes"),
         ({"model": "softmax-regression", "n_classes": 3}, "needs n_features"),
         ({"model": "softmax-regression", "n_features": 3}, "n_classes"),
         ({"model": "logistic-regression", "n_features": 3, "hidden": (3,)}, "hidden"),
@@ -336,6 +341,15 @@ def test_data_that_do_not_fit_are_refused_before_training():
 def test_bad_options_are_refused_with_a_way_out(options, message):
     with pytest.raises((ParameterError, LookupError), match=message):
         mechanism_for(**options)
+
+
+@pytest.mark.parametrize("dtype", [str, object, bytes])
+def test_labels_that_are_no_numbers_are_refused_with_how_to_code_them(dtype):
+    y = np.array([b"cat", b"dog"] if dtype is bytes else ["cat", "dog"], dtype=dtype)
+    message = r"whole numbers from 0 to n_classes - 1, .* but holds b?'cat' .* np\.unique\(y, return_inverse=True\)"
+    with pytest.raises(ParameterError, match=message):
+        TrainingData.of((np.zeros((2, 1)), y))
+    TrainingData.of((np.zeros((2, 1)), np.unique(y, return_inverse=True)[1]))
 
 
 def test_names_and_plain_numbers_build_the_same_mechanism():

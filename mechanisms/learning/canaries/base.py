@@ -76,6 +76,33 @@ class Canary(ABC):
         pair = self.pair(dataset, claimed)
         return claimed.facing(pair), pair
 
+    def several(self, dataset: Dataset, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
+        """`n` different canaries of this kind, for a run in which each is in or out by its own coin.
+
+        Args:
+            dataset: `(X, y)`, or `TrainingData` without gradient records.
+            learner: the `DPSGD` that will be run.
+            n: >= 1. Canaries that are examples take the places of n records, from `record` on.
+
+        Returns:
+            The canaries, and the records that are in every run.
+
+        Raises:
+            ParameterError: a kind of which all would be alike, too few places for n, or data that the model cannot
+                take.
+        """
+        whole(1, n_canaries=n)
+        data = self._checked(dataset, learner)
+        canaries, always = self._several(data, learner, n)
+        return canaries, TrainingData(always.X[:0], always.y[:0]) if self.alone else always
+
+    def _several(self, data: TrainingData, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
+        """`several` on data that were checked."""
+        raise ParameterError(
+            f"canary {type(self).__name__} would be the same record {n} times, but a coin for each of many canaries "
+            "needs different ones. Take Natural, Mislabelled, Dirac or RandomDirection."
+        )
+
     @abstractmethod
     def _sides(self, data: TrainingData, learner: DPSGD) -> tuple[TrainingData, TrainingData]:
         """Side 0 and side 1."""

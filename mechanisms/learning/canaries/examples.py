@@ -9,7 +9,7 @@ ClipBKD        a record in the direction that the data use least
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
@@ -51,6 +51,18 @@ class ExampleCanary(Canary):
             side0 = having(blank if learner.relation is Relation.ZERO_OUT else self.rival(data, learner))
         return side0, having(self.example(data, learner))
 
+    def _in_places(self, data: TrainingData, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
+        """One canary in the place of each of n records, from `record` on, and the other records."""
+        places = self.record + np.arange(n)
+        if places[-1] >= len(data):
+            raise ParameterError(
+                f"n_canaries must be at most {len(data) - self.record}, the records from {self.record} on, but is {n}."
+            )
+        chosen = [replace(self, record=int(place)).example(data, learner) for place in places]
+        kept = np.delete(np.arange(len(data)), places)
+        canaries = TrainingData(np.stack([x for x, _ in chosen]), np.array([label for _, label in chosen]))
+        return canaries, TrainingData(data.X[kept], data.y[kept])
+
 
 @dataclass(frozen=True)
 class Natural(ExampleCanary):
@@ -82,6 +94,9 @@ class Natural(ExampleCanary):
             )
         return data.X[self.other], data.y[self.other]
 
+    def _several(self, data: TrainingData, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
+        return self._in_places(data, learner, n)
+
 
 @dataclass(frozen=True)
 class Mislabelled(ExampleCanary):
@@ -107,6 +122,9 @@ class Mislabelled(ExampleCanary):
         if self.label == right:
             raise ParameterError(f"label must be wrong, but {right} is that of record {self.record}. Choose another.")
         return data.X[self.record], self.label
+
+    def _several(self, data: TrainingData, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
+        return self._in_places(data, learner, n)
 
 
 @dataclass(frozen=True)

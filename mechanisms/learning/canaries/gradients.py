@@ -30,6 +30,14 @@ class GradientCanary(Canary):
     def direction(self, data: TrainingData, learner: DPSGD) -> NDArray[np.float64]:
         """Unit direction `(n_parameters,)`; `data` are the other records."""
 
+    @abstractmethod
+    def directions(self, data: TrainingData, learner: DPSGD, n: int) -> NDArray[np.float64]:
+        """n different ones, `(n, n_parameters)`, for a run with many canaries; `data` are all of the records."""
+
+    def _several(self, data: TrainingData, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
+        gradients = learner.clip_norm * self.directions(data, learner, n)
+        return TrainingData(data.X[:0], data.y[:0], gradients), data
+
     def _sides(self, data: TrainingData, learner: DPSGD) -> tuple[TrainingData, TrainingData]:
         kept = np.arange(len(data)) != self.record
         if self.alone:
@@ -77,14 +85,14 @@ class Dirac(GradientCanary):
             whole(0, feature=self.feature)
 
     def direction(self, data: TrainingData, learner: DPSGD) -> NDArray[np.float64]:
-        layer = learner.network.layers[0]
-        dead = np.flatnonzero(~np.any(data.X != 0.0, axis=0))
+        layer, dead = learner.network.layers[0], _dead_features(data)
         feature = int(dead[0]) if self.feature is None and len(dead) else self.feature
         if feature is None or feature not in dead:
             named = "there is none" if feature is None else f"feature {feature} is not"
             raise ParameterError(
-                f"a Dirac canary needs a dead feature, 0 in all other records, but {named}. Add one with "
-                "with_dead_feature(dataset), and give the model one feature more; or take RandomDirection."
+                f"a Dirac canary needs a dead feature, 0 in all other records, but {named}. Add one, by "
+                "with_dead_feature(dataset) or in a config by dead_feature = true in [data], and give the model one "
+                f"feature more, n_features = {data.X.shape[1] + 1}; or take a random direction."
             )
         if self.unit >= layer.n_units:
             raise ParameterError(
@@ -92,6 +100,20 @@ class Dirac(GradientCanary):
             )
         found = np.zeros(learner.network.n_parameters)
         found[layer.start + self.unit * layer.n_inputs + feature] = 1.0
+        return found
+
+    def directions(self, data: TrainingData, learner: DPSGD, n: int) -> NDArray[np.float64]:
+        """The weights of all dead features: `feature` and `unit` do not matter."""
+        layer, dead = learner.network.layers[0], _dead_features(data)
+        weights = (layer.start + np.arange(layer.n_units)[:, None] * layer.n_inputs + dead).ravel()
+        if n > len(weights):
+            raise ParameterError(
+                f"n_canaries is {n:,}, but only {len(weights):,} weights belong to dead features, which are 0 in all "
+                f"records: {len(dead)} features, {layer.n_units} units. Add {-(-n // layer.n_units) - len(dead)} dead "
+                "features, to the data and to the model; or take random directions."
+            )
+        found = np.zeros((n, learner.network.n_parameters))
+        found[np.arange(n), weights[:n]] = 1.0
         return found
 
 
@@ -111,8 +133,17 @@ class RandomDirection(GradientCanary):
         whole(0, seed=self.seed)
 
     def direction(self, data: TrainingData, learner: DPSGD) -> NDArray[np.float64]:
-        drawn = np.random.default_rng(self.seed).standard_normal(learner.network.n_parameters)
-        return np.asarray(drawn / np.linalg.norm(drawn))
+        return np.asarray(self.directions(data, learner, 1)[0])
+
+    def directions(self, data: TrainingData, learner: DPSGD, n: int) -> NDArray[np.float64]:
+        """Drawn one by one: they overlap by about 1 / sqrt(n_parameters)."""
+        drawn = np.random.default_rng(self.seed).standard_normal((n, learner.network.n_parameters))
+        return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+
+
+def _dead_features(data: TrainingData) -> NDArray[np.intp]:
+    """Positions of the features that are 0 in all records."""
+    return np.flatnonzero(~np.any(data.X != 0.0, axis=0))
 
 
 def with_dead_feature(dataset: Any) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -55,8 +55,9 @@ class LogisticRegression(Model):
 
 @dataclass(frozen=True)
 class SoftmaxRegression(Model):
-    """Multinomial logistic regression: loss -log softmax(W x + b)_y. Parameters: of each class in turn its `n_features`
-    weights, then its bias.
+    """Multinomial logistic regression: loss -log softmax(W x + b)_y.
+
+    Parameters: of each class in turn its `n_features` weights, then its bias.
 
     Args:
         n_features: >= 1.
