@@ -67,7 +67,7 @@ def membership_game(
     """
     whole(1, n_runs=n_runs)
     whole(0, n_references=n_references, seed=seed)
-    _check_relation(learner)
+    check_relation(learner)
     chosen = build(attack) if isinstance(attack, str) else attack
     crafted = _examples("canaries", canaries)
     always = None if records is None else _examples("records", records)
@@ -136,7 +136,7 @@ def white_box_game(
     """
     whole(1, n_runs=n_runs)
     whole(0, seed=seed)
-    _check_relation(mechanism)
+    check_relation(mechanism)
     network = mechanism.network
     gradients = _gradients(canaries, mechanism)
     norms = np.linalg.norm(gradients, axis=1, keepdims=True)
@@ -193,7 +193,8 @@ def _joined(first: TrainingData, second: TrainingData) -> TrainingData:
     return TrainingData(np.concatenate([first.X, second.X]), np.concatenate([first.y, second.y]))
 
 
-def _check_relation(learner: Any) -> None:
+def check_relation(learner: Any) -> None:
+    """Raises `RelationError` unless a canary that is not in is not there at all."""
     relation = getattr(learner, "relation", Relation.ADD_REMOVE)
     if relation is not Relation.ADD_REMOVE:
         raise RelationError(

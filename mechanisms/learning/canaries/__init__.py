@@ -10,7 +10,7 @@ catalogue.py   all of them by name
 
 from mechanisms.learning.canaries.base import Canary, differing
 from mechanisms.learning.canaries.examples import Blank, ClipBKD, Mislabelled, Natural
-from mechanisms.learning.canaries.gradients import Dirac, RandomDirection, with_dead_feature
+from mechanisms.learning.canaries.gradients import Dirac, RandomDirection, with_dead_features
 from mechanisms.learning.canaries.grouped import Grouped
 from mechanisms.learning.canaries.initial import worst_case_initial
 
@@ -24,6 +24,6 @@ __all__ = [
     "Natural",
     "RandomDirection",
     "differing",
-    "with_dead_feature",
+    "with_dead_features",
     "worst_case_initial",
 ]
