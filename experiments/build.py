@@ -190,7 +190,7 @@ def build_canaries(
     if data is None or section.canary is None:
         raise ParameterError("name is 'one-run', which needs [data], and canary in [neighbours] to say of which kind.")
     check_relation(mechanism)
-    canaries, records = build_canary(section.canary).several(data, mechanism, game.n_canaries or 1)
+    canaries, records = build_canary(section.canary).several(data, mechanism, game.n_canaries)
     if canaries.n_gradients and mechanism.view != "observations":
         raise ParameterError(
             f'canary is a gradient, which is seen in every step: set view = "observations" in [mechanism], which is '

@@ -118,12 +118,10 @@ class NeighboursSection(Section):
 
 
 class GameSection(Section):
-    """[game]: many runs on each of two datasets, or one run with a coin for each of many canaries."""
+    """[game]: one run with a coin for each of many canaries. Without it, there are many runs on each of two datasets."""
 
-    name: Literal["distinguishing", "one-run"] = Field(
-        default="distinguishing", description="'distinguishing' or 'one-run'"
-    )
-    n_canaries: Whole | None = Field(default=None, ge=1, description="a whole number >= 1")
+    name: Literal["one-run"] = Field(description="'one-run'; leave [game] out for runs on a pair of datasets")
+    n_canaries: Whole = Field(ge=1, description="a whole number >= 1")
     n_runs: Whole = Field(default=1, ge=1, description="a whole number >= 1")
     n_references: Whole = Field(default=0, ge=0, description="a whole number >= 0: runs that an attack may learn from")
 
@@ -149,7 +147,7 @@ class Config(Section):
     data: DataSection | None = Field(default=None, description="a table [data]")
     neighbours: NeighboursSection = Field(default=NeighboursSection(), description="a table [neighbours]")
     mechanism: Named = Field(description="a table [mechanism]")
-    game: GameSection = Field(default=GameSection(), description="a table [game]")
+    game: GameSection | None = Field(default=None, description="a table [game]")
     attack: Named = Field(default=Named(name="auto"), description="a table [attack]")
     audit: AuditSection = Field(default=AuditSection(), description="a table [audit]")
     claim: Named | None = Field(default=None, description="a table [claim]")
@@ -181,7 +179,6 @@ class Config(Section):
         except ValidationError as error:
             complaints = [_complaint(detail, source) for detail in error.errors(include_url=False)]
             raise ConfigError("\n".join(dict.fromkeys(complaints))) from None
-        _check_game(config.game, source)
         _check_sweep(config, source)
         return config
 
@@ -215,15 +212,6 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "claim": Named,
 }
 """The tables of a configuration whose keys are known beforehand."""
-
-
-def _check_game(game: GameSection, source: Source) -> None:
-    """Raises `ConfigError` for canaries without their game, and for the game without canaries."""
-    others = sorted(game.model_fields_set - {"name"})
-    if game.name == "distinguishing" and others:
-        raise source.error(("game", others[0]), f'{others[0]} is for the game "one-run": add name = "one-run".')
-    if game.name == "one-run" and game.n_canaries is None:
-        raise source.error(("game", "n_canaries"), "n_canaries is missing: give a whole number >= 1, such as 1000.")
 
 
 def _check_sweep(config: Config, source: Source) -> None:

@@ -22,7 +22,7 @@ from audit.games import BitScores, PairScores
 from audit.question import as_bounds
 from audit.trials.plan import MINIMUM_TRIALS
 from experiments import build
-from experiments.config import Config, DataSection, Named
+from experiments.config import Config, DataSection, GameSection, Named
 from experiments.games import OneRunQuestion, PairQuestion, Question
 from experiments.overrides import apply
 from experiments.source import Source
@@ -52,7 +52,7 @@ def _question(config: Config, source: Source, parameters: dict[str, Any], load: 
             mechanism = build.build_mechanism(here.mechanism, train)
         with _pointing_at(source, "audit.bounds"):
             bounds = tuple(build.build_bound(entry) for entry in here.audit.bounds)
-            as_bounds(bounds, here.audit.stop, BitScores if here.game.name == "one-run" else PairScores)
+            as_bounds(bounds, here.audit.stop, PairScores if here.game is None else BitScores)
         with _pointing_at(source, "claim", here.claim):
             claim = build.build_claim(here.claim)
         with _pointing_at(source, "data", here.data):
@@ -65,7 +65,7 @@ def _question(config: Config, source: Source, parameters: dict[str, Any], load: 
             "delta": here.audit.delta,
             "confidence": here.audit.confidence,
         }
-        ask = _one_run if here.game.name == "one-run" else _pair
+        ask = _pair if here.game is None else partial(_one_run, here.game)
         question = ask(here, source, mechanism, data, shared)
         _check_claim(question, here.mechanism, source)
         return question
@@ -96,23 +96,28 @@ def _pair(
 
 
 def _one_run(
-    here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
+    game: GameSection,
+    here: Config,
+    source: Source,
+    mechanism: Mechanism,
+    data: Dataset | None,
+    shared: dict[str, Any],
 ) -> OneRunQuestion:
     """Runs with a coin for each of many canaries."""
-    with _pointing_at(source, "game", here.game):
+    with _pointing_at(source, "game", game):
         if here.audit.stop is not None:
             raise ParameterError("name is 'one-run', a game that cannot stop early: leave out stop in [audit].")
-        learner, canaries, records = build.build_canaries(here.game, here.neighbours, data, mechanism)
+        learner, canaries, records = build.build_canaries(game, here.neighbours, data, mechanism)
     with _pointing_at(source, "attack", here.attack):
-        attack = build.build_membership_attack(here.attack, learner, canaries, here.game.n_references)
+        attack = build.build_membership_attack(here.attack, learner, canaries, game.n_references)
     return OneRunQuestion(
         **shared,
         mechanism=learner,
         canaries=canaries,
         records=records,
         attack=attack,
-        n_runs=here.game.n_runs,
-        n_references=here.game.n_references,
+        n_runs=game.n_runs,
+        n_references=game.n_references,
     )
 
 

@@ -95,10 +95,10 @@ class Tradeoff:
         """How to read it."""
         if self.of_bits:
             return (
-                "Each point of the attack's curve is one threshold on its score: canaries that were out and were called "
-                "members (false positives) against canaries that were in and were missed (false negatives). One run "
-                "makes all of these scores, so that no confidence goes with this curve: the bound in the table counts "
-                "right guesses instead. The claim forbids the shaded region to each canary."
+                "Each point of the attack's curve is one threshold on its score: canaries that were out and were "
+                "called members (false positives) against canaries that were in and were missed (false negatives). "
+                "One run makes all of these scores, so that no confidence goes with this curve: the bound in the "
+                "table counts right guesses instead. The claim forbids the shaded region to each canary."
             )
         end = "reaches into" if self.crossed else "stays out of"
         return (
