@@ -41,6 +41,13 @@ class Attack(ABC):
         """This attack, told what it attacks; raises `AttackError` if it cannot. Most attacks need nothing."""
         return self
 
+    def suits(self, mechanism: Mechanism, neighbours: Neighbours) -> bool:
+        """Whether "auto" may take this attack here.
+
+        Mechanism and pair decide, before anything runs, so that the choice needs no correction.
+        """
+        return False
+
     @abstractmethod
     def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Scorer:
         """The scorer learned from pilot outputs of side 0 and side 1."""

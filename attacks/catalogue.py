@@ -1,9 +1,13 @@
-"""Names of the attacks. A new one is one file and one line here; `dpassay list attacks` shows them."""
+"""Names of the attacks. A new one is one file and one line here; `dpassay list attacks` shows them.
+
+"auto" takes the first of them, in this order, that suits mechanism and pair: those that know the law of what they see
+come before the classifier, which has to learn it from pilot runs and suits everything.
+"""
 
 from __future__ import annotations
 
 from attacks.base import Attack
-from mechanisms.base import HasLogDensity, Mechanism, Neighbours
+from mechanisms.base import Mechanism, Neighbours
 from mechanisms.errors import ParameterError, UnknownNameError
 from mechanisms.registry import Catalogue
 
@@ -11,11 +15,11 @@ catalogue = Catalogue(
     "attack",
     {
         "likelihood-ratio": "attacks.distinguishing.likelihood_ratio:LikelihoodRatio",
-        "classifier": "attacks.distinguishing.classifier:Classifier",
-        "threshold": "attacks.distinguishing.threshold:Threshold",
+        "gradient-product": "attacks.distinguishing.gradient_product:GradientProduct",
         "canary-loss": "attacks.distinguishing.canary_loss:CanaryLoss",
         "canary-direction": "attacks.distinguishing.canary_direction:CanaryDirection",
-        "gradient-product": "attacks.distinguishing.gradient_product:GradientProduct",
+        "classifier": "attacks.distinguishing.classifier:Classifier",
+        "threshold": "attacks.distinguishing.threshold:Threshold",
     },
 )
 get = catalogue.get
@@ -26,8 +30,10 @@ def choose(attack: str | Attack, mechanism: Mechanism, neighbours: Neighbours) -
     """The attack that is meant, told what it attacks, and its name.
 
     Args:
-        attack: a name in the catalogue, with its default options; an `Attack`; or "auto", the likelihood ratio where
-            the mechanism has a `log_density` and the classifier elsewhere.
+        attack: a name in the catalogue, with its default options; an `Attack`; or "auto", the first one that suits: the
+            likelihood ratio where the mechanism has a `log_density`; on a DPSGD, the gradient product for trajectories
+            and, for final models, the loss of a canary that is an example, or the direction of one that is a gradient;
+            the classifier elsewhere.
         mechanism: what is attacked.
         neighbours: the pair that is to be told apart.
 
@@ -46,7 +52,7 @@ def choose(attack: str | Attack, mechanism: Mechanism, neighbours: Neighbours) -
         ('likelihood-ratio', LikelihoodRatio())
     """
     if attack == "auto":
-        attack = "likelihood-ratio" if isinstance(mechanism, HasLogDensity) else "classifier"
+        attack = next(name for name in catalogue.entries if build(name).suits(mechanism, neighbours))
     if isinstance(attack, str):
         if attack not in catalogue:
             raise UnknownNameError("attack", attack, [*catalogue, "auto"])

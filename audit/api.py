@@ -50,7 +50,7 @@ def audit(
         mechanism: a `Mechanism`, or a function `release(dataset, rng)` (one run) or `release(dataset, size, rng)`.
         neighbours: the pair; None takes `mechanism.worst_case()`.
         attack: a name in `attacks.catalogue`, an `Attack`, or "auto": the likelihood ratio where the output law is
-            known, else a classifier.
+            known, what looks for the canary in a DPSGD, else a classifier; see `attacks.catalogue.choose`.
         bound: a name in `audit.bounds.catalogue`, a `Bound`, or several of these, which then share the significance;
             "auto" is "joint-exact" with its threshold chosen on the pilot, or "betting" with stop="anytime".
         trials: runs per side, pilot included; at least 10.

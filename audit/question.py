@@ -72,6 +72,7 @@ class Question:
         mechanism = _as_mechanism(mechanism, neighbours, claim)
         pair = mechanism.worst_case() if neighbours is None else neighbours
         mechanism.check(pair)
+        mechanism = mechanism.facing(pair)
         quoted = mechanism.quoted_delta if claim is None else claim.default_delta
         claim = mechanism.guarantee() if claim is None else claim
         if claim.relation is not None and claim.relation is not pair.relation:

@@ -118,7 +118,7 @@ class NeighboursSection(Section):
 
 
 class GameSection(Section):
-    """[game]: one run with a coin for each of many canaries. Without it, there are many runs on each of two datasets."""
+    """[game]: one run with a coin for each of many canaries. Without it, many runs on each of two datasets."""
 
     name: Literal["one-run"] = Field(description="'one-run'; leave [game] out for runs on a pair of datasets")
     n_canaries: Whole = Field(ge=1, description="a whole number >= 1")

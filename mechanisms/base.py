@@ -145,6 +145,10 @@ class Mechanism(ABC):
                 f"guarantee holds under {neighbours.relation.value!r}."
             )
 
+    def facing(self, neighbours: Neighbours) -> Mechanism:
+        """This mechanism with what it releases fitted to a pair that was checked; most are the same on every pair."""
+        return self
+
 
 @runtime_checkable
 class HasLogDensity(Protocol):

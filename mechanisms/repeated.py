@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -91,6 +91,11 @@ class Repeated(Mechanism):
 
     def check(self, neighbours: Neighbours) -> None:
         self.base.check(neighbours)
+
+    def facing(self, neighbours: Neighbours) -> Repeated:
+        """With the base facing the pair."""
+        base = self.base.facing(neighbours)
+        return self if base is self.base else replace(self, base=base)
 
     def _log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Sum of the log densities of the releases, shape `(size,)`; offered as `log_density` if the base has one."""

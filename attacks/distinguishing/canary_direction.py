@@ -12,7 +12,6 @@ from attacks.base import Scorer
 from attacks.distinguishing.told import ToldAttack
 from mechanisms.base import Outputs
 from mechanisms.errors import AttackError
-from mechanisms.learning.base import TrainingData
 
 if TYPE_CHECKING:
     from mechanisms.learning.dp_sgd import DPSGD
@@ -58,23 +57,24 @@ class CanaryDirection(ToldAttack):
         return CanaryDirectionScorer(_initial(learner), self._direction())
 
     def _direction(self) -> NDArray[np.float64]:
-        from mechanisms.learning.canaries.base import differing, initial_models
+        from mechanisms.learning.pairs import clipped_gradient, differing
 
         learner, neighbours = self._told()
         only0, only1 = differing(neighbours)
-        if (only0.n_examples or only1.n_examples) and initial_models(learner) is None:
+        if (only0.n_examples or only1.n_examples) and learner.recipe.initial is None:
             raise AttackError(
                 "the canary-direction attack needs the gradient of the canary at the initial parameters, but these are "
                 "drawn for every run. Give initial as an array or 'zeros', or use attack='canary-loss'."
             )
-        total = clipped_gradient(learner, only1, None) - clipped_gradient(learner, only0, None)
+        start = _initial(learner)[None, :]
+        total = clipped_gradient(learner, only1, start)[0] - clipped_gradient(learner, only0, start)[0]
         norm = float(np.linalg.norm(total))
         if norm == 0.0:
             raise AttackError(
                 "the records that differ have the same gradient at the initial parameters, or none: there is no "
                 "direction to look along. Use attack='canary-loss'."
             )
-        return np.asarray(total[0] / norm)
+        return np.asarray(total / norm)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,22 +95,3 @@ def _initial(learner: DPSGD) -> NDArray[np.float64]:
     """The initial parameters; 0, their mean, where they are drawn for every run."""
     initial = learner.recipe.initial
     return np.zeros(learner.network.n_parameters) if initial is None else np.asarray(initial, dtype=np.float64)
-
-
-def clipped_gradient(learner: DPSGD, data: TrainingData, parameters: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Sum of the clipped gradients of `data` at parameters `(n_runs, n_parameters)`, `(n_runs, n_parameters)`; None for
-    the initial parameters, one row. A blank record counts for nothing under zero_out."""
-    from mechanisms.learning.clipping import clip_rows
-    from mechanisms.learning.trained import TrainedModels
-
-    model, recipe = learner.network, learner.recipe
-    at = _initial(learner)[None, :] if parameters is None else parameters
-    total = np.zeros(at.shape)
-    if data.gradients is not None:
-        total += clip_rows(recipe.clipping, data.gradients, recipe.clip_norm, model).sum(axis=0)
-    counted = np.any(data.X != 0.0, axis=1) | (data.y != 0) if recipe.ignore_blank else np.ones(data.n_examples, bool)
-    if counted.any():
-        found = TrainedModels(model, np.ascontiguousarray(at)).gradients(data.X[counted], data.y[counted])
-        flat = clip_rows(recipe.clipping, found.reshape(-1, model.n_parameters), recipe.clip_norm, model)
-        total += flat.reshape(found.shape).sum(axis=1)
-    return total

@@ -51,7 +51,7 @@ class CanaryLoss(ToldAttack):
     """
 
     def _check_told(self) -> None:
-        from mechanisms.learning.canaries.base import differing
+        from mechanisms.learning.pairs import differing
 
         _, neighbours = self._told()
         if any(data.n_gradients for data in differing(neighbours)):
@@ -62,7 +62,7 @@ class CanaryLoss(ToldAttack):
 
     def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Scorer:
         """The scorer; the pilot outputs are not looked at."""
-        from mechanisms.learning.canaries.base import differing
+        from mechanisms.learning.pairs import differing
 
         learner, neighbours = self._told()
         only0, only1 = differing(neighbours)

@@ -15,7 +15,7 @@ from attacks.features import Features, Featuriser, as_rows, check_kind
 from attacks.models.additive import fit_additive
 from attacks.models.boosting import fit_boosting
 from attacks.models.table import Cells, find_cells, fit_table
-from mechanisms.base import Outputs
+from mechanisms.base import Mechanism, Neighbours, Outputs
 from mechanisms.errors import AttackError
 from mechanisms.validation import one_of, whole
 
@@ -71,7 +71,7 @@ class Classifier(Attack):
 
     Example:
         >>> import numpy as np
-        >>> from mechanisms.base import Outputs
+        >>> from mechanisms.base import Mechanism, Neighbours, Outputs
         >>> rng = np.random.default_rng(0)
         >>> out, in_ = Outputs(rng.integers(0, 3, 900)), Outputs(rng.integers(1, 4, 900))
         >>> scorer = Classifier().fit(out, in_, rng)
@@ -91,6 +91,10 @@ class Classifier(Attack):
         one_of(MODELS, model=self.model)
         check_kind(self.features)
         whole(self.minimum_pilot, max_rows=self.max_rows)
+
+    def suits(self, mechanism: Mechanism, neighbours: Neighbours) -> bool:
+        """Everywhere: it needs to know nothing."""
+        return True
 
     def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> ClassifierScorer:
         """The log odds learned from pilot outputs of both sides."""

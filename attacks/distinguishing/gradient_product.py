@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.base import Scorer
-from attacks.distinguishing.canary_direction import clipped_gradient
 from attacks.distinguishing.told import ToldAttack
 from mechanisms.base import Outputs
 from mechanisms.errors import AttackError
@@ -75,7 +74,7 @@ class GradientProduct(ToldAttack):
 
     def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Scorer:
         """The scorer; the pilot outputs are not looked at."""
-        from mechanisms.learning.canaries.base import differing, shared
+        from mechanisms.learning.pairs import differing, shared
 
         learner, neighbours = self._told()
         only0, only1 = differing(neighbours)
@@ -103,6 +102,8 @@ class GradientProductScorer:
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
         """Scores of `outputs` `(size, steps + 1, n_parameters)`, shape `(size,)`."""
+        from mechanisms.learning.pairs import clipped_gradient
+
         recipe = self.learner.recipe
         total, previous = np.zeros(len(outputs)), 0.0
         others = None if self.both is None else _OtherRecords(self.learner, self.both)

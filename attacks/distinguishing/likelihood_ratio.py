@@ -71,6 +71,10 @@ class LikelihoodRatio(Attack):
         object.__setattr__(told, "neighbours", neighbours)
         return told
 
+    def suits(self, mechanism: Mechanism, neighbours: Neighbours) -> bool:
+        """Wherever the output law is known: no attack is better."""
+        return isinstance(mechanism, HasLogDensity)
+
     def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Scorer:
         """The scorer; the pilot outputs are not looked at."""
         if self.mechanism is None or self.neighbours is None:

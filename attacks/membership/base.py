@@ -5,7 +5,8 @@
 
 Every model is a target once, and a reference for the others. The score of target t uses the signals of t, and the
 signals and the inclusion of the *other* models: never the inclusion of t, nor that of its complement where models come
-in pairs. A membership metric is no bound on epsilon: see `audit.membership`.
+in pairs. What the complement says counts in scales that are common to all targets alone (the thresholds that entropy
+tries, the smallest variance of LiRA). A membership metric is no bound on epsilon: see `audit.membership`.
 """
 
 from __future__ import annotations

@@ -59,21 +59,3 @@ def exposure(canaries: ArrayLike, alternatives: ArrayLike) -> Floats:
     flat = zip(values.reshape(-1, values.shape[-1]), others.reshape(-1, size), strict=True)
     above = np.array([size - np.searchsorted(np.sort(other), value, side="left") for value, other in flat])
     return np.asarray(np.log2(size + 1.0) - np.log2(1.0 + above.reshape(values.shape)))
-
-
-def extrapolated_exposure(canaries: ArrayLike, alternatives: ArrayLike) -> Floats:
-    """Exposure in bits from a skew-normal law fitted to the alternatives: beyond log2 of how many there are.
-
-    An estimate that leans on that law, never evidence for an epsilon.
-
-    Args:
-        canaries: `(n_canaries,)` signals.
-        alternatives: `(n_alternatives,)` signals, 30 or more.
-
-    References:
-        Carlini et al. (2019), section 4.3.
-    """
-    from scipy.stats import skewnorm
-
-    law = skewnorm(*skewnorm.fit(np.asarray(alternatives, dtype=np.float64)))
-    return np.asarray(-law.logsf(np.asarray(canaries, dtype=np.float64)) / np.log(2.0))

@@ -60,16 +60,19 @@ class Others:
     @cached_property
     def median(self) -> Floats:
         """`(n_models, n_records)` medians; NaN where nothing is left."""
-        order = np.argsort(np.where(self.mask, self.values, np.inf), axis=0, kind="stable")
-        ordered = np.take_along_axis(np.where(self.mask, self.values, np.inf), order, axis=0)
+        values = np.where(self.mask, self.values, np.inf)
+        order, last = np.argsort(values, axis=0, kind="stable"), len(values) - 1
+        ordered = np.take_along_axis(values, order, axis=0)
         rank = np.empty_like(order)
         np.put_along_axis(rank, order, np.arange(len(order))[:, None], axis=0)
-        # The target or its complement is in the mask, never both; it is the one that is taken out of the order.
-        removed = np.where(self.mask, rank, np.where(self.mask[self.partner], rank[self.partner], len(order)))
-        last = len(order) - 1
+        own = np.where(self.mask, rank, len(order))
+        partners = np.where((self.partner != np.arange(len(order)))[:, None], own[self.partner], len(order))
+        first, second = np.minimum(own, partners), np.maximum(own, partners)
 
         def kept(k: NDArray[np.int64]) -> Floats:
-            return np.take_along_axis(ordered, np.clip(k + (k >= removed), 0, last), axis=0)
+            """The k-th of those that are left: past the ranks of the target and its partner."""
+            k = k + (k >= first)
+            return np.take_along_axis(ordered, np.clip(k + (k >= second), 0, last), axis=0)
 
         middle = 0.5 * (kept((self.count - 1) // 2) + kept(self.count // 2))
         return np.where(self.count > 0, middle, np.nan)

@@ -47,7 +47,8 @@ class Shadows:
         population: records that no model was trained on and that are not scored, under the same models.
         partner: `(n_models,)` index of the model that was trained on the complement, the model itself where there is
             none; None for no pairs.
-        fair: whether each bit of each model was the toss of its own fair coin (a natural split is not).
+        fair: whether each bit of each model, its complement apart, was the toss of its own fair coin (a natural split
+            is not): the bits of the other models then say nothing about those of this one.
 
     Raises:
         ParameterError: shapes that do not fit, NaN, partners that are not complements.
@@ -167,17 +168,6 @@ class Shadows:
             log_probabilities=None if self.log_probabilities is None else self.log_probabilities[chosen],
             population=None if self.population is None else self.population.take(chosen),
             partner=partner,
-        )
-
-    def take_records(self, records: NDArray[Any]) -> Shadows:
-        """The shadows on some records only (indices or a mask), in that order."""
-        return replace(
-            self,
-            inclusion=self.inclusion[:, records],
-            y=self.y[records],
-            signals={name: values[:, records] for name, values in self.signals.items()},
-            log_probabilities=None if self.log_probabilities is None else self.log_probabilities[:, records],
-            X=None if self.X is None else self.X[records],
         )
 
 

@@ -99,8 +99,12 @@ def one_run(shadows: Shadows, attack: str | MembershipAttack, *, model: int = 0)
     Raises:
         AttackError: the inclusion was not drawn by fair coins, as in a natural split into training and test set; or
             what `attack.score` raises.
+        ParameterError: there is no such model.
 
-    Records that the attack cannot score get the median of the others: they are guessed last.
+    Guarantees:
+        * Given the run, the scores are independent of its bits, whatever the attack: it is shown neither these bits nor
+          the complement of the run, whose bits they are turned round and which, seen too, would make two runs of one.
+        * Records that the attack cannot score get the median of the others: they are guessed last.
     """
     if not shadows.fair:
         raise AttackError(
@@ -108,8 +112,11 @@ def one_run(shadows: Shadows, attack: str | MembershipAttack, *, model: int = 0)
             "coins, and differential privacy says nothing about two natural samples. Report metrics "
             "(audit.membership.evaluate), or toss coins: train_shadows, or membership_game."
         )
+    whole(0, model=model)
+    if model >= len(shadows):
+        raise ParameterError(f"model must be below {len(shadows)}, the number of models, but is {model}.")
     chosen = build(attack) if isinstance(attack, str) else attack
-    scores = chosen.score(shadows)[model]
+    scores = chosen.score(_without_bits(shadows, model))[0]
     missing = np.isnan(scores)
     if missing.all():
         raise AttackError(f"attack {chosen.name!r} could score no record of model {model}. Train more references.")
@@ -183,6 +190,15 @@ def _examples(name: str, given: Any) -> TrainingData:
         return TrainingData.of(given)
     except ParameterError as error:
         raise ParameterError(f"{name}: {error}") from error
+
+
+def _without_bits(shadows: Shadows, model: int) -> Shadows:
+    """The run first, said to hold nothing, then the models whose coins are their own: all but its complement."""
+    others = np.setdiff1d(np.arange(len(shadows)), [model, shadows.partners[model]])
+    seen = shadows.take([model, *others])
+    inclusion = seen.inclusion.copy()
+    inclusion[0] = False
+    return replace(seen, inclusion=inclusion)
 
 
 def _joined(first: TrainingData, second: TrainingData) -> TrainingData:

@@ -54,11 +54,6 @@ class AttackMetrics:
     records: RecordTable | None = None
     groups: tuple[GroupRow, ...] = ()
 
-    @property
-    def balanced_accuracy(self) -> float:
-        """(TPR + 1 - FPR) / 2 at the best threshold of these scores: optimistic."""
-        return 0.5 + 0.5 * self.advantage
-
     def rate_at(self, fpr: float) -> RateAt:
         """The true positive rate at one of the false positive rates; raises `ParameterError` at another."""
         for rate in self.rates:

@@ -5,14 +5,29 @@ errors come from the influence of each score, summed over the models and over th
 
     V = V_models + V_records - V_scores        (Cameron, Gelbach and Miller 2011),
 
-and no smaller than each of the three. With one model and no repeats V is DeLong's variance of the AUC. True positive
-rates have Clopper and Pearson's interval at the effective number of members n / d, with the design effect d = V / V
-under independence (Korn and Graubard 1998); exact for one model.
+and no smaller than each of the three. With one model and no repeats V is DeLong's variance of the AUC. Rates have
+Clopper and Pearson's limits at the effective number of scores n / d, with the design effect d = V / V under
+independence (Korn and Graubard 1998); exact for one model.
+
+The true positive rate at a false positive rate x is read, as everywhere, above the lowest threshold that at most a
+share x of these non-members exceeds. With n of them and k = floor(x n), the threshold has a false positive rate of
+(k + 1) / (n + 1) on average, about x + 1/n, so that the rate is too high. Mean of 4,000 repeats, N(2, 1) against
+N(0, 1):
+
+    n                 truth       100     1,000    10,000
+    x = 1 %           0.372     0.444     0.380     0.373
+    x = 0.1 %         0.138     0.320     0.177     0.142
+
+An interval of the share of members above that threshold would miss the truth in 20 to 77 % of the cases at a nominal
+5 %, however large n. The interval here counts both errors, each at half of the significance: its limits are those of
+the share of members above two other thresholds, of which the false positive rates are at most x, and at least x. It
+misses in fewer than 1 %, and is about 1.5 times as wide as one that knew the slope of the curve.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,8 +51,9 @@ class RateAt:
 
     Args:
         fpr: the false positive rate that is allowed.
-        tpr: share of the members above the lowest threshold whose observed false positive rate is at most `fpr`.
-        lower, upper: confidence interval of the true positive rate at this threshold.
+        tpr: share of the members above the lowest threshold whose observed false positive rate is at most `fpr`;
+            somewhat too high, see the head of this module.
+        lower, upper: confidence interval of the true positive rate where the false positive rate is `fpr`.
         false_positives: non-members above it.
         resolvable: whether at least 10 false positives are allowed; if not, the rate rests on a few non-members.
     """
@@ -133,15 +149,13 @@ class Pooled:
 
     def rate_at(self, fpr: float, confidence: float) -> RateAt:
         """The true positive rate at a false positive rate."""
-        above = self.scores > self.threshold_at(fpr)
-        hits = int(np.count_nonzero(above & self.member))
-        effective = self.n_in / self.design_effect(above, self.member)
-        tail, share = 0.5 * (1.0 - confidence), hits / self.n_in
+        above, tail = self.scores > self.threshold_at(fpr), 0.25 * (1.0 - confidence)
+        strict, loose = self._thresholds(fpr, tail)
         return RateAt(
             fpr=fpr,
-            tpr=share,
-            lower=float(binomial.lower(share * effective, effective, tail)),
-            upper=float(binomial.upper(share * effective, effective, tail)),
+            tpr=float(np.mean(above[self.member])),
+            lower=float(binomial.lower(*self._effective(self.scores > strict), tail)),
+            upper=float(binomial.upper(*self._effective(self.scores >= loose), tail)),
             false_positives=int(np.count_nonzero(above & ~self.member)),
             resolvable=self.n_out * fpr >= ENOUGH * (1.0 - 1e-12),
         )
@@ -190,6 +204,24 @@ class Pooled:
         few = none[np.linspace(0, len(none) - 1, min(len(none), size // 4)).astype(np.int64)] if len(none) else none
         at = np.unique(np.clip(np.concatenate([[0], by_out, by_out + 1, few]), 0, len(whole.thresholds) - 1))
         return Tally(whole.thresholds[at], whole.hits_out[at], whole.hits_in[at], whole.n_out, whole.n_in)
+
+    def _thresholds(self, fpr: float, tail: float) -> tuple[float, float]:
+        """What at most, and what at least, a share `fpr` of all possible non-members exceeds, or reaches.
+
+        Each is wrong with probability `tail`: so many of these non-members do that the limit of the share is `fpr`.
+        """
+        n = self.n_out
+        hit = self.scores > self.threshold_at(max(fpr, ENOUGH / n))
+        d = self.design_effect(hit, ~self.member)
+        few = bisect_right(range(n + 1), fpr, key=lambda k: float(binomial.upper(k / d, n / d, tail)))
+        many = bisect_left(range(n + 1), fpr, key=lambda k: float(binomial.lower(k / d, n / d, tail)))
+        ordered = np.concatenate([[-math.inf], self.ordered[0], [math.inf]])
+        return float(ordered[n + 1 - few]), float(ordered[n + 1 - many])
+
+    def _effective(self, hit: NDArray[np.bool_]) -> tuple[float, float]:
+        """Hits among members, and members, were they independent."""
+        effective = self.n_in / self.design_effect(hit, self.member)
+        return float(np.mean(hit[self.member])) * effective, effective
 
     def _part(self, rows: NDArray[np.bool_]) -> Pooled:
         return Pooled(self.scores[rows], self.member[rows], self.model[rows], self.record[rows])

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
-from mechanisms.errors import AccountingError, DpassayError, ParameterError, ReleaseError
+from mechanisms.errors import AccountingError, DpassayError, NeighboursError, ParameterError, ReleaseError
 from mechanisms.external.outcomes import Form, Raised, collect
 from mechanisms.guarantees import ApproximateDP
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import Floats, TrainingData
+from mechanisms.learning.pairs import UNSEEN, differing
 from mechanisms.records import check_records
 from mechanisms.validation import non_negative, one_of, positive, whole
 
@@ -244,7 +245,8 @@ class OpacusTraining(Mechanism):
         return Neighbours(d0, d1, self.relation)
 
     def check(self, neighbours: Neighbours) -> None:
-        """Also that the larger side has `n_records`, both differ in one record, and a first model of either trains."""
+        """Also that the larger side has `n_records`, both differ in one record, which the view can show, and a first
+        model of either trains."""
         super().check(neighbours)
         sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
         check_records(Neighbours(_records(sides[0]), _records(sides[1]), neighbours.relation))
@@ -253,6 +255,8 @@ class OpacusTraining(Mechanism):
                 f"n_records is {self.n_records}, but the larger dataset has {max(map(len, sides))} records: the claim "
                 f"would be that of another sampling rate. Give n_records={max(map(len, sides))}."
             )
+        if self.view == "observations":
+            self._check_seen(neighbours)
         found = [self._run(data, seed=0) for data in sides]
         if all(isinstance(outcome, Raised) for outcome in found):
             raise ReleaseError(
@@ -291,6 +295,25 @@ class OpacusTraining(Mechanism):
         options["batches_per_epoch"] = self.batches_per_epoch
         return steps_guarantee(self.noise_multiplier, sampling="shuffled", **options)
 
+    def _check_seen(self, neighbours: Neighbours) -> None:
+        """Raises `NeighboursError` where the observed direction sees nothing of what differs: a leak would not show."""
+        only0, only1 = differing(neighbours)
+        moved = float(self._shifts(only1).sum() - self._shifts(only0).sum())
+        if only0.n_examples or only1.n_examples or abs(moved) < UNSEEN:
+            raise NeighboursError(
+                "view 'observations' shows noisy gradients along one direction, but d0 and d1 differ in an example, "
+                "whose gradient changes with the parameters, or in a gradient record at right angles to it: no leak "
+                "could be seen. Give mechanism.canary_pair((X, y)), an `observed` along the record, or view='final'."
+            )
+
+    def _shifts(self, data: TrainingData) -> Floats:
+        """What each record adds to an observation, `(n_records,)`, examples first (0)."""
+        shifts = np.zeros(len(data))
+        if data.gradients is not None:
+            norms = np.linalg.norm(data.gradients, axis=1)
+            shifts[data.n_examples :] = data.gradients @ self.direction / np.maximum(norms, self.max_grad_norm)
+        return shifts
+
     def _run(self, data: TrainingData, seed: int) -> Any:
         """What one training releases, or `Raised` in its place."""
         try:
@@ -324,11 +347,7 @@ class OpacusTraining(Mechanism):
         from mechanisms.learning.observation_law import Observations, log_density
         from mechanisms.learning.sampling import PoissonSampling, ShuffledEpochs
 
-        data = TrainingData.of(dataset)
-        shifts = np.zeros((len(data), 1))
-        if data.gradients is not None:
-            norms = np.linalg.norm(data.gradients, axis=1)
-            shifts[data.n_examples :, 0] = data.gradients @ self.direction / np.maximum(norms, self.max_grad_norm)
+        shifts = self._shifts(TrainingData.of(dataset))[:, None]
         poisson = self.poisson_sampling or self.batches_per_epoch == 1
         scheme = (
             PoissonSampling(sampling_probability=self.sampling_probability, expected_batch_size=self.divisor)

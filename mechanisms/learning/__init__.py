@@ -11,6 +11,7 @@ training.py           the loop, for many runs at once
 trained.py            what comes out: models that can be queried
 named.py              models and samplings by name
 catalogue.py          names of samplings and schedules; models have their own
+pairs.py              in which record two sides differ, and where that pulls
 claims.py             the guarantee for each way of sampling
 accounting.py         the same as a function, by other accountants too
 calibration.py        how much noise a wanted epsilon needs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
-from mechanisms.errors import NeighboursError, ParameterError
+from mechanisms.errors import ParameterError
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import Floats, TrainingData
 from mechanisms.learning.claims import claim_of
@@ -18,11 +18,11 @@ from mechanisms.learning.clipping import CLIPPINGS
 from mechanisms.learning.models.base import Model
 from mechanisms.learning.named import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_sampling
 from mechanisms.learning.observation_law import Observations, log_density
-from mechanisms.learning.sampling import CyclicBatches, FullBatch, PoissonSampling, Sampling
+from mechanisms.learning.pairs import UNSEEN, check_pair, gradient_direction
+from mechanisms.learning.sampling import FullBatch, PoissonSampling, Sampling
 from mechanisms.learning.schedules import Constant, Schedule
 from mechanisms.learning.trained import TrainedModels
 from mechanisms.learning.training import Recipe, Trainer, checked_inclusion
-from mechanisms.records import check_records
 from mechanisms.validation import non_negative, one_of, positive, whole
 
 VIEWS = ("final", "trajectory", "observations")
@@ -66,7 +66,8 @@ class DPSGD(Mechanism):
             ones first, `(size, steps + 1, n_parameters)`; "observations": `(size, steps, m)`, the inner products of
             the noisy sums with the `observed` directions, over clip_norm, so that a record whose gradient is clip_norm
             times a direction adds 1 and the noise has standard deviation noise_multiplier.
-        observed: unit directions `(m, n_parameters)`; None for that of the canary of `worst_case`.
+        observed: unit directions `(m, n_parameters)`; None for that in which the pair of an audit differs (`facing`),
+            or, outside of one, that of the canary of `worst_case`.
 
     Raises:
         ParameterError: a value out of range, or options that contradict each other.
@@ -254,30 +255,25 @@ class DPSGD(Mechanism):
         )
 
     def check(self, neighbours: Neighbours) -> None:
-        """Also that both sides fit the model, and differ in one record: an example or a gradient record.
+        """Also that both sides fit the model, and differ in one record, an example or a gradient record, which the view
+        can show.
 
         Raises:
-            RelationError, NeighboursError: not a pair that the claim speaks of.
+            RelationError, NeighboursError: not a pair that the claim speaks of, or one of whose difference view
+                "observations" shows nothing.
             ParameterError: data that the model or the sampling cannot take.
         """
         super().check(neighbours)
-        sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
-        for data in sides:
-            self.network.check(data)
-            self.scheme.check(len(data))
-        examples = [(data.X, data.y) for data in sides]
-        gradients = [_gradients_of(data, self.network) for data in sides]
-        if _same(gradients[0], gradients[1]):
-            check_records(Neighbours(examples[0], examples[1], neighbours.relation))
-        elif _same(examples[0][0], examples[1][0]) and _same(examples[0][1], examples[1][1]):
-            check_records(Neighbours(gradients[0], gradients[1], neighbours.relation))
-        else:
-            raise NeighboursError(
-                "d0 and d1 differ in their examples and in their gradient records too, but neighbours differ in one "
-                "record. Change only one of the two."
-            )
-        if isinstance(self.scheme, CyclicBatches) and neighbours.relation is Relation.REPLACE_ONE:
-            self._check_in_place(*sides)
+        check_pair(self, neighbours)
+
+    def facing(self, neighbours: Neighbours) -> DPSGD:
+        """View "observations" without directions, of gradient records elsewhere than `canary`: observed along these."""
+        if self.view != "observations" or self.observed is not None:
+            return self
+        direction = gradient_direction(self, neighbours)
+        if direction is None or np.linalg.norm(self.directions @ direction) > 1.0 - UNSEEN:
+            return self
+        return replace(self, observed=direction)
 
     @property
     def parallel(self) -> str:
@@ -339,16 +335,6 @@ class DPSGD(Mechanism):
             return None if initial == "random" else np.zeros(self.network.n_parameters)
         return np.asarray(initial)
 
-    def _check_in_place(self, data0: TrainingData, data1: TrainingData) -> None:
-        """Records in another order are other batches."""
-        differ = int(np.sum(np.any(data0.X != data1.X, axis=1) | (data0.y != data1.y)))
-        differ += int(np.any(_gradients_of(data0, self.network) != _gradients_of(data1, self.network), axis=1).sum())
-        if differ != 1:
-            raise NeighboursError(
-                f"cyclic batches are cut from the records in their order, so that neighbours must differ in one place, "
-                f"but {differ} records differ in place. Build the pair with mechanisms.records.replace_record."
-            )
-
     def _given(self, names: tuple[str, ...]) -> dict[str, Any]:
         """The options of these names that are not None."""
         return {name: value for name in names if (value := getattr(self, name)) is not None}
@@ -389,14 +375,6 @@ class DPSGD(Mechanism):
             )
         values.flags.writeable = False
         return values
-
-
-def _gradients_of(data: TrainingData, model: Model) -> Floats:
-    return np.empty((0, model.n_parameters)) if data.gradients is None else data.gradients
-
-
-def _same(first: NDArray[Any], second: NDArray[Any]) -> bool:
-    return first.shape == second.shape and bool(np.array_equal(first, second))
 
 
 def _alike(first: Any, second: Any) -> bool:

@@ -13,12 +13,14 @@ from attacks.distinguishing import CanaryDirection, CanaryLoss, GradientProduct
 from attacks.distinguishing.told import ToldAttack
 from audit import audit
 from audit.verdict import Verdict
-from mechanisms.base import Outputs
+from mechanisms.base import Neighbours, Outputs
+from mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData
 from mechanisms.errors import AttackError, ParameterError
+from mechanisms.learning.base import TrainingData
 from mechanisms.learning.canaries import Blank, ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
-from mechanisms.learning.canaries.base import differing
 from mechanisms.learning.dp_sgd import DPSGD
 from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
+from mechanisms.learning.pairs import differing
 from mechanisms.learning.sampling import FullBatch
 from mechanisms.learning.trained import TrainedModels
 
@@ -102,12 +104,63 @@ def test_other_mechanisms_and_attacks_that_were_told_nothing_are_refused(name):
         choose(name, Laplace(1.0), Laplace(1.0).worst_case())
     seen = learner(view="observations")
     with pytest.raises(AttackError, match=r"needs view .*, but the mechanism releases 'observations'"):
-        attack.against(seen, canary.pair(records(), seen))
+        attack.against(seen, canary.pair(records(), learner()))
     nothing = Outputs(np.empty((0, MODEL.n_parameters)))
     with pytest.raises(AttackError, match="does not know what it attacks"):
         attack.fit(nothing, nothing, np.random.default_rng(0))
     assert catalogue.summary(name).endswith(".")
     assert "Example:" in (catalogue.get(name).__doc__ or "")
+
+
+# --- which one "auto" takes -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("canary", "options", "name"),
+    [
+        (Natural(), {}, "canary-loss"),
+        (ClipBKD(copies=3), {}, "canary-loss"),
+        (Mislabelled(), {"model": NET, "initial": "random"}, "canary-loss"),
+        (Dirac(), {}, "canary-direction"),
+        (RandomDirection(), {"averaging": "mean"}, "canary-direction"),
+        (Mislabelled(), {"view": "trajectory"}, "gradient-product"),
+        (Dirac(), {"view": "trajectory"}, "gradient-product"),
+        (Mislabelled(), {"view": "trajectory", "noise_multiplier": 0.0}, "canary-loss"),
+        (Dirac(), {"view": "observations"}, "likelihood-ratio"),
+    ],
+)
+def test_auto_takes_what_looks_for_the_canary(canary, options, name):
+    mechanism, pair = canary.stage(records(), learner(**options))
+    assert choose("auto", mechanism, pair)[0] == name
+
+
+def test_auto_takes_the_classifier_where_nothing_else_can_be_used():
+    same = learner(relation="replace_one")
+    X, y = records()
+    twice = [TrainingData(X, y, size * np.eye(MODEL.n_parameters)[:1]) for size in (2.0, 3.0)]
+    assert choose("auto", same, Neighbours(*twice, "replace_one"))[0] == "classifier"  # clipped, they are the same
+
+
+def test_auto_takes_the_classifier_on_a_trainer_that_may_leak_elsewhere():
+    """The divisor depends on the data: the canary has no gradient, and the scale of all noise tells."""
+    broken = ExpectedBatchSizeOfData(view="trajectory")
+    pair = broken.worst_case()
+    options = {"trials": 400, "delta": 1e-5, "confidence": 1 - 1e-6, "seed": 1}
+    found = audit(broken, pair, **options)
+    assert (found.attack, found.verdict) == ("classifier", Verdict.VIOLATION)
+    assert audit(broken, pair, attack="gradient-product", **options).verdict is not Verdict.VIOLATION
+
+
+@pytest.mark.parametrize("canary", [Blank(label=1), Dirac()])
+def test_auto_finds_more_than_the_classifier(canary):
+    mechanism = learner(steps=20, noise_multiplier=4.0)
+    pair = canary.pair(records(), mechanism)
+    options = {"trials": 300, "delta": 1e-5, "bound": "accountant-family"}
+    auto, classifier = (
+        np.mean([audit(mechanism, pair, attack=attack, seed=seed, **options).bound.epsilon for seed in range(3)])
+        for attack in ("auto", "classifier")
+    )
+    assert auto > 1.15 * classifier
 
 
 # --- canary-loss -----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from scipy.special import ndtr, ndtri
 from attacks.membership.base_attack import BASE
 from attacks.membership.calibration import Calibration
 from attacks.membership.entropy import Entropy, ModifiedEntropy
-from attacks.membership.exposure import Exposure, exposure, extrapolated_exposure
+from attacks.membership.exposure import Exposure, exposure
 from attacks.membership.gradients import canary_log_ratio
 from attacks.membership.lira import LiRA
 from attacks.membership.population import AttackP
@@ -274,12 +274,6 @@ def test_exposure_orders_records_as_attack_p_does():
     rank = [np.argsort(np.argsort(attack.score(shadows), axis=1), axis=1) for attack in (Exposure(), AttackP())]
     assert np.abs(rank[0] - rank[1]).max() <= 50  # same order up to ties
     assert Exposure().score(shadows).max() <= np.log2(41)
-
-
-def test_extrapolated_exposure_goes_beyond_the_number_of_alternatives():
-    alternatives = np.random.default_rng(23).normal(size=500)
-    far, middle = extrapolated_exposure([6.0, 0.0], alternatives)
-    assert far > 12 > np.log2(501) > middle > 0.5
 
 
 # --- learned ----------------------------------------------------------------------------------------------------------

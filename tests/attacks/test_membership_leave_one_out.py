@@ -22,14 +22,16 @@ def naive(values, mask, partner):
 
 
 @pytest.mark.parametrize("design", ["pairs", "bernoulli"])
+@pytest.mark.parametrize("which", ["in", "all"])
 @pytest.mark.parametrize("offset", [0.0, 1e8])
-def test_statistics_equal_the_naive_twin(design, offset):
+def test_statistics_equal_the_naive_twin(design, which, offset):
     rng = np.random.default_rng(3)
     mask = rng.random((8, 40)) < 0.5
     partner = np.arange(8)
     if design == "pairs":
         mask[1::2] = ~mask[::2]
         partner = partner ^ 1
+    mask |= which == "all"
     values = rng.normal(size=(8, 40)) + offset
     values[:, :5] = np.round(values[:, :5])  # ties
     others = Others(values, mask, partner)

@@ -1,10 +1,13 @@
 """The membership game: fair coins, scores that do not see them, and bounds that hold."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
-from attacks.membership import Shadows, train_shadows
+from attacks.membership import MembershipAttack, Shadows, draw_inclusion, train_shadows
+from attacks.membership.catalogue import catalogue
 from attacks.membership.lira import LiRA
 from audit.bounds.one_run import OneRun
 from audit.membership import membership_game, one_run, white_box_game
@@ -60,14 +63,54 @@ def test_references_have_coins_of_their_own_and_help():
         membership_game(NEAREST, (X, Y), attack="lira", seed=3)
 
 
-def test_scores_of_a_run_do_not_depend_on_its_coins_beyond_the_model():
-    shadows = train_shadows(NEAREST, (X, Y), 8, seed=4)
-    game = one_run(shadows, "lira", model=3)
-    other = shadows.inclusion.copy()
-    other[[2, 3]] = ~other[[2, 3]]
-    same = Shadows(other, shadows.y, log_probabilities=shadows.log_probabilities, partner=shadows.partner, fair=True)
-    np.testing.assert_allclose(one_run(same, "lira", model=3).scores, game.scores, rtol=1e-9)
-    np.testing.assert_array_equal(one_run(same, "lira", model=3).bits, ~game.bits)
+@pytest.mark.parametrize("attack", sorted(set(catalogue) - {"gradient-norm", "gradient-inner-product"}))
+def test_scores_of_a_run_see_neither_its_coins_nor_its_complement(attack):
+    """To the last bit: among equal scores even a rounding would tell."""
+    shadows = train_shadows(NEAREST, (X[:160], Y[:160]), 8, seed=4, population=(X[160:], Y[160:]))
+    flipped, said = shadows.inclusion.copy(), shadows.log_probabilities.copy()
+    flipped[[2, 3]] = ~flipped[[2, 3]]
+    said[2] = np.log(np.random.default_rng(0).dirichlet([1.0, 1.0], 160))
+    game = one_run(shadows, attack, model=3)
+    other = one_run(replace(shadows, inclusion=flipped, log_probabilities=said), attack, model=3)
+    np.testing.assert_array_equal(other.scores, game.scores)
+    np.testing.assert_array_equal(other.bits, ~game.bits)
+    np.testing.assert_array_equal(game.bits[0], shadows.inclusion[3])
+
+
+class NextModel(MembershipAttack):
+    """Member where the run says so and the model after it, in pairs the complement, does not."""
+
+    name = "next-model"
+
+    def scores_of(self, shadows):
+        says = shadows.signal("loss")
+        return says - np.roll(says, -1, axis=0)
+
+
+class OwnBits(MembershipAttack):
+    name = "own-bits"
+
+    def scores_of(self, shadows):
+        return shadows.inclusion.astype(np.float64)
+
+
+def randomized_response(epsilon, design, seed):
+    """Models that say of each record, with the truth of randomised response, whether they hold it."""
+    rng = np.random.default_rng(seed)
+    inclusion = draw_inclusion(6, 4000, rng, design=design)
+    told = inclusion ^ (rng.random(inclusion.shape) < 1.0 / (1.0 + np.exp(epsilon)))
+    partner = np.arange(6) ^ 1 if design == "pairs" else None
+    return Shadows(inclusion, np.zeros(4000), {"loss": told.astype(np.float64)}, partner=partner, fair=True)
+
+
+@pytest.mark.parametrize("attack", [NextModel(), OwnBits(), "loss"], ids=lambda attack: getattr(attack, "name", attack))
+@pytest.mark.parametrize("design", ["pairs", "bernoulli"])
+@pytest.mark.parametrize("epsilon", [0.0, 1.0])
+def test_no_attack_makes_two_runs_of_one(attack, design, epsilon):
+    game = one_run(randomized_response(epsilon, design, seed=9), attack)
+    found = OneRun().lower_bound(game, delta=0.0, confidence=1 - 1e-6).epsilon
+    assert found <= epsilon
+    assert attack != "loss" or found > 0.7 * epsilon or epsilon == 0.0
 
 
 def test_a_natural_split_is_refused():
@@ -76,6 +119,9 @@ def test_a_natural_split_is_refused():
     with pytest.raises(AttackError, match="fair coins"):
         one_run(natural, "loss")
     one_run(shadows, "loss")
+    for model in (2, -1):
+        with pytest.raises(ParameterError, match="model must be"):
+            one_run(shadows, "loss", model=model)
 
 
 def test_records_without_a_score_are_guessed_last():

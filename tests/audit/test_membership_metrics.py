@@ -76,10 +76,48 @@ def test_rates_are_never_interpolated_and_say_when_they_rest_on_too_few():
     assert pooled.rate_at(0.001, 0.95).tpr == 0.25
     assert pooled.rate_at(0.1, 0.95).resolvable
     assert not one_model(out[:99], in_).rate_at(0.1, 0.95).resolvable
-    assert (rate.lower, rate.upper) == (
-        pytest.approx(float(binomial.lower(2, 4, 0.025))),
-        pytest.approx(float(binomial.upper(2, 4, 0.025))),
-    )
+
+
+def test_an_interval_of_a_rate_pays_for_its_threshold_and_for_its_members():
+    """By hand: 1000 non-members, FPR 10 %, and a level of 0.0125 for each of four errors."""
+    few = stats.binom.ppf(0.0125, 1000, 0.1) - 1  # with so many above, the true FPR is at most 10 %
+    many = stats.binom.isf(0.0125, 1000, 0.1) + 1  # ... and at least
+    pooled = one_model(np.arange(1000.0), np.arange(1000.0)[::5] + 100.5)
+    rate = pooled.rate_at(0.1, 0.95)
+    hits = [np.sum(pooled.ordered[1] > 999 - few), np.sum(pooled.ordered[1] >= 1000 - many)]
+    assert hits[0] < 200 * rate.tpr == 40 < hits[1]
+    assert rate.lower == pytest.approx(float(binomial.lower(hits[0], 200, 0.0125)))
+    assert rate.upper == pytest.approx(float(binomial.upper(hits[1], 200, 0.0125)))
+    assert (one_model(np.arange(5.0), np.arange(9.0)).rate_at(0.1, 0.95).lower) == 0.0  # 5 say nothing about 10 %
+
+
+@pytest.mark.parametrize("n", [100, 1_000])
+@pytest.mark.parametrize("fpr", [0.1, 0.01, 0.001])
+def test_intervals_of_rates_cover_the_rate_at_the_true_false_positive_rate(n, fpr):
+    """At 0.05. The limits of the members above the threshold of these same non-members miss in 20 % to 77 %."""
+    truth, repeats, missed, too_high = stats.norm.sf(stats.norm.isf(fpr) - 2.0), 300, 0, []
+    for seed in range(repeats):
+        rng = np.random.default_rng([seed, n, 12])
+        rate = one_model(rng.normal(size=n), rng.normal(size=n) + 2.0).rate_at(fpr, 0.95)
+        missed += not rate.lower <= truth <= rate.upper
+        too_high.append(rate.tpr - truth)
+    assert missed <= stats.binom.isf(1e-6, repeats, 0.05)
+    assert np.mean(too_high) > -4.9 * np.std(too_high) / np.sqrt(repeats)
+    if fpr * n == 0.1:  # ten times too few non-members, and the rate is far too high
+        assert np.mean(too_high) > 0.15
+
+
+def test_intervals_of_rates_cover_where_models_and_records_are_shared():
+    """LiRA on models that share records; the truth is the mean over ten times as many. Nominal miss 0.2."""
+    large = shadows_of(12, 40_000, np.random.default_rng(20), shift=1.0, spread=1.0)
+    attack = LiRA(variance="global")
+    truth = Pooled.of(attack.score(large), large.inclusion).rate_at(0.1, 0.8).tpr
+    missed, repeats = 0, 120
+    for seed in range(repeats):
+        shadows = shadows_of(12, 150, np.random.default_rng([seed, 21]), shift=1.0, spread=1.0)
+        rate = Pooled.of(attack.score(shadows), shadows.inclusion, shadows.partners).rate_at(0.1, 0.8)
+        missed += not rate.lower <= truth <= rate.upper
+    assert missed <= stats.binom.isf(1e-6, repeats, 0.2)
 
 
 def test_ties_at_the_threshold_are_not_counted_as_hits():

@@ -22,9 +22,9 @@ from experiments.sweep import settings, swept_keys, unswept
 from mechanisms.errors import ConfigError, ParameterError
 from mechanisms.guarantees import GaussianDP, PrivacyLossDP, least_noise_multiplier
 from mechanisms.learning.canaries import Dirac, Grouped, worst_case_initial
-from mechanisms.learning.canaries.base import differing
 from mechanisms.learning.dp_sgd import DPSGD
 from mechanisms.learning.models import LinearRegression, LogisticRegression
+from mechanisms.learning.pairs import differing
 
 NAME = "dp-sgd-ladder"
 

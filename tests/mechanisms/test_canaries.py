@@ -21,10 +21,11 @@ from mechanisms.learning.canaries import (
     with_dead_features,
     worst_case_initial,
 )
-from mechanisms.learning.canaries.base import gradient_direction, least_likely, shared
+from mechanisms.learning.canaries.base import least_likely
 from mechanisms.learning.canaries.catalogue import catalogue
 from mechanisms.learning.dp_sgd import DPSGD
 from mechanisms.learning.models import LinearRegression, LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
+from mechanisms.learning.pairs import gradient_direction, shared
 from mechanisms.learning.sampling import CyclicBatches, FixedSizeSampling, FullBatch
 from mechanisms.learning.trained import TrainedModels
 
@@ -225,9 +226,10 @@ def test_a_natural_record_that_occurs_twice_still_makes_a_pair():
 def test_gradient_canaries_have_norm_clip_norm(canary, clip_norm):
     pair = canary.pair(records(), learner(clip_norm=clip_norm))
     assert np.linalg.norm(pair.d1.gradients) == pytest.approx(clip_norm, rel=1e-12)
-    opposite = canary.pair(records(), learner(clip_norm=clip_norm, relation="replace_one"))
+    replaced = learner(clip_norm=clip_norm, relation="replace_one")
+    opposite = canary.pair(records(), replaced)
     assert np.array_equal(opposite.d0.gradients, -opposite.d1.gradients)
-    assert np.allclose(gradient_direction(opposite), opposite.d1.gradients[0] / clip_norm, rtol=1e-12)
+    assert np.allclose(gradient_direction(replaced, opposite), opposite.d1.gradients[0] / clip_norm, rtol=1e-12)
 
 
 @pytest.mark.parametrize("model", [MODEL, MultiLayerPerceptron(4, hidden=(5,), n_outputs=3)])
@@ -248,11 +250,11 @@ def test_a_random_direction_is_touched_by_the_others():
 def test_the_directions_that_are_observed_are_those_of_the_canary_unless_given():
     mechanism = learner(view="observations")
     assert np.flatnonzero(Dirac(unit=1).stage(records(), mechanism)[0].observed[0]).tolist() == [5 + 2]
-    own = learner(view="observations", observed=np.eye(MODEL.n_parameters)[0])
+    own = learner(view="observations", observed=np.eye(MODEL.n_parameters)[2])
     assert Dirac().stage(records(), own)[0] is own
     final = learner()
     assert Dirac().stage(records(), final)[0] is final
-    assert Mislabelled().stage(records(), mechanism)[0] is mechanism
+    assert Mislabelled().stage(records(), final)[0] is final
 
 
 def test_a_dirac_canary_needs_a_dead_feature():

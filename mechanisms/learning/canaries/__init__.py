@@ -1,6 +1,6 @@
 """Canaries: records that are made, or chosen, to be found. They turn a dataset into a pair of neighbours.
 
-base.py        Canary, and what differs in a pair: read this first
+base.py        Canary: read this first
 examples.py    Natural, Mislabelled, Blank, ClipBKD: examples, for who sees the final model
 gradients.py   Dirac, RandomDirection: gradient records, for who sees, or crafts, the steps
 initial.py     worst_case_initial: parameters from which nothing but the canary is learned
@@ -8,11 +8,12 @@ grouped.py     Grouped: a mechanism whose pairs differ in several records, with 
 catalogue.py   all of them by name
 """
 
-from mechanisms.learning.canaries.base import Canary, differing
+from mechanisms.learning.canaries.base import Canary
 from mechanisms.learning.canaries.examples import Blank, ClipBKD, Mislabelled, Natural
 from mechanisms.learning.canaries.gradients import Dirac, RandomDirection, with_dead_features
 from mechanisms.learning.canaries.grouped import Grouped
 from mechanisms.learning.canaries.initial import worst_case_initial
+from mechanisms.learning.pairs import differing
 
 __all__ = [
     "Blank",

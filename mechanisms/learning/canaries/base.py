@@ -12,12 +12,10 @@ It is chosen from what is public: the dataset, the model and its initial paramet
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechanisms.base import Dataset, Mechanism, Neighbours
 from mechanisms.errors import ParameterError
@@ -74,12 +72,9 @@ class Canary(ABC):
 
         A view "observations" without directions gets that of the canary; several copies get the claim of a group.
         """
-        facing: Mechanism = mechanism if self.group_size == 1 else Grouped(mechanism, size=self.group_size)
-        pair = self.pair(dataset, facing)
-        direction = gradient_direction(pair)
-        if direction is not None and mechanism.view == "observations" and mechanism.observed is None:
-            facing = replace(mechanism, observed=direction)
-        return facing, pair
+        claimed: Mechanism = mechanism if self.group_size == 1 else Grouped(mechanism, size=self.group_size)
+        pair = self.pair(dataset, claimed)
+        return claimed.facing(pair), pair
 
     def several(self, dataset: Dataset, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
         """`n` different canaries of this kind, for a run in which each is in or out by its own coin.
@@ -125,57 +120,6 @@ class Canary(ABC):
         return data
 
 
-def differing(neighbours: Neighbours) -> tuple[TrainingData, TrainingData]:
-    """The records that only side 0 has, and those that only side 1 has: examples and gradient records.
-
-    Example:
-        >>> X, y = np.eye(3), np.array([0, 1, 2])
-        >>> only0, only1 = differing(Neighbours((X[1:], y[1:]), (X, y), "add_remove"))
-        >>> len(only0), only1.X.tolist(), only1.y.tolist()
-        (0, [[1.0, 0.0, 0.0]], [0])
-    """
-    sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
-    found = []
-    for mine, other in (sides, sides[::-1]):
-        examples = _surplus(np.column_stack([mine.X, mine.y]), np.column_stack([other.X, other.y]))
-        gradients = None
-        if mine.gradients is not None:
-            others = np.empty((0, mine.gradients.shape[1])) if other.gradients is None else other.gradients
-            kept = mine.gradients[_surplus(mine.gradients, others)]
-            gradients = kept if len(kept) else None
-        found.append(TrainingData(mine.X[examples], mine.y[examples], gradients))
-    return found[0], found[1]
-
-
-def shared(neighbours: Neighbours) -> TrainingData:
-    """The records that both sides have: those of side 0 that do not differ."""
-    data, other = TrainingData.of(neighbours.d0), TrainingData.of(neighbours.d1)
-    kept = np.ones(data.n_examples, dtype=bool)
-    kept[_surplus(np.column_stack([data.X, data.y]), np.column_stack([other.X, other.y]))] = False
-    gradients = data.gradients
-    if gradients is not None:
-        others = np.empty((0, gradients.shape[1])) if other.gradients is None else other.gradients
-        gradients = np.delete(gradients, _surplus(gradients, others), axis=0)
-    return TrainingData(data.X[kept], data.y[kept], gradients if gradients is not None and len(gradients) else None)
-
-
-def gradient_direction(neighbours: Neighbours) -> NDArray[np.float64] | None:
-    """Unit direction from side 0 to side 1 where they differ in gradient records only; None elsewhere."""
-    only0, only1 = differing(neighbours)
-    if only0.n_examples or only1.n_examples or (only0.gradients is None and only1.gradients is None):
-        return None
-    total = sum(
-        (
-            sign * data.gradients.sum(axis=0)
-            for sign, data in ((-1.0, only0), (1.0, only1))
-            if data.gradients is not None
-        ),
-        start=np.zeros(1),
-    )
-    norm = float(np.linalg.norm(total))
-    return None if norm == 0.0 else np.asarray(total / norm)
-
-
 def learner_of(mechanism: Any) -> DPSGD:
     """The `DPSGD` that is meant, out of a `Grouped` one if need be; raises `ParameterError` for anything else."""
     inside = mechanism.base if isinstance(mechanism, Grouped) else mechanism
@@ -209,16 +153,3 @@ def least_likely(learner: DPSGD, x: Floats, *, but: int | None = None, rank: int
     if rank >= len(order):
         raise ParameterError(f"the model has only {n_classes} classes: too few for this canary.")
     return int(order[rank])
-
-
-def _surplus(mine: Floats, others: Floats) -> NDArray[np.intp]:
-    """Rows of `mine` that `others` lacks, as multisets."""
-    left = Counter(row.tobytes() for row in np.ascontiguousarray(others, dtype=np.float64) + 0.0)
-    found = []
-    for place, row in enumerate(np.ascontiguousarray(mine, dtype=np.float64) + 0.0):
-        key = row.tobytes()
-        if left[key]:
-            left[key] -= 1
-        else:
-            found.append(place)
-    return np.array(found, dtype=np.intp)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from mechanisms.guarantees import group
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import TrainingData
 from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.pairs import check_seen, sides_of
 from mechanisms.learning.sampling import CyclicBatches
 from mechanisms.validation import whole
 
@@ -73,13 +74,15 @@ class Grouped(Mechanism):
         return self.base.worst_case()
 
     def check(self, neighbours: Neighbours) -> None:
-        """Also that both sides fit the model, and differ in no more than `size` records."""
+        """Also that both sides fit the model, and differ in no more than `size` records, which the view can show."""
         super().check(neighbours)
-        sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
-        for data in sides:
-            self.base.network.check(data)
-            self.base.scheme.check(len(data))
-        self._check_difference(*sides)
+        self._check_difference(*sides_of(self.base, neighbours))
+        check_seen(self.base, neighbours)
+
+    def facing(self, neighbours: Neighbours) -> Grouped:
+        """With the base facing the pair."""
+        base = self.base.facing(neighbours)
+        return self if base is self.base else replace(self, base=base)
 
     def _check_difference(self, data0: TrainingData, data1: TrainingData) -> None:
         """Raises `NeighboursError` unless the two differ in 1 to `size` records as the relation has it."""

@@ -1,0 +1,144 @@
+"""A pair of DP-SGD, and the view that faces it: what a white-box adversary looks along is what differs."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from audit import audit
+from audit.verdict import Verdict
+from mechanisms.base import Neighbours
+from mechanisms.errors import NeighboursError
+from mechanisms.guarantees import GaussianDP
+from mechanisms.learning.base import TrainingData
+from mechanisms.learning.canaries import Dirac, Grouped, Mislabelled, RandomDirection
+from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.models import MultiLayerPerceptron, SoftmaxRegression
+from mechanisms.learning.pairs import clipped_gradient, gradient_direction
+from mechanisms.repeated import Repeated
+
+MODEL = SoftmaxRegression(4, 3)
+SIZE = MODEL.n_parameters
+AXES = np.eye(SIZE)
+QUICK = {"trials": 400, "delta": 1e-5, "confidence": 1 - 1e-6, "seed": 3}
+RELATIONS = ("add_remove", "zero_out", "replace_one")
+
+
+def records(n=10, seed=0):
+    """The third feature is dead."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    X[:, 2] = 0.0
+    return X, rng.integers(0, 3, n)
+
+
+def white_box(**options):
+    given = {"steps": 4, "noise_multiplier": 1.0, "sampling": "full-batch", "batch_size": 10, "view": "observations"}
+    return DPSGD(MODEL, **given | options)
+
+
+def gradient_pair(without, having, relation="replace_one", data=None):
+    X, y = records() if data is None else data
+    sides = (TrainingData(X, y, np.atleast_2d(g)) if g is not None else TrainingData(X, y) for g in (without, having))
+    return Neighbours(*sides, relation)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("canary", [Dirac(unit=1), RandomDirection()])
+def test_a_leak_along_another_direction_than_the_default_is_found(canary, relation):
+    mechanism = white_box(relation=relation)
+    pair = canary.pair(records(), mechanism)
+    assert audit(mechanism, pair, claim=GaussianDP(0.2, relation=relation), **QUICK).verdict is Verdict.VIOLATION
+    honest = audit(mechanism, pair, bound="accountant-family", **QUICK)
+    assert honest.attack == "likelihood-ratio"
+    assert 0.5 * honest.claim < honest.bound.epsilon < honest.claim
+
+
+def test_the_default_directions_stay_where_they_see_the_whole_difference():
+    mechanism = white_box()
+    assert mechanism.facing(mechanism.worst_case()) is mechanism
+    opposite = white_box(relation="replace_one")
+    assert opposite.facing(opposite.worst_case()) is opposite
+    along = gradient_pair(None, 0.5 * mechanism.canary, "add_remove")
+    assert mechanism.facing(along) is mechanism
+    for view in ("final", "trajectory"):
+        other = white_box(view=view)
+        assert other.facing(RandomDirection().pair(records(), other)) is other
+
+
+@pytest.mark.parametrize("clipping", ["flat", "per-layer"])
+def test_the_direction_is_that_of_the_clipped_gradients(clipping):
+    model = MultiLayerPerceptron(4, hidden=(3,), n_outputs=3)
+    rng = np.random.default_rng(1)
+    large, small = 9.0 * rng.normal(size=model.n_parameters), 0.01 * rng.normal(size=model.n_parameters)
+    mechanism = DPSGD(
+        model,
+        steps=1,
+        noise_multiplier=0.0,
+        clip_norm=0.5,
+        clipping=clipping,
+        view="observations",
+        relation="replace_one",
+        sampling="full-batch",
+        batch_size=1,
+    )
+    pair = gradient_pair(small, large, data=(np.empty((0, 4)), np.empty(0)))
+    seen = mechanism.facing(pair)
+    out, in_ = (seen.release(pair.side(side), 1, rng).values[0, 0, 0] for side in (0, 1))
+    each = [clipped_gradient(mechanism, pair.side(side), np.zeros((1, model.n_parameters)))[0] for side in (0, 1)]
+    assert in_ - out == pytest.approx(np.linalg.norm(each[1] - each[0]) / 0.5, rel=1e-9)  # nothing is left outside
+
+
+def test_what_wraps_it_faces_the_pair_too():
+    base = white_box()
+    pair = Dirac(unit=1).pair(records(), base)
+    wanted = gradient_direction(base, pair)
+    assert np.array_equal(Grouped(base, size=2).facing(pair).base.directions, wanted[None])
+    assert np.array_equal(twice(base).facing(pair).base.directions, wanted[None])
+    assert audit(twice(base), pair, claim=GaussianDP(0.2), **QUICK).verdict is Verdict.VIOLATION
+    for wrapped in (alone(base), twice(base)):
+        assert wrapped.facing(base.worst_case()) is wrapped
+
+
+def itself(mechanism):
+    return mechanism
+
+
+def alone(mechanism):
+    return Grouped(mechanism, size=1)
+
+
+def twice(mechanism):
+    return Repeated(mechanism, times=2)
+
+
+@pytest.mark.parametrize("wrap", [itself, alone, twice])
+def test_directions_at_right_angles_to_what_differs_are_refused(wrap):
+    pair = gradient_pair(None, AXES[7], "add_remove")
+    blind = wrap(white_box(observed=AXES[:3]))
+    with pytest.raises(NeighboursError, match=r"3 observed direction.s. are at right angles .* Leave observed out"):
+        audit(blind, pair, **QUICK)
+    slanted = np.sqrt([0.5, 0.5]) @ AXES[[2, 7]]
+    found = audit(wrap(white_box(observed=slanted)), pair, claim=GaussianDP(0.2), **QUICK)
+    assert found.verdict is Verdict.VIOLATION
+
+
+@pytest.mark.parametrize("options", [{}, {"observed": AXES[:2]}])
+def test_examples_are_refused_and_the_advice_finds_the_leak(options):
+    mechanism = white_box(**options)
+    pair = Mislabelled().pair(records(), white_box(view="final"))
+    with pytest.raises(NeighboursError, match="view='trajectory', which attack='gradient-product' reads"):
+        audit(mechanism, pair, **QUICK)
+    with pytest.raises(NeighboursError, match="view='trajectory'"):
+        Mislabelled().stage(records(), mechanism)
+    advised = replace(mechanism, view="trajectory", observed=None)
+    found = audit(advised, pair, attack="gradient-product", claim=GaussianDP(0.2), **QUICK)
+    assert found.verdict is Verdict.VIOLATION
+
+
+def test_gradients_that_clipping_makes_equal_are_refused():
+    mechanism = white_box(relation="replace_one")
+    with pytest.raises(NeighboursError, match="the same, or nothing, once they are clipped"):
+        audit(mechanism, gradient_pair(3.0 * AXES[0], 5.0 * AXES[0]), **QUICK)
+    assert math.isclose(gradient_direction(mechanism, gradient_pair(0.3 * AXES[0], 5.0 * AXES[0])) @ AXES[0], 1.0)
