@@ -7,7 +7,6 @@ query = {name = "count", above = 15.0} or, for a mechanism that wraps another on
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,14 +15,18 @@ import numpy as np
 
 from attacks.base import Attack
 from attacks.catalogue import catalogue as attacks
+from attacks.membership.base import MembershipAttack
+from attacks.membership.catalogue import catalogue as membership_attacks
 from audit.bounds.base import Bound
 from audit.bounds.catalogue import catalogue as bounds
+from audit.membership.game import check_relation
 from experiments import datasets, examples
-from experiments.config import DataSection, Named, NeighboursSection
+from experiments.config import DataSection, GameSection, Named, NeighboursSection
 from mechanisms.base import Dataset, Mechanism, Neighbours, Relation
 from mechanisms.catalogue import catalogue as mechanisms
 from mechanisms.errors import ParameterError, RelationError, unknown_name_message
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.learning.base import TrainingData
 from mechanisms.learning.canaries.base import Canary
 from mechanisms.learning.canaries.catalogue import catalogue as canaries
 from mechanisms.learning.canaries.initial import worst_case_initial
@@ -57,11 +60,11 @@ SEARCHED = 20_000
 """Records that are tried, at most, to find the one that matters most."""
 
 
-def build_mechanism(section: Named, public: Callable[[], Dataset] | None = None) -> Mechanism:
+def build_mechanism(section: Named, train: Callable[[Model, Mapping[str, Any]], Any] | None = None) -> Mechanism:
     """The mechanism that [mechanism] names.
 
-    The table initial = {name = "worst-case", ...} has its parameters trained on `public()`: the records of the dataset
-    that are not audited.
+    The table initial = {name = "worst-case", ...} has its parameters trained by `train(model, options)`, on records of
+    the dataset that are not audited.
     """
     options = dict(section.options)
     initial = options.pop("initial", None)
@@ -73,19 +76,20 @@ def build_mechanism(section: Named, public: Callable[[], Dataset] | None = None)
             f"initial must be 'zeros', 'random' or a table {{name = \"worst-case\", ...}} of a dp-sgd, but is "
             f"{dict(initial)!r}."
         )
-    if public is None:
+    if train is None:
         raise ParameterError("initial is 'worst-case', which is trained on public records: add [data] with n_records.")
-    trained = json.dumps({k: v for k, v in initial.items() if k != "name"}, sort_keys=True)
-    return replace(mechanism, initial=_trained_on(mechanism.network, trained, public))
+    trained = train(mechanism.network, {key: value for key, value in initial.items() if key != "name"})
+    return replace(mechanism, initial=trained)
 
 
-def _trained_on(model: Model, options: str, public: Callable[[], Dataset]) -> Any:
-    given = json.loads(options)
+def train_initial(model: Model, options: Mapping[str, Any], public: Dataset) -> Any:
+    """Worst-case initial parameters, trained on public records; raises `ParameterError` for an unknown option."""
     allowed = [p for p in inspect.signature(worst_case_initial).parameters if p not in ("model", "X", "y")]
-    for option in given:
+    for option in options:
         if option not in allowed:
             raise ParameterError(unknown_name_message("option of initial:", option, allowed))
-    return worst_case_initial(model, *public(), **given)
+    X, y = public
+    return worst_case_initial(model, X, y, **options)
 
 
 def build_claim(section: Named | None) -> Guarantee | None:
@@ -130,7 +134,7 @@ def load_data(section: DataSection) -> Dataset:
     data = examples.with_classes(data, section.classes, name=section.name)
     data = examples.first(data, section.n_records, name=section.name)
     data = examples.scaled(data, section.scale, name=section.name)
-    return examples.with_dead_feature(data, name=section.name) if section.dead_feature else data
+    return examples.with_dead_features(data, section.dead_features, name=section.name)
 
 
 def load_rest(section: DataSection) -> Dataset:
@@ -175,6 +179,48 @@ def build_stage(
         raise ParameterError("canary needs a dataset to be put in: add [data].")
     _check_relation(section, mechanism)
     return build_canary(section.canary).stage(data, mechanism)
+
+
+def build_canaries(
+    game: GameSection, section: NeighboursSection, data: Dataset | None, mechanism: Mechanism
+) -> tuple[DPSGD, TrainingData, TrainingData]:
+    """The learner, the canaries for which coins are tossed, and the records that are in every run."""
+    if not isinstance(mechanism, DPSGD):
+        raise ParameterError(f"name is 'one-run', which plays with a dp-sgd, not {type(mechanism).__name__}.")
+    if data is None or section.canary is None:
+        raise ParameterError("name is 'one-run', which needs [data], and canary in [neighbours] to say of which kind.")
+    check_relation(mechanism)
+    canaries, records = build_canary(section.canary).several(data, mechanism, game.n_canaries)
+    if canaries.n_gradients and mechanism.view != "observations":
+        raise ParameterError(
+            f'canary is a gradient, which is seen in every step: set view = "observations" in [mechanism], which is '
+            f"{mechanism.view!r} now."
+        )
+    return mechanism, canaries, records
+
+
+def build_membership_attack(
+    section: Named, learner: DPSGD, canaries: TrainingData, n_references: int
+) -> MembershipAttack | None:
+    """The attack on canaries that are examples; None for gradients, whose likelihood ratio is known.
+
+    "auto" is the loss of the record.
+    """
+    if canaries.n_gradients:
+        if section.name not in ("auto", "likelihood-ratio") or section.options:
+            raise ParameterError(
+                f"name must be 'likelihood-ratio' for canaries that are gradients in one run, but is {section.name!r}."
+            )
+        return None
+    attack: MembershipAttack = membership_attacks.build(
+        "loss" if section.name == "auto" else section.name, **_options(section.options)
+    )
+    if n_references < attack.minimum_references:
+        raise ParameterError(
+            f"name is {section.name!r}, an attack that needs {attack.minimum_references} other models or more: set "
+            f"n_references = {attack.minimum_references} or more in [game], which is {n_references}."
+        )
+    return attack
 
 
 def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mechanism) -> Neighbours | None:

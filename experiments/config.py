@@ -5,6 +5,7 @@
     [data]                a dataset by name; without it the mechanism brings its own worst-case pair
     [neighbours]          which pair of datasets, or which canary
     [mechanism]           what is audited: a name, and its options
+    [game]                one run with many canaries, where it is not many runs on a pair
     [attack]              who attacks: a name, and its options
     [audit]               how many trials, at which delta, with which confidence, by which bounds
     [claim]               what is tested, where it is not what the mechanism itself promises
@@ -96,7 +97,9 @@ class DataSection(Named):
     )
     n_records: Whole | None = Field(default=None, ge=1, description="a whole number >= 1: so many, from the first on")
     scale: Literal["columns", "records"] | None = Field(default=None, description="'columns' or 'records'")
-    dead_feature: bool | None = Field(default=None, description="true, to add a feature that is 0 in every record")
+    dead_features: Whole | None = Field(
+        default=None, ge=1, description="a whole number >= 1: so many features are added that are 0 in every record"
+    )
 
 
 class NeighboursSection(Section):
@@ -112,6 +115,15 @@ class NeighboursSection(Section):
     canary: Annotated[Named, BeforeValidator(_named)] | None = Field(
         default=None, description="the name of a canary, in quotes, or a table with a name and its options"
     )
+
+
+class GameSection(Section):
+    """[game]: one run with a coin for each of many canaries. Without it, many runs on each of two datasets."""
+
+    name: Literal["one-run"] = Field(description="'one-run'; leave [game] out for runs on a pair of datasets")
+    n_canaries: Whole = Field(ge=1, description="a whole number >= 1")
+    n_runs: Whole = Field(default=1, ge=1, description="a whole number >= 1")
+    n_references: Whole = Field(default=0, ge=0, description="a whole number >= 0: runs that an attack may learn from")
 
 
 class AuditSection(Section):
@@ -135,6 +147,7 @@ class Config(Section):
     data: DataSection | None = Field(default=None, description="a table [data]")
     neighbours: NeighboursSection = Field(default=NeighboursSection(), description="a table [neighbours]")
     mechanism: Named = Field(description="a table [mechanism]")
+    game: GameSection | None = Field(default=None, description="a table [game]")
     attack: Named = Field(default=Named(name="auto"), description="a table [attack]")
     audit: AuditSection = Field(default=AuditSection(), description="a table [audit]")
     claim: Named | None = Field(default=None, description="a table [claim]")
@@ -193,6 +206,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "data": DataSection,
     "neighbours": NeighboursSection,
     "mechanism": Named,
+    "game": GameSection,
     "attack": Named,
     "audit": AuditSection,
     "claim": Named,

@@ -83,9 +83,9 @@ def scaled(data: Data, scale: str | None, *, name: str) -> Data:
     return (unit / np.sqrt(X.shape[1]) if scale == "records" else unit), y
 
 
-def with_dead_feature(data: Data, *, name: str) -> Data:
-    """The examples with one feature more, 0 in all of them: what a Dirac canary needs."""
-    return gradients.with_dead_feature(_pair(data, "dead_feature", name))
+def with_dead_features(data: Data, n: int | None, *, name: str) -> Data:
+    """The examples with n features more, 0 in all of them: what Dirac canaries need. None adds nothing."""
+    return data if n is None else gradients.with_dead_features(_pair(data, "dead_features", name), n)
 
 
 def _pair(data: Data, option: str, name: str) -> tuple[Any, Any]:

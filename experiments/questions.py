@@ -11,83 +11,28 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
-from attacks.base import Attack
 from attacks.catalogue import choose
-from audit.api import audit
-from audit.bounds.base import Bound
+from audit.games import BitScores, PairScores
 from audit.question import as_bounds
-from audit.results import AuditResult
 from audit.trials.plan import MINIMUM_TRIALS
 from experiments import build
-from experiments.config import Config, DataSection, Named
+from experiments.config import Config, DataSection, GameSection, Named
+from experiments.games import OneRunQuestion, PairQuestion, Question
 from experiments.overrides import apply
 from experiments.source import Source
-from experiments.sweep import combinations, folder_name, places, point_seed, point_text, settings
-from mechanisms.base import Dataset, Mechanism, Neighbours
+from experiments.sweep import combinations, places, point_seed, point_text, settings
+from mechanisms.base import Dataset, Mechanism
 from mechanisms.errors import ConfigError, DpassayError, ParameterError, RelationError
-from mechanisms.guarantees.base import Guarantee
+from mechanisms.learning.models.base import Model
 from mechanisms.validation import whole
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, eq=False)
-class Question:
-    """One audit, ready to run.
-
-    Args:
-        parameters: sweep key -> value that make this one of the points of a sweep.
-        seed: root of its random streams.
-        mechanism, neighbours, attack, bounds, claim, trials, delta, confidence, stop: as for `audit.audit`.
-    """
-
-    parameters: dict[str, Any]
-    seed: int
-    mechanism: Mechanism
-    neighbours: Neighbours | None
-    attack: str | Attack
-    bounds: tuple[str | Bound, ...]
-    claim: Guarantee | None
-    trials: int
-    delta: float | None
-    confidence: float
-    stop: str | None = None
-
-    @property
-    def folder(self) -> str:
-        """Name of the folder of its trials."""
-        return folder_name(self.parameters)
-
-    def answer(self, *, family: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
-        """Runs the audit; what goes wrong is told with the point at which it did."""
-        try:
-            return audit(
-                self.mechanism,
-                self.neighbours,
-                attack=self.attack,
-                bound=self.bounds,
-                trials=self.trials,
-                delta=self.delta,
-                confidence=self.confidence,
-                claim=self.claim,
-                stop=self.stop,
-                family=family,
-                seed=self.seed,
-                n_jobs=n_jobs,
-                store=store,
-                progress=progress,
-            )
-        except DpassayError as error:
-            if self.parameters:
-                error.add_note(f"at {point_text(self.parameters)}")
-            raise
 
 
 def questions(config: Config, source: Source) -> list[Question]:
@@ -103,52 +48,88 @@ def _question(config: Config, source: Source, parameters: dict[str, Any], load: 
         table = {key: value for key, value in config.resolved().items() if key != "sweep"}
         here = Config.check(apply(table, settings(parameters)), source)
         with _pointing_at(source, "mechanism", here.mechanism):
-            public = None if here.data is None else partial(load.rest, here.data)
-            mechanism = build.build_mechanism(here.mechanism, public)
-        with _pointing_at(source, "attack", here.attack):
-            attack = build.build_attack(here.attack)
+            train = None if here.data is None else partial(load.worst_case_initial, here.data)
+            mechanism = build.build_mechanism(here.mechanism, train)
         with _pointing_at(source, "audit.bounds"):
             bounds = tuple(build.build_bound(entry) for entry in here.audit.bounds)
-            as_bounds(bounds, here.audit.stop)
+            as_bounds(bounds, here.audit.stop, PairScores if here.game is None else BitScores)
         with _pointing_at(source, "claim", here.claim):
             claim = build.build_claim(here.claim)
         with _pointing_at(source, "data", here.data):
             data = None if here.data is None else load(here.data)
-        with _pointing_at(source, "neighbours", here.neighbours):
-            mechanism, pair = build.build_stage(here.neighbours, data, mechanism)
-        with _pointing_at(source, "audit.trials"):
-            whole(MINIMUM_TRIALS, trials=here.audit.trials)
-        question = Question(
-            parameters=parameters,
-            seed=point_seed(config.seed, parameters),
-            mechanism=mechanism,
-            neighbours=pair,
-            attack=attack,
-            bounds=bounds,
-            claim=claim,
-            trials=here.audit.trials,
-            delta=here.audit.delta,
-            confidence=here.audit.confidence,
-            stop=here.audit.stop,
-        )
-        _check_together(question, here.mechanism, source)
+        shared = {
+            "parameters": parameters,
+            "seed": point_seed(config.seed, parameters),
+            "bounds": bounds,
+            "claim": claim,
+            "delta": here.audit.delta,
+            "confidence": here.audit.confidence,
+        }
+        ask = _pair if here.game is None else partial(_one_run, here.game)
+        question = ask(here, source, mechanism, data, shared)
+        _check_claim(question, here.mechanism, source)
         return question
 
 
-def _check_together(question: Question, section: Named, source: Source) -> None:
-    """Raises `ConfigError` where parts that are right on their own do not fit together."""
-    mechanism = question.mechanism
-    with _pointing_at(source, "neighbours"):
-        pair = mechanism.worst_case() if question.neighbours is None else question.neighbours
+def _pair(
+    here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
+) -> PairQuestion:
+    """Runs on both datasets of a pair."""
+    with _pointing_at(source, "attack", here.attack):
+        attack = build.build_attack(here.attack)
+    with _pointing_at(source, "neighbours", here.neighbours):
+        mechanism, given = build.build_stage(here.neighbours, data, mechanism)
+        pair = mechanism.worst_case() if given is None else given
         mechanism.check(pair)
+    with _pointing_at(source, "audit.trials"):
+        whole(MINIMUM_TRIALS, trials=here.audit.trials)
     with _pointing_at(source, "attack"):
-        choose(question.attack, mechanism, pair)
+        choose(attack, mechanism, pair)
+    return PairQuestion(
+        **shared,
+        mechanism=mechanism,
+        neighbours=given,
+        attack=attack,
+        trials=here.audit.trials,
+        stop=here.audit.stop,
+    )
+
+
+def _one_run(
+    game: GameSection,
+    here: Config,
+    source: Source,
+    mechanism: Mechanism,
+    data: Dataset | None,
+    shared: dict[str, Any],
+) -> OneRunQuestion:
+    """Runs with a coin for each of many canaries."""
+    with _pointing_at(source, "game", game):
+        if here.audit.stop is not None:
+            raise ParameterError("name is 'one-run', a game that cannot stop early: leave out stop in [audit].")
+        learner, canaries, records = build.build_canaries(game, here.neighbours, data, mechanism)
+    with _pointing_at(source, "attack", here.attack):
+        attack = build.build_membership_attack(here.attack, learner, canaries, game.n_references)
+    return OneRunQuestion(
+        **shared,
+        mechanism=learner,
+        canaries=canaries,
+        records=records,
+        attack=attack,
+        n_runs=game.n_runs,
+        n_references=game.n_references,
+    )
+
+
+def _check_claim(question: Question, section: Named, source: Source) -> None:
+    """Raises `ConfigError` for a claim of another relation, or one that is infinite at delta."""
+    relation = question.mechanism.relation
     with _pointing_at(source, "mechanism", section):
-        claim = mechanism.guarantee() if question.claim is None else question.claim
+        claim = question.mechanism.guarantee() if question.claim is None else question.claim
     with _pointing_at(source, "claim"):
-        if claim.relation is not None and claim.relation is not pair.relation:
+        if claim.relation is not None and claim.relation is not relation:
             raise RelationError(
-                f"relation of the claim is {claim.relation.value!r}, that of the pair {pair.relation.value!r}. Leave "
+                f"relation of the claim is {claim.relation.value!r}, that of the pair {relation.value!r}. Leave "
                 "it out, or give both the same."
             )
     with _pointing_at(source, "audit.delta"):
@@ -162,23 +143,25 @@ def _check_together(question: Question, section: Named, source: Source) -> None:
 
 
 class _Loader:
-    """Loads each dataset once, however many points there are."""
+    """Loads each dataset once, and trains each start once, however many points there are."""
 
     def __init__(self) -> None:
-        self._loaded: dict[str, Dataset] = {}
+        self._known: dict[str, Any] = {}
 
     def __call__(self, section: DataSection) -> Dataset:
-        return _remember(self._loaded, section.model_dump_json(), lambda: build.load_data(section))
+        return self._once(section.model_dump_json(), lambda: build.load_data(section))
 
-    def rest(self, section: DataSection) -> Dataset:
-        """The records that n_records leaves out."""
-        return _remember(self._loaded, f"rest of {section.model_dump_json()}", lambda: build.load_rest(section))
+    def worst_case_initial(self, section: DataSection, model: Model, options: Mapping[str, Any]) -> Any:
+        """Worst-case initial parameters, trained on the records that n_records leaves out."""
+        data = section.model_dump_json()
+        public = self._once(f"rest of {data}", lambda: build.load_rest(section))
+        key = f"{model!r} with {json.dumps(options, sort_keys=True)} on the rest of {data}"
+        return self._once(key, lambda: build.train_initial(model, options, public))
 
-
-def _remember(memory: dict[str, T], key: str, make: Callable[[], T]) -> T:
-    if key not in memory:
-        memory[key] = make()
-    return memory[key]
+    def _once(self, key: str, make: Callable[[], T]) -> T:
+        if key not in self._known:
+            self._known[key] = make()
+        return cast(T, self._known[key])
 
 
 @contextmanager

@@ -213,6 +213,7 @@ def _row(point: SweepPoint) -> dict[str, Any]:
         "bound": result.bound.method,
         "attack": result.attack,
         "trials_per_side": result.trials.per_side,
+        "n_canaries": result.trials.n_canaries,
         "seed": result.seed,
         "relation": result.relation,
         "mechanism": result.mechanism,

@@ -18,7 +18,8 @@ from typing import Any
 from audit.results import AuditResult
 from audit.trials.progress import Bar
 from experiments.config import Config
-from experiments.questions import Question, questions
+from experiments.games import Question
+from experiments.questions import questions
 from experiments.results import SweepResult, corrected
 from experiments.run_directory import RunDirectory, append_session
 from mechanisms.errors import StoreError

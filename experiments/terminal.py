@@ -40,10 +40,8 @@ def show_run(run: Run) -> None:
     out = console()
     out.print(results_table(run.result))
     verdict = run.result.verdict
-    n_violations = sum(point.verdict is Verdict.VIOLATION for point in run.result.points)
-    several = (
-        f" ({n_violations} of {len(run.result.points)} audits)" if n_violations and len(run.result.points) > 1 else ""
-    )
+    alike = sum(point.verdict is verdict for point in run.result.points)
+    several = f" ({alike} of {len(run.result.points)} audits)" if len(run.result.points) > 1 else ""
     out.print(Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {meaning(verdict)}{several}"))
     if any(_only_alone(point) for point in run.result.points):
         out.print(Text("* refuted on its own, but not by more than luck explains among so many audits", style="dim"))

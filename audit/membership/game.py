@@ -67,7 +67,7 @@ def membership_game(
     """
     whole(1, n_runs=n_runs)
     whole(0, n_references=n_references, seed=seed)
-    _check_relation(learner)
+    check_relation(learner)
     chosen = build(attack) if isinstance(attack, str) else attack
     crafted = _examples("canaries", canaries)
     always = None if records is None else _examples("records", records)
@@ -143,7 +143,7 @@ def white_box_game(
     """
     whole(1, n_runs=n_runs)
     whole(0, seed=seed)
-    _check_relation(mechanism)
+    check_relation(mechanism)
     network = mechanism.network
     gradients = _gradients(canaries, mechanism)
     norms = np.linalg.norm(gradients, axis=1, keepdims=True)
@@ -160,15 +160,6 @@ def white_box_game(
         values, noise_multiplier=mechanism.noise_multiplier, sampling_probability=1.0 if rate is None else rate
     )
     return BitScores(bits=inclusion[:, always.n_examples :], scores=scores)
-
-
-def _without_bits(shadows: Shadows, model: int) -> Shadows:
-    """The run first, said to hold nothing, then the models whose coins are their own: all but its complement."""
-    others = np.setdiff1d(np.arange(len(shadows)), [model, shadows.partners[model]])
-    seen = shadows.take([model, *others])
-    inclusion = seen.inclusion.copy()
-    inclusion[0] = False
-    return replace(seen, inclusion=inclusion)
 
 
 def _gradients(canaries: Any, mechanism: DPSGD) -> NDArray[np.float64]:
@@ -201,6 +192,15 @@ def _examples(name: str, given: Any) -> TrainingData:
         raise ParameterError(f"{name}: {error}") from error
 
 
+def _without_bits(shadows: Shadows, model: int) -> Shadows:
+    """The run first, said to hold nothing, then the models whose coins are their own: all but its complement."""
+    others = np.setdiff1d(np.arange(len(shadows)), [model, shadows.partners[model]])
+    seen = shadows.take([model, *others])
+    inclusion = seen.inclusion.copy()
+    inclusion[0] = False
+    return replace(seen, inclusion=inclusion)
+
+
 def _joined(first: TrainingData, second: TrainingData) -> TrainingData:
     if first.X.shape[1] != second.X.shape[1]:
         raise ParameterError(
@@ -209,7 +209,8 @@ def _joined(first: TrainingData, second: TrainingData) -> TrainingData:
     return TrainingData(np.concatenate([first.X, second.X]), np.concatenate([first.y, second.y]))
 
 
-def _check_relation(learner: Any) -> None:
+def check_relation(learner: Any) -> None:
+    """Raises `RelationError` unless a canary that is not in is not there at all."""
     relation = getattr(learner, "relation", Relation.ADD_REMOVE)
     if relation is not Relation.ADD_REMOVE:
         raise RelationError(

@@ -43,6 +43,14 @@ OF_AN_AUDIT: dict[str, Callable[[AuditResult], Plot]] = {
     "scores": ScoreHistogram.from_result,
 }
 """File name -> plot, for every audit that is shown."""
+NEEDS_A_PAIR = ("profile",)
+"""What the scores of one run do not show: they are not independent."""
+
+
+def plots_of(result: AuditResult) -> dict[str, Plot]:
+    """The plots of one audit, by file name."""
+    alone = result.trials.n_canaries is not None
+    return {name: make(result) for name, make in OF_AN_AUDIT.items() if not (alone and name in NEEDS_A_PAIR)}
 
 
 def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
@@ -61,9 +69,9 @@ def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
     files = _draw(seen, directory / "bound-claim", width=7.6, height=seen.height)
     digits = max(2, len(str(len(sweep.points))))
     for place in shown(sweep.points):
-        for name, make in OF_AN_AUDIT.items():
+        for name, plot in plots_of(sweep.points[place].result).items():
             stem = directory / f"audit-{place + 1:0{digits}}-{name}"
-            files += _draw(make(sweep.points[place].result), stem, width=5.2, height=3.9)
+            files += _draw(plot, stem, width=5.2, height=3.9)
     return files
 
 
@@ -71,7 +79,7 @@ def draw_result(result: AuditResult) -> Sheet:
     """The four views of one audit on one sheet."""
     figure = sheet(11.0, 8.0)
     grid = figure.add_gridspec(2, 2)
-    plots: list[Plot] = [BoundClaim.from_result(result), *(make(result) for make in OF_AN_AUDIT.values())]
+    plots: list[Plot] = [BoundClaim.from_result(result), *plots_of(result).values()]
     for place, plot in enumerate(plots):
         plot.plot(figure.add_subplot(grid[place]))
     headline = f"{result.verdict.value}: {cut(result.mechanism, 100)}"
@@ -105,4 +113,4 @@ def _draw(plot: Plot, stem: Path, *, width: float, height: float) -> list[Path]:
     return save(figure, stem, title=plot.title, description=plot.caption)
 
 
-__all__ = ["OF_AN_AUDIT", "SHOWN", "Plot", "draw_all", "draw_result", "number", "overview", "shown"]
+__all__ = ["SHOWN", "Plot", "draw_all", "draw_result", "number", "overview", "plots_of", "shown"]

@@ -31,6 +31,7 @@ class ScoreHistogram:
         out, in_: `(b,)` share of the runs of side 0 and side 1 in each bin, atoms left out.
         atoms: `(a,)` scores that many runs share, infinite ones included.
         atoms_out, atoms_in: `(a,)` share of the runs of each side on each atom.
+        unit: "runs", or "canaries" where one run has many.
         threshold: the event {score >= threshold} gave the bound; None if it is not one event.
         events: odd outcomes such as {"raised ValueError": (0, 12)}: runs of side 0 and of side 1.
         n_out, n_in: runs on each side.
@@ -46,6 +47,7 @@ class ScoreHistogram:
     events: dict[str, tuple[int, int]]
     n_out: int
     n_in: int
+    unit: str = "runs"
 
     @classmethod
     def from_result(cls, result: AuditResult) -> ScoreHistogram:
@@ -66,6 +68,7 @@ class ScoreHistogram:
             events=dict(result.events),
             n_out=tally.n_out,
             n_in=tally.n_in,
+            unit="runs" if result.trials.n_canaries is None else "canaries",
         )
 
     @property
@@ -80,20 +83,26 @@ class ScoreHistogram:
         """How to read it."""
         odd = "; ".join(f"{name}: {a:,} on side 0 and {b:,} on side 1" for name, (a, b) in self.events.items())
         return (
-            "Share of the counted runs by the score that the attack gave them, without the record (side 0) and with it "
-            "(side 1), on a logarithmic axis: the vertical distance between the two is the privacy loss of that score. "
-            "Stems are single scores that many runs share; the outermost bins hold all that lies beyond."
+            f"Share of the counted {self.unit} by the score that the attack gave them, {self._sides} on a logarithmic "
+            "axis: the vertical distance between the two is the privacy loss of that score. Stems are single scores "
+            f"that many {self.unit} share; the outermost bins hold all that lies beyond."
             + (" The event that gave the bound begins at the dashed line." if self.threshold is not None else "")
             + (f" Odd outcomes: {odd}." if odd else "")
         )
+
+    @property
+    def _sides(self) -> str:
+        if self.unit == "canaries":
+            return "those that were out (side 0) and those that were in (side 1),"
+        return "without the record (side 0) and with it (side 1),"
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws it, the share of runs on a logarithmic axis."""
         ax = axes_or_new(ax)
         floor = self._floor()
         for shares, colour, name in (
-            (self.out, SIDE0, "side 0: without the record"),
-            (self.in_, SIDE1, "side 1: with it"),
+            (self.out, SIDE0, "side 0: without the record" if self.unit == "runs" else "side 0: out"),
+            (self.in_, SIDE1, "side 1: with it" if self.unit == "runs" else "side 1: in"),
         ):
             if len(self.edges):
                 ax.stairs(
@@ -112,7 +121,7 @@ class ScoreHistogram:
         seen = self.threshold is not None and bool(np.isfinite(self.threshold))
         if seen:
             self._draw_threshold(ax, low, high)
-        each = "share of the runs in each bin" if len(self.edges) else "share of the runs"
+        each = f"share of the {self.unit} in each bin" if len(self.edges) else f"share of the {self.unit}"
         dress(ax, title=self.title, x="score (higher = more like side 1)", y=each, pad=36.0 if seen else 22.0)
         logarithmic(ax.yaxis)
         ax.set_ylim(floor, 1.25)

@@ -25,7 +25,8 @@ class Tradeoff:
 
     Args:
         fpr, fnr: `(m,)` observed at each threshold, from (0, 1) to (1, 0).
-        upper_fpr, upper_fnr: `(k,)` with `confidence`, the true trade-off curve lies on or below this one everywhere.
+        upper_fpr, upper_fnr: `(k,)` with `confidence`, the true trade-off curve lies on or below this one everywhere;
+            empty for the bits of one run, which are not independent.
         claim_fpr, claim_fnr: `(j,)` least false negative rate that the claim allows.
         crossed: whether the upper curve enters the region that the claim forbids.
         chosen: (fpr, fnr) of the event that gave the bound; None if there is no single one.
@@ -50,18 +51,20 @@ class Tradeoff:
     def from_result(cls, result: AuditResult) -> Tradeoff:
         """The curves of one audit, from its counts and its claim."""
         tally, curve = result.tally, result.claim_curve
-        upper = band(tally, confidence=result.confidence)
         claim_fpr, claim_fnr = np.array(curve.fpr), np.array(curve.fnr)
-        grid = np.unique(np.concatenate([_grid(tally), upper.fpr_upper, claim_fpr]))
         hits, bound = result.bound.hits, result.bound
-        at_claim = np.asarray(upper.tradeoff_upper(claim_fpr))
-        crossed = bool(np.any(at_claim < claim_fnr - 1e-12))
+        grid, upper_fnr, crossed = np.empty(0), np.empty(0), False
+        if result.trials.n_canaries is None:
+            upper = band(tally, confidence=result.confidence)
+            grid = np.unique(np.concatenate([_grid(tally), upper.fpr_upper, claim_fpr]))
+            upper_fnr = np.asarray(upper.tradeoff_upper(grid))
+            crossed = bool(np.any(np.asarray(upper.tradeoff_upper(claim_fpr)) < claim_fnr - 1e-12))
         claim_fpr, claim_fnr = _with_corners(claim_fpr, claim_fnr)
         return cls(
             fpr=np.concatenate([[1.0], tally.hits_out / tally.n_out, [0.0]]),
             fnr=np.concatenate([[0.0], 1.0 - tally.hits_in / tally.n_in, [1.0]]),
             upper_fpr=grid,
-            upper_fnr=np.asarray(upper.tradeoff_upper(grid)),
+            upper_fnr=upper_fnr,
             claim_fpr=claim_fpr,
             claim_fnr=claim_fnr,
             crossed=crossed,
@@ -74,8 +77,15 @@ class Tradeoff:
         )
 
     @property
+    def of_bits(self) -> bool:
+        """Whether these are canaries of one run, which stand in no band."""
+        return not len(self.upper_fpr)
+
+    @property
     def title(self) -> str:
         """What is seen, in one line."""
+        if self.of_bits:
+            return "How well the attack tells the canaries apart"
         if self.crossed:
             return "The attack errs less than the claim allows"
         return "The attack was not shown to leave what the claim allows"
@@ -83,6 +93,13 @@ class Tradeoff:
     @property
     def caption(self) -> str:
         """How to read it."""
+        if self.of_bits:
+            return (
+                "Each point of the attack's curve is one threshold on its score: canaries that were out and were "
+                "called members (false positives) against canaries that were in and were missed (false negatives). "
+                "One run makes all of these scores, so that no confidence goes with this curve: the bound in the "
+                "table counts right guesses instead. The claim forbids the shaded region to each canary."
+            )
         end = "reaches into" if self.crossed else "stays out of"
         return (
             "Each point of the attack's curve is one threshold on its score: runs without the record that were called "
@@ -110,7 +127,8 @@ class Tradeoff:
         ax.fill_between(claim[0], floor, claim[1], color=VIOLATION.light, alpha=0.13, linewidth=0)
         ax.plot(*claim, color=CLAIM.light, linewidth=1.6, label="claim: least errors allowed")
         ax.plot(*seen, color=BOUND.light, linewidth=2.0, label="attack, observed")
-        ax.plot(*upper, color=BOUND.light, linewidth=0.9, label=f"attack, upper curve ({percent(self.confidence)})")
+        if not self.of_bits:
+            ax.plot(*upper, color=BOUND.light, linewidth=0.9, label=f"attack, upper curve ({percent(self.confidence)})")
         if self.chosen is not None:
             ax.plot(
                 *(max(v, floor) for v in self.chosen),

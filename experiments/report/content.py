@@ -130,7 +130,6 @@ def verdict_text(point: SweepPoint) -> str:
 
 def _facts(result: AuditResult) -> dict[str, str]:
     """Name -> text of what was run, for the list of what all audits share."""
-    trials = result.trials
     return {
         "Mechanism": result.mechanism,
         "Claim": result.claim_name,
@@ -139,7 +138,7 @@ def _facts(result: AuditResult) -> dict[str, str]:
         "Bound": ", ".join(bound.method for bound in result.bounds),
         "Delta": number(result.delta),
         "Confidence": percent(result.confidence),
-        "Trials": f"{trials.per_side:,} on each side; {trials.pilot:,} of them pilot, {trials.evaluation:,} counted",
+        "Trials": str(result.trials),
     }
 
 
@@ -162,7 +161,7 @@ def _table(sweep: SweepResult) -> Table:
         columns["mechanism"] = [result.mechanism for result in results]
     for name, values in (
         ("delta", [number(r.delta) for r in results]),
-        ("trials a side", [f"{r.trials.per_side:,}" for r in results]),
+        ("trials a side", [_runs(r) for r in results]),
     ):
         if len(set(values)) > 1 and name not in columns:
             columns[name] = values
@@ -184,6 +183,12 @@ def _table(sweep: SweepResult) -> Table:
     cells = zip(*columns.values(), strict=True)
     rows = tuple((point.verdict.value, row) for point, row in zip(sweep.points, cells, strict=True))
     return Table(tuple(columns), rows, n_text)
+
+
+def _runs(result: AuditResult) -> str:
+    """Trials of an audit, in a cell."""
+    n_canaries, runs = result.trials.n_canaries, f"{result.trials.per_side:,}"
+    return runs if n_canaries is None else f"{runs} × {n_canaries:,} canaries"
 
 
 def _table_caption(sweep: SweepResult) -> str:

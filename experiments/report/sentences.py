@@ -116,10 +116,13 @@ def _underpowered(sweep: SweepResult) -> str:
     blind = [point for point in sweep.points if point.verdict is Verdict.UNDERPOWERED]
     worst = max(blind, key=lambda point: point.result.claim - point.result.ceiling).result
     which = "the claim" if len(sweep.points) == 1 else f"{len(blind)} of {len(sweep.points)} claims"
-    return (
-        f"There were too few trials to contradict {which}, whatever had come out: they can show an epsilon of "
-        f"{number(worst.ceiling)} at most, where {number(worst.claim)} is claimed. Run more trials."
-    )
+    few, more = ("trials", "Run more trials") if worst.trials.n_canaries is None else ("canaries", "Take more canaries")
+    limit = f"they can show an epsilon of {number(worst.ceiling)} at most, where {number(worst.claim)} is claimed"
+    if worst.ceiling > worst.claim:
+        limit = f"nothing that they can show outlasts the correction over {len(sweep.points)} audits"
+    rest = len(sweep.points) - len(blind)
+    others = f" The other {rest} were tested, and not contradicted." if rest > 1 else ""
+    return f"There were too few {few} to contradict {which}, whatever had come out: {limit}. {more}.{others}"
 
 
 def reading(point: SweepPoint) -> str:

@@ -94,7 +94,7 @@ def test_every_wrong_value_of_every_option_of_dp_sgd_points_at_its_line(option):
         ("data", "target", '"style"', "it holds features and labels already. Leave target out."),
         ("data", "column", '"style"', "it holds features and labels already. Leave column out."),
         ("data", "n_records", "3000", "n_records must be at most 2,000"),
-        ("data", "dead_feature", '"yes"', "must be true, to add a feature that is 0 in every record, but is 'yes'"),
+        ("data", "dead_features", '"yes"', "must be a whole number >= 1: so many features"),
     ],
 )  # fmt: skip
 def test_a_mistake_points_at_the_line_of_its_key(table, key, value, message):
@@ -183,9 +183,9 @@ def test_a_dead_feature_is_added_by_a_key_of_the_data():
     text = LEARNING.replace('"mislabelled"', '"dirac"').replace('"canary-loss"', '"canary-direction"')
     found = complaint(text)
     assert found.startswith("made.toml:4: [neighbours] a Dirac canary needs a dead feature")
-    assert "dead_feature = true in [data]" in found
+    assert "dead_features = 1 in [data]" in found
     assert "n_features = 101" in found
-    text = text.replace("n_records = 30\n", "n_records = 30\ndead_feature = true\n", 1).replace("= 100", "= 101")
+    text = text.replace("n_records = 30\n", "n_records = 30\ndead_features = 1\n", 1).replace("= 100", "= 101")
     (question,) = asked(text)
     (direction,) = np.flatnonzero(question.neighbours.d1.gradients[0])
     assert direction == 100

@@ -18,7 +18,7 @@ from mechanisms.learning.canaries import (
     Natural,
     RandomDirection,
     differing,
-    with_dead_feature,
+    with_dead_features,
     worst_case_initial,
 )
 from mechanisms.learning.canaries.base import least_likely
@@ -266,7 +266,7 @@ def test_a_dirac_canary_needs_a_dead_feature():
         Dirac(feature=0).pair((X, y), learner())
     with pytest.raises(ParameterError, match="unit must be below 3"):
         Dirac(unit=3).pair((X, y), learner())
-    wider, labels = with_dead_feature((alive, y))
+    wider, labels = with_dead_features((alive, y))
     pair = Dirac().pair((wider, labels), learner(SoftmaxRegression(5, 3)))
     assert np.flatnonzero(pair.d1.gradients[0]).tolist() == [4]
 

@@ -10,7 +10,7 @@ catalogue.py   all of them by name
 
 from mechanisms.learning.canaries.base import Canary
 from mechanisms.learning.canaries.examples import Blank, ClipBKD, Mislabelled, Natural
-from mechanisms.learning.canaries.gradients import Dirac, RandomDirection, with_dead_feature
+from mechanisms.learning.canaries.gradients import Dirac, RandomDirection, with_dead_features
 from mechanisms.learning.canaries.grouped import Grouped
 from mechanisms.learning.canaries.initial import worst_case_initial
 from mechanisms.learning.pairs import differing
@@ -25,6 +25,6 @@ __all__ = [
     "Natural",
     "RandomDirection",
     "differing",
-    "with_dead_feature",
+    "with_dead_features",
     "worst_case_initial",
 ]

@@ -61,7 +61,7 @@ class Dirac(GradientCanary):
         unit: of the first layer, whose weight it is.
 
     Raises:
-        ParameterError: no dead feature, or the feature that was named is not; `with_dead_feature` adds one.
+        ParameterError: no dead feature, or the feature that was named is not; `with_dead_features` adds some.
 
     References:
         Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini, Terzis (2023), Algorithm 3.
@@ -69,7 +69,7 @@ class Dirac(GradientCanary):
     Example:
         >>> from mechanisms.learning.models import LogisticRegression
         >>> learner = DPSGD(LogisticRegression(3), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=3)
-        >>> X, y = with_dead_feature((np.ones((4, 2)), np.zeros(4, dtype=int)))
+        >>> X, y = with_dead_features((np.ones((4, 2)), np.zeros(4, dtype=int)))
         >>> Dirac().pair((X, y), learner).d1.gradients.tolist()
         [[0.0, 0.0, 1.0, 0.0]]
     """
@@ -91,7 +91,7 @@ class Dirac(GradientCanary):
             named = "there is none" if feature is None else f"feature {feature} is not"
             raise ParameterError(
                 f"a Dirac canary needs a dead feature, 0 in all other records, but {named}. Add one, by "
-                "with_dead_feature(dataset) or in a config by dead_feature = true in [data], and give the model one "
+                "with_dead_features(dataset) or in a config by dead_features = 1 in [data], and give the model one "
                 f"feature more, n_features = {data.X.shape[1] + 1}; or take a random direction."
             )
         if self.unit >= layer.n_units:
@@ -107,10 +107,12 @@ class Dirac(GradientCanary):
         layer, dead = learner.network.layers[0], _dead_features(data)
         weights = (layer.start + np.arange(layer.n_units)[:, None] * layer.n_inputs + dead).ravel()
         if n > len(weights):
+            missing = -(-n // layer.n_units) - len(dead)
             raise ParameterError(
                 f"n_canaries is {n:,}, but only {len(weights):,} weights belong to dead features, which are 0 in all "
-                f"records: {len(dead)} features, {layer.n_units} units. Add {-(-n // layer.n_units) - len(dead)} dead "
-                "features, to the data and to the model; or take random directions."
+                f"records: {len(dead)} features, {layer.n_units} units. Add more, by with_dead_features(dataset, "
+                f"{missing}) or in a config by dead_features = {missing} in [data], and give the model n_features = "
+                f"{data.X.shape[1] + missing}; or take random directions."
             )
         found = np.zeros((n, learner.network.n_parameters))
         found[np.arange(n), weights[:n]] = 1.0
@@ -146,11 +148,11 @@ def _dead_features(data: TrainingData) -> NDArray[np.intp]:
     return np.flatnonzero(~np.any(data.X != 0.0, axis=0))
 
 
-def with_dead_feature(dataset: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The examples with one feature more, 0 in all of them: `(X, y)`.
+def with_dead_features(dataset: Any, n: int = 1) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The examples with n features more, 0 in all of them: `(X, y)`.
 
-    >>> with_dead_feature((np.ones((1, 2)), np.array([1])))[0].tolist()
+    >>> with_dead_features((np.ones((1, 2)), np.array([1])))[0].tolist()
     [[1.0, 1.0, 0.0]]
     """
     data = TrainingData.of(dataset)
-    return np.column_stack([data.X, np.zeros(len(data.X))]), data.y
+    return np.column_stack([data.X, np.zeros((len(data.X), n))]), data.y
