@@ -200,6 +200,7 @@ class _Question:
     def _judged(self, bound: Bound, tally: Tally) -> bool:
         counts, level = PairCounts(tally), {"delta": self.delta, "confidence": self.confidence}
         ready = bound.prepare(counts, **level, n_out=tally.n_out, n_in=tally.n_in)
+        counts = PairCounts(_with(tally, ready.thresholds))
         if ready.exceeds(self.epsilon, counts, **level):
             return True
         return ready.refutation(counts, self.claim, confidence=self.confidence) is not None
@@ -216,6 +217,14 @@ def _tally(hits_out: Counts, hits_in: Counts, n_out: int, n_in: int, place: int,
     thresholds = np.concatenate([[-np.inf], fixed[0] - step * (1 + below[::-1]), fixed, fixed[-1] + step * (1 + above)])
     out, in_ = (np.concatenate([[n], hits[order]]) for n, hits in ((n_out, hits_out), (n_in, hits_in)))
     return Tally(thresholds, out, in_, n_out, n_in)
+
+
+def _with(tally: Tally, thresholds: tuple[float, ...]) -> Tally:
+    """The tally on a grid that holds these thresholds too: no score lies between two of its own."""
+    grid = np.union1d(tally.thresholds, np.asarray(thresholds, dtype=np.float64))
+    place = np.searchsorted(tally.thresholds, grid)
+    out, in_ = (np.append(hits, 0)[place] for hits in (tally.hits_out, tally.hits_in))
+    return Tally(grid, out, in_, tally.n_out, tally.n_in)
 
 
 def _rates(truth: Guarantee, n_out: int, n_in: int) -> Floats:

@@ -10,7 +10,9 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.config import DataSection
+from pydantic import BaseModel
+
+from experiments.config import DataSection, GameSection
 from experiments.listing import entries, kinds
 from mechanisms.learning.canaries import Canary, worst_case_initial
 from mechanisms.learning.canaries.catalogue import catalogue as canaries
@@ -90,9 +92,9 @@ def names_table(catalogue: Catalogue, without: Collection[str] = ()) -> str:
     return table(("name", "what it is", "options, with their defaults"), rows)
 
 
-def data_table() -> str:
-    """A row a key of [data]."""
-    fields = DataSection.model_fields.items()
+def section_table(section: type[BaseModel]) -> str:
+    """A row a key of a table of a config."""
+    fields = section.model_fields.items()
     return table(("key", "what stands there"), [(f"`{key}`", field.description or "") for key, field in fields])
 
 
@@ -104,7 +106,8 @@ TABLES = {
     "options of every canary": lambda: options_table(Canary),
     "canaries": lambda: names_table(canaries, without=options(Canary)),
     "options of worst-case": lambda: options_table(worst_case_initial, without=("model", "X, y")),
-    "keys of data": data_table,
+    "keys of data": lambda: section_table(DataSection),
+    "keys of game": lambda: section_table(GameSection),
 }
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 
-VIOLATION, MISTAKE, UNDERPOWERED, INTERRUPTED = 1, 2, 3, 130
+VIOLATION, MISTAKE, UNDERPOWERED, INTERRUPTED, UNREAD = 1, 2, 3, 130, 141
 MISSES = VIOLATION
 """Of `dpassay calibrate`, when a bound exceeds the truth more often than it may."""
 CHECK_CONFIDENCE = 1 - 1e-6
@@ -66,9 +66,13 @@ def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
             except KeyboardInterrupt:
                 _complain("interrupted.")
                 code = INTERRUPTED
-            except SystemExit as error:  # from audited code: its exit code says nothing about privacy
-                _complain(f"the audited code called sys.exit({error.code!r}). Take that out, or guard it by __main__.")
-                code = MISTAKE
+            except SystemExit as error:
+                if isinstance(error.__context__, BrokenPipeError):  # whoever read the output, as `| head`, has gone
+                    code = UNREAD
+                else:  # from audited code: its exit code says nothing about privacy
+                    called = f"the audited code called sys.exit({error.code!r})."
+                    _complain(f"{called} Take that out, or guard it by __main__.")
+                    code = MISTAKE
             except Exception as error:
                 from mechanisms.errors import DpassayError
 

@@ -50,6 +50,8 @@ def _question(config: Config, source: Source, parameters: dict[str, Any], load: 
         with _pointing_at(source, "mechanism", here.mechanism):
             train = None if here.data is None else partial(load.worst_case_initial, here.data)
             mechanism = build.build_mechanism(here.mechanism, train)
+        if here.game is not None and here.audit.stop is not None:
+            raise source.error(("audit", "stop"), "[audit] stop is of no use in one run: leave it out.")
         with _pointing_at(source, "audit.bounds"):
             bounds = tuple(build.build_bound(entry) for entry in here.audit.bounds)
             as_bounds(bounds, here.audit.stop, PairScores if here.game is None else BitScores)
@@ -105,8 +107,6 @@ def _one_run(
 ) -> OneRunQuestion:
     """Runs with a coin for each of many canaries."""
     with _pointing_at(source, "game", game):
-        if here.audit.stop is not None:
-            raise ParameterError("name is 'one-run', a game that cannot stop early: leave out stop in [audit].")
         learner, canaries, records = build.build_canaries(game, here.neighbours, data, mechanism)
     with _pointing_at(source, "attack", here.attack):
         attack = build.build_membership_attack(here.attack, learner, canaries, game.n_references)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from attacks.catalogue import catalogue as attacks
+from audit.bounds.one_run_fdp import OneRunFDP
 from audit.verdict import Verdict
 from experiments.build import load_data
 from experiments.config import Config, DataSection
@@ -68,7 +69,7 @@ def test_each_block_of_the_page_on_membership_stands_alone_and_prints_what_it_sa
 # --- the page on learning ---------------------------------------------------------------------------------------------
 
 LEARNING = (DOCS / "learning.md").read_text()
-(WHOLE,) = re.findall(r"```toml\n(.*?)```", LEARNING, flags=re.DOTALL)
+WHOLE, ONE_RUN = re.findall(r"```toml\n(.*?)```", LEARNING, flags=re.DOTALL)
 
 
 def rows_of(heading):
@@ -96,6 +97,16 @@ def test_the_whole_config_on_learning_runs_and_shows_nearly_all_of_the_claim():
     result = asked(audit_trials=300).answer(family=1, n_jobs=1, store=None, progress=False)
     assert result.verdict is Verdict.CONSISTENT
     assert 0.75 * result.claim < result.bound.epsilon <= result.claim
+
+
+def test_the_config_of_one_run_on_learning_runs_and_shows_no_more_than_the_page_says():
+    source = Source("page", "learning.md")
+    (question,) = questions(Config.check(tomllib.loads(ONE_RUN), source), source)
+    result = question.answer(family=1, n_jobs=1, store=None, progress=False)
+    assert result.verdict is Verdict.UNDERPOWERED
+    assert 3.0 < result.bound.epsilon < result.ceiling < 8.8 < result.claim < 10.0
+    bound = OneRunFDP().against(question.mechanism.guarantee())
+    assert bound.ceiling(0, 2000, delta=1e-5, confidence=0.975) == pytest.approx(8.8, abs=0.05)
 
 
 def test_every_option_of_dp_sgd_is_on_the_page():

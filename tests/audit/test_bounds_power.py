@@ -90,6 +90,12 @@ def test_beyond_what_a_family_can_compute_the_truth_is_randomised_response():
     assert 0.5 < found.epsilon < 5.0
 
 
+@pytest.mark.parametrize("threshold", ["pilot", "online", 0.0])
+def test_every_kind_of_betting_has_power(threshold):
+    found = epsilon(Betting(threshold=threshold), PureDP(1.0), n=2000)
+    assert 1.1 < found < 1.5
+
+
 def test_of_several_bounds_the_best_counts():
     claim = GaussianDP(1.0)
     alone = [epsilon(bound, claim, 1e-5) for bound in (JointExact(), SimultaneousBand())]

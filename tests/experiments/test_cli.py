@@ -291,7 +291,7 @@ def test_help_starts_fast_because_it_imports_nothing_heavy(tmp_path):
 
 
 def test_ctrl_c_leaves_a_run_that_continues(tmp_path):
-    (tmp_path / "mine.toml").write_text(CONFIG + '[sweep]\n"mechanism.epsilon" = [0.5, 1.0, 2.0]\n')
+    (tmp_path / "mine.toml").write_text(CONFIG + '[sweep]\n"mechanism.epsilon" = [0.3, 0.5, 0.7, 1, 1.5, 2, 3, 4]\n')
     arguments = ["-m", "dpassay", "run", "mine.toml", "--out", "cut", "--set", "audit.trials=1_000_000"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
@@ -303,7 +303,7 @@ def test_ctrl_c_leaves_a_run_that_continues(tmp_path):
         text=True,
     )
     assert process.stderr is not None
-    assert process.stderr.readline().startswith("[1/3]")
+    assert process.stderr.readline().startswith("[1/8]")
     process.send_signal(signal.SIGINT)
     _, heard = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -14,6 +14,7 @@ from audit.bounds.base import LowerBound
 from audit.verdict import Verdict
 from experiments.build import build_mechanism, build_pair, load_data
 from experiments.config import Config, DataSection, Named, NeighboursSection
+from experiments.games import OneRunQuestion
 from experiments.plots import Ladder
 from experiments.questions import questions
 from experiments.run import run
@@ -175,13 +176,16 @@ def test_several_copies_come_with_the_claim_of_a_group():
 
 def test_the_shipped_ladder_has_every_rung_and_one_claim():
     found = shipped()
-    assert len(found) == 12
+    assert len(found) == 13
     claims = {round(question.mechanism.guarantee().epsilon(1e-5), 6) for question in found.values()}
     assert len(claims) == 1
     assert claims.pop() == pytest.approx(10.0, abs=0.01)
     views = {question.mechanism.view for question in found.values()}
     assert views == {"final", "trajectory", "observations"}
-    gradients = [q for q in found.values() if differing(q.neighbours)[1].n_gradients]
+    *pairs, one_run = found.values()
+    assert isinstance(one_run, OneRunQuestion)
+    assert one_run.canaries.n_gradients == 2000
+    gradients = [q for q in pairs if differing(q.neighbours)[1].n_gradients]
     assert len(gradients) == 4
     alone = [q for q in gradients if len(q.neighbours.d1) == 1]
     assert len(alone) == 1

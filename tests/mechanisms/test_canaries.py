@@ -348,3 +348,49 @@ def test_a_group_of_cyclic_batches_is_told_by_place():
     X, y = np.array([[1.0], [2.0]]), np.array([0, 1])
     with pytest.raises(NeighboursError, match="differ in 2 records"):
         Grouped(base, size=1).check(Neighbours((X, y), (X[::-1], y[::-1]), "replace_one"))
+
+
+# --- many at once, for one run ---------------------------------------------------------------------------------------
+
+
+def test_many_examples_take_the_places_of_records_and_the_others_are_always_in():
+    X, y = records()
+    for kind in (Natural, Mislabelled):
+        canaries, always = kind(record=2).several((X, y), learner(), 5)
+        assert canaries.X.tolist() == X[2:7].tolist()
+        assert always.X.tolist() == np.delete(X, range(2, 7), axis=0).tolist()
+        assert (canaries.y == y[2:7]).all() == (kind is Natural)
+    assert len(Natural(alone=True).several((X, y), learner(), 5)[1]) == 0
+
+
+def test_many_dirac_gradients_are_at_right_angles_to_each_other_and_to_all_records():
+    X, y = with_dead_features(records(), 2)
+    mechanism = learner(SoftmaxRegression(6, 3), clip_norm=2.5)
+    canaries, always = Dirac().several((X, y), mechanism, 9)
+    assert always.X.tolist() == X.tolist()
+    assert (canaries.gradients @ canaries.gradients.T == 6.25 * np.eye(9)).all()
+    of_records = TrainedModels(mechanism.network, np.ones((1, mechanism.network.n_parameters))).gradients(X, y)[0]
+    assert (of_records @ canaries.gradients.T == 0.0).all()
+    with pytest.raises(
+        ParameterError, match=r"n_canaries is 10, but only 9 weights.*dead_features = 1 .*n_features = 7"
+    ):
+        Dirac().several((X, y), mechanism, 10)
+
+
+def test_many_random_directions_have_the_norm_of_the_clip():
+    canaries, _ = RandomDirection(seed=4).several(records(), learner(clip_norm=0.5), 7)
+    assert np.linalg.norm(canaries.gradients, axis=1) == pytest.approx(np.full(7, 0.5))
+    assert np.linalg.matrix_rank(canaries.gradients) == 7
+    one = RandomDirection(seed=4).pair(records(), learner(clip_norm=0.5)).d1.gradients
+    assert one[0] == pytest.approx(canaries.gradients[0])
+
+
+@pytest.mark.parametrize("canary", [Blank(label=1), ClipBKD()])
+def test_canaries_that_would_be_all_alike_are_refused(canary):
+    with pytest.raises(ParameterError, match="would be the same record 4 times"):
+        canary.several(records(), learner(), 4)
+
+
+def test_more_canaries_than_records_are_refused():
+    with pytest.raises(ParameterError, match="n_canaries must be at most 10, the records from 2 on, but is 11"):
+        Natural(record=2).several(records(), learner(), 11)
