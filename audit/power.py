@@ -193,7 +193,8 @@ class _Question:
         best = _most_telling(hits_out, hits_in, n_out, n_in, self.delta, self.confidence)
         for bound in (bound.for_plans(n_out, n_in) for bound in self.bounds):
             fixed = np.array(sorted(set(bound.thresholds) - {-math.inf}), dtype=np.float64)
-            if any(self._judged(bound, _tally(hits_out, hits_in, n_out, n_in, place, fixed)) for place in best):
+            places = best if len(fixed) else {0}
+            if any(self._judged(bound, _tally(hits_out, hits_in, n_out, n_in, place, fixed)) for place in places):
                 return True
         return False
 
