@@ -212,14 +212,22 @@ def build_membership_attack(
                 f"name must be 'likelihood-ratio' for canaries that are gradients in one run, but is {section.name!r}."
             )
         return None
-    attack: MembershipAttack = membership_attacks.build(
-        "loss" if section.name == "auto" else section.name, **_options(section.options)
-    )
+    attack = build_member_attack({"name": "loss" if section.name == "auto" else section.name, **section.options})
     if n_references < attack.minimum_references:
         raise ParameterError(
             f"name is {section.name!r}, an attack that needs {attack.minimum_references} other models or more: set "
             f"n_references = {attack.minimum_references} or more in [game], which is {n_references}."
         )
+    return attack
+
+
+def build_member_attack(entry: Any) -> MembershipAttack:
+    """One of the attacks of [membership]: a name, or a table with a name and options."""
+    options = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
+    name = options.pop("name", None)
+    if not isinstance(name, str):
+        raise ParameterError(f"attacks must hold names, or tables with a name, but hold {entry!r}.")
+    attack: MembershipAttack = membership_attacks.build(name, **_options(options))
     return attack
 
 

@@ -11,7 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+from typing import TYPE_CHECKING, Annotated, ParamSpec
 
 import typer
 
@@ -118,7 +118,7 @@ def run_command(
         _complain("interrupted. What was finished is kept: the same command continues from there.")
         return INTERRUPTED
     show_run(done)
-    return _exit_code(done.result.verdict, strict=strict)
+    return _exit_code(done.verdict, strict=strict)
 
 
 @command("check")
@@ -207,7 +207,7 @@ def report_command(
 
     done = report(directory)
     show_run(done)
-    return _exit_code(done.result.verdict, strict=strict)
+    return _exit_code(done.verdict, strict=strict)
 
 
 @command("calibrate")
@@ -274,9 +274,10 @@ def run_app(arguments: list[str] | None = None) -> None:
     app(args=arguments, prog_name="dpassay")
 
 
-def _exit_code(verdict: Verdict, *, strict: bool) -> int:
-    codes: dict[str, Any] = {"violation": VIOLATION, "underpowered": UNDERPOWERED if strict else 0}
-    return int(codes.get(verdict.value, 0))
+def _exit_code(verdict: Verdict | None, *, strict: bool) -> int:
+    """0 where nothing was claimed: metrics of membership attacks have no verdict."""
+    codes = {"violation": VIOLATION, "underpowered": UNDERPOWERED if strict else 0}
+    return 0 if verdict is None else codes.get(verdict.value, 0)
 
 
 def _tell(line: str) -> None:

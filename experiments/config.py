@@ -6,6 +6,7 @@
     [neighbours]          which pair of datasets, or which canary
     [mechanism]           what is audited: a name, and its options
     [game]                one run with many canaries, where it is not many runs on a pair
+    [membership]          membership attacks on shadow models, measured, where no claim is audited
     [attack]              who attacks: a name, and its options
     [audit]               how many trials, at which delta, with which confidence, by which bounds
     [claim]               what is tested, where it is not what the mechanism itself promises
@@ -126,6 +127,22 @@ class GameSection(Section):
     n_references: Whole = Field(default=0, ge=0, description="a whole number >= 0: runs that an attack may learn from")
 
 
+class MembershipSection(Section):
+    """[membership]: metrics of membership attacks on shadow models, instead of an audit."""
+
+    n_models: Whole = Field(ge=2, description="a whole number >= 2: models, each trained on half of the records")
+    design: Literal["pairs", "bernoulli"] = Field(
+        default="pairs", description="'pairs' of complementary halves, or 'bernoulli', a coin for each record"
+    )
+    attacks: Values | None = Field(
+        default=None, description="a list of names of membership attacks, or of tables with a name; by default all"
+    )
+    population: Whole | None = Field(
+        default=None, ge=1, description="a whole number >= 1: further records, that no model sees, for comparison"
+    )
+    by_label: bool = Field(default=False, description="true, for a row for each label")
+
+
 class AuditSection(Section):
     """[audit]: how sure the answer shall be."""
 
@@ -148,6 +165,7 @@ class Config(Section):
     neighbours: NeighboursSection = Field(default=NeighboursSection(), description="a table [neighbours]")
     mechanism: Named = Field(description="a table [mechanism]")
     game: GameSection | None = Field(default=None, description="a table [game]")
+    membership: MembershipSection | None = Field(default=None, description="a table [membership]")
     attack: Named = Field(default=Named(name="auto"), description="a table [attack]")
     audit: AuditSection = Field(default=AuditSection(), description="a table [audit]")
     claim: Named | None = Field(default=None, description="a table [claim]")
@@ -179,6 +197,7 @@ class Config(Section):
         except ValidationError as error:
             complaints = [_complaint(detail, source) for detail in error.errors(include_url=False)]
             raise ConfigError("\n".join(dict.fromkeys(complaints))) from None
+        _check_membership(config, source)
         _check_sweep(config, source)
         return config
 
@@ -207,11 +226,26 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "neighbours": NeighboursSection,
     "mechanism": Named,
     "game": GameSection,
+    "membership": MembershipSection,
     "attack": Named,
     "audit": AuditSection,
     "claim": Named,
 }
 """The tables of a configuration whose keys are known beforehand."""
+
+
+def _check_membership(config: Config, source: Source) -> None:
+    """Raises `ConfigError` for tables of an audit beside [membership]."""
+    given = config.model_fields_set & {"neighbours", "game", "attack", "claim", "sweep"}
+    if config.membership is not None and (others := [key for key in sorted(given) if _says_something(config, key)]):
+        raise source.error(
+            (others[0],), f"[{others[0]}] is for audits, not for [membership], whose attacks stand in it. Leave it out."
+        )
+
+
+def _says_something(config: Config, key: str) -> bool:
+    """Whether a table differs from its default."""
+    return bool(getattr(config, key) != Config.model_fields[key].get_default(call_default_factory=True))
 
 
 def _check_sweep(config: Config, source: Source) -> None:

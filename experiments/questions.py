@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
-
-from pydantic import BaseModel
 
 from attacks.catalogue import choose
 from audit.games import BitScores, PairScores
 from audit.question import as_bounds
 from audit.trials.plan import MINIMUM_TRIALS
 from experiments import build
+from experiments.complaints import at, pointing_at
 from experiments.config import Config, DataSection, GameSection, Named
 from experiments.games import OneRunQuestion, PairQuestion, Question
 from experiments.overrides import apply
 from experiments.source import Source
-from experiments.sweep import combinations, places, point_seed, point_text, settings
+from experiments.sweep import combinations, places, point_seed, settings
 from mechanisms.base import Dataset, Mechanism
-from mechanisms.errors import ConfigError, DpassayError, ParameterError, RelationError
+from mechanisms.errors import ParameterError, RelationError
 from mechanisms.learning.models.base import Model
 from mechanisms.validation import whole
 
@@ -44,20 +41,20 @@ def questions(config: Config, source: Source) -> list[Question]:
 def _question(config: Config, source: Source, parameters: dict[str, Any], load: _Loader) -> Question:
     """The audit at one point, built and checked."""
     source = replace(source, swept=places(config.sweep, parameters))
-    with _at(parameters):
+    with at(parameters):
         table = {key: value for key, value in config.resolved().items() if key != "sweep"}
         here = Config.check(apply(table, settings(parameters)), source)
-        with _pointing_at(source, "mechanism", here.mechanism):
+        with pointing_at(source, "mechanism", here.mechanism):
             train = None if here.data is None else partial(load.worst_case_initial, here.data)
             mechanism = build.build_mechanism(here.mechanism, train)
         if here.game is not None and here.audit.stop is not None:
             raise source.error(("audit", "stop"), "[audit] stop is of no use in one run: leave it out.")
-        with _pointing_at(source, "audit.bounds"):
+        with pointing_at(source, "audit.bounds"):
             bounds = tuple(build.build_bound(entry) for entry in here.audit.bounds)
             as_bounds(bounds, here.audit.stop, PairScores if here.game is None else BitScores)
-        with _pointing_at(source, "claim", here.claim):
+        with pointing_at(source, "claim", here.claim):
             claim = build.build_claim(here.claim)
-        with _pointing_at(source, "data", here.data):
+        with pointing_at(source, "data", here.data):
             data = None if here.data is None else load(here.data)
         shared = {
             "parameters": parameters,
@@ -77,15 +74,15 @@ def _pair(
     here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
 ) -> PairQuestion:
     """Runs on both datasets of a pair."""
-    with _pointing_at(source, "attack", here.attack):
+    with pointing_at(source, "attack", here.attack):
         attack = build.build_attack(here.attack)
-    with _pointing_at(source, "neighbours", here.neighbours):
+    with pointing_at(source, "neighbours", here.neighbours):
         mechanism, given = build.build_stage(here.neighbours, data, mechanism)
         pair = mechanism.worst_case() if given is None else given
         mechanism.check(pair)
-    with _pointing_at(source, "audit.trials"):
+    with pointing_at(source, "audit.trials"):
         whole(MINIMUM_TRIALS, trials=here.audit.trials)
-    with _pointing_at(source, "attack"):
+    with pointing_at(source, "attack"):
         choose(attack, mechanism, pair)
     return PairQuestion(
         **shared,
@@ -106,9 +103,9 @@ def _one_run(
     shared: dict[str, Any],
 ) -> OneRunQuestion:
     """Runs with a coin for each of many canaries."""
-    with _pointing_at(source, "game", game):
+    with pointing_at(source, "game", game):
         learner, canaries, records = build.build_canaries(game, here.neighbours, data, mechanism)
-    with _pointing_at(source, "attack", here.attack):
+    with pointing_at(source, "attack", here.attack):
         attack = build.build_membership_attack(here.attack, learner, canaries, game.n_references)
     return OneRunQuestion(
         **shared,
@@ -124,15 +121,15 @@ def _one_run(
 def _check_claim(question: Question, section: Named, source: Source) -> None:
     """Raises `ConfigError` for a claim of another relation, or one that is infinite at delta."""
     relation = question.mechanism.relation
-    with _pointing_at(source, "mechanism", section):
+    with pointing_at(source, "mechanism", section):
         claim = question.mechanism.guarantee() if question.claim is None else question.claim
-    with _pointing_at(source, "claim"):
+    with pointing_at(source, "claim"):
         if claim.relation is not None and claim.relation is not relation:
             raise RelationError(
                 f"relation of the claim is {claim.relation.value!r}, that of the pair {relation.value!r}. Leave "
                 "it out, or give both the same."
             )
-    with _pointing_at(source, "audit.delta"):
+    with pointing_at(source, "audit.delta"):
         delta = claim.default_delta if question.delta is None else question.delta
         if delta is None:
             raise ParameterError(f"delta is missing: the claim {claim} is a whole curve. Add a delta, such as 1e-5.")
@@ -162,70 +159,3 @@ class _Loader:
         if key not in self._known:
             self._known[key] = make()
         return cast(T, self._known[key])
-
-
-@contextmanager
-def _at(parameters: dict[str, Any]) -> Iterator[None]:
-    """Adds the point of the sweep to whatever is wrong with it."""
-    try:
-        yield
-    except ConfigError as error:
-        if not parameters:
-            raise
-        raise ConfigError(f"{error}\n  at the point {point_text(parameters)} of the sweep") from error
-
-
-@contextmanager
-def _pointing_at(source: Source, table: str, section: BaseModel | None = None) -> Iterator[None]:
-    """Turns an error in building or checking a table into a `ConfigError` with the place of the key it speaks of."""
-    try:
-        yield
-    except ConfigError:
-        raise
-    except DpassayError as error:
-        path, text = tuple(table.split(".")), str(error)
-        if key := _spoken_of(text, section):
-            raise source.error((*path, key), f"[{path[0]}] {text}") from error
-        changed = _changed(text, source)
-        with_ = "" if changed or not source.settings else f"\n  with {_shown(source.settings)}"
-        raise source.error(changed or path, f"[{path[0]}] {text}{with_}") from error
-
-
-def _changed(message: str, source: Source) -> tuple[str, ...] | None:
-    """The key, set by the sweep or by hand, whose name an error message holds: parts do not fit since it was set."""
-    for key in (*source.swept, *source.settings):
-        *table, name = key.split(".")
-        if name != "name" and "sweep" not in table and re.search(rf"\b{re.escape(name)}\b", message):
-            return (*table, name)
-    return None
-
-
-def _shown(settings: Mapping[str, Any]) -> str:
-    """What was set by hand, as it was written."""
-    return " ".join(
-        f"--set {key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in settings.items()
-    )
-
-
-def _spoken_of(message: str, section: BaseModel | None) -> str | None:
-    """The key of a section that an error message names: its subject, or the first in quotes of its keys and names.
-
-    What stands in a table inside, as in `canary = {name = ...}`, is spoken of by the key of that table.
-    """
-    if section is None:
-        return None
-    words: dict[str, str] = {}
-    names: dict[str, str] = {}
-    for key, value in section.model_dump(exclude_defaults=True).items():
-        inside = dict(value) if isinstance(value, Mapping) else {}
-        if name := inside.pop("name", value if key == "name" else None):
-            names[str(name)] = key
-        for word in (key, *inside):
-            words.setdefault(word, key)
-    for word, key in words.items():
-        if re.match(rf"(unknown )?{re.escape(word)}\b", message):
-            return key
-    for kind in (words, names):
-        if quoted := [(message.find(f"{word!r}"), key) for word, key in kind.items() if f"{word!r}" in message]:
-            return min(quoted)[1]
-    return None

@@ -15,13 +15,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from audit.membership.result import MembershipResult
 from audit.results import AuditResult
 from audit.trials.progress import Bar
+from audit.verdict import Verdict
 from experiments.config import Config
 from experiments.games import Question
+from experiments.membership import study
 from experiments.questions import questions
 from experiments.results import SweepResult, corrected
 from experiments.run_directory import RunDirectory, append_session
+from experiments.source import Source
 from mechanisms.errors import StoreError
 
 RUNS = Path("runs")
@@ -34,13 +38,18 @@ class Run:
 
     Args:
         directory: where everything lies.
-        result: the audits and the verdict.
+        result: the audits and the verdict; or the metrics of membership attacks.
         files: what was written for people: the figures and the reports.
     """
 
     directory: Path
-    result: SweepResult
+    result: SweepResult | MembershipResult
     files: tuple[Path, ...]
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """On the claims; None where none was audited."""
+        return self.result.verdict if isinstance(self.result, SweepResult) else None
 
 
 def run(
@@ -71,17 +80,14 @@ def run(
         DataError, ReleaseError, AttackError: see `mechanisms.errors`.
     """
     config, source = Config.load(name_or_path, settings)
-    asked = questions(config, source)
+    ask = _audits if config.membership is None else _study
+    answer = ask(config, source, n_jobs, progress, tell)
     directory = RunDirectory(RUNS / source.name if out is None else Path(out))
     directory.claim(config)
     started, clock, finished = datetime.now(UTC), time.monotonic(), False
     try:
-        results = [
-            _answer(question, directory, n_jobs, progress, tell, f"[{place}/{len(asked)}]", len(asked))
-            for place, question in enumerate(asked, start=1)
-        ]
-        result = _conclude(config, source.name, asked, results)
-        files = write_results(result, config, directory)
+        result = answer(directory)
+        files = write_results(result, config, source.name, directory)
         finished = True
     finally:
         session = {
@@ -94,16 +100,55 @@ def run(
     return Run(directory.path, result, tuple(files))
 
 
-def write_results(result: SweepResult, config: Config, directory: RunDirectory) -> list[Path]:
+Answer = Callable[[RunDirectory], SweepResult | MembershipResult]
+
+
+def _audits(
+    config: Config, source: Source, n_jobs: int | None, progress: bool, tell: Callable[[str], None] | None
+) -> Answer:
+    """Audits, checked: what runs them, and concludes."""
+    asked = questions(config, source)
+
+    def answer(directory: RunDirectory) -> SweepResult:
+        results = [
+            _answer(question, directory, n_jobs, progress, tell, f"[{place}/{len(asked)}]", len(asked))
+            for place, question in enumerate(asked, start=1)
+        ]
+        return _conclude(config, source.name, asked, results)
+
+    return answer
+
+
+def _study(
+    config: Config, source: Source, n_jobs: int | None, progress: bool, tell: Callable[[str], None] | None
+) -> Answer:
+    """Membership attacks, checked: what trains the shadow models and measures."""
+    asked = study(config, source)
+
+    def answer(directory: RunDirectory) -> MembershipResult:
+        if tell is not None:
+            tell(f"training {asked.section.n_models} models, then attacking them")
+        return asked.answer()
+
+    return answer
+
+
+def write_results(
+    result: SweepResult | MembershipResult, config: Config, name: str, directory: RunDirectory
+) -> list[Path]:
     """Writes the numbers, then draws and reports them. Returns the figures and the reports."""
     from experiments.plots import draw_all
-    from experiments.report import write
+    from experiments.plots.membership import draw_study
+    from experiments.report import write, write_membership
 
     directory.write("results.json", result.to_json())
     table = io.StringIO()
     result.to_frame().to_csv(table, index=False, lineterminator="\n")
     directory.write("results.csv", table.getvalue())
     with directory.disk():
+        if isinstance(result, MembershipResult):
+            figures = draw_study(result, directory.figures)
+            return [*figures, write_membership(result, config, name, directory.path, figures)]
         figures = draw_all(result, directory.figures)
         return [*figures, *write(result, config, directory.path, figures)]
 
@@ -111,9 +156,10 @@ def write_results(result: SweepResult, config: Config, directory: RunDirectory) 
 def report(directory: Path | str) -> Run:
     """Draws and reports a finished run again, from its numbers. Raises `StoreError` if there are none."""
     home = RunDirectory(Path(directory))
-    config, _ = home.config()
-    result = SweepResult.from_json(home.read("results.json"))
-    return Run(home.path, result, tuple(write_results(result, config, home)))
+    config, source = home.config()
+    read = SweepResult.from_json if config.membership is None else MembershipResult.from_json
+    result = read(home.read("results.json"))
+    return Run(home.path, result, tuple(write_results(result, config, source.name, home)))
 
 
 def _answer(

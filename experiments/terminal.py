@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from audit.membership.result import MembershipResult
 from audit.text import meaning
 from audit.verdict import Verdict
 
@@ -38,6 +39,10 @@ def show_run(run: Run) -> None:
     from experiments.report.sentences import elsewhere_notes
 
     out = console()
+    if isinstance(run.result, MembershipResult):
+        out.print(Text(run.result.summary()), soft_wrap=True)
+        _show_files(run)
+        return
     out.print(results_table(run.result))
     verdict = run.result.verdict
     alike = sum(point.verdict is verdict for point in run.result.points)
@@ -52,7 +57,12 @@ def show_run(run: Run) -> None:
         out.print(Text(f"... and {len(notes) - NOTES:,} more", style="dim"))
     for entry in run.result.ledger:
         out.print(Text(f"{entry.what}: {entry.looked_at}; {entry.correction}", style="dim"))
-    page = run.directory / "report.html"
+    _show_files(run)
+
+
+def _show_files(run: Run) -> None:
+    """Where the rest lies."""
+    out, page = console(), run.directory / "report.html"
     out.print(Text(f"results: {run.directory}"), soft_wrap=True)
     if page in run.files:
         out.print(Text(f"report:  {page}"), soft_wrap=True)

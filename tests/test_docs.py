@@ -12,7 +12,8 @@ from attacks.catalogue import catalogue as attacks
 from audit.bounds.one_run_fdp import OneRunFDP
 from audit.verdict import Verdict
 from experiments.build import load_data
-from experiments.config import Config, DataSection
+from experiments.config import Config, DataSection, MembershipSection
+from experiments.membership import study
 from experiments.questions import questions
 from experiments.run import run
 from experiments.source import Source
@@ -134,3 +135,13 @@ def test_samplings_on_the_page_have_a_claim_under_the_relations_beside_them_and_
             for relation in Relation:
                 with contextlib.nullcontext() if relation in names_in(relations) else pytest.raises(ConfigError):
                     asked(**options, mechanism_relation=relation.value)
+
+
+def test_the_config_on_the_page_on_membership_can_be_run():
+    (text,) = re.findall(r"```toml\n(.*?)```", (DOCS / "membership.md").read_text(), flags=re.DOTALL)
+    source = Source("page", "membership.md")
+    asked = study(Config.check(tomllib.loads(text), source), source)
+    assert len(asked.records[1]) == 400
+    assert len(asked.population[1]) == 300
+    given = {name: getattr(asked.section, name) for name in asked.section.model_fields_set}
+    assert set(given) == set(MembershipSection.model_fields)

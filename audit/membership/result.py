@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import asdict, dataclass, fields
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from audit.membership.blind import Blind
 from audit.membership.records import GroupRow, RecordTable
 from audit.membership.roc import RateAt
 from mechanisms.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMAT = "dpassay.membership-result"
 VERSION = 1
@@ -127,6 +130,12 @@ class MembershipResult:
         # Drawing lives in `experiments`, to the right of this room; it is looked up by name, when asked for.
         return import_module("experiments.plots.membership").draw_membership(self)
 
+    def to_frame(self) -> pd.DataFrame:
+        """One row an attack: AUC, rates with their intervals, advantages, counts, exposed records."""
+        import pandas as pd
+
+        return pd.DataFrame([_row(metrics) for metrics in self.attacks])
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form as a dictionary of plain values; see `audit.json_form`."""
         shallow = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -178,6 +187,24 @@ class MembershipResult:
     def __repr__(self) -> str:
         found = ", ".join(f"{m.attack} {m.auc:.3f}" for m in self.attacks)
         return f"<MembershipResult {self.n_models} models, {self.n_records:,} records; AUC: {found}>"
+
+
+def _row(metrics: AttackMetrics) -> dict[str, Any]:
+    """The columns of one attack in the table."""
+    rates = {
+        f"tpr_at_{rate.fpr:g}{end}": value
+        for rate in metrics.rates
+        for end, value in (
+            ("", rate.tpr),
+            ("_lower", rate.lower),
+            ("_upper", rate.upper),
+            ("_resolvable", rate.resolvable),
+        )
+    }
+    names = ("attack", "auc", "auc_lower", "auc_upper")
+    others = ("advantage", "held_out_advantage", "n_in", "n_out", "n_missing")
+    first, last = ({name: getattr(metrics, name) for name in part} for part in (names, others))
+    return first | rates | last | {"n_exposed": None if metrics.records is None else len(metrics.records.exposed())}
 
 
 def _attack_to_dict(metrics: AttackMetrics) -> dict[str, Any]:

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 def summary(result: MembershipResult) -> str:
     """The table of all attacks, then what must be known to read it."""
-    lines = [*_head(result), "", *_table(result), "", *_notes(result)]
+    lines = [*(f"{name:<8}  {text}" for name, text in head(result)), "", *_table(result), "", *notes(result)]
     for metrics in result.attacks:
         lines += _groups(metrics)
     return "\n".join(lines)
 
 
-def _head(result: MembershipResult) -> list[str]:
+def head(result: MembershipResult) -> list[tuple[str, str]]:
+    """What was run, name and text."""
     rows = [
         ("models", f"{result.n_models:,}, {result.design}"),
         ("records", f"{result.n_records:,}"),
@@ -39,22 +40,30 @@ def _head(result: MembershipResult) -> list[str]:
         )
     if result.region is not None:
         rows.append(("claim", result.region.claim))
-    width = max(len(name) for name, _ in rows)
-    return [f"{name:<{width}}  {text}" for name, text in rows]
+    return rows
+
+
+def cells(result: MembershipResult) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Head and rows of the table of all attacks, the largest AUC first."""
+    rates = result.attacks[0].rates if result.attacks else ()
+    head = ("attack", "AUC", *(f"TPR@{100 * rate.fpr:g}%FPR" for rate in rates), "advantage", "held out", "exposed")
+    rows = []
+    for metrics in sorted(result.attacks, key=lambda metrics: -metrics.auc):
+        auc = f"{metrics.auc:.3f} ({metrics.auc_lower:.3f}-{metrics.auc_upper:.3f})"
+        held_out = "-" if math.isnan(metrics.held_out_advantage) else f"{metrics.held_out_advantage:.3f}"
+        exposed = f"{len(metrics.records.exposed()):,}" if metrics.records and metrics.records.resolvable else "-"
+        shown = map(_rate, metrics.rates)
+        rows.append((metrics.attack, auc, *shown, f"{metrics.advantage:.3f}", held_out, exposed))
+    return head, tuple(rows)
 
 
 def _table(result: MembershipResult) -> list[str]:
-    width = max((len(metrics.attack) for metrics in result.attacks), default=6)
-    width = max(width, len("attack"))
-    rates = result.attacks[0].rates if result.attacks else ()
-    titles = "".join(f"{f'TPR@{100 * rate.fpr:g}%FPR':>13}" for rate in rates)
-    lines = [f"{'attack':<{width}}  {'AUC':<22}{titles}{'advantage':>11}{'held out':>10}{'exposed':>9}"]
-    for metrics in sorted(result.attacks, key=lambda metrics: -metrics.auc):
-        auc = f"{metrics.auc:.3f} ({metrics.auc_lower:.3f}-{metrics.auc_upper:.3f})"
-        shown = "".join(f"{_rate(rate):>13}" for rate in metrics.rates)
-        held_out = "-" if math.isnan(metrics.held_out_advantage) else f"{metrics.held_out_advantage:.3f}"
-        exposed = f"{len(metrics.records.exposed()):,}" if metrics.records and metrics.records.resolvable else "-"
-        lines.append(f"{metrics.attack:<{width}}  {auc:<22}{shown}{metrics.advantage:>11.3f}{held_out:>10}{exposed:>9}")
+    titles, rows = cells(result)
+    widths = [max(len(row[place]) for row in (titles, *rows)) for place in range(len(titles))]
+    lines = []
+    for name, auc, *numbers in (titles, *rows):
+        right = (text.rjust(width) for text, width in zip(numbers, widths[2:], strict=True))
+        lines.append("  ".join([name.ljust(widths[0]), auc.ljust(widths[1]), *right]))
     return lines
 
 
@@ -63,27 +72,28 @@ def _rate(rate: RateAt) -> str:
     return f"{100 * rate.tpr:.3g} %{' ' if rate.resolvable else '?'}"
 
 
-def _notes(result: MembershipResult) -> list[str]:
-    notes = [
+def notes(result: MembershipResult) -> list[str]:
+    """What must be known to read the table."""
+    found = [
         "No bound on epsilon follows from these numbers: membership_game tosses the coins that one needs.",
         f"Intervals: {percent(result.confidence)} confidence, one attack at a time.",
         "advantage: at the best threshold of these same scores, so optimistic; held out: threshold of other scores.",
     ]
     if any(not rate.resolvable for metrics in result.attacks for rate in metrics.rates):
-        notes.append("?: unresolvable, fewer than 10 / FPR non-members; the rate rests on a handful of them.")
+        found.append("?: unresolvable, fewer than 10 / FPR non-members; the rate rests on a handful of them.")
     tables = [metrics.records for metrics in result.attacks if metrics.records is not None]
     if tables:
-        notes.append("exposed: records whose scores tell in from out, Holm-adjusted p <= 0.05 over the records.")
-    notes += dict.fromkeys(
+        found.append("exposed: records whose scores tell in from out, Holm-adjusted p <= 0.05 over the records.")
+    found += dict.fromkeys(
         f"exposed: -, {too_few_models(table, result.n_models)}" for table in tables if not table.resolvable
     )
-    notes += [
+    found += [
         f"{metrics.attack}: {metrics.n_missing:,} scores are missing, too few references."
         for metrics in result.attacks
         if metrics.n_missing
     ]
-    notes += [f"skipped {name}: {reason}" for name, reason in result.skipped]
-    return notes
+    found += [f"skipped {name}: {reason}" for name, reason in result.skipped]
+    return found
 
 
 def too_few_models(table: RecordTable, n_models: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,6 +15,7 @@ from audit.membership.result import AttackMetrics, MembershipResult, Region
 from audit.membership.text import too_few_models
 from audit.text import percent
 from experiments.plots.canvas import Sheet, axes_or_new, dress, key, logarithmic, sheet, write
+from experiments.plots.files import save
 from experiments.plots.palette import CLAIM, MUTED, SIDE0, VIOLATION, series_colour
 from experiments.plots.words import cut
 
@@ -166,7 +168,7 @@ class RecordVulnerability:
         if self.too_few:
             return f"Too few models to expose any of {len(self.auc):,} records one by one"
         share = self.n_exposed / max(1, len(self.auc))
-        return f"{self.n_exposed:,} of {len(self.auc):,} records ({100 * share:.2g} %) are exposed one by one"
+        return f"{self.n_exposed:,} of {len(self.auc):,} records ({100 * share:.3g} %) are exposed one by one"
 
     @property
     def caption(self) -> str:
@@ -201,14 +203,34 @@ class RecordVulnerability:
 
 def draw_membership(result: MembershipResult) -> Sheet:
     """The ROC curves, and beside them the records under the attack that exposes most of them."""
-    tables = [metrics for metrics in result.attacks if metrics.records is not None]
-    figure = sheet(11.4 if tables else 6.4, 5.0)
-    grid = figure.add_gridspec(1, 2 if tables else 1, width_ratios=[1.25, 1.0] if tables else None)
+    records = _records(result)
+    figure = sheet(11.4 if records else 6.4, 5.0)
+    grid = figure.add_gridspec(1, 2 if records else 1, width_ratios=[1.25, 1.0] if records else None)
     MembershipRoc.from_result(result).plot(figure.add_subplot(grid[0]))
-    if tables:
-        most = max(tables, key=lambda metrics: (len(metrics.records.exposed()) if metrics.records else 0, metrics.auc))
-        RecordVulnerability.from_metrics(most, result.n_models).plot(figure.add_subplot(grid[1]))
+    if records:
+        records.plot(figure.add_subplot(grid[1]))
     return figure
+
+
+def draw_study(result: MembershipResult, directory: Path) -> list[Path]:
+    """Draws `membership-roc.*` and, with enough models, `membership-records.*` into `directory`; returns the files."""
+    directory.mkdir(parents=True, exist_ok=True)
+    files = []
+    for name, plot in (("membership-roc", MembershipRoc.from_result(result)), ("membership-records", _records(result))):
+        if plot is not None:
+            figure = sheet(6.0, 4.6)
+            plot.plot(figure.add_subplot())
+            files += save(figure, directory / name, title=plot.title, description=plot.caption)
+    return files
+
+
+def _records(result: MembershipResult) -> RecordVulnerability | None:
+    """The records under the attack that exposes most of them; None with too few models for a table."""
+    tables = [metrics for metrics in result.attacks if metrics.records is not None]
+    if not tables:
+        return None
+    most = max(tables, key=lambda metrics: (len(metrics.records.exposed()) if metrics.records else 0, metrics.auc))
+    return RecordVulnerability.from_metrics(most, result.n_models)
 
 
 def _curve(metrics: AttackMetrics, confidence: float | None) -> Curve:
@@ -229,4 +251,4 @@ def _effective(tally: Tally, design_effect: float) -> Tally:
     return Tally(tally.thresholds, out, in_, int(tally.n_out / design_effect), int(tally.n_in / design_effect))
 
 
-__all__ = ["MembershipRoc", "RecordVulnerability", "draw_membership"]
+__all__ = ["MembershipRoc", "RecordVulnerability", "draw_membership", "draw_study"]

@@ -56,7 +56,7 @@ def write(sweep: SweepResult, config: Config, directory: Path, figures: Iterable
             zip(shown.audits, each_caption_once([of_audit(drawn, a.number) for a in shown.audits]), strict=True)
         ),
         config=config.to_toml(),
-        versions=_versions(directory),
+        versions=versions_of(directory),
     )
     rows = sorted(shown.table.rows, key=lambda row: row[0] != "violation")
     summary = (
@@ -111,7 +111,7 @@ def versions_text(known: dict[str, Any]) -> str:
     return ", ".join([*parts, f"commit {commit}"] if commit else parts)
 
 
-def _versions(directory: Path) -> str:
+def versions_of(directory: Path) -> str:
     """Of the run, if it was noted; else those in use."""
     try:
         return versions_text(json.loads((directory / "environment.json").read_text(encoding="utf-8")))

@@ -371,9 +371,7 @@ def test_many_dirac_gradients_are_at_right_angles_to_each_other_and_to_all_recor
     assert (canaries.gradients @ canaries.gradients.T == 6.25 * np.eye(9)).all()
     of_records = TrainedModels(mechanism.network, np.ones((1, mechanism.network.n_parameters))).gradients(X, y)[0]
     assert (of_records @ canaries.gradients.T == 0.0).all()
-    with pytest.raises(
-        ParameterError, match=r"n_canaries is 10, but only 9 weights.*dead_features = 1 "
-    ):
+    with pytest.raises(ParameterError, match=r"n_canaries is 10, but only 9 weights.*dead_features = 1 "):
         Dirac().several((X, y), mechanism, 10)
 
 

@@ -1,0 +1,91 @@
+"""The page of membership attacks. The template only arranges it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from audit.membership.records import GroupRow
+from audit.membership.result import MembershipResult
+from audit.membership.text import cells, head, notes
+from audit.text import percent
+from audit.trials.store import write_atomically
+from experiments.plots.words import cut
+from experiments.report.content import Table
+from experiments.report.figures import load
+from experiments.report.pages import page, versions_of
+
+if TYPE_CHECKING:
+    from experiments.config import Config
+
+AT = 0.01
+"""False positive rate of the headline."""
+
+
+def write_membership(
+    result: MembershipResult, config: Config, name: str, directory: Path, figures: Iterable[Path]
+) -> Path:
+    """Writes `report.html` into a run directory: one file that needs no other and no network.
+
+    Args:
+        result: the numbers.
+        config: what was run; printed in full.
+        name: of the configuration, where it has no title.
+        directory: the run directory.
+        figures: what `experiments.plots.membership.draw_study` returned.
+    """
+    titles, rows = cells(result)
+    groups = [(m.attack, _groups(m.groups)) for m in result.attacks if m.groups]
+    text = page(
+        "membership.html.j2",
+        title=config.title or name,
+        paragraphs=[part for part in config.description.strip().split("\n\n") if part],
+        verdict="underpowered" if result.confounded else "plain",
+        headline="No evidence of membership" if result.confounded else "What the attacks find out",
+        answer=answer(result),
+        figures=list(load(figures).values()),
+        name=name,
+        rates=Table(titles, tuple(("", row) for row in rows), 2),
+        shown=[*head(result), ("mechanism", config.mechanism.name), ("seed", str(config.seed))],
+        notes=notes(result),
+        groups=groups,
+        confidence=percent(result.confidence),
+        config=config.to_toml(),
+        versions=versions_of(directory),
+    )
+    target = directory / "report.html"
+    write_atomically(target, text.encode())
+    return target
+
+
+def answer(result: MembershipResult) -> str:
+    """What was found, in two or three sentences."""
+    if result.confounded and result.blind is not None:
+        return (
+            f"The features alone tell members from non-members (AUC {result.blind.auc:.3f}), without any model: the "
+            "two come from different distributions, and what attacks find here says nothing about the models."
+        )
+    best = max(result.attacks, key=lambda metrics: metrics.rate_at(AT).tpr)
+    rate = best.rate_at(AT)
+    found = (
+        f"{cut(best.attack, 60)} finds {100 * rate.tpr:.3g} % of the members at {100 * AT:g} % false alarms "
+        f"({100 * rate.lower:.3g} to {100 * rate.upper:.3g} %, {percent(result.confidence)} confidence); its AUC is "
+        f"{best.auc:.3f}. Guessing would find {100 * AT:g} %."
+    )
+    tables = [metrics.records for metrics in result.attacks if metrics.records is not None]
+    exposed = max((len(table.exposed()) for table in tables if table.resolvable), default=None)
+    records = "" if exposed is None else f" {exposed:,} of {result.n_records:,} records are exposed one by one."
+    return f"{found}{records} These are metrics: no bound on epsilon follows from them."
+
+
+def _groups(groups: Iterable[GroupRow]) -> Table:
+    """One row a group, the most exposed first."""
+    rows = []
+    for row in sorted(groups, key=lambda row: -row.auc):
+        auc, rate = f"{row.auc:.3f} ({row.lower:.3f}-{row.upper:.3f})", f"{100 * row.rate.tpr:.3g} %"
+        rows.append(("", (row.group, f"{row.n_in:,}", f"{row.n_out:,}", auc, rate)))
+    return Table(("group", "in", "out", "AUC", "TPR@1%FPR"), tuple(rows), 1)
+
+
+__all__ = ["answer", "write_membership"]
