@@ -110,6 +110,7 @@ def audit_one_run(
     ceiling = max(one.ceiling for one in found)
     p_value = min(one.p_value(bits, epsilon=epsilon, delta=delta) for one in bounds) * len(bounds)
     sides = PairScores(out=scores.scores[~scores.bits], in_=scores.scores[scores.bits])
+    power = detectable_in_bits(bounds, claim=claim, delta=delta, confidence=strictest, n_bits=scores.bits.size)
     return AuditResult(
         mechanism=label(mechanism),
         relation=mechanism.relation.value,
@@ -121,11 +122,8 @@ def audit_one_run(
         confidence=confidence,
         bounds=found,
         p_value=min(1.0, p_value),
-        detectable=min(
-            detectable_in_bits(one, claim=epsilon, delta=delta, confidence=strictest, n_bits=scores.bits.size)
-            for one in bounds
-        ),
-        detectable_family="randomised response to each bit",
+        detectable=power.epsilon,
+        detectable_family=power.family,
         trials=Trials(scores.n_runs, pilot=0, evaluation=scores.n_runs, n_canaries=scores.n_canaries),
         seed=seed,
         verdict=judge(bound=best.epsilon, claim=epsilon, ceiling=ceiling),

@@ -190,12 +190,19 @@ def build_canaries(
     if data is None or section.canary is None:
         raise ParameterError("name is 'one-run', which needs [data], and canary in [neighbours] to say of which kind.")
     check_relation(mechanism)
+    if section.record != "worst-case" or section.replacement is not None:
+        raise ParameterError("canary says which records it is about: give record inside its table, and no replacement.")
     canaries, records = build_canary(section.canary).several(data, mechanism, game.n_canaries)
-    if canaries.n_gradients and mechanism.view != "observations":
-        raise ParameterError(
-            f'canary is a gradient, which is seen in every step: set view = "observations" in [mechanism], which is '
-            f"{mechanism.view!r} now."
+    view = "observations" if canaries.n_gradients else "final"
+    if mechanism.view != view:
+        kind = (
+            "a gradient, which is seen in every step"
+            if canaries.n_gradients
+            else "an example, which the model is asked"
         )
+        raise ParameterError(f'canary is {kind}: set view = "{view}" in [mechanism], which is {mechanism.view!r} now.')
+    if canaries.n_gradients and game.n_references:
+        raise ParameterError(f"n_references is {game.n_references}, but gradients need none: leave it out.")
     return mechanism, canaries, records
 
 

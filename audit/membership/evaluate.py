@@ -151,8 +151,8 @@ def _design(shadows: Shadows) -> str:
 
 
 def _blind(shadows: Shadows, confidence: float) -> Blind | None:
-    """Of the first model: with coins there is nothing to find, whatever the model; in a natural split there is one."""
-    if shadows.X is None:
+    """Of the first model in a natural split; where coins were tossed there is nothing to find."""
+    if shadows.X is None or shadows.fair:
         return None
     member = shadows.inclusion[0]
     if min(member.sum(), (~member).sum()) < 10:

@@ -133,7 +133,7 @@ def _facts(result: AuditResult) -> dict[str, str]:
     return {
         "Mechanism": result.mechanism,
         "Claim": result.claim_name,
-        "Pair": f"{result.relation}: {RELATION.get(result.relation, 'neighbouring datasets')}",
+        **_neighbours(result),
         "Attack": result.attack,
         "Bound": ", ".join(bound.method for bound in result.bounds),
         "Delta": number(result.delta),
@@ -142,10 +142,17 @@ def _facts(result: AuditResult) -> dict[str, str]:
     }
 
 
+def _neighbours(result: AuditResult) -> dict[str, str]:
+    """What the two sides of an audit are."""
+    if result.trials.n_canaries is not None:
+        return {"Canaries": f"{result.relation}: each is in the run, or not there at all"}
+    return {"Pair": f"{result.relation}: {RELATION.get(result.relation, 'neighbouring datasets')}"}
+
+
 def _common(results: list[AuditResult]) -> tuple[Row, ...]:
     """What all audits share."""
     facts = [_facts(result) for result in results]
-    return tuple((name, text) for name, text in facts[0].items() if all(f[name] == text for f in facts))
+    return tuple((name, text) for name, text in facts[0].items() if all(f.get(name) == text for f in facts))
 
 
 def _table(sweep: SweepResult) -> Table:

@@ -24,8 +24,8 @@ RELATION = {
 }
 STRONGEST = "likelihood-ratio"
 """The attack that no other beats on a known output law (Neyman and Pearson, 1933)."""
-TIGHT, LOOSE = 0.9, 1.25
-"""A bound from 9/10 of the claim on is tight; trials that need 1.25 times the claim to see anything are few."""
+TIGHT = 0.9
+"""A bound from 9/10 of the claim on is tight."""
 
 
 def answer(sweep: SweepResult) -> str:
@@ -143,8 +143,6 @@ def reading(point: SweepPoint) -> str:
         return f"Tight: the bound reaches {percent_of(share)} of the claim."
     if truth is not None and truth < TIGHT * result.claim:
         return f"Loose: the exact epsilon of this pair is {number(truth)}, and {number(result.claim)} is claimed."
-    if result.detectable > LOOSE * result.claim:
-        return "Too few trials to come closer: even a perfect attack would have needed a larger epsilon to be noticed."
     if truth is None:
         return (
             "The bound stays well below the claim: the attack may be weak, the claim larger than the truth, or the "

@@ -10,9 +10,11 @@ from scipy import special
 
 from audit.bounds.betting import Betting
 from audit.bounds.clopper_pearson import ClopperPearson
+from audit.bounds.families import family_of
 from audit.bounds.family import Family
 from audit.bounds.joint import JointExact
 from audit.bounds.one_run import OneRun
+from audit.bounds.one_run_fdp import OneRunFDP
 from audit.bounds.simultaneous import SimultaneousBand
 from audit.games import BitScores, PairScores
 from audit.power import detectable_epsilon, detectable_in_bits, refutable
@@ -80,13 +82,13 @@ def test_the_family_is_that_of_the_claim():
     assert family(GaussianDP(1.0)) == "GaussianDP for some mu"
     assert family(LaplaceDP(1.0)) == "LaplaceDP for some epsilon"
     assert "noise_multiplier" in family(PrivacyLossDP.gaussian(2.0, sampling_probability=0.1, steps=10))
-    assert family(ExactDP([0.3, 0.7], [0.7, 0.3])) == "ApproximateDP for some epsilon and delta = 1e-05"
+    assert family(ExactDP([0.3, 0.7], [0.7, 0.3])) == "randomised response with some epsilon and delta = 1e-05"
 
 
 def test_beyond_what_a_family_can_compute_the_truth_is_randomised_response():
     claim = PrivacyLossDP.gaussian(4.0, sampling_probability=0.01, steps=100)
     found = detectable_epsilon([ClopperPearson()], claim=claim, delta=1e-5, confidence=0.95, n_out=100, n_in=100)
-    assert found.family.startswith("ApproximateDP")
+    assert found.family.startswith("randomised response")
     assert 0.5 < found.epsilon < 5.0
 
 
@@ -141,16 +143,26 @@ def test_detectable_epsilon_lies_above_the_claim_and_grows_with_probability(clai
     assert claim < usual <= epsilon(ClopperPearson(), ApproximateDP(claim, delta), delta, n=n, probability=0.99)
 
 
-def test_bits_of_one_run_are_caught_nine_times_in_ten():
-    level = {"delta": 0.0, "confidence": 0.95}
-    found = detectable_in_bits(OneRun(), claim=1.0, **level, n_bits=800)
-    rng, caught = np.random.default_rng(0), 0
-    for _ in range(100):
+@pytest.mark.parametrize(("claim", "delta"), [(PureDP(1.0), 0.0), (GaussianDP(0.4), 1e-5)])
+def test_bits_of_one_run_are_caught_nine_times_in_ten(claim, delta):
+    bound, level = OneRunFDP().against(claim), {"delta": delta, "confidence": 0.95}
+    found = detectable_in_bits([bound], claim=claim, **level, n_bits=800)
+    family = family_of(claim)
+    parameter = next(p for p in np.arange(0.4, 4.0, 0.005) if family.member(p).epsilon(delta) >= found.epsilon)
+    rng, caught = np.random.default_rng(1), 0
+    for _ in range(60):
         bits = rng.random((1, 800)) < 0.5
-        right = rng.random(bits.shape) < special.expit(found)
-        caught += OneRun().exceeds(1.0, BitScores(bits, 1.0 * (bits == right)), **level)
-    assert caught / 100 > 0.9 - 4.8 * math.sqrt(0.09 / 100)
-    assert detectable_in_bits(OneRun(), claim=9.0, **level, n_bits=20) == math.inf
+        scores = rng.normal(size=bits.shape) + bits * parameter
+        if isinstance(claim, PureDP):
+            scores = 1.0 * (bits == (rng.random(bits.shape) < special.expit(parameter)))
+        caught += bound.exceeds(claim.epsilon(delta), BitScores(bits, scores), **level)
+    assert caught / 60 > 0.9 - 4.8 * math.sqrt(0.09 / 60)
+    assert 1.1 * claim.epsilon(delta) < found.epsilon < 3.0 * claim.epsilon(delta)
+
+
+def test_too_few_bits_expose_nothing():
+    options = {"claim": PureDP(9.0), "delta": 0.0, "confidence": 0.95}
+    assert detectable_in_bits([OneRun()], **options, n_bits=20).epsilon == math.inf
 
 
 def test_impossible_questions_are_refused():

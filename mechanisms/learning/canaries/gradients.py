@@ -103,7 +103,12 @@ class Dirac(GradientCanary):
         return found
 
     def directions(self, data: TrainingData, learner: DPSGD, n: int) -> NDArray[np.float64]:
-        """The weights of all dead features: `feature` and `unit` do not matter."""
+        """The weights of all dead features."""
+        if self.feature is not None or self.unit:
+            raise ParameterError(
+                f"feature and unit are for a single canary, but are {self.feature} and {self.unit}: many Dirac "
+                "canaries take the weights of all dead features. Leave them out."
+            )
         layer, dead = learner.network.layers[0], _dead_features(data)
         weights = (layer.start + np.arange(layer.n_units)[:, None] * layer.n_inputs + dead).ravel()
         if n > len(weights):
