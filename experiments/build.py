@@ -111,11 +111,7 @@ def build_bound(entry: Any) -> str | Bound:
     """One of the bounds of [audit]: a name, or a table with a name and options; "auto" is left to `audit`."""
     if entry == "auto":
         return "auto"
-    options = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
-    name = options.pop("name", None)
-    if not isinstance(name, str):
-        raise ParameterError(f"bounds must hold names, or tables with a name, but hold {entry!r}.")
-    bound: Bound = bounds.build(name, **_options(options))
+    bound: Bound = _listed("bounds", entry, bounds)
     return bound
 
 
@@ -230,11 +226,7 @@ def build_membership_attack(
 
 def build_member_attack(entry: Any) -> MembershipAttack:
     """One of the attacks of [membership]: a name, or a table with a name and options."""
-    options = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
-    name = options.pop("name", None)
-    if not isinstance(name, str):
-        raise ParameterError(f"attacks must hold names, or tables with a name, but hold {entry!r}.")
-    attack: MembershipAttack = membership_attacks.build(name, **_options(options))
+    attack: MembershipAttack = _listed("attacks", entry, membership_attacks)
     return attack
 
 
@@ -306,6 +298,15 @@ def _distinct_records(data: Dataset) -> Any:
     if isinstance(data, np.ndarray) and data.ndim == 1:
         return np.sort(np.unique(data, return_index=True)[1])
     return np.arange(n_records(data) or 0)
+
+
+def _listed(key: str, entry: Any, catalogue: Catalogue) -> Any:
+    """An entry of the list `key`, built: a name, or a table with a name and options."""
+    options = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
+    name = options.pop("name", None)
+    if not isinstance(name, str):
+        raise ParameterError(f"{key} must hold names, or tables with a name, but hold {entry!r}.")
+    return catalogue.build(name, **_options(options))
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
