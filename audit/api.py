@@ -14,7 +14,6 @@ from typing import Any
 
 from attacks.base import Attack
 from audit.bounds.base import Bound
-from audit.describe import fingerprint, opaque
 from audit.question import Question
 from audit.results import AuditResult
 from audit.run import Run
@@ -23,6 +22,7 @@ from audit.trials.seeds import root_seed
 from audit.trials.store import TrialStore
 from audit.verdict import Verdict
 from mechanisms.base import Mechanism, Neighbours
+from mechanisms.describe import fingerprint, opaque
 from mechanisms.errors import ParameterError, PrivacyViolation
 from mechanisms.guarantees.base import Guarantee
 

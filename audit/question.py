@@ -15,11 +15,11 @@ from attacks.base import Attack
 from attacks.catalogue import choose
 from audit.bounds.base import Bound, check_level
 from audit.bounds.catalogue import catalogue as bounds_catalogue
-from audit.describe import describe, label
 from audit.games import BitScores, PairScores
 from audit.trials.plan import TrialPlan, plan_trials
 from audit.trials.seeds import Stage, stream
 from mechanisms.base import Mechanism, Neighbours
+from mechanisms.describe import describe, label
 from mechanisms.errors import AccountingError, ParameterError, RelationError
 from mechanisms.external.function import FunctionMechanism
 from mechanisms.guarantees.base import Guarantee

@@ -20,7 +20,6 @@ from attacks.base import Scorer
 from attacks.events import fit_scorer
 from audit.bounds.base import Bound, LedgerEntry, LowerBound
 from audit.claim_curve import claim_curve
-from audit.describe import label
 from audit.games import Floats, PairScores, Scores, Tally
 from audit.power import detectable_epsilon, refutable
 from audit.question import Question
@@ -34,6 +33,7 @@ from audit.trials.seeds import Stage, stream
 from audit.trials.store import TrialStore
 from audit.trials.work import EvaluationWork, PilotWork
 from audit.verdict import judge
+from mechanisms.describe import label
 
 GRID = 1024
 """Thresholds on the grid of counts, from quantiles of the pilot scores."""
