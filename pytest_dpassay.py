@@ -399,6 +399,7 @@ def _record(result: AuditResult, test: str, call: int) -> dict[str, Any]:
         "trials": result.trials.per_side,
         "seed": result.seed,
         "verdict": result.verdict.value,
+        "warnings": list(result.warnings),
     }
 
 
@@ -444,6 +445,8 @@ class Summary:
             terminalreporter.write_line(_row(check), **colours)
             if check["verdict"] == "underpowered":
                 terminalreporter.write_line(f"    {_underpowered(check)}", **colours)
+            for warning in check["warnings"]:
+                terminalreporter.write_line(f"    warning: {warning}", yellow=True)
 
     def _headline(self) -> str:
         spent = math.fsum(check["significance"] for check in self.checks.values())

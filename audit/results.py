@@ -89,6 +89,7 @@ class AuditResult:
         fingerprint: digest of everything that determines the trials.
         refutation: where the claimed curve contradicts the trials most, at whatever delta; None where it does not, or
             where no bound reads curves.
+        warnings: what a reader should know before relying on the result, a sentence each; usually empty.
     """
 
     mechanism: str
@@ -112,6 +113,7 @@ class AuditResult:
     events: dict[str, tuple[int, int]]
     fingerprint: str
     refutation: Refutation | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def bound(self) -> LowerBound:
@@ -183,6 +185,7 @@ class AuditResult:
                 "claim_curve": ClaimCurve(**{k: tuple(map(float, v)) for k, v in fields["claim_curve"].items()}),
                 "events": {label: (counts[0], counts[1]) for label, counts in fields["events"].items()},
                 "refutation": _refutation(fields["refutation"]),
+                "warnings": tuple(fields.get("warnings", ())),  # older results have none
             }
         )
 

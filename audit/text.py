@@ -69,6 +69,7 @@ def summary(result: AuditResult) -> str:
         ("trials", str(result.trials)),
         ("seed", str(result.seed)),
     ]
+    rows += [("warning", text) for text in result.warnings]
     most = sorted(result.events.items(), key=lambda event: -sum(event[1]))
     rows += [("event", f"{name}: {out:,} on side 0, {in_:,} on side 1") for name, (out, in_) in most[:SHOWN]]
     if len(most) > SHOWN:
@@ -100,6 +101,7 @@ def evidence(result: AuditResult) -> str:
         ("trials", f"{result.trials}{_odd(result)}"),
         ("again", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
     ]
+    rows += [("warning", text) for text in result.warnings]
     rows += [("assumes", text) for text in bound.assumptions]
     return "\n".join(f"{name:<11} {text}" for name, text in rows)
 

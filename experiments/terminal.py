@@ -36,7 +36,7 @@ def console() -> Console:
 
 def show_run(run: Run) -> None:
     """The table of a finished experiment, its verdict, and where the rest lies."""
-    from experiments.report.sentences import elsewhere_notes
+    from experiments.report.sentences import elsewhere_notes, warning_notes
 
     out = console()
     if isinstance(run.result, MembershipResult):
@@ -50,6 +50,8 @@ def show_run(run: Run) -> None:
     out.print(Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {meaning(verdict)}{several}"))
     if any(_only_alone(point) for point in run.result.points):
         out.print(Text("* refuted on its own, but not by more than luck explains among so many audits", style="dim"))
+    for warning in warning_notes(run.result.points):
+        out.print(Text(warning, style="yellow"))
     notes = elsewhere_notes(run.result.points)
     for note in notes[:NOTES]:
         out.print(Text(note, style="dim"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 
 from audit.results import AuditResult
@@ -74,6 +75,16 @@ def elsewhere_notes(points: Iterable[SweepPoint]) -> tuple[str, ...]:
         f"{point.result.refuted_elsewhere}."
         for point in points
         if refuted_elsewhere(point)
+    )
+
+
+def warning_notes(points: Iterable[SweepPoint]) -> tuple[str, ...]:
+    """The warnings of all audits, each once, with how many of several audits it belongs to."""
+    points = list(points)
+    counts = Counter(text for point in points for text in dict.fromkeys(point.result.warnings))
+    return tuple(
+        f"Warning{'' if count == len(points) else f' ({count} of {len(points)} audits)'}: {text}"
+        for text, count in counts.items()
     )
 
 
