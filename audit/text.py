@@ -14,9 +14,15 @@ _MEANING = {
     Verdict.VIOLATION: "these trials contradict the claim: implementation, proof or accounting is wrong",
     Verdict.CONSISTENT: "these trials do not contradict the claim",
     Verdict.UNDERPOWERED: "too few trials: no outcome of them could have contradicted the claim",
+    Verdict.DEPENDENT: "no verdict: the trials are not independent, so that no bound on them holds",
 }
 
 
+INDEPENDENT = (
+    "Let each run draw all of its randomness anew from the rng (or the seed) that it is given, and keep nothing from "
+    "one run to the next"
+)
+"""What makes trials independent."""
 SHOWN = 10
 """Kinds of odd outcomes that a table lists."""
 
@@ -57,6 +63,8 @@ def summary(result: AuditResult) -> str:
         ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
         ("bound", f"epsilon >= {bound.epsilon:.6g} with {percent(result.confidence)} confidence   [{bound.method}]"),
     ]
+    if result.dependence is not None:
+        rows += [("seen", result.dependence), ("what to do", INDEPENDENT)]
     if result.refutation is not None:
         rows.append(("curve", f"{result.refutation}   [{result.refutation.method}]"))
     if result.truth is not None:

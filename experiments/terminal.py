@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from experiments.results import SweepPoint, SweepResult
     from experiments.run import Run
 
-STYLES = {Verdict.VIOLATION: "bold red", Verdict.CONSISTENT: "green", Verdict.UNDERPOWERED: "yellow"}
+STYLES = {
+    Verdict.VIOLATION: "bold red",
+    Verdict.CONSISTENT: "green",
+    Verdict.UNDERPOWERED: "yellow",
+    Verdict.DEPENDENT: "bold yellow",
+}
 NOTES = 6
 """Lines about claims that are refuted at another delta."""
 PLAIN_WIDTH = 120
