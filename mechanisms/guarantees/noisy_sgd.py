@@ -107,19 +107,23 @@ def epsilon_curves(
         {'strong composition': 14.345, 'moments accountant': 1.259, 'Renyi': 1.035, 'privacy loss': 0.947}
     """
     q, found = sampling_probability, []
-    step = MomentsDP.gaussian(noise_multiplier, sampling_probability=q)
+    moments = MomentsDP.gaussian(noise_multiplier, sampling_probability=q)
+    renyi = RenyiDP.gaussian(noise_multiplier, sampling_probability=q)
     loss = PrivacyLossDP.gaussian(noise_multiplier, sampling_probability=q)
     for count in steps:
         whole(1, steps=count)
-        divergences = tuple(count * divergence for divergence in step.divergences)
         guarantees: tuple[Guarantee, ...] = (
             strong_composition(noise_multiplier, sampling_probability=q, steps=count, delta=delta),
-            MomentsDP(step.orders, divergences, step.relation),
-            RenyiDP(step.orders, divergences, step.relation),
+            MomentsDP(moments.orders, _times(count, moments.divergences), moments.relation),
+            RenyiDP(renyi.orders, _times(count, renyi.divergences), renyi.relation),
             PrivacyLossDP.from_pld(loss.pld.self_compose(count), relation=loss.relation),
         )
         found.append([guarantee.epsilon(delta) for guarantee in guarantees])
     return dict(zip(ACCOUNTANTS, np.array(found, dtype=np.float64).reshape(-1, len(ACCOUNTANTS)).T, strict=True))
+
+
+def _times(count: int, divergences: Sequence[float]) -> tuple[float, ...]:
+    return tuple(count * divergence for divergence in divergences)
 
 
 def projected_sgd_standard_deviation(epsilon: float, delta: float, *, n_records: int, lipschitz: float = 1.0) -> float:
