@@ -253,7 +253,7 @@ def test_tight_moments_accountant(q, z, steps, expected):
 
 
 @pytest.mark.parametrize(("q", "z"), [(0.2, 1.0), (0.01, 0.5713), (0.5, 0.3), (0.6, 3.0)])
-@pytest.mark.parametrize("order", [1.05, 1.7, 2, 2.5, 3, 3.6, 10, 12.3])
+@pytest.mark.parametrize("order", [1.05, 1.7, 2, 2.5, 3, 3.6, 7, 8.3])
 def test_sampled_gaussian_divergence_is_the_integral(order, q, z):
 
     def integrand(x):
