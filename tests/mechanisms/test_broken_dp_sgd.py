@@ -13,7 +13,7 @@ from sgd_twin import gradient, layers_of
 from attacks.catalogue import choose
 from audit import audit
 from experiments.check import Claimed, check
-from mechanisms.base import HasLogDensity, Outputs, Relation
+from mechanisms.base import HasLogDensity, Neighbours, Outputs, Relation
 from mechanisms.broken.dp_sgd.base import BrokenDPSGD
 from mechanisms.broken.dp_sgd.calibration import midpoint_noise_multiplier, noise_counting_micro_steps
 from mechanisms.broken.dp_sgd.counting import MicroStepsCounted, ShuffledCountedAsPoisson
@@ -25,7 +25,7 @@ from mechanisms.broken.dp_sgd.partial_noise import BiasWithoutNoise, NoiseAfterM
 from mechanisms.broken.dp_sgd.raw_mean import RawMeanMixedIn
 from mechanisms.broken.dp_sgd.stale_noise import NoiseOfFixedSeed, NoiseReusedInLayers, NoiseReusedInSteps
 from mechanisms.catalogue import build, catalogue
-from mechanisms.errors import AccountingError, ParameterError
+from mechanisms.errors import AccountingError, NeighboursError, ParameterError
 from mechanisms.guarantees import ExactDP, GaussianDP
 from mechanisms.guarantees.calibration import least_noise_multiplier
 from mechanisms.guarantees.deterministic_batches import shuffled_epsilon_at_least
@@ -62,7 +62,7 @@ WASTEFUL = (NoiseOfSumOnMean, NoiseOnAverage, MicroStepsCounted)
 """Wrong, and private: too much noise, or too large a claim."""
 SHIFTED = {
     MeanClipped: 10.0,
-    MicrobatchMeanClipped: 2.0,
+    MicrobatchMeanClipped: 8.0,  # four microbatches turn around
     LayersClippedApart: 2.0,
     LayerNotClipped: 20.0,
     RawMeanMixedIn: 6.0,
@@ -199,6 +199,43 @@ def test_stated_truth_is_the_distance_of_runs_without_noise(broken, relation):
     assert mechanism.truth().mu == pytest.approx(mu, rel=1e-9)
     if SHIFTED[broken] is not None and relation is Relation.ADD_REMOVE:
         np.testing.assert_allclose(centres[1] - centres[0], SHIFTED[broken], rtol=1e-9)
+
+
+def test_a_record_in_front_regroups_all_others_into_other_microbatches():
+    """So that 4.39 is the truth where records keep their places, and not under add_remove."""
+    mechanism = MicrobatchMeanClipped()
+    assert mechanism.relation is Relation.ZERO_OUT
+    assert mechanism.truth().epsilon(DELTA) == pytest.approx(4.390, abs=1e-3)
+    added = replace(mechanism, relation="add_remove")
+    assert added.guarantee().epsilon(DELTA) == mechanism.guarantee().epsilon(DELTA)  # what its author would claim
+    found = audit(added, trials=500, delta=DELTA, confidence=SURE, seed=3)
+    assert 2.0 * mechanism.truth().epsilon(DELTA) < found.bound.epsilon < found.truth
+    others = [4.0, -8.0, 12.0, -16.0]
+    front, back = (added._along(row) for row in ([2.0, *others], [*others, 2.0]))
+    moved = [added._centre(side) - added._centre(added._along(others)) for side in (front, back)]
+    np.testing.assert_allclose(np.abs(np.array(moved)).max(axis=(1, 2)), [3.0, 1.0])
+    for relation in ("zero_out", "replace_one"):
+        swapped = Neighbours(added._along([0.0, *others]), added._along([*others, 2.0]), relation)
+        with pytest.raises(NeighboursError, match="differ"):
+            MicrobatchMeanClipped(relation=relation).check(swapped)
+
+
+def test_a_claim_that_supposes_bounded_gradients_is_not_asked_about_longer_ones():
+    broken = NoiseOnAverage()
+    with pytest.raises(NeighboursError, match=r"at most clip_norm = 1, but a gradient record has 3\."):
+        broken.check(broken._pair(3.0))
+    broken.check(broken._pair(1.0, -1.0, 0.5))
+
+
+def test_a_truth_is_that_of_the_batches_there_are():
+    """Batches of a fixed size are never larger; without noise, and without a share in what is seen, nothing is."""
+    fixed = RealisedBatchSize(sampling="fixed-size", batch_size=1, relation="add_remove")
+    assert fixed.truth().epsilon(0.0) == 0.0
+    assert RealisedBatchSize(noise_multiplier=0.0).truth() is None
+    assert ExpectedBatchSizeOfData(noise_multiplier=0.0).truth() is None
+    across = np.eye(5)[1]
+    assert NoiseOfFixedSeed(observed=across).truth() is None
+    assert NoiseOfFixedSeed(observed=(np.eye(5)[0] + across) / math.sqrt(2)).truth().delta(50.0) == 1.0
 
 
 @named([*SHIFTED, NoiseDividedTwice, NoiseOfSumOnMean, MicroStepsCounted])
