@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ from audit.bounds.base import Bound, check_level
 from audit.bounds.catalogue import catalogue as bounds_catalogue
 from audit.describe import describe, label
 from audit.games import BitScores, PairScores
+from audit.trials.options import versions
 from audit.trials.plan import TrialPlan, plan_trials
 from audit.trials.seeds import Stage, stream
 from mechanisms.base import Mechanism, Neighbours
@@ -133,8 +132,7 @@ class Question:
             "confidence": self.confidence,
             "plan": describe(plan),
             "seed": seed,
-            "numpy": np.__version__.rpartition(".")[0],
-            "dpassay": _version(),
+            **versions(),
         }
 
 
@@ -151,15 +149,6 @@ def _check_types(neighbours: Any, claim: Any) -> None:
         )
     if claim is not None and not isinstance(claim, Guarantee):
         raise ParameterError(f"claim must be a guarantee, such as PureDP(1.0), but is {claim!r}.")
-
-
-@lru_cache
-def _version() -> str:
-    """Version of this distribution: its own code is not part of a description."""
-    try:
-        return version("dpassay")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _as_mechanism(
