@@ -19,7 +19,7 @@ from audit.question import as_bounds
 from audit.trials.plan import MINIMUM_TRIALS
 from experiments import build
 from experiments.complaints import at, pointing_at
-from experiments.config import Config, DataSection, GameSection, Named
+from experiments.config import AuditSection, Config, DataSection, GameSection, Named
 from experiments.games import OneRunQuestion, PairQuestion, Question
 from experiments.overrides import apply
 from experiments.source import Source
@@ -49,6 +49,10 @@ def _question(config: Config, source: Source, parameters: dict[str, Any], load: 
             mechanism = build.build_mechanism(here.mechanism, train)
         if here.game is not None and here.audit.stop is not None:
             raise source.error(("audit", "stop"), "[audit] stop is of no use in one run: leave it out.")
+        if config.game is not None and here.audit.trials != AuditSection.model_fields["trials"].default:
+            raise source.error(
+                ("audit", "trials"), "[audit] trials is of no use in one run: leave it out, and give n_runs in [game]."
+            )
         with pointing_at(source, "audit.bounds"):
             bounds = tuple(build.build_bound(entry) for entry in here.audit.bounds)
             as_bounds(bounds, here.audit.stop, PairScores if here.game is None else BitScores)
