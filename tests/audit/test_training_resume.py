@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
 
 from attacks.membership import draw_inclusion
 from audit.membership import membership_game, train_shadows, white_box_game
@@ -11,7 +12,7 @@ from audit.trials.seeds import Stage, stream
 from mechanisms.errors import FingerprintError, ParameterError
 from mechanisms.external.estimator import EstimatorLearner
 from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import LogisticRegression, SoftmaxRegression
+from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(60, 5)), RNG.integers(0, 3, 60)
@@ -114,6 +115,18 @@ def test_the_number_of_workers_does_not_change_the_bytes(make):
 
 def test_workers_in_processes_do_not_change_the_bytes():
     assert shadows(TREES, n_jobs=2) == shadows(TREES)
+
+
+def test_threads_of_the_linear_algebra_do_not_change_the_bytes():
+    """The rounding of a large product depends on how many threads share it."""
+    records = RNG.normal(size=(600, 300)), RNG.integers(0, 10, 600)
+    network = MultiLayerPerceptron(n_features=300, hidden=(128,), n_outputs=10)
+    learner = DPSGD(network, steps=3, noise_multiplier=1.0, sampling="full-batch", batch_size=300, learning_rate=0.5)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(limits=threads):
+            found.append(train_shadows(learner, records, 2, seed=0).log_probabilities)
+    np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize(("make", "n_models"), MAKERS)
