@@ -8,7 +8,6 @@ What is asked is checked and completed in `audit.question`, and answered in `aud
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,13 @@ from audit.question import Question
 from audit.results import AuditResult
 from audit.run import Run
 from audit.text import INDEPENDENT
-from audit.trials.progress import Reporter, reporter_for
+from audit.trials.options import RunOptions
+from audit.trials.progress import Reporter
 from audit.trials.seeds import root_seed
-from audit.trials.store import TrialStore
 from audit.verdict import Verdict
 from mechanisms.base import Mechanism, Neighbours
-from mechanisms.describe import fingerprint, label, opaque
-from mechanisms.errors import DependentTrialsError, ParameterError, PrivacyViolation
+from mechanisms.describe import fingerprint, label
+from mechanisms.errors import DependentTrialsError, PrivacyViolation
 from mechanisms.guarantees.base import Guarantee
 
 
@@ -88,25 +87,13 @@ def audit(
         >>> 0.9 < result.bound.epsilon <= 1.0
         True
     """
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0 or n_jobs < -1):
-        raise ParameterError(f"n_jobs must be a whole number >= 1, -1 for every core, or None, but is {n_jobs!r}.")
-    if store is not None and not isinstance(store, (str, Path)):
-        raise ParameterError(f"store must be the path of a directory, or None, but is {store!r}.")
+    options = RunOptions(n_jobs, store, progress)
     question = Question.ask(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, family)
     seed = root_seed(seed)
     plan = question.plan(trials, seed)
     digest = question.describe(plan, seed)
-    reporter = reporter_for(progress)
-    if store is not None and opaque(digest):
-        raise ParameterError(
-            f"store cannot be used here: the mechanism or the pair holds a {opaque(digest)[0]}, which hides its "
-            "contents, so that its trials could not be told from others. Leave store out, or give it plain data."
-        )
-    try:
-        with nullcontext() if store is None else TrialStore(Path(store), digest, warn=reporter.message) as opened:
-            return Run(question, plan, seed, fingerprint(digest), opened, n_jobs, reporter).result()
-    finally:
-        reporter.close()
+    with options.opened(digest) as (opened, reporter):
+        return Run(question, plan, seed, fingerprint(digest), opened, n_jobs, reporter).result()
 
 
 def assert_private(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from audit.bounds.base import Bound, check_level
 from audit.bounds.catalogue import catalogue as bounds_catalogue
 from audit.games import BitScores, PairScores
 from audit.trials.independence import SHARE, independent_by_construction
+from audit.trials.options import versions
 from audit.trials.plan import TrialPlan, plan_trials
 from audit.trials.seeds import Stage, stream
 from mechanisms.base import Mechanism, Neighbours
@@ -157,8 +157,7 @@ class Question:
             "plan": describe(plan),
             "independence": SHARE if self.guarded else "by construction",
             "seed": seed,
-            "numpy": np.__version__.rpartition(".")[0],
-            "dpassay": _version(),
+            **versions(),
         }
 
 
@@ -175,15 +174,6 @@ def _check_types(neighbours: Any, claim: Any) -> None:
         )
     if claim is not None and not isinstance(claim, Guarantee):
         raise ParameterError(f"claim must be a guarantee, such as PureDP(1.0), but is {claim!r}.")
-
-
-@lru_cache
-def _version() -> str:
-    """Version of this distribution: its own code is not part of a description."""
-    try:
-        return version("dpassay")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _as_mechanism(

@@ -30,6 +30,8 @@ from mechanisms.errors import StoreError
 
 RUNS = Path("runs")
 """Where experiments go that are not told where: runs/NAME."""
+SHADOWS = "shadow-models"
+"""Folder of what the shadow models of [membership] said, among the trials."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,8 @@ def _study(
     def answer(directory: RunDirectory) -> MembershipResult:
         if tell is not None:
             tell(f"training {asked.section.n_models} models, then attacking them")
-        return asked.answer()
+        bar = Bar("shadow models:") if progress else False
+        return asked.answer(n_jobs=n_jobs, store=directory.trials(SHADOWS), progress=bar)
 
     return answer
 
@@ -148,7 +151,7 @@ def write_results(
     with directory.disk():
         if isinstance(result, MembershipResult):
             figures = draw_study(result, directory.figures)
-            return [*figures, write_membership(result, config, name, directory.path, figures)]
+            return [*figures, *write_membership(result, config, name, directory.path, figures)]
         figures = draw_all(result, directory.figures)
         return [*figures, *write(result, config, directory.path, figures)]
 

@@ -60,16 +60,13 @@ def write(sweep: SweepResult, config: Config, directory: Path, figures: Iterable
         versions=versions_of(directory),
     )
     rows = sorted(shown.table.rows, key=lambda row: row[0] != "violation")
-    summary = (
-        _environment(html=False)
-        .get_template("report.md.j2")
-        .render(
-            report=shown,
-            rows=rows[:CI_ROWS],
-            n_hidden=max(0, len(rows) - CI_ROWS),
-            notes=shown.notes[:CI_EVIDENCE],
-            refuted=[audit for audit in shown.audits if audit.evidence][:CI_EVIDENCE],
-        )
+    summary = markdown(
+        "report.md.j2",
+        report=shown,
+        rows=rows[:CI_ROWS],
+        n_hidden=max(0, len(rows) - CI_ROWS),
+        notes=shown.notes[:CI_EVIDENCE],
+        refuted=[audit for audit in shown.audits if audit.evidence][:CI_EVIDENCE],
     )
     files = {directory / "report.html": text, directory / "report.md": summary}
     for path, written in files.items():
@@ -82,6 +79,11 @@ def page(template: str, **shown: Any) -> str:
     theme = {name: (colour.light, colour.dark) for name, colour in _THEME.items()} | {"page": PAGE}
     figure_rules = dark_rules(".dpassay-figure")
     return _environment(html=True).get_template(template).render(theme=theme, figure_rules=figure_rules, **shown)
+
+
+def markdown(template: str, **shown: Any) -> str:
+    """A summary in Markdown, from a template and what it shows."""
+    return _environment(html=False).get_template(template).render(**shown)
 
 
 def _environment(*, html: bool) -> Environment:
