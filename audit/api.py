@@ -24,6 +24,7 @@ from audit.trials.store import TrialStore
 from audit.verdict import Verdict
 from mechanisms.base import Mechanism, Neighbours
 from mechanisms.errors import ParameterError, PrivacyViolation
+from mechanisms.external.guard import calls_take_at_most
 from mechanisms.guarantees.base import Guarantee
 
 
@@ -41,6 +42,7 @@ def audit(
     family: int = 1,
     seed: int | None = None,
     n_jobs: int | None = 1,
+    timeout: float | None = None,
     store: Path | str | None = None,
     progress: bool | Reporter = False,
 ) -> AuditResult:
@@ -64,6 +66,8 @@ def audit(
         seed: root of every random stream, a whole number >= 0; None draws a fresh one and records it.
         n_jobs: workers; 1 runs here, -1 takes every core, None takes what `joblib.parallel_config` says.
             The result does not depend on it.
+        timeout: seconds that one call of a Python function may take, > 0; None waits for ever. In this process a call
+            is stopped as soon as it comes back to Python; code that never does is only ended in a worker.
         store: directory that keeps finished trials, so that an interrupted audit continues; None keeps none.
         progress: True shows a progress bar when stderr is a terminal; or a `Reporter`.
 
@@ -91,9 +95,10 @@ def audit(
         raise ParameterError(f"n_jobs must be a whole number >= 1, -1 for every core, or None, but is {n_jobs!r}.")
     if store is not None and not isinstance(store, (str, Path)):
         raise ParameterError(f"store must be the path of a directory, or None, but is {store!r}.")
-    question = Question.ask(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, family)
-    seed = root_seed(seed)
-    plan = question.plan(trials, seed)
+    with calls_take_at_most(timeout):
+        question = Question.ask(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, family)
+        seed = root_seed(seed)
+        plan = question.plan(trials, seed)
     digest = question.describe(plan, seed)
     reporter = reporter_for(progress)
     if store is not None and opaque(digest):
@@ -103,7 +108,7 @@ def audit(
         )
     try:
         with nullcontext() if store is None else TrialStore(Path(store), digest, warn=reporter.message) as opened:
-            return Run(question, plan, seed, fingerprint(digest), opened, n_jobs, reporter).result()
+            return Run(question, plan, seed, fingerprint(digest), opened, n_jobs, reporter, timeout).result()
     finally:
         reporter.close()
 

@@ -25,6 +25,7 @@ from audit.games import Floats, PairScores, Scores, Tally
 from audit.power import detectable_epsilon, refutable
 from audit.question import Question
 from audit.results import AuditResult, Trials
+from audit.trials.changed import Changed
 from audit.trials.execution import Work, execute
 from audit.trials.plan import Chunk, TrialPlan
 from audit.trials.progress import Reporter
@@ -52,10 +53,13 @@ class Run:
     store: TrialStore | None
     n_jobs: int | None
     reporter: Reporter
+    timeout: float | None = None
     repeats: Repeats = field(init=False)
+    changed: Changed = field(init=False)
 
     def __post_init__(self) -> None:
         self.repeats = Repeats(label(self.question.mechanism))
+        self.changed = Changed(label(self.question.mechanism))
 
     def result(self) -> AuditResult:
         """Pilot, evaluation, bounds, verdict."""
@@ -70,7 +74,7 @@ class Run:
     def _pilot(self) -> tuple[Scorer, PairScores]:
         """The scorer, and the pilot scores that thresholds are chosen on."""
         ask, outputs = self.question, PilotOutputs()
-        work = PilotWork(ask.mechanism, ask.neighbours, self.seed)
+        work = PilotWork(ask.mechanism, ask.neighbours, self.seed, self.timeout)
         self._execute(Stage.PILOT, work, outputs)
         side0, side1 = outputs.side(0), outputs.side(1)
         scorer = fit_scorer(ask.attack, side0, side1, stream(self.seed, Stage.FIT))
@@ -107,7 +111,7 @@ class Run:
             found = watched.lower_bound(partial, delta=ask.delta, confidence=ask.share)
             return f"epsilon >= {found.epsilon:.3f} so far (claim {ask.claimed_epsilon:.3g})"
 
-        work = EvaluationWork(ask.mechanism, ask.neighbours, self.seed, scorer, grid)
+        work = EvaluationWork(ask.mechanism, ask.neighbours, self.seed, scorer, grid, timeout=self.timeout)
         self._execute(Stage.EVALUATION, work, into, so_far)
         return into.scores(), into.events()
 
@@ -125,7 +129,7 @@ class Run:
             found = max(bound.lower_bound(into.scores(seen), **level).epsilon for bound in bounds)
             return f"epsilon >= {found:.3f} after {seen:,} a side (claim {ask.claimed_epsilon:.3g})"
 
-        work = EvaluationWork(ask.mechanism, ask.neighbours, self.seed, scorer, None)
+        work = EvaluationWork(ask.mechanism, ask.neighbours, self.seed, scorer, None, timeout=self.timeout)
         for chunks in self.plan.rounds():
             self._run(chunks, work, into, so_far, 2 * planned)
             seen, n_looks = chunks[-1].start + chunks[-1].size, n_looks + 1
@@ -145,7 +149,7 @@ class Run:
         execute(
             chunks,
             work,
-            into,
+            self.changed.noting(into),
             store=self.store,
             n_jobs=self.n_jobs,
             workers=self.question.mechanism.parallel,
@@ -202,6 +206,7 @@ class Run:
             events=events,
             fingerprint=self.fingerprint,
             refutation=refutation,
+            warnings=self.changed.warnings(),
         )
 
 

@@ -4,25 +4,37 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacks.base import Scorer
 from attacks.events import mark
+from audit.describe import label
 from audit.games import Floats
 from audit.trials.plan import Chunk
 from audit.trials.repeats import signature
-from audit.trials.seeds import stream
+from audit.trials.seeds import Stage, stream
 from audit.trials.store import Arrays
-from mechanisms.base import Mechanism, Neighbours, Outputs
-from mechanisms.errors import ReleaseError
+from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
+from mechanisms.errors import DpassayError, ReleaseError
+from mechanisms.external.function import FunctionMechanism
+from mechanisms.external.guard import Guard
+from mechanisms.external.outcomes import in_words
 
 
-def run(mechanism: Mechanism, neighbours: Neighbours, seed: int, chunk: Chunk) -> Outputs:
-    """The outputs of one chunk, odd outcomes marked; raises `ReleaseError` if they are not one a run."""
+def run(
+    mechanism: Mechanism, neighbours: Neighbours, seed: int, chunk: Chunk, timeout: float | None = None
+) -> tuple[Outputs, Arrays]:
+    """The outputs of one chunk, odd outcomes marked, and what the mechanism changed in the process, by name.
+
+    Raises:
+        ReleaseError: the outputs are not one a run, a call took longer than `timeout` seconds, or one left in another
+            way than by returning.
+    """
     rng = stream(seed, chunk.stage, chunk.side, chunk.index)
-    outputs = mechanism.release(neighbours.side(chunk.side), chunk.size, rng)
+    outputs, changed = _release(mechanism, neighbours.side(chunk.side), seed, chunk, rng, timeout)
     if not isinstance(outputs, Outputs):
         outputs = Outputs(np.asarray(outputs))
     if outputs.values.ndim == 0 or len(outputs) != chunk.size:
@@ -30,7 +42,49 @@ def run(mechanism: Mechanism, neighbours: Neighbours, seed: int, chunk: Chunk) -
             f"{type(mechanism).__name__}.release was asked for {chunk.size} runs and returned an array of shape "
             f"{outputs.values.shape}: axis 0 must be the run."
         )
-    return mark(outputs)
+    return mark(outputs), {"changed": np.array(changed, dtype=np.str_)} if changed else {}
+
+
+def _release(
+    mechanism: Mechanism, dataset: Dataset, seed: int, chunk: Chunk, rng: np.random.Generator, timeout: float | None
+) -> tuple[Outputs, tuple[str, ...]]:
+    """One call of `release`, and what it changed in the process; those of other people are guarded."""
+    if _is_ours(mechanism):
+        return mechanism.release(dataset, chunk.size, rng), ()
+    guard = Guard(label(mechanism), timeout=timeout, seed=_global_seed(seed, chunk))
+    calls_itself = isinstance(mechanism, FunctionMechanism)  # for each call of the function
+    try:
+        with guard:
+            if not calls_itself:
+                guard.begin()
+            try:
+                outputs = mechanism.release(dataset, chunk.size, rng)
+            finally:
+                if not calls_itself:
+                    guard.end()
+    except BaseException as error:
+        if error is guard.outside or isinstance(error, DpassayError):
+            raise
+        raise ReleaseError(f"{label(mechanism)} raised {in_words(error)} in release.") from error
+    return outputs, guard.changed
+
+
+def probe(mechanism: Mechanism, neighbours: Neighbours, seed: int) -> Any:
+    """What one run on side 0 gives, on a stream of its own that no chunk draws from."""
+    chunk = Chunk(Stage.PROBE, 0, 0, 0, 1)
+    return _release(mechanism, neighbours.d0, seed, chunk, stream(seed, Stage.PROBE), None)[0]
+
+
+def _is_ours(mechanism: Mechanism) -> bool:
+    """Whether a mechanism runs no code of other people."""
+    where = type(mechanism).__module__.split(".")
+    return where[0] == Mechanism.__module__.split(".")[0] and "external" not in where
+
+
+def _global_seed(seed: int, chunk: Chunk) -> int:
+    """Where the global random states start in a chunk, for functions that do not draw from their rng."""
+    key = (chunk.stage, chunk.side, chunk.index, 1)
+    return int(np.random.SeedSequence(entropy=seed, spawn_key=key).generate_state(1, np.uint64)[0])
 
 
 @dataclass(frozen=True)
@@ -40,11 +94,12 @@ class PilotWork:
     mechanism: Mechanism
     neighbours: Neighbours
     seed: int
+    timeout: float | None = None
 
     def __call__(self, chunk: Chunk) -> Arrays:
-        outputs = run(self.mechanism, self.neighbours, self.seed, chunk)
+        outputs, changed = run(self.mechanism, self.neighbours, self.seed, chunk, self.timeout)
         events = {} if outputs.events is None else {"events": outputs.events}
-        return {"values": outputs.values, "signature": signature(outputs)} | events
+        return {"values": outputs.values, "signature": signature(outputs)} | events | changed
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +108,7 @@ class EvaluationWork:
 
     Args:
         grid: `(m,)` increasing thresholds, or None to keep the scores.
+        timeout: seconds that one call of audited code may take.
     """
 
     mechanism: Mechanism
@@ -60,12 +116,13 @@ class EvaluationWork:
     seed: int
     scorer: Scorer
     grid: Floats | None
+    timeout: float | None = None
 
     def __call__(self, chunk: Chunk) -> Arrays:
-        outputs = run(self.mechanism, self.neighbours, self.seed, chunk)
+        outputs, changed = run(self.mechanism, self.neighbours, self.seed, chunk, self.timeout)
         scores = np.asarray(self.scorer.score(outputs), dtype=np.float64)
         reduced = {"scores": scores} if self.grid is None else {"hits": hits(scores, self.grid)}
-        return reduced | {"signature": signature(outputs)} | _event_counts(outputs)
+        return reduced | {"signature": signature(outputs)} | _event_counts(outputs) | changed
 
 
 def hits(scores: Floats, grid: Floats) -> NDArray[np.int64]:
