@@ -11,10 +11,12 @@ import numpy as np
 
 from audit.api import audit
 from audit.results import AuditResult
+from experiments.process.supervisor import in_child
 from mechanisms.base import Dataset, Mechanism, Neighbours
 from mechanisms.errors import NeighboursError, ParameterError, StoreError
 from mechanisms.external.command import Command
 from mechanisms.external.function import FunctionMechanism
+from mechanisms.external.guard import expendable
 from mechanisms.external.target import load_target
 from mechanisms.guarantees import ApproximateDP, PureDP
 from mechanisms.guarantees.base import Guarantee
@@ -70,6 +72,8 @@ def check(
     """
     if (target is None) == (program is None):
         raise ParameterError("give either a TARGET, such as noise.py:release, or --command.")
+    if in_child():
+        expendable()
     found: Any = load_target(target) if target is not None else Command(program or "")
     pair, claim = claimed.pair(as_json=program is not None), claimed.guarantee()
     if isinstance(found, type) and issubclass(found, Mechanism):
@@ -101,7 +105,7 @@ def write_summaries(result: AuditResult, *, markdown: Path | None, json_file: Pa
     """Appends the Markdown summary and writes the JSON form; raises `StoreError` where it cannot."""
     try:
         if markdown is not None:
-            with markdown.open("a", encoding="utf-8") as file:
+            with markdown.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(markdown_summary(result))
         if json_file is not None:
             json_file.write_text(result.to_json() + "\n", encoding="utf-8")

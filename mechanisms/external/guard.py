@@ -60,6 +60,7 @@ class Guard:
         self._timeout = _state["timeout"] if timeout is None else timeout
         self._seed = seed
         self._active = False
+        self._process_id = 0
         self._handlers: dict[int, tuple[Any, Any]] = {}
 
     def __enter__(self) -> Guard:
@@ -69,12 +70,14 @@ class Guard:
                 self._since, self._alarm = time.monotonic(), signal.setitimer(signal.ITIMER_REAL, 0.0)
             self._process = ProcessState(self._seed)
             self._take_signals()
+            self._process_id = os.getpid()
             _state["open"] = self
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if not self._active:
             return
+        self._end_copies()
         _state["open"] = None
         replaced = self._return_signals()
         self.changed = (*self._process.restore(), *(["signal handlers"] if replaced else []))
@@ -97,8 +100,14 @@ class Guard:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             if _state["expendable"]:
                 faulthandler.cancel_dump_traceback_later()
+        self._end_copies()
         if self.outside is not None:
             raise self.outside
+
+    def _end_copies(self) -> None:
+        """Ends this process if it is a copy of the one that was called, made by audited code that forks."""
+        if self._active and os.getpid() != self._process_id:
+            os._exit(0)
 
     def _take_signals(self) -> None:
         """Every handler that is a Python function is called through the guard, which notes what it raises."""
