@@ -27,7 +27,7 @@ from audit.question import Question
 from audit.results import AuditResult, Trials
 from audit.trials.changed import Changed
 from audit.trials.execution import Work, execute
-from audit.trials.plan import Chunk, TrialPlan
+from audit.trials.plan import Chunks, TrialPlan
 from audit.trials.progress import Reporter
 from audit.trials.reduction import EvaluationScores, PilotOutputs, Reduction
 from audit.trials.repeats import Repeats
@@ -132,7 +132,7 @@ class Run:
         work = EvaluationWork(ask.mechanism, ask.neighbours, self.seed, scorer, None, timeout=self.timeout)
         for chunks in self.plan.rounds():
             self._run(chunks, work, into, so_far, 2 * planned)
-            seen, n_looks = chunks[-1].start + chunks[-1].size, n_looks + 1
+            seen, n_looks = chunks.end, n_looks + 1
             scores = into.scores(seen)
             if any(bound.exceeds(ask.claimed_epsilon, scores, **level) for bound in bounds):
                 break
@@ -141,10 +141,11 @@ class Run:
         return into.scores(seen), into.events(), (entry,)
 
     def _execute(self, stage: Stage, work: Work, into: Reduction, note: Callable[[], str] = str) -> None:
-        self._run(list(self.plan.chunks(stage)), work, into, note)
+        everything = self.plan.pilot_chunks() if stage is Stage.PILOT else next(self.plan.rounds())
+        self._run(everything, work, into, note, 2 * everything.end)
 
     def _run(
-        self, chunks: list[Chunk], work: Work, into: Reduction, note: Callable[[], str], total: int | None = None
+        self, chunks: Chunks, work: Work, into: Reduction, note: Callable[[], str], total: int | None = None
     ) -> None:
         execute(
             chunks,
