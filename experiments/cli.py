@@ -156,6 +156,10 @@ def check_command(
         float, typer.Option(metavar="C", help="Of the bound; 1 - C is the probability of a false alarm.")
     ] = CHECK_CONFIDENCE,
     seed: Annotated[int, typer.Option(metavar="S", help="Root of all randomness.")] = 0,
+    timeout: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Seconds for one call of a function, or one batch of a program (default: 600)."),
+    ] = None,
     jobs: Jobs = 1,
     strict: Strict = False,
     quiet: Quiet = False,
@@ -179,6 +183,7 @@ def check_command(
         confidence=confidence,
         seed=seed,
         n_jobs=jobs,
+        timeout=timeout,
         progress=not quiet,
     )
     sys.stdout.write(result.summary() + "\n")
