@@ -24,6 +24,7 @@ from audit.verdict import Verdict
 from mechanisms.base import Mechanism, Neighbours
 from mechanisms.describe import fingerprint, label
 from mechanisms.errors import DependentTrialsError, PrivacyViolation
+from mechanisms.external.guard import calls_take_at_most
 from mechanisms.guarantees.base import Guarantee
 
 
@@ -41,6 +42,7 @@ def audit(
     family: int = 1,
     seed: int | None = None,
     n_jobs: int | None = 1,
+    timeout: float | None = None,
     store: Path | str | None = None,
     progress: bool | Reporter = False,
 ) -> AuditResult:
@@ -64,6 +66,8 @@ def audit(
         seed: root of every random stream, a whole number >= 0; None draws a fresh one and records it.
         n_jobs: workers; 1 runs here, -1 takes every core, None takes what `joblib.parallel_config` says.
             The result does not depend on it.
+        timeout: seconds that one call of a Python function may take, > 0; None waits for ever. In this process a call
+            is stopped as soon as it comes back to Python; code that never does is only ended in a worker.
         store: directory that keeps finished trials, so that an interrupted audit continues; None keeps none.
         progress: True shows a progress bar when stderr is a terminal; or a `Reporter`.
 
@@ -88,12 +92,13 @@ def audit(
         True
     """
     options = RunOptions(n_jobs, store, progress)
-    question = Question.ask(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, family)
-    seed = root_seed(seed)
-    plan = question.plan(trials, seed)
+    with calls_take_at_most(timeout):
+        question = Question.ask(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, family)
+        seed = root_seed(seed)
+        plan = question.plan(trials, seed)
     digest = question.describe(plan, seed)
     with options.opened(digest) as (opened, reporter):
-        return Run(question, plan, seed, fingerprint(digest), opened, n_jobs, reporter).result()
+        return Run(question, plan, seed, fingerprint(digest), opened, n_jobs, reporter, timeout).result()
 
 
 def assert_private(

@@ -18,7 +18,7 @@ from audit.games import BitScores, PairScores
 from audit.trials.independence import SHARE, independent_by_construction
 from audit.trials.options import versions
 from audit.trials.plan import TrialPlan, plan_trials
-from audit.trials.seeds import Stage, stream
+from audit.trials.work import probe
 from mechanisms.base import Mechanism, Neighbours
 from mechanisms.describe import describe, label
 from mechanisms.errors import AccountingError, ParameterError, RelationError
@@ -142,8 +142,8 @@ class Question:
             "anytime": self.stop is not None,
         }
         plan_trials(trials, bytes_per_run=1, **options)  # refuses bad numbers of trials before anything runs
-        probe = self.mechanism.release(self.neighbours.d0, 1, stream(seed, Stage.PROBE))
-        return plan_trials(trials, bytes_per_run=np.asarray(getattr(probe, "values", probe)).nbytes, **options)
+        one = probe(self.mechanism, self.neighbours, seed)
+        return plan_trials(trials, bytes_per_run=np.asarray(getattr(one, "values", one)).nbytes, **options)
 
     def describe(self, plan: TrialPlan, seed: int) -> dict[str, Any]:
         """Everything that determines the trials and what is reduced from them."""

@@ -24,9 +24,10 @@ from audit.games import Floats, PairScores, Scores, Tally
 from audit.power import detectable_epsilon, refutable
 from audit.question import Question
 from audit.results import AuditResult, Trials
+from audit.trials.changed import Changed
 from audit.trials.execution import Work, execute
 from audit.trials.independence import SHARE, Dependence, Independence
-from audit.trials.plan import Chunk, TrialPlan
+from audit.trials.plan import Chunks, TrialPlan
 from audit.trials.progress import Reporter
 from audit.trials.reduction import EvaluationScores, PilotOutputs, Reduction
 from audit.trials.repeats import Repeats
@@ -58,10 +59,13 @@ class Run:
     store: TrialStore | None
     n_jobs: int | None
     reporter: Reporter
+    timeout: float | None = None
     repeats: Repeats = field(init=False)
+    changed: Changed = field(init=False)
 
     def __post_init__(self) -> None:
         self.repeats = Repeats(label(self.question.mechanism))
+        self.changed = Changed(label(self.question.mechanism))
 
     def result(self) -> AuditResult:
         """Pilot, evaluation, bounds, verdict."""
@@ -77,7 +81,7 @@ class Run:
     def _pilot(self, independence: Independence | None) -> tuple[Scorer, PairScores]:
         """The scorer, and the pilot scores that thresholds are chosen on."""
         ask, outputs = self.question, PilotOutputs(independence)
-        work = PilotWork(ask.mechanism, ask.neighbours, self.seed, ask.guarded)
+        work = PilotWork(ask.mechanism, ask.neighbours, self.seed, ask.guarded, self.timeout)
         self._execute(Stage.PILOT, work, outputs)
         side0, side1 = outputs.side(0), outputs.side(1)
         scorer = fit_scorer(ask.attack, side0, side1, stream(self.seed, Stage.FIT))
@@ -146,7 +150,7 @@ class Run:
         work = self._work(scorer, None, independence)
         for chunks in self.plan.rounds():
             self._run(chunks, work, into, so_far, 2 * planned)
-            seen, n_looks = chunks[-1].start + chunks[-1].size, n_looks + 1
+            seen, n_looks = chunks.end, n_looks + 1
             scores = into.scores(seen)
             if any(bound.exceeds(ask.claimed_epsilon, scores, **level) for bound in bounds):
                 break
@@ -157,18 +161,19 @@ class Run:
     def _work(self, scorer: Scorer, grid: Floats | None, independence: Independence | None) -> EvaluationWork:
         ask = self.question
         events = None if independence is None else independence.events
-        return EvaluationWork(ask.mechanism, ask.neighbours, self.seed, scorer, grid, events)
+        return EvaluationWork(ask.mechanism, ask.neighbours, self.seed, scorer, grid, events, self.timeout)
 
     def _execute(self, stage: Stage, work: Work, into: Reduction, note: Callable[[], str] = str) -> None:
-        self._run(list(self.plan.chunks(stage)), work, into, note)
+        everything = self.plan.pilot_chunks() if stage is Stage.PILOT else next(self.plan.rounds())
+        self._run(everything, work, into, note, 2 * everything.end)
 
     def _run(
-        self, chunks: list[Chunk], work: Work, into: Reduction, note: Callable[[], str], total: int | None = None
+        self, chunks: Chunks, work: Work, into: Reduction, note: Callable[[], str], total: int | None = None
     ) -> None:
         execute(
             chunks,
             work,
-            into,
+            self.changed.noting(into),
             store=self.store,
             n_jobs=self.n_jobs,
             workers=self.question.workers,
@@ -229,7 +234,7 @@ class Run:
             fingerprint=self.fingerprint,
             refutation=refutation if dependence is None else None,
             dependence=None if dependence is None else str(dependence),
-            warnings=_warnings(ask.mechanism, evaluation.unvarying.sides),
+            warnings=(*_warnings(ask.mechanism, evaluation.unvarying.sides), *self.changed.warnings()),
         )
 
     def _dependence(self, evaluation: EvaluationScores, independence: Independence | None) -> Dependence | None:

@@ -11,10 +11,12 @@ import numpy as np
 
 from audit.api import audit
 from audit.results import AuditResult
+from experiments.process.supervisor import in_child
 from mechanisms.base import Dataset, Mechanism, Neighbours
 from mechanisms.errors import NeighboursError, ParameterError, StoreError
-from mechanisms.external.command import Command
+from mechanisms.external.command import BATCH_SECONDS, Command
 from mechanisms.external.function import FunctionMechanism
+from mechanisms.external.guard import calls_take_at_most, expendable
 from mechanisms.external.target import load_target
 from mechanisms.guarantees import ApproximateDP, PureDP
 from mechanisms.guarantees.base import Guarantee
@@ -55,7 +57,14 @@ class Claimed:
 
 
 def check(
-    target: str | None, program: str | None, claimed: Claimed, *, seed: int, n_jobs: int, **options: Any
+    target: str | None,
+    program: str | None,
+    claimed: Claimed,
+    *,
+    seed: int,
+    n_jobs: int,
+    timeout: float | None = None,
+    **options: Any,
 ) -> AuditResult:
     """The audit that the command line asks for.
 
@@ -64,14 +73,27 @@ def check(
         program: a command line, in place of a target.
         claimed: the claim and the pair.
         seed, n_jobs, options: as for `audit.audit`.
+        timeout: seconds for one call of a Python function, or for one batch of a program; None is no limit for a
+            function, `BATCH_SECONDS` for a program.
 
     Raises:
         ParameterError: target and program, or neither; claim or pair missing.
     """
     if (target is None) == (program is None):
         raise ParameterError("give either a TARGET, such as noise.py:release, or --command.")
-    found: Any = load_target(target) if target is not None else Command(program or "")
-    pair, claim = claimed.pair(as_json=program is not None), claimed.guarantee()
+    if in_child():
+        expendable()
+    if target is None:
+        found: Any = Command(program or "", timeout=BATCH_SECONDS if timeout is None else timeout)
+        return _check(found, target, claimed, seed=seed, n_jobs=n_jobs, **options)
+    with calls_take_at_most(timeout):
+        return _check(load_target(target), target, claimed, seed=seed, n_jobs=n_jobs, timeout=timeout, **options)
+
+
+def _check(found: Any, target: str | None, claimed: Claimed, **options: Any) -> AuditResult:
+    """The audit of what was named on the command line."""
+    program = target is None
+    pair, claim = claimed.pair(as_json=program), claimed.guarantee()
     if isinstance(found, type) and issubclass(found, Mechanism):
         raise ParameterError(
             f"{target} is a class: give an instance of it, such as `mechanism = {found.__name__}(...)`."
@@ -79,8 +101,8 @@ def check(
     delta = claimed.delta if claimed.epsilon is None else claimed.delta or 0.0
     try:
         if not isinstance(found, Mechanism):
-            found, pair, claim = _wrapped(found, pair, claim, claimed, many=program is not None), None, None
-        return audit(found, pair, claim=claim, delta=delta, seed=seed, n_jobs=n_jobs, **options)
+            found, pair, claim = _wrapped(found, pair, claim, claimed, many=program), None, None
+        return audit(found, pair, claim=claim, delta=delta, **options)
     except NeighboursError as error:
         if not claimed.records:
             raise
@@ -101,7 +123,7 @@ def write_summaries(result: AuditResult, *, markdown: Path | None, json_file: Pa
     """Appends the Markdown summary and writes the JSON form; raises `StoreError` where it cannot."""
     try:
         if markdown is not None:
-            with markdown.open("a", encoding="utf-8") as file:
+            with markdown.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(markdown_summary(result))
         if json_file is not None:
             json_file.write_text(result.to_json() + "\n", encoding="utf-8")

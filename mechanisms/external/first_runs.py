@@ -21,7 +21,6 @@ OWN_GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomS
 MOST = 1000
 """Things that are looked into."""
 ELSEWHERE = "the operating system's entropy, the time or another source"
-NUMPY, PYTHON = "numpy's global random state", "the global state of the module random"
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,8 @@ class FirstRuns:
     Args:
         changed: what the function keeps and changed in these runs, such as "its closure 'cache'"; empty if nothing.
         generators: generators of its own, named alike.
-        sources: where it drew from besides the rng that it was given; empty where the same rng gave the same results.
+        sources: where it drew from besides the rng that it was given, and besides the global random states of numpy and
+            Python, which an audit seeds; empty where the same rng gave the same results.
     """
 
     changed: tuple[str, ...] = ()
@@ -56,12 +56,12 @@ class Snapshot:
     Args:
         kept: a digest of each thing that the function keeps, by name, generators left out.
         generators: the state of each generator among them, by name.
-        shared: the states of the generators that all code of a process shares.
+        shared: the states of the generators that all code of a process shares, of numpy and of Python.
     """
 
     kept: dict[str, bytes]
     generators: dict[str, str]
-    shared: dict[str, Any]
+    shared: tuple[Any, ...]
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> Snapshot:
@@ -75,13 +75,13 @@ class Snapshot:
         """What was seen in runs since then; `repeated` says whether the same rng gave the same results."""
         now = type(self).of(function)
         changed = {name for name, digest in now.kept.items() if self.kept.get(name) != digest}
-        sources = [name for name, state in now.shared.items() if state != self.shared[name]]
-        sources += [
+        shared = now.shared != self.shared
+        sources = [
             f"a generator of its own, {name}"
             for name, state in now.generators.items()
             if state != self.generators.get(name)
         ]
-        if not (sources or repeated):
+        if not (sources or shared or repeated):
             sources = [ELSEWHERE]
         return FirstRuns(tuple(sorted(_remember(function, changed))), tuple(now.generators), tuple(sources))
 
@@ -113,9 +113,9 @@ def _state(generator: Any) -> str:
     return ""
 
 
-def _shared_states() -> dict[str, Any]:
+def _shared_states() -> tuple[Any, ...]:
     legacy = np.random.get_state()  # noqa: NPY002 - looked at, never drawn from
-    return {NUMPY: (legacy[0], legacy[1].tobytes(), *legacy[2:]), PYTHON: random.getstate()}  # type: ignore[index]
+    return (legacy[0], legacy[1].tobytes(), *legacy[2:]), random.getstate()  # type: ignore[index]
 
 
 def _held(thing: Any, seen: set[int], prefix: str = "its") -> Iterator[tuple[str, Any]]:

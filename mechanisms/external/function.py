@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
-from mechanisms.errors import ParameterError, RelationError, ReleaseError
+from mechanisms.errors import DpassayError, ParameterError, RelationError, ReleaseError
 from mechanisms.external.first_runs import FirstRuns, Snapshot
+from mechanisms.external.guard import Guard, current
 from mechanisms.external.mutation import fingerprint, is_small
 from mechanisms.external.outcomes import (
     Form,
@@ -21,7 +22,10 @@ from mechanisms.external.outcomes import (
     collect,
     collect_array,
     cut,
+    in_words,
+    printable,
     read,
+    shown,
     taken,
     unmasked,
     usual_form,
@@ -45,9 +49,10 @@ class FunctionMechanism(Mechanism):
         many-runs        f(dataset, size, rng)   returns `size` results, an array with one row a run; fast
         own-randomness   f(dataset)              returns one result; no seed can repeat its runs
 
-    A result is a number, an array, a tuple, or a dict of these; runs that return NaN, None or a string, that raise or
-    exit, or that return another form than usual are events, and are kept. Rows in which the first runs show odd parts
-    (NaN, None, strings), or lengths that vary, keep all of their numbers: see `mechanisms.external.outcomes`.
+    A result is a number, an array, a tuple, or a dict of these; runs that return NaN, None or a string, that raise any
+    exception (`SystemExit` and `KeyboardInterrupt` too), or that return another form than usual are events, and are
+    kept. Rows in which the first runs show odd parts (NaN, None, strings), or lengths that vary, keep all of their
+    numbers: see `mechanisms.external.outcomes`. Memory that runs out is an error, and no event.
 
     Args:
         function: see above. It must pickle (with cloudpickle) to run on several workers: functions of a module, lambdas
@@ -88,7 +93,9 @@ class FunctionMechanism(Mechanism):
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise ParameterError(f"function must be callable, such as release(dataset, rng), but is {self.function!r}.")
+            raise ParameterError(
+                f"function must be callable, such as release(dataset, rng), but is {shown(self.function)}."
+            )
         object.__setattr__(self, "relation", self.neighbours.relation)
         if self.claim.relation is not None and self.claim.relation is not self.relation:
             raise RelationError(
@@ -100,10 +107,11 @@ class FunctionMechanism(Mechanism):
         one_of(STYLES, style=self.style)
         self.check(self.neighbours)
         if self.form is None:
-            before = Snapshot.of(self.function)
-            form, repeated = self._usual_form()
-            object.__setattr__(self, "form", form)
-            object.__setattr__(self, "first_runs", before.seen_after(self.function, repeated=repeated))
+            with Guard(self.name):
+                before = Snapshot.of(self.function)
+                form, repeated = self._usual_form()
+                object.__setattr__(self, "form", form)
+                object.__setattr__(self, "first_runs", before.seen_after(self.function, repeated=repeated))
 
     def __str__(self) -> str:
         return f"{self.name}()"
@@ -122,11 +130,12 @@ class FunctionMechanism(Mechanism):
         """`size` runs.
 
         Raises:
-            ReleaseError: a many-runs function raises or does not return `size` results; or the dataset, if it is not
-                large, was changed.
+            ReleaseError: a many-runs function raises or does not return `size` results; memory runs out; or the
+                dataset, if it is not large, was changed.
         """
         before = fingerprint(dataset) if is_small(dataset) else None
-        outputs = self._release(dataset, size, rng)
+        with Guard(self.name):
+            outputs = self._release(dataset, size, rng)
         if before is not None and fingerprint(dataset) != before:
             self._refuse_change()
         return outputs
@@ -166,25 +175,39 @@ class FunctionMechanism(Mechanism):
 
     def _one(self, dataset: Dataset, rng: np.random.Generator) -> Any:
         """The result of one run, or `Raised` in its place."""
+        guard = current()
+        guard.begin()
         try:
             return taken(self.function(dataset) if self.style == "own-randomness" else self.function(dataset, rng))
-        except MemoryError:
-            raise
-        except (Exception, SystemExit) as error:
+        except MemoryError as error:
+            raise ReleaseError(
+                f"{self.name} ran out of memory ({in_words(error)}), which says more about this machine than about the "
+                "dataset, and is no outcome. Give it less to do, or catch MemoryError in it."
+            ) from error
+        except BaseException as error:
             return Raised.by(error)
+        finally:
+            guard.end()
 
     def _many(self, dataset: Dataset, size: int, rng: np.random.Generator) -> np.ndarray[Any, Any] | list[Any]:
         """`size` results: a numeric array with one row a run, or a list with one entry a run."""
+        guard = current()
+        guard.begin()
         try:
-            results = self.function(dataset, size, rng)
-        except ReleaseError:
+            return self._rows(self.function(dataset, size, rng), size)
+        except DpassayError:
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             raise ReleaseError(
-                f"{self.name}(dataset, size={size}, rng) raised {type(error).__name__}: {error}. If single runs may "
+                f"{self.name}(dataset, size={size}, rng) raised {in_words(error)}. If single runs may "
                 "fail, give a function release(dataset, rng) of one run: an exception then counts as the outcome of "
                 "that run."
             ) from error
+        finally:
+            guard.end()
+
+    def _rows(self, results: Any, size: int) -> np.ndarray[Any, Any] | list[Any]:
+        """What a function of many runs returned, one row or entry a run."""
         if isinstance(results, dict):
             results = self._columns(results)
         array = results if isinstance(results, list) else np.asarray(unmasked(getattr(results, "values", results)))
@@ -260,13 +283,14 @@ class FunctionMechanism(Mechanism):
         arguments = () if self.style == "own-randomness" else (np.random.default_rng(0),)
         try:
             self.function(self.neighbours.d0, *arguments)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             call = "dataset" if self.style == "own-randomness" else "dataset, rng"
+            name, _, message = in_words(error).partition(": ")
             raise ReleaseError(
-                f"{self.name}({call}) raised {type(error).__name__} in each of {2 * PROBES} first runs, on both sides: "
-                f"{error}. Mend the function or its call (style=...); an exception counts as an outcome only if some "
-                "run succeeds. On the command line, wrap the call in a function of (dataset, rng). To audit it all the "
-                "same, give form=mechanisms.external.outcomes.Form()."
+                f"{self.name}({call}) raised {name} in each of {2 * PROBES} first runs, on both sides: {message}. Fix "
+                "the function or its call (style=...); an exception counts as an outcome only if some run succeeds. On "
+                "the command line, wrap the call in a function of (dataset, rng). To audit it all the same, give "
+                "form=mechanisms.external.outcomes.Form()."
             ) from error
 
 
@@ -288,7 +312,7 @@ def style_of(function: Callable[..., Any]) -> str:
     """
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
+    except Exception:  # also what a hostile __signature__ raises
         parameters = []
     by_position = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     required = [p for p in by_position if p.default is p.empty]
@@ -303,8 +327,8 @@ def style_of(function: Callable[..., Any]) -> str:
         if len(required) == 1:
             return "own-randomness"
     raise ParameterError(
-        f"cannot tell how to call {function!r} from its parameters. Write it as release(dataset, rng), one run, or "
-        "release(dataset, size, rng), many; or say which by FunctionMechanism(..., style=...), one of "
+        f"cannot tell how to call {shown(function)} from its parameters. Write it as release(dataset, rng), one run, "
+        "or release(dataset, size, rng), many; or say which by FunctionMechanism(..., style=...), one of "
         f"{', '.join(STYLES)}. On the command line, wrap it in such a function of (dataset, rng)."
     )
 
@@ -343,8 +367,11 @@ def name_of(function: Callable[..., Any]) -> str:
         'partial(style_of, scale=0.1)'
     """
     if isinstance(function, partial):
-        given = [cut(repr(value)) for value in function.args]
-        given += [f"{name}={cut(repr(value))}" for name, value in function.keywords.items()]
+        given = [shown(value) for value in function.args]
+        given += [f"{name}={shown(value)}" for name, value in function.keywords.items()]
         return f"partial({', '.join([name_of(function.func), *given])})"
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
-    return str(name or type(function).__qualname__)
+    try:
+        name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+        return printable(str(name or type(function).__qualname__))
+    except Exception:  # a property of it that raises
+        return printable(type.__getattribute__(type(function), "__qualname__"))
