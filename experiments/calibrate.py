@@ -152,7 +152,7 @@ def write_calibration(certificate: Certificate, directory: Path, *, command: str
         directory.mkdir(parents=True, exist_ok=True)
         texts = {
             directory / "certificate.csv": certificate_csv(certificate),
-            directory / "certificate.json": json.dumps(certificate.to_dict(), indent=1) + "\n",
+            directory / "certificate.json": certificate.to_json(),
             directory / "environment.json": json.dumps(known, indent=1) + "\n",
         }
         for path, text in texts.items():

@@ -104,7 +104,7 @@ def write_summaries(result: AuditResult, *, markdown: Path | None, json_file: Pa
             with markdown.open("a", encoding="utf-8") as file:
                 file.write(markdown_summary(result))
         if json_file is not None:
-            json_file.write_text(result.to_json() + "\n", encoding="utf-8")
+            json_file.write_text(result.to_json(), encoding="utf-8")
     except OSError as error:
         raise StoreError(f"cannot write {error.filename}: {error.strerror or error}. Choose another file.") from error
 

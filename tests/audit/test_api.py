@@ -29,6 +29,7 @@ from mechanisms.errors import (
     ParameterError,
     RelationError,
     ReleaseError,
+    ResultError,
     UnknownNameError,
 )
 from mechanisms.learning.canaries import Mislabelled
@@ -194,10 +195,10 @@ def test_json_round_trip_and_a_grid_of_counts():
 
 def test_from_json_refuses_what_it_cannot_read():
     data = json.loads(audit(Laplace(epsilon=1.0), trials=100, seed=0).to_json())
-    with pytest.raises(ParameterError, match="this is no audit result"):
-        AuditResult.from_dict({"format": "recipe"})
-    with pytest.raises(ParameterError, match="version must be 1, but is 99"):
-        AuditResult.from_dict(data | {"version": 99})
+    with pytest.raises(ResultError, match=r"format must be 'dpassay\.audit-result', but is \"recipe\""):
+        AuditResult.from_json('{"format": "recipe"}')
+    with pytest.raises(ResultError, match="version must be 2, but is 99: a newer dpassay"):
+        AuditResult.from_json(json.dumps(data | {"version": 99}))
 
 
 def test_a_fresh_seed_is_drawn_and_recorded():
