@@ -147,9 +147,9 @@ def write_results(
     directory.write("results.csv", table.getvalue())
     with directory.disk():
         if isinstance(result, MembershipResult):
-            figures = draw_study(result, directory.figures)
+            figures = draw_study(result, directory.figures())
             return [*figures, write_membership(result, config, name, directory.path, figures)]
-        figures = draw_all(result, directory.figures)
+        figures = draw_all(result, directory.figures())
         return [*figures, *write(result, config, directory.path, figures)]
 
 

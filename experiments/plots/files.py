@@ -14,6 +14,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from audit.trials.folder import write_atomically
 from experiments.plots.canvas import FONT
 from experiments.plots.palette import dark_rules
 
@@ -31,9 +32,11 @@ _STYLED: dict[Any, Any] = {
 def save(figure: Figure, stem: Path, *, title: str, description: str) -> list[Path]:
     """Writes `stem`.svg and `stem`.png; `title` and `description` go into the SVG, for those who cannot see it."""
     svg, png = stem.with_name(f"{stem.name}.svg"), stem.with_name(f"{stem.name}.png")
-    svg.write_text(svg_text(figure, title=title, description=description), encoding="utf-8")
+    write_atomically(svg, svg_text(figure, title=title, description=description).encode())
     figure.set_layout_engine("none")  # everything has found its place
-    figure.savefig(png, format="png", dpi=DPI, facecolor="white", metadata={"Software": None})
+    pixels = io.BytesIO()
+    figure.savefig(pixels, format="png", dpi=DPI, facecolor="white", metadata={"Software": None})
+    write_atomically(png, pixels.getvalue())
     return [svg, png]
 
 

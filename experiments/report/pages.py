@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from audit.trials.store import write_atomically
+from audit.trials.folder import Folder, write_atomically
 from experiments.environment import environment
 from experiments.plots.palette import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules
 from experiments.report.content import content
@@ -114,6 +114,6 @@ def versions_text(known: dict[str, Any]) -> str:
 def versions_of(directory: Path) -> str:
     """Of the run, if it was noted; else those in use."""
     try:
-        return versions_text(json.loads((directory / "environment.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError):
+        return versions_text(json.loads(Folder(directory).read("environment.json")))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return versions_text(environment())
