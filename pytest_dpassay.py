@@ -151,10 +151,12 @@ class DPAudit:
         """
         __tracebackhide__ = True
         from mechanisms.errors import DpassayError, PrivacyViolation
+        from mechanisms.printable import terminal
 
         try:
             result = self._run(mechanism, options)
         except DpassayError as error:
+            error.args = tuple(terminal(part) if isinstance(part, str) else part for part in error.args)
             raise error.with_traceback(None)  # noqa: B904 - the way through the library explains nothing
         check = _record(result, _identity(self._item), self._item.stash[CALLS])
         self._item.user_properties.append((PROPERTY, json.dumps(check)))

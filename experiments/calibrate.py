@@ -28,6 +28,7 @@ from audit.testing.methods import Method, our_methods, uncorrected
 from audit.trials.folder import Folder
 from experiments.environment import environment
 from mechanisms.errors import ParameterError, StoreError
+from mechanisms.printable import csv_cell
 
 OUT = Path("runs") / "certificate"
 UNEQUAL = ((20, 2_000), (2_000, 20))
@@ -177,7 +178,7 @@ def certificate_csv(certificate: Certificate) -> str:
         if writer is None:
             writer = csv.DictWriter(text, list(row), lineterminator="\n")
             writer.writeheader()
-        writer.writerow(row)
+        writer.writerow({name: csv_cell(value) for name, value in row.items()})
     return text.getvalue()
 
 

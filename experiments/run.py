@@ -27,6 +27,7 @@ from experiments.results import SweepResult, corrected
 from experiments.run_directory import RunDirectory, append_session
 from experiments.source import Source
 from mechanisms.errors import ResultError, StoreError
+from mechanisms.printable import csv_cell
 
 RUNS = Path("runs")
 """Where experiments go that are not told where: runs/NAME."""
@@ -143,7 +144,8 @@ def write_results(
 
     directory.write("results.json", result.to_json())
     table = io.StringIO()
-    result.to_frame().to_csv(table, index=False, lineterminator="\n")
+    frame = result.to_frame().map(csv_cell).rename(columns=csv_cell)
+    frame.to_csv(table, index=False, lineterminator="\n")
     directory.write("results.csv", table.getvalue())
     with directory.disk():
         if isinstance(result, MembershipResult):

@@ -15,6 +15,7 @@ from experiments.plots.palette import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE
 from experiments.report.content import content
 from experiments.report.figures import each_caption_once, load, of_audit
 from experiments.results import SweepResult
+from mechanisms.printable import fenced, html, markdown
 
 if TYPE_CHECKING:
     from experiments.config import Config
@@ -91,17 +92,16 @@ def _environment(*, html: bool) -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
         keep_trailing_newline=True,
+        finalize=_shown,
     )
-    made.filters["cell"] = _cell
+    made.filters["cell"] = markdown
+    made.filters["fenced"] = fenced
     return made
 
 
-def _cell(text: str) -> str:
-    """Text that a cell of a Markdown table can hold, and that is not taken for markup."""
-    plain = " ".join(text.split())
-    for mark in "\\|`*_[]<>":
-        plain = plain.replace(mark, {"<": "&lt;", ">": "&gt;"}.get(mark, f"\\{mark}"))
-    return plain
+def _shown(value: Any) -> Any:
+    """Whatever a template prints; autoescape follows."""
+    return html(value) if type(value) is str else value
 
 
 def versions_text(known: dict[str, Any]) -> str:
