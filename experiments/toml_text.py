@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mechanisms.printable import UNSEEN
+
 
 def to_toml(table: Mapping[str, Any]) -> str:
     """TOML text of a table of plain values: strings, numbers, booleans, lists and tables of them; None is left out.
@@ -63,5 +65,10 @@ def _string(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """`text` as inside double quotes; JSON escapes are TOML escapes, and DEL has to be one."""
-    return json.dumps(text, ensure_ascii=False)[1:-1].replace("\x7f", "\\u007F")
+    """`text` as inside double quotes; JSON escapes are TOML escapes, and what is not seen has to be one."""
+    return UNSEEN.sub(_escape, json.dumps(text, ensure_ascii=False)[1:-1])
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"

@@ -19,7 +19,7 @@ import re
 from typing import Any
 
 _KEPT = "\n\t"
-_UNSEEN = re.compile(
+UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f"  # controls: escape sequences begin with one
     "\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"  # what orders text, or is not seen
     "\u2028\u2029\ud800-\udfff\U000e0000-\U000e007f]"  # line breaks, halves of characters, tags
@@ -35,7 +35,7 @@ def terminal(text: str) -> str:
     >>> terminal("a\x1b[2Jb\u202ec\nd")
     'a\\x1b[2Jb\\u202ec\nd'
     """
-    return _UNSEEN.sub(lambda match: match[0] if match[0] in _KEPT else _visible(match[0]), text)
+    return UNSEEN.sub(lambda match: match[0] if match[0] in _KEPT else _visible(match[0]), text)
 
 
 def line(text: str) -> str:
@@ -44,7 +44,7 @@ def line(text: str) -> str:
     >>> line("x\nverdict  CONSISTENT")
     'x\\nverdict  CONSISTENT'
     """
-    return _UNSEEN.sub(lambda match: _visible(match[0]), text)
+    return UNSEEN.sub(lambda match: _visible(match[0]), text)
 
 
 def csv_cell(value: Any) -> Any:
@@ -98,4 +98,4 @@ def _is_number(text: str) -> bool:
     return True
 
 
-__all__ = ["csv_cell", "fenced", "html", "line", "markdown", "terminal"]
+__all__ = ["UNSEEN", "csv_cell", "fenced", "html", "line", "markdown", "terminal"]
