@@ -120,7 +120,7 @@ def mnist(*, directory: str | None = None, part: str = "train") -> tuple[NDArray
     if not numbers or images.ndim < 2 or labels.shape != images.shape[:1] or not len(images):
         raise DataError(
             f"{folder / MNIST}: x_{part} must be numbers of shape (n, ...) and y_{part} whole numbers of shape (n,), "
-            f"but they are {images.dtype} {images.shape} and {labels.dtype} {labels.shape}. Replace it by an intact copy."
+            f"but are {images.dtype} {images.shape} and {labels.dtype} {labels.shape}. Replace it with an intact copy."
         )
     return images.reshape(len(images), -1) / 255.0, labels.astype(np.int64)
 
