@@ -52,6 +52,7 @@ ALTERNATIVES = (({"claim"}, {"epsilon"}), ({"neighbours"}, {"d0", "d1", "relatio
 FALSE_ALARM = 1e-6
 LEAST_SHARE = 1e-14
 PROPERTY = "dp_check"
+COLOURS = {"violation": {"red": True}, "underpowered": {"yellow": True}, "dependent": {"yellow": True}}
 
 
 @dataclasses.dataclass
@@ -147,10 +148,12 @@ class DPAudit:
 
         Raises:
             PrivacyViolation: the lower bound on epsilon lies above the claim; `.result` holds the evidence.
+            DependentTrialsError: the runs are not independent, so that there is no verdict.
             DpassayError: the options do not make an audit.
         """
         __tracebackhide__ = True
-        from mechanisms.errors import DpassayError, PrivacyViolation
+        from audit.text import INDEPENDENT
+        from mechanisms.errors import DependentTrialsError, DpassayError, PrivacyViolation
         from mechanisms.printable import terminal
 
         try:
@@ -162,6 +165,8 @@ class DPAudit:
         self._item.user_properties.append((PROPERTY, json.dumps(check)))
         if check["verdict"] == "violation":
             raise PrivacyViolation(result.evidence(), result)
+        if check["verdict"] == "dependent":
+            raise DependentTrialsError(result.mechanism, result.dependence or "", INDEPENDENT)
         if check["verdict"] == "underpowered" and self._plan.strict:
             pytest.fail(f"{_underpowered(check)} (--dp-strict)", pytrace=False)
         return result
@@ -401,6 +406,7 @@ def _record(result: AuditResult, test: str, call: int) -> dict[str, Any]:
         "trials": result.trials.per_side,
         "seed": result.seed,
         "verdict": result.verdict.value,
+        "warnings": list(result.warnings),
     }
 
 
@@ -442,10 +448,12 @@ class Summary:
             f"{'verdict':<13} {'claim':>8} {'shown':>8} {'catches':>8} {'false alarm':>11}  test"
         )
         for _, check in sorted(self.checks.items()):
-            colours = {"violation": {"red": True}, "underpowered": {"yellow": True}}.get(check["verdict"], {})
+            colours = COLOURS.get(check["verdict"], {})
             terminalreporter.write_line(_row(check), **colours)
             if check["verdict"] == "underpowered":
                 terminalreporter.write_line(f"    {_underpowered(check)}", **colours)
+            for warning in check["warnings"]:
+                terminalreporter.write_line(f"    warning: {warning}", yellow=True)
 
     def _headline(self) -> str:
         spent = math.fsum(check["significance"] for check in self.checks.values())

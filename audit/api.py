@@ -14,16 +14,17 @@ from typing import Any
 
 from attacks.base import Attack
 from audit.bounds.base import Bound
-from audit.describe import fingerprint, opaque
 from audit.question import Question
 from audit.results import AuditResult
 from audit.run import Run
+from audit.text import INDEPENDENT
 from audit.trials.progress import Reporter, reporter_for
 from audit.trials.seeds import root_seed
 from audit.trials.store import TrialStore
 from audit.verdict import Verdict
 from mechanisms.base import Mechanism, Neighbours
-from mechanisms.errors import ParameterError, PrivacyViolation
+from mechanisms.describe import fingerprint, label, opaque
+from mechanisms.errors import DependentTrialsError, ParameterError, PrivacyViolation
 from mechanisms.guarantees.base import Guarantee
 
 
@@ -113,6 +114,8 @@ def assert_private(
 ) -> AuditResult:
     """`audit`, but a violation raises `PrivacyViolation` (an AssertionError) with the evidence in its message.
 
+    Trials that are not independent leave no verdict, and raise `DependentTrialsError`.
+
     Args:
         mechanism, neighbours, options: as for `audit`. In a test, fix `seed` and choose a `confidence` so close to 1
             that a false alarm is out of the question, such as 1 - 1e-6.
@@ -129,4 +132,6 @@ def assert_private(
     result = audit(mechanism, neighbours, **options)
     if result.verdict is Verdict.VIOLATION:
         raise PrivacyViolation(result.evidence(), result)
+    if result.verdict is Verdict.DEPENDENT:
+        raise DependentTrialsError(label(result.mechanism), result.dependence or "", INDEPENDENT)
     return result

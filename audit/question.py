@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -15,11 +15,12 @@ from attacks.base import Attack
 from attacks.catalogue import choose
 from audit.bounds.base import Bound, check_level
 from audit.bounds.catalogue import catalogue as bounds_catalogue
-from audit.describe import describe, label
 from audit.games import BitScores, PairScores
+from audit.trials.independence import SHARE, independent_by_construction
 from audit.trials.plan import TrialPlan, plan_trials
 from audit.trials.seeds import Stage, stream
 from mechanisms.base import Mechanism, Neighbours
+from mechanisms.describe import describe, label
 from mechanisms.errors import AccountingError, ParameterError, RelationError
 from mechanisms.external.function import FunctionMechanism
 from mechanisms.guarantees.base import Guarantee
@@ -100,15 +101,37 @@ class Question:
         alone = neighbours is None
         return cls(mechanism, pair, alone, name, chosen, bounds, delta, confidence, claim, epsilon, stop, family)
 
+    @cached_property
+    def guarded(self) -> bool:
+        """Whether the independence of the trials is tested: that of other people's mechanisms is."""
+        return not independent_by_construction(self.mechanism)
+
+    @property
+    def part(self) -> float:
+        """What the test of independence leaves of the significance to the bounds."""
+        return 1.0 - SHARE if self.guarded else 1.0
+
+    @property
+    def guard_significance(self) -> float:
+        """At which the trials are taken to be dependent: its share of that of the family."""
+        return SHARE * (1.0 - self.confidence) / self.family
+
+    @cached_property
+    def workers(self) -> str:
+        """Which workers suit the mechanism; a function with a generator of its own stays in one process, as copies of
+        that generator would all draw the same numbers."""
+        seen = self.mechanism.first_runs if isinstance(self.mechanism, FunctionMechanism) else None
+        return "none" if seen is not None and seen.generators else self.mechanism.parallel
+
     @property
     def share(self) -> float:
         """The confidence of each of several bounds, so that all of them hold together (Bonferroni)."""
-        return 1.0 - (1.0 - self.confidence) / len(self.bounds)
+        return 1.0 - (1.0 - self.confidence) * self.part / len(self.bounds)
 
     @property
     def strictest(self) -> float:
         """The confidence at which a bound has to exceed the claim to be the first that Holm refutes in its family."""
-        return 1.0 - (1.0 - self.confidence) / (len(self.bounds) * self.family)
+        return 1.0 - (1.0 - self.confidence) * self.part / (len(self.bounds) * self.family)
 
     def plan(self, trials: int, seed: int) -> TrialPlan:
         """Cuts the trials into chunks; one extra run on its own stream shows how large an output is."""
@@ -132,6 +155,7 @@ class Question:
             "delta": self.delta,
             "confidence": self.confidence,
             "plan": describe(plan),
+            "independence": SHARE if self.guarded else "by construction",
             "seed": seed,
             "numpy": np.__version__.rpartition(".")[0],
             "dpassay": _version(),

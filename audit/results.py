@@ -85,6 +85,8 @@ class AuditResult:
         fingerprint: digest of everything that determines the trials.
         refutation: where the claimed curve contradicts the trials most, at whatever delta; None where it does not, or
             where no bound reads curves.
+        dependence: why the trials are taken to be dependent, which leaves no verdict; None where nothing says so.
+        warnings: what a reader should know before relying on the result, a sentence each; usually empty.
     """
 
     mechanism: str
@@ -108,6 +110,8 @@ class AuditResult:
     events: dict[str, tuple[int, int]]
     fingerprint: str
     refutation: Refutation | None = None
+    dependence: str | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def bound(self) -> LowerBound:

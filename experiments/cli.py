@@ -1,7 +1,7 @@
 """The command line: parse, call, exit code. Everything else is imported by the command that needs it.
 
-Exit codes: 0 consistent, 1 violation (calibrate: a bound that misses too often), 2 a mistake in the call, the
-configuration or the machine, 3 underpowered (with --strict), 130 interrupted.
+Exit codes: 0 consistent, 1 violation (calibrate: a bound that misses too often), 2 no verdict: a mistake in the call,
+the configuration or the machine, or trials that are not independent, 3 underpowered (with --strict), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CHECK_CONFIDENCE = 1 - 1e-6
 app = typer.Typer(
     name="dpassay",
     help="Audits of differential privacy: lower bounds on epsilon that hold with a stated confidence.",
-    epilog="Exit codes: 0 consistent, 1 violation, 2 mistake, 3 underpowered (with --strict), 130 interrupted.",
+    epilog="Exit codes: 0 consistent, 1 violation, 2 no verdict, 3 underpowered (with --strict), 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -276,7 +276,7 @@ def run_app(arguments: list[str] | None = None) -> None:
 
 def _exit_code(verdict: Verdict | None, *, strict: bool) -> int:
     """0 where nothing was claimed: metrics of membership attacks have no verdict."""
-    codes = {"violation": VIOLATION, "underpowered": UNDERPOWERED if strict else 0}
+    codes = {"violation": VIOLATION, "underpowered": UNDERPOWERED if strict else 0, "dependent": MISTAKE}
     return 0 if verdict is None else codes.get(verdict.value, 0)
 
 

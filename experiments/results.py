@@ -57,7 +57,8 @@ class SweepResult:
         confidence: of the verdict as a whole: a sweep of claims that all hold is called a violation with probability at
             most 1 - confidence, however many audits there are.
         points: the audits, in the order of the sweep.
-        verdict: violation if any corrected verdict is; else underpowered if any is; else consistent.
+        verdict: violation if any corrected verdict is; else dependent if any is; else underpowered if any is; else
+            consistent.
         ledger: how many audits there were, and how they are paid for.
     """
 
@@ -151,7 +152,7 @@ def _corrected_verdict(result: AuditResult, p_adjusted: float, confidence: float
 
     `detectable` is infinite where no outcome of its trials would have survived the correction.
     """
-    if n_audits == 1:
+    if n_audits == 1 or result.verdict is Verdict.DEPENDENT:
         return result.verdict
     if p_adjusted <= 1.0 - confidence:
         return Verdict.VIOLATION
@@ -161,7 +162,8 @@ def _corrected_verdict(result: AuditResult, p_adjusted: float, confidence: float
 
 def _overall(verdicts: Sequence[Verdict]) -> Verdict:
     """The gravest of the verdicts."""
-    return next((v for v in (Verdict.VIOLATION, Verdict.UNDERPOWERED) if v in verdicts), Verdict.CONSISTENT)
+    gravest = (Verdict.VIOLATION, Verdict.DEPENDENT, Verdict.UNDERPOWERED)
+    return next((verdict for verdict in gravest if verdict in verdicts), Verdict.CONSISTENT)
 
 
 def _row(point: SweepPoint) -> dict[str, Any]:

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from experiments.results import SweepPoint, SweepResult
     from experiments.run import Run
 
-STYLES = {Verdict.VIOLATION: "bold red", Verdict.CONSISTENT: "green", Verdict.UNDERPOWERED: "yellow"}
+STYLES = {
+    Verdict.VIOLATION: "bold red",
+    Verdict.CONSISTENT: "green",
+    Verdict.UNDERPOWERED: "yellow",
+    Verdict.DEPENDENT: "bold yellow",
+}
 NOTES = 6
 """Lines about claims that are refuted at another delta."""
 PLAIN_WIDTH = 120
@@ -37,7 +42,7 @@ def console() -> Console:
 
 def show_run(run: Run) -> None:
     """The table of a finished experiment, its verdict, and where the rest lies."""
-    from experiments.report.sentences import elsewhere_notes
+    from experiments.report.sentences import elsewhere_notes, warning_notes
 
     out = console()
     if isinstance(run.result, MembershipResult):
@@ -51,6 +56,8 @@ def show_run(run: Run) -> None:
     out.print(Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {meaning(verdict)}{several}"))
     if any(_only_alone(point) for point in run.result.points):
         out.print(Text("* refuted on its own, but not by more than luck explains among so many audits", style="dim"))
+    for warning in warning_notes(run.result.points):
+        out.print(Text(line(warning), style="yellow"))
     notes = elsewhere_notes(run.result.points)
     for note in notes[:NOTES]:
         out.print(Text(line(note), style="dim"))

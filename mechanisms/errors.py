@@ -7,6 +7,7 @@
     ├── RelationError (ValueError)        claim, pair and mechanism speak of different relations
     ├── AccountingError (ValueError)      no theorem gives the number that was asked for
     ├── ReleaseError (RuntimeError)       a mechanism raised or returned something unusable
+    │   └── DependentTrialsError          its runs are not independent, which leaves no verdict
     ├── AttackError (RuntimeError)        an attack cannot be trained or used here
     ├── StoreError (OSError)              trials cannot be written or read
     │   └── FingerprintError              a store that holds another experiment
@@ -55,6 +56,23 @@ class AccountingError(DpassayError, ValueError):
 
 class ReleaseError(DpassayError, RuntimeError):
     """A mechanism raised, or returned something that is not one output per run."""
+
+
+class DependentTrialsError(ReleaseError):
+    """The runs of a mechanism are not independent: no bound on them holds, and there is no verdict.
+
+    Args:
+        mechanism: its name.
+        seen: what was seen.
+        advice: what makes runs independent.
+    """
+
+    def __init__(self, mechanism: str, seen: str, advice: str) -> None:
+        self.mechanism, self.seen, self.advice = mechanism, seen, advice
+        super().__init__(f"no verdict: the runs of {mechanism} are not independent: {seen}. {advice}.")
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+        return type(self), (self.mechanism, self.seen, self.advice)
 
 
 class AttackError(DpassayError, RuntimeError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from attacks.base import Scorer
 from attacks.events import mark
 from audit.games import Floats
+from audit.trials.independence import order
 from audit.trials.plan import Chunk
 from audit.trials.repeats import signature
 from audit.trials.seeds import stream
 from audit.trials.store import Arrays
+from audit.trials.unvarying import only_output
 from mechanisms.base import Mechanism, Neighbours, Outputs
 from mechanisms.errors import ReleaseError
 
@@ -25,6 +27,7 @@ def run(mechanism: Mechanism, neighbours: Neighbours, seed: int, chunk: Chunk) -
     outputs = mechanism.release(neighbours.side(chunk.side), chunk.size, rng)
     if not isinstance(outputs, Outputs):
         outputs = Outputs(np.asarray(outputs))
+    outputs = replace(outputs, values=outputs.values.copy())  # a mechanism may fill the same array again
     if outputs.values.ndim == 0 or len(outputs) != chunk.size:
         raise ReleaseError(
             f"{type(mechanism).__name__}.release was asked for {chunk.size} runs and returned an array of shape "
@@ -35,16 +38,23 @@ def run(mechanism: Mechanism, neighbours: Neighbours, seed: int, chunk: Chunk) -
 
 @dataclass(frozen=True)
 class PilotWork:
-    """Runs a chunk and keeps its outputs, for the attack to learn from."""
+    """Runs a chunk and keeps its outputs, for the attack to learn from.
+
+    Args:
+        tested: whether the independence of the runs is tested, here by the sum of the numbers of each output.
+    """
 
     mechanism: Mechanism
     neighbours: Neighbours
     seed: int
+    tested: bool = False
 
     def __call__(self, chunk: Chunk) -> Arrays:
         outputs = run(self.mechanism, self.neighbours, self.seed, chunk)
         events = {} if outputs.events is None else {"events": outputs.events}
-        return {"values": outputs.values, "signature": signature(outputs)} | events
+        sums = outputs.values.reshape(len(outputs), -1).sum(axis=1, dtype=np.float64)
+        seen = order(outputs, sums, np.empty(0)) if self.tested else {}
+        return {"values": outputs.values, "signature": signature(outputs)} | events | seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +63,7 @@ class EvaluationWork:
 
     Args:
         grid: `(m,)` increasing thresholds, or None to keep the scores.
+        events: `(k,)` thresholds of the events whose independence is tested; None where it is not.
     """
 
     mechanism: Mechanism
@@ -60,12 +71,16 @@ class EvaluationWork:
     seed: int
     scorer: Scorer
     grid: Floats | None
+    events: Floats | None = None
 
     def __call__(self, chunk: Chunk) -> Arrays:
         outputs = run(self.mechanism, self.neighbours, self.seed, chunk)
         scores = np.asarray(self.scorer.score(outputs), dtype=np.float64)
         reduced = {"scores": scores} if self.grid is None else {"hits": hits(scores, self.grid)}
-        return reduced | {"signature": signature(outputs)} | _event_counts(outputs)
+        if self.events is not None:
+            reduced |= order(outputs, scores, self.events)
+        seen = {"signature": signature(outputs), "only_output": only_output(outputs)}
+        return reduced | seen | _event_counts(outputs)
 
 
 def hits(scores: Floats, grid: Floats) -> NDArray[np.int64]:

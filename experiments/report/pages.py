@@ -31,6 +31,7 @@ _THEME = {
     "violation": VERMILION,
     "consistent": GREEN,
     "underpowered": AMBER,
+    "dependent": AMBER,
     "link": BLUE,
 }
 

@@ -12,8 +12,20 @@ import numpy as np
 
 from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
 from mechanisms.errors import ParameterError, RelationError, ReleaseError
+from mechanisms.external.first_runs import FirstRuns, Snapshot
 from mechanisms.external.mutation import fingerprint, is_small
-from mechanisms.external.outcomes import Form, Raised, Row, collect, collect_array, cut, read, unmasked, usual_form
+from mechanisms.external.outcomes import (
+    Form,
+    Raised,
+    Row,
+    collect,
+    collect_array,
+    cut,
+    read,
+    taken,
+    unmasked,
+    usual_form,
+)
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.records import check_different, check_records
 from mechanisms.validation import one_of
@@ -44,6 +56,7 @@ class FunctionMechanism(Mechanism):
         neighbours: the pair; `relation` is taken from it.
         style: one of the three names above; None decides by the parameters.
         form: the usual form of a result; None finds out by running `function` a few times when this is built.
+        first_runs: what these runs showed besides; None finds out with the form.
         records: True if the datasets are collections of records, which are then checked to be neighbours; False for
             anything else, such as vectors of counts.
 
@@ -70,6 +83,7 @@ class FunctionMechanism(Mechanism):
     neighbours: Neighbours = field(repr=False)
     style: str | None = field(default=None, repr=False)
     form: Form | None = field(default=None, repr=False)
+    first_runs: FirstRuns | None = field(default=None, repr=False)
     records: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
@@ -86,7 +100,10 @@ class FunctionMechanism(Mechanism):
         one_of(STYLES, style=self.style)
         self.check(self.neighbours)
         if self.form is None:
-            object.__setattr__(self, "form", self._usual_form())
+            before = Snapshot.of(self.function)
+            form, repeated = self._usual_form()
+            object.__setattr__(self, "form", form)
+            object.__setattr__(self, "first_runs", before.seen_after(self.function, repeated=repeated))
 
     def __str__(self) -> str:
         return f"{self.name}()"
@@ -150,7 +167,7 @@ class FunctionMechanism(Mechanism):
     def _one(self, dataset: Dataset, rng: np.random.Generator) -> Any:
         """The result of one run, or `Raised` in its place."""
         try:
-            return self.function(dataset) if self.style == "own-randomness" else self.function(dataset, rng)
+            return taken(self.function(dataset) if self.style == "own-randomness" else self.function(dataset, rng))
         except MemoryError:
             raise
         except (Exception, SystemExit) as error:
@@ -196,8 +213,8 @@ class FunctionMechanism(Mechanism):
             return [dict(zip(parts, row, strict=True)) for row in zip(*parts.values(), strict=True)]
         return np.concatenate([part.reshape(len(part), -1) for part in parts.values()], axis=1)
 
-    def _usual_form(self) -> Form:
-        """The form of the first results; the one of a number when none is ordinary.
+    def _usual_form(self) -> tuple[Form, bool]:
+        """The form of the first results, that of a number when none is ordinary; and whether the same rng repeats them.
 
         Raises `ReleaseError` when every run on both sides raised, which is a mistake in the call, not a leak, and when
         a dataset was changed.
@@ -206,7 +223,9 @@ class FunctionMechanism(Mechanism):
         rows: list[Row] = []
         n_raised = 0
         for attempt in range(PROBES):
-            results = [r for side in (0, 1) for r in self._probe(side, attempt, np.random.default_rng([attempt, side]))]
+            results = [r for side in (0, 1) for r in self._probe(side, attempt)]
+            if attempt == 0:
+                first = results
             if [fingerprint(self.neighbours.side(side)) for side in (0, 1)] != before:
                 self._refuse_change()
             found = [outcome for outcome in map(read, results) if isinstance(outcome, Row)]
@@ -219,13 +238,15 @@ class FunctionMechanism(Mechanism):
                 break
         if n_raised == 2 * PROBES:
             self._explain_failure()
-        return usual_form(rows)
+        form = usual_form(rows)
+        again = self._probe(0, 0)
+        return form, _same(collect(again, form), collect(first[: len(again)], form))
 
-    def _probe(self, side: int, attempt: int, rng: np.random.Generator) -> list[Any]:
-        """Results on one side: one of one run, some of many runs."""
-        dataset = self.neighbours.side(side)
+    def _probe(self, side: int, attempt: int) -> list[Any]:
+        """Results on one side: one of one run, some of many runs; always from the same rng."""
+        dataset, rng = self.neighbours.side(side), np.random.default_rng([attempt, side])
         if self.style == "many-runs":
-            return list(self._many(dataset, (2, 2 * PROBES)[attempt], rng))
+            return [taken(result) for result in self._many(dataset, (2, 2 * PROBES)[attempt], rng)]
         return [self._one(dataset, rng)]
 
     def _refuse_change(self) -> None:
@@ -249,6 +270,12 @@ class FunctionMechanism(Mechanism):
             ) from error
 
 
+def _same(one: Outputs, other: Outputs) -> bool:
+    """Whether two releases gave the same outputs."""
+    labels = [["" for _ in range(len(part))] if part.events is None else part.events.tolist() for part in (one, other)]
+    return bool(np.array_equal(one.values, other.values)) and labels[0] == labels[1]
+
+
 def style_of(function: Callable[..., Any]) -> str:
     """How `function` wants to be called: "one-run", "many-runs" or "own-randomness", by its parameters.
 
@@ -267,6 +294,7 @@ def style_of(function: Callable[..., Any]) -> str:
     required = [p for p in by_position if p.default is p.empty]
     forced = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
     second = by_position[1].name if len(by_position) > 1 else ""
+    _check_places(function, [p.name for p in required])
     if not forced:
         if len(required) == 3 or (len(by_position) >= 3 and second == "size"):
             return "many-runs"
@@ -279,6 +307,31 @@ def style_of(function: Callable[..., Any]) -> str:
         "release(dataset, size, rng), many; or say which by FunctionMechanism(..., style=...), one of "
         f"{', '.join(STYLES)}. On the command line, wrap it in such a function of (dataset, rng)."
     )
+
+
+GENERATORS = ("rng", "generator", "random_state", "seed")
+OPTIONS = ("eps", "epsilon", "delta", "scale", "sigma", "sensitivity", "noise_multiplier")
+DATASETS = ("dataset", "data", "d", "X", "x", "df", "records", "db", "database")
+
+
+def _check_places(function: Callable[..., Any], names: list[str]) -> None:
+    """Raises `ParameterError` for a parameter whose name says that it is not what stands in its place."""
+    given = ("the dataset", "the rng") if len(names) < 3 else ("the dataset", "size", "the rng")
+    wrong = [
+        (place, name, what)
+        for place, (name, what) in enumerate(zip(names, given, strict=False))
+        if (name in (*GENERATORS, "size") and what == "the dataset")
+        or (name in (*OPTIONS, *DATASETS) and what != "the dataset")
+        or (name in GENERATORS and what == "size")
+        or (name == "size" and what == "the rng")
+    ]
+    if wrong:
+        place, name, what = wrong[0]
+        raise ParameterError(
+            f"parameter {place + 1} of {name_of(function)} is called {name!r}, but is given {what}: a function is "
+            "called as release(dataset, rng) or release(dataset, size, rng). Rename it, change the order, or fix its "
+            f"value: functools.partial({name_of(function)}, {name}=...)."
+        )
 
 
 def name_of(function: Callable[..., Any]) -> str:

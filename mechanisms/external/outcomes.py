@@ -20,6 +20,7 @@ one's own, is refused: reading it as one more event would hide what it holds.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -190,6 +191,13 @@ def read(result: Any) -> Row | Event:
         f"a run returned {cut(repr(result))}, of type {type(result).__name__}, which cannot be read as an outcome. "
         "Return a number, an array, a tuple, a dict of numbers, a string or None; or turn it into one of these."
     )
+
+
+def taken(result: Any) -> Any:
+    """A result as it is now: a function may fill the same array, list or dict again and return it from every run."""
+    if result is None or type(result) in PLAIN or isinstance(result, (str, bytes)):
+        return result
+    return result.copy() if isinstance(result, np.ndarray) and result.dtype != object else copy.deepcopy(result)
 
 
 def collect(results: Sequence[Any], form: Form) -> Outputs:

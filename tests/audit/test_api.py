@@ -2,11 +2,12 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit
+from audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit, saved
 from audit.bounds.clopper_pearson import ClopperPearson
 from mechanisms import (
     ApproximateDP,
@@ -191,6 +192,15 @@ def test_json_round_trip_and_a_grid_of_counts():
         assert again.bound == result.bound
         assert again.summary() == result.summary()
     assert result.bound.epsilon > 0.985
+
+
+def test_warnings_are_in_the_summary_the_evidence_and_the_json_form_and_may_be_missing_there():
+    result = replace(audit(Laplace(epsilon=1.0), trials=100, seed=0), warnings=("the trials lean on the weather.",))
+    assert "warning     the trials lean on the weather." in result.summary()
+    assert "warning     the trials lean on the weather." in result.evidence()
+    assert AuditResult.from_json(result.to_json()) == result
+    old = {key: value for key, value in result.to_dict().items() if key not in ("warnings", "sha256")}
+    assert AuditResult.from_json(json.dumps(old | {"sha256": saved.digest(old)})).warnings == ()
 
 
 def test_from_json_refuses_what_it_cannot_read():

@@ -206,6 +206,15 @@ def test_the_verdicts_of_a_sweep_are_derived_again():
         SweepResult.from_json(replace(sweep, verdict=Verdict.CONSISTENT).to_json())
 
 
+@pytest.mark.parametrize(("verdict", "reason"), [(Verdict.DEPENDENT, None), (Verdict.CONSISTENT, "drift")])
+def test_dependent_trials_have_no_other_verdict(verdict, reason):
+    result = audit(Laplace(epsilon=0.5), trials=400, seed=0)
+    with pytest.raises(ResultError, match=f"the verdict is '{verdict.value}', and the reason for dependent trials"):
+        AuditResult.from_json(replace(result, verdict=verdict, dependence=reason).to_json())
+    dependent = replace(result, verdict=Verdict.DEPENDENT, dependence="drift")
+    assert AuditResult.from_json(dependent.to_json()) == dependent
+
+
 def test_a_search_cannot_name_another_winner():
     found = one_search()
     assert found.winner == 1
