@@ -172,6 +172,7 @@ class DPAudit:
         """
         __tracebackhide__ = True
         from mechanisms.errors import DpassayError
+        from mechanisms.printable import terminal
 
         outcome = Outcome()
         self._item.stash[OUTCOMES].append(outcome)
@@ -179,6 +180,7 @@ class DPAudit:
             return self._checked(mechanism, options, outcome)
         except DpassayError as error:
             outcome.error = error
+            error.args = tuple(terminal(part) if isinstance(part, str) else part for part in error.args)
             raise error.with_traceback(None)  # noqa: B904 - the way through the library explains nothing
         except BaseException as error:
             outcome.error = error

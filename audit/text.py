@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from audit.verdict import Verdict
+from mechanisms.printable import line
 
 if TYPE_CHECKING:
     from audit.results import AuditResult
@@ -85,7 +86,7 @@ def summary(result: AuditResult) -> str:
     rows += [("assumes", text) for text in bound.assumptions]
     rows += [("look", f"{entry.what}: {entry.looked_at}; {entry.correction}") for entry in result.ledger]
     width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+    return "\n".join(f"{name:<{width}}  {line(text)}" for name, text in rows)
 
 
 def evidence(result: AuditResult) -> str:
@@ -111,7 +112,7 @@ def evidence(result: AuditResult) -> str:
     ]
     rows += [("warning", text) for text in result.warnings]
     rows += [("assumes", text) for text in bound.assumptions]
-    return "\n".join(f"{name:<11} {text}" for name, text in rows)
+    return "\n".join(f"{name:<11} {line(text)}" for name, text in rows)
 
 
 def _headline(result: AuditResult) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from mechanisms.external.guard import calls_take_at_most, expendable
 from mechanisms.external.target import load_target
 from mechanisms.guarantees import ApproximateDP, PureDP
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.printable import fenced
 
 
 @dataclass(frozen=True)
@@ -112,10 +113,14 @@ def _check(found: Any, target: str | None, claimed: Claimed, **options: Any) -> 
 
 def check_writable(*files: Path | None) -> None:
     """Raises `StoreError` for a file that could not be written later, before anything has run."""
-    for file in files:
-        if file is not None and not file.parent.is_dir():
+    for file in (file for file in files if file is not None):
+        try:
+            has_folder, is_folder = file.parent.is_dir(), file.is_dir()
+        except OSError as error:  # such as a name that is too long
+            raise StoreError(f"cannot write {file}: {error.strerror}. Choose another file.") from error
+        if not has_folder:
             raise StoreError(f"cannot write {file}: there is no folder {file.parent}. Make it, or choose another file.")
-        if file is not None and file.is_dir():
+        if is_folder:
             raise StoreError(f"cannot write {file}: it is a folder. Choose another file.")
 
 
@@ -126,14 +131,14 @@ def write_summaries(result: AuditResult, *, markdown: Path | None, json_file: Pa
             with markdown.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(markdown_summary(result))
         if json_file is not None:
-            json_file.write_text(result.to_json() + "\n", encoding="utf-8")
+            json_file.write_text(result.to_json(), encoding="utf-8")
     except OSError as error:
         raise StoreError(f"cannot write {error.filename}: {error.strerror or error}. Choose another file.") from error
 
 
 def markdown_summary(result: AuditResult) -> str:
     """The result as a section of Markdown: the verdict as its heading, the table of the audit below."""
-    return f"### dpassay check: {result.verdict.value}\n\n```text\n{result.summary()}\n```\n"
+    return f"### dpassay check: {result.verdict.value}\n\n{fenced(result.summary())}\n"
 
 
 def _wrapped(

@@ -323,8 +323,12 @@ def _exit_code(verdict: Verdict | None, *, strict: bool) -> int:
 
 
 def _tell(line: str) -> None:
-    sys.stderr.write(line + "\n")
+    from mechanisms.printable import line as one_line
+
+    sys.stderr.write(one_line(line) + "\n")
 
 
 def _complain(message: str) -> None:
-    sys.stderr.write(f"dpassay: {message}\n")
+    from mechanisms.printable import terminal
+
+    sys.stderr.write(f"dpassay: {terminal(message)}\n")

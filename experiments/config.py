@@ -188,7 +188,9 @@ class Config(Section):
             ConfigError: no such file, not TOML, or not a configuration; the message has file, line and key.
         """
         source = Source.find(name_or_path, settings)
-        config = cls.check(apply(source.parse(), source.settings), source)
+        table = source.parse()
+        source.check_values(table)
+        config = cls.check(apply(table, source.settings), source)
         return config.model_copy(update={"sweep": unswept(config.sweep, source.settings)}), source
 
     @classmethod

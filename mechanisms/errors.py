@@ -11,6 +11,7 @@
     ├── AttackError (RuntimeError)        an attack cannot be trained or used here
     ├── StoreError (OSError)              trials cannot be written or read
     │   └── FingerprintError              a store that holds another experiment
+    ├── ResultError (ValueError)          saved results that are damaged, changed, or of another version
     ├── ConfigError (ValueError)          a configuration that cannot be run
     └── DataError (RuntimeError)          a dataset that is missing or unreadable
 
@@ -84,6 +85,10 @@ class StoreError(DpassayError, OSError):
 
 class FingerprintError(StoreError):
     """The store holds the trials of another experiment."""
+
+
+class ResultError(DpassayError, ValueError):
+    """Saved results that are damaged, were changed, contradict themselves, or are of another version."""
 
 
 class ConfigError(DpassayError, ValueError):

@@ -44,7 +44,12 @@ def options(prefer: str) -> dict[str, Any]:
 
 
 def died(error: BrokenExecutor, name: str, timeout: float | None) -> ReleaseError:
-    """What the death of a worker is called."""
+    """What the death of a worker is called, or of one that could not read its task."""
+    if "un-serialize" in str(error):
+        return ReleaseError(
+            f"a worker process cannot read {name}. Define it in a module that can be imported, without what is known "
+            "by its name only, such as a function under functools.lru_cache in a script; or use n_jobs=1."
+        )
     how = re.search(r"exit codes of the workers are \{(.+?)\}", str(error))
     late = "" if timeout is None else f" It may have ignored timeout={timeout:g} seconds."
     return ReleaseError(

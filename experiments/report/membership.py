@@ -11,11 +11,11 @@ from audit.membership.records import GroupRow
 from audit.membership.result import AttackMetrics, MembershipResult
 from audit.membership.text import cells, head, notes
 from audit.text import percent
-from audit.trials.store import write_atomically
+from audit.trials.folder import write_atomically
 from experiments.plots.words import cut
 from experiments.report.content import Table
 from experiments.report.figures import load
-from experiments.report.pages import CI_ROWS, markdown, page, versions_of
+from experiments.report.pages import CI_ROWS, markdown_page, page, versions_of
 
 if TYPE_CHECKING:
     from experiments.config import Config
@@ -62,7 +62,7 @@ def write_membership(
     )
     files = {
         directory / "report.html": text,
-        directory / "report.md": markdown("membership.md.j2", **shown, **_best_groups(result)),
+        directory / "report.md": markdown_page("membership.md.j2", **shown, **_best_groups(result)),
     }
     for path, written in files.items():
         write_atomically(path, written.encode())
