@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -98,10 +99,22 @@ def detectable_epsilon(
     check_level(delta=delta, confidence=confidence)
     open_unit(probability=probability)
     whole(1, n_out=n_out, n_in=n_in)
+    return _remembered(_detectable, tuple(bounds), claim, delta, confidence, n_out, n_in, probability)
+
+
+def _detectable(
+    bounds: tuple[Bound, ...],
+    claim: Guarantee,
+    delta: float,
+    confidence: float,
+    n_out: int,
+    n_in: int,
+    probability: float,
+) -> Detectable:
     family = family_at(claim, delta)
     if not refutable(bounds, claim=claim, delta=delta, confidence=confidence, n_out=n_out, n_in=n_in):
         return Detectable(math.inf, _leaks_like(family))
-    question = _Question(tuple(bounds), claim, float(claim.epsilon(delta)), delta, confidence, probability)
+    question = _Question(bounds, claim, float(claim.epsilon(delta)), delta, confidence, probability)
     found = question.least(family, n_out, n_in)
     if found is None:  # as far as the family can be computed
         family = family_of(ApproximateDP(max(question.epsilon, epsilon_of(family, family.largest, delta)), delta))
@@ -133,6 +146,12 @@ def detectable_in_bits(
         >>> found[0], 1.2 < found[1] < 1.5, 1.05 < found[2] < 1.15
         (inf, True, True)
     """
+    return _remembered(_detectable_in_bits, tuple(bounds), claim, delta, confidence, n_bits)
+
+
+def _detectable_in_bits(
+    bounds: tuple[Bound, ...], claim: Guarantee, delta: float, confidence: float, n_bits: int
+) -> Detectable:
     family, epsilon = family_at(claim, delta), float(claim.epsilon(delta))
     drawn = np.random.default_rng(0).random((_GAMES, n_bits))
     bits = np.arange(n_bits) % 2 == 0
@@ -157,6 +176,19 @@ def detectable_in_bits(
         return Detectable(math.inf, _leaks_like(family))
     found = _least(shown, family.claimed, family.largest, COARSE)
     return Detectable(math.inf if found is None else epsilon_of(family, found, delta), _leaks_like(family))
+
+
+@lru_cache(maxsize=256)
+def _kept(function: Callable[..., Detectable], *arguments: Any) -> Detectable:
+    return function(*arguments)
+
+
+def _remembered(function: Callable[..., Detectable], *arguments: Any) -> Detectable:
+    """`function` of these arguments, which audits of one size and claim share: a test session has hundreds of them."""
+    try:
+        return _kept(function, *arguments)
+    except TypeError:  # a bound or a claim of somebody's own that has no hash
+        return function(*arguments)
 
 
 def _leaks_like(family: CurveFamily) -> str:
