@@ -17,7 +17,7 @@ from audit.bounds.base import Bound, check_level
 from audit.bounds.catalogue import catalogue as bounds_catalogue
 from audit.describe import describe, label
 from audit.games import BitScores, PairScores
-from audit.trials.plan import TrialPlan, plan_trials
+from audit.trials.plan import TrialPlan, check_width, plan_trials
 from audit.trials.work import probe
 from mechanisms.base import Mechanism, Neighbours
 from mechanisms.errors import AccountingError, ParameterError, RelationError
@@ -120,7 +120,9 @@ class Question:
         }
         plan_trials(trials, bytes_per_run=1, **options)  # refuses bad numbers of trials before anything runs
         one = probe(self.mechanism, self.neighbours, seed)
-        return plan_trials(trials, bytes_per_run=np.asarray(getattr(one, "values", one)).nbytes, **options)
+        size = np.asarray(getattr(one, "values", one)).nbytes
+        check_width(size, self.attack.learns)
+        return plan_trials(trials, bytes_per_run=size, **options)
 
     def describe(self, plan: TrialPlan, seed: int) -> dict[str, Any]:
         """Everything that determines the trials and what is reduced from them."""
