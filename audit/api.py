@@ -79,6 +79,10 @@ def audit(
         NeighboursError, RelationError: the pair is not one that the claim speaks of.
         AttackError, ReleaseError, StoreError: see `mechanisms.errors`.
 
+    Every exception of the audited code is an outcome or a named error, and what it changes in this process is put back
+    (see `AuditResult.warnings`). Code that ends the whole process, as `os._exit` does, ends this one too, unless
+    n_jobs > 1: then it is a worker that dies, a `ReleaseError`.
+
     Guarantees:
         * With probability at least `confidence`, `result.bound.epsilon` does not exceed the true epsilon at `delta`.
         * Serial, parallel and resumed audits with the same seed give the same result, byte for byte.

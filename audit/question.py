@@ -17,7 +17,7 @@ from audit.bounds.catalogue import catalogue as bounds_catalogue
 from audit.games import BitScores, PairScores
 from audit.trials.independence import SHARE, independent_by_construction
 from audit.trials.options import versions
-from audit.trials.plan import TrialPlan, plan_trials
+from audit.trials.plan import TrialPlan, check_width, plan_trials
 from audit.trials.work import probe
 from mechanisms.base import Mechanism, Neighbours
 from mechanisms.describe import describe, label
@@ -143,7 +143,9 @@ class Question:
         }
         plan_trials(trials, bytes_per_run=1, **options)  # refuses bad numbers of trials before anything runs
         one = probe(self.mechanism, self.neighbours, seed)
-        return plan_trials(trials, bytes_per_run=np.asarray(getattr(one, "values", one)).nbytes, **options)
+        size = np.asarray(getattr(one, "values", one)).nbytes
+        check_width(size, self.attack.learns)
+        return plan_trials(trials, bytes_per_run=size, **options)
 
     def describe(self, plan: TrialPlan, seed: int) -> dict[str, Any]:
         """Everything that determines the trials and what is reduced from them."""

@@ -36,6 +36,10 @@ CHUNKS_A_ROUND = 8
 """Chunks a side between two looks, where they are not smaller than `SMALLEST_BATCH`: for several workers."""
 ANYTIME_PILOT = 500
 """Largest pilot of an audit that may stop at any time: it is run before the first look."""
+WIDEST_LEARNED = 256 * 2**10
+"""Bytes of one output that an attack may learn from: 32,768 numbers, each a feature."""
+WIDEST = 256 * 2**20
+"""Bytes of one output, for attacks that learn nothing."""
 PILOT_BYTES = 256 * 2**20
 """Pilot outputs of one side that are held at once."""
 
@@ -140,6 +144,18 @@ class TrialPlan:
             chunks = Chunks(Stage.EVALUATION, index, start, end, chunk_size)
             yield chunks
             index, start = chunks[-1].index + 1, end
+
+
+def check_width(bytes_per_run: int, learns: bool) -> None:
+    """Raises `ParameterError` for outputs that are too wide to be held, or to be learned from."""
+    widest = WIDEST_LEARNED if learns else WIDEST
+    if bytes_per_run > widest:
+        what = "an attack that learns takes" if learns else "an audit takes"
+        raise ParameterError(
+            f"one output takes {bytes_per_run:,} bytes ({bytes_per_run // 8:,} numbers), but {what} at most {widest:,} "
+            f"({widest // 8:,} numbers), so that time and memory stay bounded. Return a summary of it, such as a few "
+            "projections, or give attack=... one that does not learn."
+        )
 
 
 def plan_trials(

@@ -176,3 +176,11 @@ def test_too_many_trials_are_refused_and_many_chunks_take_no_memory():
     assert len(chunks) > 10**6
     assert chunks[-1].start + chunks[-1].size == chunks.end
     assert next(plan_trials(MAXIMUM_TRIALS, **options).chunks(Stage.EVALUATION)) == chunks[0]
+
+
+def test_outputs_that_are_too_wide_are_refused_with_their_size():
+    def wide(dataset, rng):
+        return rng.normal(size=100_000)
+
+    with pytest.raises(ParameterError, match=r"one output takes 800,000 bytes \(100,000 numbers\)"):
+        audited(wide, trials=1_000, attack="auto")
