@@ -70,7 +70,7 @@ def _show_files(run: Run) -> None:
 
 def results_table(result: SweepResult) -> Table:
     """One row an audit."""
-    from experiments.plots.words import number, short_keys, value_text
+    from experiments.plots.formatting import number, short_keys, value_text
 
     table = Table(title=Text(result.title), title_justify="left", title_style="bold", box=None, pad_edge=False)
     for heading in short_keys(result.parameter_names):
@@ -118,7 +118,7 @@ def _numbers(point: SweepPoint) -> list[float | None]:
 
 
 def _verdict_text(point: SweepPoint) -> Text:
-    from experiments.plots.words import DAGGER
+    from experiments.plots.formatting import DAGGER
     from experiments.report.sentences import refuted_elsewhere
 
     mark = "*" if _only_alone(point) else f" {DAGGER}" if refuted_elsewhere(point) else ""

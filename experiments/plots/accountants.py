@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from audit.games import Floats
-from experiments.plots.canvas import EndLabel, axes_or_new, dress, end_labels, logarithmic
+from experiments.plots.canvas import EndLabel, axes_or_new, end_labels, logarithmic, style_axes
+from experiments.plots.formatting import number
 from experiments.plots.palette import BOUND, series_colour
-from experiments.plots.words import number
 from mechanisms.guarantees.noisy_sgd import ACCOUNTANTS, epsilon_curves
 
 DASHES = ((0, (5, 2)), "-", (0, (3, 1.5, 1, 1.5)), "-")
@@ -86,7 +86,7 @@ class AccountantCurves:
             labels.append(EndLabel(float(values[-1]), f"{name}: {number(float(values[-1]))}", colour))
         for epochs, epsilon in self.shown:
             ax.plot([epochs], [epsilon], "o", color=BOUND.light, markersize=6)
-        dress(ax, title=self.title, x="epochs", y=f"epsilon at delta = {number(self.delta)}")
+        style_axes(ax, title=self.title, x="epochs", y=f"epsilon at delta = {number(self.delta)}")
         logarithmic(ax.xaxis)
         logarithmic(ax.yaxis)
         every = np.concatenate([*self.epsilon.values(), [epsilon for _, epsilon in self.shown if epsilon > 0]])

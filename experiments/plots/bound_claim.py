@@ -13,9 +13,9 @@ from audit.results import AuditResult
 from audit.text import percent
 from audit.verdict import Verdict
 from experiments.plots.canvas import axes_or_new
+from experiments.plots.formatting import delta_text, long_key, parameters_text, refuted_text
 from experiments.plots.number_line import draw_number_line
 from experiments.plots.sweep_lines import draw_lines
-from experiments.plots.words import delta_text, long_key, parameters_text, refuted_text
 
 if TYPE_CHECKING:
     from experiments.results import SweepPoint, SweepResult

@@ -1,7 +1,7 @@
 """Where figures are drawn: sheets, axes, titles and labels in one style. No global state of matplotlib is touched.
 
-sheet(...)          an empty figure
-dress(ax, ...)      title, names of the axes, quiet spines and grid
+new_figure(...)          an empty figure
+style_axes(ax, ...)      title, names of the axes, quiet spines and grid
 end_labels(...)     the name of each line at its right end, moved apart where they would overlap
 """
 
@@ -20,8 +20,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
+from experiments.plots.formatting import number, power_of_ten
 from experiments.plots.palette import INK, MUTED, RULE, Colour
-from experiments.plots.words import number, power_of_ten
 
 FONT = "DejaVu Sans"
 """Ships with matplotlib and decides the layout. An SVG names narrower ones to fall back on, so nothing overflows."""
@@ -29,7 +29,7 @@ SMALL, TEXT, TITLE = 8.0, 9.0, 10.5
 """Sizes of type, in points."""
 
 
-class Sheet(Figure):
+class NotebookFigure(Figure):
     """A figure that notebooks show, without any plotting window being involved."""
 
     def _repr_svg_(self) -> str:
@@ -38,19 +38,19 @@ class Sheet(Figure):
         return svg_text(self, title="dpassay", description="")
 
 
-def sheet(width: float = 6.0, height: float = 4.0) -> Sheet:
+def new_figure(width: float = 6.0, height: float = 4.0) -> NotebookFigure:
     """An empty transparent figure, sizes in inches, whose layout keeps labels apart and inside."""
-    figure = Sheet(figsize=(width, height), facecolor="none")
+    figure = NotebookFigure(figsize=(width, height), facecolor="none")
     figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
     return figure
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
-    """`ax`, or the axes of a new sheet."""
-    return sheet().add_subplot() if ax is None else ax
+    """`ax`, or the axes of a new figure."""
+    return new_figure().add_subplot() if ax is None else ax
 
 
-def dress(ax: Axes, *, title: str, x: str, y: str, pad: float = 9.0) -> None:
+def style_axes(ax: Axes, *, title: str, x: str, y: str, pad: float = 9.0) -> None:
     """Title that says what is seen, `pad` points above, names of the axes, and quiet lines around them."""
     inches = ax.get_position().width * _figure(ax).get_figwidth()
     wrapped = "\n".join(textwrap.wrap(title, max(24, int(inches * 12.0))))
@@ -88,7 +88,7 @@ def write(ax: Axes, x: float, y: float, text: str, colour: Colour = MUTED, **opt
     return ax.text(x, y, text, **style)
 
 
-def key(ax: Axes, **options: Any) -> None:
+def legend(ax: Axes, **options: Any) -> None:
     """The key of a plot whose curves leave no room at their ends."""
     legend = ax.legend(
         frameon=False, labelcolor=INK.light, prop={"family": FONT, "size": SMALL}, handlelength=1.8, **options

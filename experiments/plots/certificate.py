@@ -16,11 +16,11 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 from audit.testing.certificate import Cell, Certificate
 from audit.testing.methods import BOUND, KNOWN, PEER, UNCORRECTED
 from audit.text import percent
-from experiments.plots.canvas import EndLabel, axes_or_new, dress, end_labels, logarithmic, sheet, write
+from experiments.plots.canvas import EndLabel, axes_or_new, end_labels, logarithmic, new_figure, style_axes, write
 from experiments.plots.files import save
+from experiments.plots.formatting import cut, number
 from experiments.plots.palette import AMBER, CLAIM, MUTED, RULE, SERIES, VIOLATION
 from experiments.plots.sweep_lines import MARKERS
-from experiments.plots.words import cut, number
 
 TICKS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 REACH = 1.6
@@ -87,7 +87,7 @@ class MissRates:
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws into `ax`, or on a new sheet."""
+        """Draws into `ax`, or on a new figure."""
         ax = axes_or_new(ax)
         ax.set_xscale("function", functions=(np.sqrt, np.square))
         ax.axvline(self.significance, color=CLAIM.light, linewidth=1.2)
@@ -100,7 +100,7 @@ class MissRates:
                 if seen:
                     colour = KIND_COLOUR[row.kind] if holds or row.kind != BOUND else VIOLATION
                     ax.plot(*np.array(seen).T, marker, color=colour.light, markersize=size, **DOT)
-        dress(ax, title=self.title, x="share of audits above the truth", y="")
+        style_axes(ax, title=self.title, x="share of audits above the truth", y="")
         ax.set(xlim=(0.0, 1.0), ylim=(len(self.rows) - 0.5, -0.5))
         ax.set_yticks(range(len(self.rows)), [row.name for row in self.rows], parse_math=False)
         ax.tick_params(axis="y", length=0)
@@ -154,7 +154,7 @@ class Power:
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws into `ax`, or on a new sheet."""
+        """Draws into `ax`, or on a new figure."""
         ax = axes_or_new(ax)
         ax.axhline(self.truth, color=CLAIM.light, linewidth=1.4)
         labels = [EndLabel(self.truth, "exact", CLAIM)]
@@ -172,7 +172,7 @@ class Power:
             style |= {"markersize": 4.5, "markerfacecolor": "none" if known else colour.light}
             ax.plot(trials, np.minimum(means, 2.0 * top), **style)
             labels.append(EndLabel(min(means[-1], top), cut(name, 36), colour))
-        dress(ax, title=self.title, x="trials on each side", y="epsilon")
+        style_axes(ax, title=self.title, x="trials on each side", y="epsilon")
         logarithmic(ax.xaxis)
         ax.set_ylim(0.0, top)
         end_labels(ax, labels)
@@ -195,12 +195,12 @@ def draw_certificate(certificate: Certificate, directory: Path) -> list[Path]:
     confidences = sorted({cell.confidence for cell in certificate.cells}, reverse=True)
     for confidence in confidences:
         plot = MissRates.from_certificate(certificate, confidence)
-        figure = sheet(8.6, 1.3 + BETWEEN_ROWS * len(plot.rows))
+        figure = new_figure(8.6, 1.3 + BETWEEN_ROWS * len(plot.rows))
         plot.plot(figure.add_subplot())
         stem = directory / f"misses-{100 * confidence:.0f}"
         files += save(figure, stem, title=plot.title, description=plot.caption)
     for place, power in enumerate(_powers(certificate, confidences[0]), start=1):
-        figure = sheet(6.4, 3.6)
+        figure = new_figure(6.4, 3.6)
         power.plot(figure.add_subplot())
         files += save(figure, directory / f"power-{place:02}", title=power.title, description=power.caption)
     return files

@@ -11,14 +11,14 @@ from matplotlib.axes import Axes
 from audit.results import AuditResult
 from audit.verdict import Verdict
 from experiments.plots.bound_claim import BoundClaim
-from experiments.plots.canvas import FONT, Sheet, sheet
+from experiments.plots.canvas import FONT, NotebookFigure, new_figure
 from experiments.plots.files import save
+from experiments.plots.formatting import cut, number
 from experiments.plots.ladder import Ladder
 from experiments.plots.palette import INK
 from experiments.plots.profile import Profile
 from experiments.plots.scores import ScoreHistogram
 from experiments.plots.tradeoff import Tradeoff
-from experiments.plots.words import cut, number
 
 if TYPE_CHECKING:
     from experiments.results import SweepPoint, SweepResult
@@ -75,9 +75,9 @@ def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
     return files
 
 
-def draw_result(result: AuditResult) -> Sheet:
-    """The four views of one audit on one sheet."""
-    figure = sheet(11.0, 8.0)
+def draw_result(result: AuditResult) -> NotebookFigure:
+    """The four views of one audit on one figure."""
+    figure = new_figure(11.0, 8.0)
     grid = figure.add_gridspec(2, 2)
     plots: list[Plot] = [BoundClaim.from_result(result), *plots_of(result).values()]
     for place, plot in enumerate(plots):
@@ -108,7 +108,7 @@ def overview(sweep: SweepResult) -> BoundClaim | Ladder:
 
 
 def _draw(plot: Plot, stem: Path, *, width: float, height: float) -> list[Path]:
-    figure = sheet(width, height)
+    figure = new_figure(width, height)
     plot.plot(figure.add_subplot())
     return save(figure, stem, title=plot.title, description=plot.caption)
 

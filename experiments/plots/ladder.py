@@ -15,9 +15,9 @@ from matplotlib.patches import Patch
 from audit.results import AuditResult
 from audit.text import percent
 from audit.verdict import Verdict
-from experiments.plots.canvas import SMALL, axes_or_new, dress, key, write
+from experiments.plots.canvas import SMALL, axes_or_new, legend, style_axes, write
+from experiments.plots.formatting import DAGGER, cut, delta_text, number, parameters_text, percent_range, refuted_text
 from experiments.plots.palette import BOUND, CLAIM, MUTED, TRUTH, VIOLATION, Colour
-from experiments.plots.words import DAGGER, cut, delta_text, number, parameters_text, percent_range, refuted_text
 
 if TYPE_CHECKING:
     from experiments.results import SweepPoint, SweepResult
@@ -156,7 +156,7 @@ class Ladder:
             _draw_truth(ax, place, rung.truth, limit)
         keys = self._keys()
         lines = math.ceil(len(keys) / 3)
-        dress(ax, title=self.title, x=f"epsilon{self.delta}", y="", pad=8.0 + 14.0 * lines)
+        style_axes(ax, title=self.title, x=f"epsilon{self.delta}", y="", pad=8.0 + 14.0 * lines)
         named = range(0, len(self.rungs), every)
         names = [_wrapped(self.rungs[i].name) if every == 1 else cut(self.rungs[i].name, NAME_WIDTH) for i in named]
         ax.set_yticks(list(named), names, parse_math=False)
@@ -165,7 +165,7 @@ class Ladder:
         ax.set(xlim=(0.0, limit), ylim=(len(self.rungs) - 0.4, -0.6))
         for column, cells in enumerate(self._columns()):
             _write_column(ax, column, [cells[0], *cells[1:][::every]], list(named))
-        key(ax, handles=keys, loc="lower left", bbox_to_anchor=(-0.012, 1.0), ncols=3, borderaxespad=0.1)
+        legend(ax, handles=keys, loc="lower left", bbox_to_anchor=(-0.012, 1.0), ncols=3, borderaxespad=0.1)
         return ax
 
     def _draw_bar(self, ax: Axes, place: int, rung: Rung) -> None:

@@ -14,10 +14,10 @@ from audit.games import Floats, Tally
 from audit.membership.result import AttackMetrics, MembershipResult, Region
 from audit.membership.text import too_few_models
 from audit.text import percent
-from experiments.plots.canvas import Sheet, axes_or_new, dress, key, logarithmic, sheet, write
+from experiments.plots.canvas import NotebookFigure, axes_or_new, legend, logarithmic, new_figure, style_axes, write
 from experiments.plots.files import save
+from experiments.plots.formatting import cut
 from experiments.plots.palette import CLAIM, MUTED, SIDE0, VIOLATION, series_colour
-from experiments.plots.words import cut
 
 BINS = 25
 SIGNIFICANCE = 0.05
@@ -111,7 +111,7 @@ class MembershipRoc:
             if curve.low_tpr is not None:
                 low = np.maximum(curve.low_tpr[seen], floor)
                 ax.fill_between(x, low, y, color=colour.light, alpha=0.15, linewidth=0, step="post")
-        dress(ax, title=self.title, x="false positive rate", y="true positive rate")
+        style_axes(ax, title=self.title, x="false positive rate", y="true positive rate")
         logarithmic(ax.xaxis)
         logarithmic(ax.yaxis)
         ax.set(xlim=(floor, 1.05), ylim=(floor, 1.3))
@@ -120,7 +120,7 @@ class MembershipRoc:
 
     def _key(self, ax: Axes) -> None:
         handles, labels = ax.get_legend_handles_labels()
-        key(ax, handles=handles[::-1], labels=labels[::-1], loc="lower right")
+        legend(ax, handles=handles[::-1], labels=labels[::-1], loc="lower right")
 
     def _draw_region(self, ax: Axes, floor: float) -> None:
         if self.region is None:
@@ -197,14 +197,14 @@ class RecordVulnerability:
             ha="center",
             va="bottom",
         )
-        dress(ax, title=self.title, x="AUC of the record, over models", y="records")
+        style_axes(ax, title=self.title, x="AUC of the record, over models", y="records")
         return ax
 
 
-def draw_membership(result: MembershipResult) -> Sheet:
+def draw_membership(result: MembershipResult) -> NotebookFigure:
     """The ROC curves, and beside them the records under the attack that exposes most of them."""
     records = _records(result)
-    figure = sheet(11.4 if records else 6.4, 5.0)
+    figure = new_figure(11.4 if records else 6.4, 5.0)
     grid = figure.add_gridspec(1, 2 if records else 1, width_ratios=[1.25, 1.0] if records else None)
     MembershipRoc.from_result(result).plot(figure.add_subplot(grid[0]))
     if records:
@@ -218,7 +218,7 @@ def draw_study(result: MembershipResult, directory: Path) -> list[Path]:
     files = []
     for name, plot in (("membership-roc", MembershipRoc.from_result(result)), ("membership-records", _records(result))):
         if plot is not None:
-            figure = sheet(6.0, 4.6)
+            figure = new_figure(6.0, 4.6)
             plot.plot(figure.add_subplot())
             files += save(figure, directory / name, title=plot.title, description=plot.caption)
     return files

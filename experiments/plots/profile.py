@@ -12,9 +12,9 @@ from audit.bounds.simultaneous import band
 from audit.games import Floats
 from audit.results import AuditResult
 from audit.text import percent
-from experiments.plots.canvas import axes_or_new, dress, key, logarithmic, write
+from experiments.plots.canvas import axes_or_new, legend, logarithmic, style_axes, write
+from experiments.plots.formatting import number
 from experiments.plots.palette import BOUND, CLAIM, MUTED, VIOLATION
-from experiments.plots.words import number
 
 DEEPEST = 1e-12
 """Smaller deltas are not drawn."""
@@ -117,7 +117,7 @@ class Profile:
                 ax.plot([self.free], [delta], markersize=6, label=label, zorder=5, **circle)
             ax.plot([epsilon], [delta], markersize=7, markerfacecolor="none", markeredgewidth=1.6, zorder=5,
                     label="... " + family[2:] if self.free is not None else label + family, **circle)  # fmt: skip
-        dress(ax, title=self.title, x="epsilon", y="delta")
+        style_axes(ax, title=self.title, x="epsilon", y="delta")
         logarithmic(ax.yaxis)
         ax.set(xlim=(0.0, float(self.epsilon[-1])), ylim=(floor, room))
         ax.set_yticks([t for t in ax.get_yticks() if floor <= t <= top])
@@ -135,7 +135,7 @@ class Profile:
         if not np.any(self.lower > 0):
             x = 0.3 if self.claimed > 0.5 * self.epsilon[-1] else 0.7
             write(ax, x, 0.25, "nothing was shown\nat this confidence", MUTED, transform=ax.transAxes, ha="center")
-        key(ax, loc="upper left", borderaxespad=0.2)
+        legend(ax, loc="upper left", borderaxespad=0.2)
         return ax
 
     def _limits(self) -> tuple[float, float, float]:

@@ -10,9 +10,9 @@ from matplotlib.transforms import ScaledTranslation
 
 from audit.games import Floats, Tally
 from audit.results import AuditResult
-from experiments.plots.canvas import axes_or_new, dress, key, logarithmic
+from experiments.plots.canvas import axes_or_new, legend, logarithmic, style_axes
+from experiments.plots.formatting import number
 from experiments.plots.palette import MUTED, SIDE0, SIDE1
-from experiments.plots.words import number
 
 BINS = 48
 """At most; fewer where there are few runs."""
@@ -122,13 +122,13 @@ class ScoreHistogram:
         if seen:
             self._draw_threshold(ax, low, high)
         each = f"share of the {self.unit} in each bin" if len(self.edges) else f"share of the {self.unit}"
-        dress(ax, title=self.title, x="score (higher = more like side 1)", y=each, pad=36.0 if seen else 22.0)
+        style_axes(ax, title=self.title, x="score (higher = more like side 1)", y=each, pad=36.0 if seen else 22.0)
         logarithmic(ax.yaxis)
         ax.set_ylim(floor, 1.25)
         ax.set_yticks([t for t in ax.get_yticks() if floor <= t <= 1.0])
         ax.set_xlim(low, high)
         self._draw_atoms(ax, floor, low, high)
-        key(ax, loc="lower left", bbox_to_anchor=(-0.015, 1.0), ncols=2, borderaxespad=0.1)
+        legend(ax, loc="lower left", bbox_to_anchor=(-0.015, 1.0), ncols=2, borderaxespad=0.1)
         return ax
 
     def _floor(self) -> float:

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
-from experiments.plots.canvas import EndLabel, dress, end_labels, key, logarithmic, write
+from experiments.plots.canvas import EndLabel, end_labels, legend, logarithmic, style_axes, write
+from experiments.plots.formatting import cut, number
 from experiments.plots.palette import BOUND, CEILING, CLAIM, INK, MUTED, TRUTH, VIOLATION, Colour, series_colour
-from experiments.plots.words import cut, number
 
 if TYPE_CHECKING:
     from experiments.plots.bound_claim import BoundClaim, Series
@@ -33,7 +33,7 @@ def draw_lines(plot: BoundClaim, ax: Axes) -> None:
     labels = _draw_alone(plot, plot.series[0], ax) if alone else _draw_several(plot, ax)
     for series in plot.series:
         _cross_out(ax, series)
-    dress(ax, title=plot.title, x=plot.x_name, y=f"epsilon{plot.delta}", pad=9.0 if alone else 24.0)
+    style_axes(ax, title=plot.title, x=plot.x_name, y=f"epsilon{plot.delta}", pad=9.0 if alone else 24.0)
     _scale_x(ax, np.unique([x for series in plot.series for x in series.x]))
     _scale_y(ax, plot)
     if alone:
@@ -93,7 +93,7 @@ def _draw_several(plot: BoundClaim, ax: Axes) -> list[EndLabel]:
         )
         if index % every == 0:
             labels.append(EndLabel(_last(series.bound), cut(series.name, 32), colour))
-    key(ax, handles=handles, loc="lower left", bbox_to_anchor=(-0.012, 1.0), ncols=3, borderaxespad=0.1)
+    legend(ax, handles=handles, loc="lower left", bbox_to_anchor=(-0.012, 1.0), ncols=3, borderaxespad=0.1)
     return labels
 
 

@@ -11,9 +11,9 @@ from audit.bounds.simultaneous import band
 from audit.games import Floats, Tally
 from audit.results import AuditResult
 from audit.text import percent
-from experiments.plots.canvas import axes_or_new, dress, key, logarithmic, write
+from experiments.plots.canvas import axes_or_new, legend, logarithmic, style_axes, write
+from experiments.plots.formatting import number
 from experiments.plots.palette import BOUND, CLAIM, MUTED, VIOLATION
-from experiments.plots.words import number
 
 SQUEEZED = 0.15
 """Where the claim lets both errors be smaller than this, only logarithmic axes show anything."""
@@ -141,10 +141,10 @@ class Tradeoff:
                 label="event that gave the bound",
                 clip_on=False,
             )
-        dress(ax, title=self.title, x="false positive rate", y="false negative rate")
+        style_axes(ax, title=self.title, x="false positive rate", y="false negative rate")
         self._scales(ax, floor)
         write(ax, *self._forbidden(), VIOLATION, transform=ax.transAxes, fontsize=8.5)
-        key(
+        legend(
             ax, **({"loc": "lower left", "bbox_to_anchor": (0.0, 0.07)} if self.logarithmic else {"loc": "upper right"})
         )
         return ax

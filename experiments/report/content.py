@@ -9,7 +9,7 @@ from audit.bounds.base import SMALLEST_P_VALUE, LedgerEntry
 from audit.results import AuditResult
 from audit.text import percent
 from audit.verdict import Verdict
-from experiments.plots.words import DAGGER, number, parameters_text, short_keys, value_text
+from experiments.plots.formatting import DAGGER, number, parameters_text, short_keys, value_text
 from experiments.report.sentences import (
     HEADLINE,
     RELATION,

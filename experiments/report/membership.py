@@ -11,7 +11,7 @@ from audit.membership.result import MembershipResult
 from audit.membership.text import cells, head, notes
 from audit.text import percent
 from audit.trials.store import write_atomically
-from experiments.plots.words import cut
+from experiments.plots.formatting import cut
 from experiments.report.content import Table
 from experiments.report.figures import load
 from experiments.report.pages import page, versions_of

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from audit.results import AuditResult
 from audit.text import percent
 from audit.verdict import Verdict
-from experiments.plots.words import DAGGER, number, parameters_text, percent_of, percent_range
+from experiments.plots.formatting import DAGGER, number, parameters_text, percent_of, percent_range
 from experiments.results import SweepPoint, SweepResult
 
 HEADLINE = {

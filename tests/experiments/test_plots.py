@@ -34,12 +34,12 @@ from audit.games import PairScores
 from audit.results import AuditResult
 from audit.verdict import Verdict
 from experiments.plots import BoundClaim, Ladder, Profile, ScoreHistogram, Tradeoff, draw_all, draw_result
-from experiments.plots.canvas import sheet, spread
+from experiments.plots.canvas import new_figure, spread
 from experiments.plots.draw import overview, shown
 from experiments.plots.files import described, svg_text
+from experiments.plots.formatting import cut, long_key, number, parameters_text, power_of_ten, short_keys, value_text
 from experiments.plots.palette import PAGE, PALETTE, RULE
 from experiments.plots.tradeoff import _with_corners
-from experiments.plots.words import cut, long_key, number, parameters_text, power_of_ten, short_keys, value_text
 
 
 def odd_result() -> AuditResult:
@@ -454,7 +454,7 @@ def test_hundreds_of_points_lines_and_bounds_of_zero_are_drawn() -> None:
 
 
 def _figure(plot: Any) -> Any:
-    figure = sheet()
+    figure = new_figure()
     plot.plot(figure.add_subplot())
     return figure
 
