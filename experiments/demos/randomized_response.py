@@ -355,8 +355,11 @@ def _draw_bounds(ax: Axes, found: Findings) -> None:
         bounds = [r.bound.epsilon for r in results]
         ax.plot([r.trials.per_side for r in results], bounds, marker="o", color=colour.light, linewidth=2)
         labels.append(EndLabel(bounds[-1], name, colour))
-    ax.set_ylim(1.04, 1.2)
-    logarithmic(ax.xaxis)
+    runs = [r.trials.per_side for r in (*found.fair, *found.biased)]
+    shown = [r.bound.epsilon for r in (*found.fair, *found.biased)]
+    logarithmic(ax.xaxis, min(runs) / 1.2, max(runs) * 1.2)
+    room = 0.08 * (max(*shown, LOG_3) - min(*shown, LOG_3))
+    ax.set_ylim(min(*shown, LOG_3) - room, max(*shown, LOG_3) + room)
     style_axes(
         ax, title="The attack finds ln 3, and catches the biased coin", x="runs on each side", y="epsilon is at least"
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 
 from experiments.plots.canvas import TEXT, style_axes, write
-from experiments.plots.formatting import number
+from experiments.plots.formatting import NOTHING_ASSUMED, number
 from experiments.plots.palette import BOUND, CEILING, CLAIM, TRUTH, VIOLATION, Colour
 
 if TYPE_CHECKING:
@@ -19,13 +19,11 @@ def draw_number_line(plot: BoundClaim, ax: Axes) -> None:
     """Bars for what was shown, what is claimed, the exact value and the ceiling of a single audit."""
     series = plot.series[0]
     wrong = series.violation[0]
+    shown = VIOLATION if wrong else BOUND
     rows: list[tuple[str, float, Colour]] = [
-        ("claimed, at most", series.claim[0], CLAIM),
-        (
-            f"shown, {'if in the family' if plot.assumed else 'at least'}",
-            series.bound[0],
-            VIOLATION if wrong else BOUND,
-        ),
+        ("claim", series.claim[0], CLAIM),
+        (plot.bound_name, series.bound[0], shown),
+        (f"lower bound, {NOTHING_ASSUMED}", series.free[0] if plot.with_free else math.nan, shown),
         ("exact", series.truth[0], TRUTH),
         ("ceiling", series.ceiling[0], CEILING),
     ]

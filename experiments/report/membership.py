@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.membership.records import GroupRow
+from audit.membership.result import HEADLINE_FPR as AT
 from audit.membership.result import MembershipResult
 from audit.membership.text import cells, head, notes
 from audit.text import percent
@@ -18,9 +19,6 @@ from experiments.report.pages import page, versions_of
 
 if TYPE_CHECKING:
     from experiments.config import Config
-
-AT = 0.01
-"""False positive rate of the headline."""
 
 
 def write_membership(
@@ -66,16 +64,15 @@ def answer(result: MembershipResult) -> str:
             f"The features alone tell members from non-members (AUC {result.blind.auc:.3f}), without any model: the "
             "two come from different distributions, and what attacks find here says nothing about the models."
         )
-    best = max(result.attacks, key=lambda metrics: metrics.rate_at(AT).tpr)
+    best = result.headline
     rate = best.rate_at(AT)
     found = (
-        f"{cut(best.attack, 60)} finds {100 * rate.tpr:.3g} % of the members at {100 * AT:g} % false alarms "
+        f"{cut(best.attack, 60)} finds {100 * rate.tpr:.3g} % of the members at {100 * AT:g} % false positives "
         f"({100 * rate.lower:.3g} to {100 * rate.upper:.3g} %, {percent(result.confidence)} confidence); its AUC is "
         f"{best.auc:.3f}. Guessing would find {100 * AT:g} %."
     )
-    tables = [metrics.records for metrics in result.attacks if metrics.records is not None]
-    exposed = max((len(table.exposed()) for table in tables if table.resolvable), default=None)
-    records = "" if exposed is None else f" {exposed:,} of {result.n_records:,} records are exposed one by one."
+    exposed = len(best.records.exposed()) if best.records and best.records.resolvable else None
+    records = "" if exposed is None else f" It exposes {exposed:,} of {result.n_records:,} records one by one."
     return f"{found}{records} These are metrics: no bound on epsilon follows from them."
 
 
