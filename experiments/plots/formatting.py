@@ -47,11 +47,11 @@ def one_notation(values: Sequence[float]) -> list[str]:
     """The ticks of one axis, all in one notation: plain numbers, or powers of ten where these get too long.
 
     >>> one_notation([0.0, 0.01, 1.0, 1000.0]), one_notation([0.0, 1e-4, 0.01, 1.0]), one_notation([2e-5, 1e-3])
-    (['0', '0.01', '1', '1000'], ['0', '10⁻⁴', '10⁻²', '10⁰'], ['2×10⁻⁵', '1×10⁻³'])
+    (['0', '0.01', '1', '1,000'], ['0', '10⁻⁴', '10⁻²', '10⁰'], ['2×10⁻⁵', '1×10⁻³'])
     """
     sizes = [abs(value) for value in values if value]
     if all(1e-3 <= size < 1e7 for size in sizes):
-        return [number(value, 4) for value in values]
+        return [f"{value:,.0f}" if abs(value) >= 1e3 else number(value, 4) for value in values]
     parts = [f"{value:.3e}".partition("e") for value in values]
     short = [
         (mantissa.rstrip("0").rstrip("."), str(int(power)).translate(_SUPERSCRIPT)) for mantissa, _, power in parts

@@ -211,7 +211,7 @@ def _atoms(tally: Tally, out: Floats, in_: Floats) -> np.ndarray:
     infinite = ~np.isfinite(t)
     if len(t) <= FEW:
         light = (share > 0) & (share <= HEAVY) & ~infinite
-        return ~light if np.count_nonzero(light) >= SOME else np.ones(len(t), dtype=bool)
+        return (~light if np.count_nonzero(light) >= SOME else np.ones(len(t), dtype=bool)) & (share > 0)
     typical = float(np.median(share[share > 0]))
     return infinite & (share > 0) | (share > max(HEAVY, 4.0 * typical))
 

@@ -181,6 +181,12 @@ def test_what_was_never_seen_is_drawn_at_zero() -> None:
     assert any(list(line.get_xdata()) == [0.0, 0.0] for line in ladder.lines)
 
 
+def test_a_score_that_no_run_has_is_not_drawn() -> None:
+    tally = Tally(np.array([-1.0, 0.0, 1.0]), np.array([500, 200, 200]), np.array([500, 300, 300]), 500, 500)
+    plot = ScoreHistogram.from_result(dataclasses.replace(laplace_result(), tally=tally))
+    assert plot.atoms.tolist() == [-1.0, 1.0]
+
+
 def test_titles_answer_with_numbers_and_differ() -> None:
     kinds = ("laplace", "violation", "family", "coin")
     titles = [plot.title for name, plot in PLOTS.items() if name.split()[0] in kinds]
