@@ -340,7 +340,7 @@ def _draw_belief(ax: Axes) -> None:
     ax.plot(prior, prior, color=MUTED.light, linewidth=1, linestyle=(0, (4, 3)))
     ax.plot([0.02], [3 / 52], marker="o", color=BLUE.light)
     ax.annotate("Tammy: 0.02 to 0.058", (0.02, 3 / 52), (0.04, 0.92), color=BLUE.light, fontsize=8.5, va="center",
-                arrowprops={"arrowstyle": "-", "color": BLUE.light, "shrinkB": 4})  # fmt: skip
+                arrowprops={"arrowstyle": "-", "color": BLUE.light, "shrinkB": 4, "relpos": (0.0, 0.0)})  # fmt: skip
     ax.set(xlim=(0, 1), ylim=(0, 1))
     style_axes(ax, title="An answer moves the odds by a factor of three", x="belief before", y="belief after")
 
