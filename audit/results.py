@@ -119,6 +119,16 @@ class AuditResult:
         return max(self.bounds, key=lambda bound: bound.epsilon)
 
     @property
+    def assumption_free_bound(self) -> LowerBound | None:
+        """The largest of the bounds that assume nothing about the trade-off curve; None if all of them do."""
+        return max((b for b in self.bounds if not b.assumptions), key=lambda b: b.epsilon, default=None)
+
+    @property
+    def family_bound(self) -> LowerBound | None:
+        """The largest of the bounds that hold only if the trade-off curve is of a family; None if none is."""
+        return max((b for b in self.bounds if b.assumptions), key=lambda b: b.epsilon, default=None)
+
+    @property
     def ceiling(self) -> float:
         """The largest bound that these trials could have given."""
         return max(bound.ceiling for bound in self.bounds)

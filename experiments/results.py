@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from audit import consistency, saved
-from audit.bounds.base import LedgerEntry
+from audit.bounds.base import LedgerEntry, LowerBound
 from audit.multiplicity import holm
 from audit.results import AuditResult
 from audit.verdict import Verdict
@@ -171,6 +171,8 @@ def _row(point: SweepPoint) -> dict[str, Any]:
     result, where = point.result, point.result.refutation
     return {
         "epsilon_lower": result.bound.epsilon,
+        "epsilon_lower_assumption_free": _epsilon(result.assumption_free_bound),
+        "epsilon_lower_in_family": _epsilon(result.family_bound),
         "claim": result.claim,
         "truth": result.truth,
         "delta": result.delta,
@@ -193,6 +195,10 @@ def _row(point: SweepPoint) -> dict[str, Any]:
         "mechanism": result.mechanism,
         "claim_name": result.claim_name,
     }
+
+
+def _epsilon(bound: LowerBound | None) -> float | None:
+    return None if bound is None else bound.epsilon
 
 
 def _flat(parameters: Mapping[str, Any]) -> dict[str, Any]:

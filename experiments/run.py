@@ -190,7 +190,7 @@ def _answer(
     family: int,
 ) -> AuditResult:
     """One audit of a family of so many, in its own folder of trials."""
-    from experiments.plots.words import cut, parameters_text
+    from experiments.plots.formatting import cut, parameters_text
 
     store, point = directory.trials(question.folder), parameters_text(question.parameters)
     bar = Bar(f"{place} {cut(point, 40)}") if progress else False

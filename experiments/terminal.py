@@ -50,10 +50,8 @@ def show_run(run: Run) -> None:
         _show_files(run)
         return
     out.print(results_table(run.result))
-    verdict = run.result.verdict
-    alike = sum(point.verdict is verdict for point in run.result.points)
-    several = f" ({alike} of {len(run.result.points)} audits)" if len(run.result.points) > 1 else ""
-    out.print(Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {meaning(verdict)}{several}"))
+    for row in _verdict_lines(run.result):
+        out.print(row)
     if any(_only_alone(point) for point in run.result.points):
         out.print(Text("* refuted on its own, but not by more than luck explains among so many audits", style="dim"))
     for warning in warning_notes(run.result.points):
@@ -68,6 +66,17 @@ def show_run(run: Run) -> None:
     _show_files(run)
 
 
+def _verdict_lines(result: SweepResult) -> list[Text]:
+    """What follows, a line for each verdict that was reached."""
+    lines = []
+    for verdict in Verdict:
+        alike = sum(point.verdict is verdict for point in result.points)
+        several = f" ({alike} of {len(result.points)} audits)" if len(result.points) > 1 else ""
+        if alike:
+            lines.append(Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {meaning(verdict)}{several}"))
+    return lines
+
+
 def _show_files(run: Run) -> None:
     """Where the rest lies."""
     out, page = console(), run.directory / "report.html"
@@ -78,17 +87,19 @@ def _show_files(run: Run) -> None:
 
 def results_table(result: SweepResult) -> Table:
     """One row an audit."""
-    from experiments.plots.words import number, short_keys, value_text
+    from experiments.plots.formatting import IN_FAMILY, NOTHING_ASSUMED, number, short_keys, value_text
 
     table = Table(title=Text(line(result.title)), title_justify="left", title_style="bold", box=None, pad_edge=False)
     for heading in short_keys(result.parameter_names):
         table.add_column(Text(line(heading)))
     p_value = "p-value" if len(result.points) == 1 else "p (Holm)"
-    for name in ("epsilon >=", "claimed", "exact", "delta", p_value, "verdict"):
+    both = any(point.result.family_bound for point in result.points)
+    bounds = (f"epsilon >=\n{IN_FAMILY}", f"epsilon >=\n{NOTHING_ASSUMED}") if both else ("epsilon >=",)
+    for name in (*bounds, "claimed", "exact", "delta", p_value, "verdict"):
         table.add_column(name, justify="left" if name == "verdict" else "right")
     for point in result.points:
         cells = [Text(line(value_text(value))) for value in point.parameters.values()]
-        table.add_row(*cells, *(number(value, 4) for value in _numbers(point)), _verdict_text(point))
+        table.add_row(*cells, *(number(value, 4) for value in _numbers(point, both=both)), _verdict_text(point))
     return table
 
 
@@ -104,8 +115,8 @@ def show_calibration(done: Calibration) -> None:
         table.add_row(*(Text(line(cell)) for cell in cells))
     out.print(table)
     word, style = ("HOLDS", "green") if done.certificate.holds else ("FAILS", "bold red")
-    told = "no bound misses more often than it may" if done.certificate.holds else "a bound misses too often"
-    out.print(Text.assemble((word, style), f": {told}"))
+    said = "no bound misses more often than it may" if done.certificate.holds else "a bound misses too often"
+    out.print(Text.assemble((word, style), f": {said}"))
     out.print(Text(f"results: {done.directory}"), soft_wrap=True)
     out.print(Text(f"report:  {done.page}"), soft_wrap=True)
 
@@ -120,13 +131,16 @@ def show_entries(entries: Mapping[str, str]) -> None:
     console().print(table)
 
 
-def _numbers(point: SweepPoint) -> list[float | None]:
+def _numbers(point: SweepPoint, *, both: bool) -> list[float | None]:
+    """What stands in a row; `both` bounds, with a family of curves and without, or the larger one."""
     result = point.result
-    return [result.bound.epsilon, result.claim, result.truth, result.delta, point.p_adjusted]
+    shown = [result.family_bound, result.assumption_free_bound] if both else [result.bound]
+    bounds = [None if bound is None else bound.epsilon for bound in shown]
+    return [*bounds, result.claim, result.truth, result.delta, point.p_adjusted]
 
 
 def _verdict_text(point: SweepPoint) -> Text:
-    from experiments.plots.words import DAGGER
+    from experiments.plots.formatting import DAGGER
     from experiments.report.sentences import refuted_elsewhere
 
     mark = "*" if _only_alone(point) else f" {DAGGER}" if refuted_elsewhere(point) else ""

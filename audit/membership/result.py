@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 FORMAT = "dpassay.membership-result"
 VERSION = 2
+HEADLINE_FPR = 0.01
+"""False positive rate at which the attacks are compared in a headline."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +119,14 @@ class MembershipResult:
     def best(self) -> AttackMetrics:
         """The attack with the largest AUC; chosen on these scores, hence optimistic."""
         return max(self.attacks, key=lambda metrics: metrics.auc)
+
+    @property
+    def headline(self) -> AttackMetrics:
+        """The attack that finds most members at `HEADLINE_FPR`; chosen on these scores, hence optimistic.
+
+        A headline quotes the numbers of this one attack: its rate, its AUC and the records that it exposes.
+        """
+        return max(self.attacks, key=lambda metrics: metrics.rate_at(HEADLINE_FPR).tpr)
 
     def summary(self) -> str:
         """The table that a person reads."""

@@ -192,11 +192,11 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Four lower bounds beside the one claim."""
-    from experiments.plots.canvas import dress, sheet, write
+    from experiments.plots.canvas import new_figure, style_axes, write
     from experiments.plots.palette import BOUND, VIOLATION
     from experiments.plots.palette import CLAIM as CLAIM_COLOUR
 
-    figure = sheet(8.0, 3.2)
+    figure = new_figure(8.0, 3.2)
     ax = figure.add_subplot()
     names = ("add_remove, scale 10", "replace_one, scale 10", "replace_one, scale 20", "replace_one, one count")
     results = (found.added, found.replaced, found.both_repaired, found.one_repaired)
@@ -204,14 +204,15 @@ def draw(lecture: Lecture, found: Findings) -> None:
         colour = VIOLATION if result.verdict.value == "violation" else BOUND
         ax.plot([0.0, result.bound.epsilon], [row, row], color=colour.light, linewidth=7, solid_capstyle="butt")
         write(ax, max(result.bound.epsilon, CLAIM) + 0.003, row, f"{result.bound.epsilon:.3f}", colour, va="center")
-    ax.axvline(CLAIM, color=CLAIM_COLOUR.light, linewidth=1.4)
+    ax.axvline(CLAIM, color=CLAIM_COLOUR.light, linewidth=1.4, label=f"claim: epsilon = {CLAIM:g}")
+    title = f"Under replace_one the attack shows {found.replaced.bound.epsilon:.3f}, where {CLAIM:g} is claimed"
     ax.set(xlim=(0.0, 0.23), ylim=(len(names) - 0.4, -0.6), yticks=range(len(names)), yticklabels=names)
-    dress(ax, title="One claim, epsilon = 0.1, and what the attacks showed", x="epsilon is at least", y="")
+    style_axes(ax, title=title, x="epsilon is at least", y="")
     ax.grid(False, axis="y")
     lecture.figure(
         figure,
         "add-or-replace",
-        title="Add or replace?",
+        title=title,
         description="Lower bounds on epsilon of noisy counts under two relations, beside the claim of 0.1.",
     )
 

@@ -315,9 +315,9 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: belief before and after an answer, and what the audits found."""
-    from experiments.plots.canvas import sheet
+    from experiments.plots.canvas import new_figure
 
-    figure = sheet(11.0, 4.2)
+    figure = new_figure(11.0, 4.2)
     left, right = figure.subplots(1, 2)
     _draw_belief(left)
     _draw_bounds(right, found)
@@ -330,7 +330,7 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw_belief(ax: Axes) -> None:
-    from experiments.plots.canvas import dress, write
+    from experiments.plots.canvas import style_axes, write
     from experiments.plots.palette import AMBER, BLUE, MUTED
 
     prior = np.linspace(0.0, 1.0, 201)
@@ -339,14 +339,14 @@ def _draw_belief(ax: Axes) -> None:
         write(ax, *at, name, colour, ha="right" if answer else "left")
     ax.plot(prior, prior, color=MUTED.light, linewidth=1, linestyle=(0, (4, 3)))
     ax.plot([0.02], [3 / 52], marker="o", color=BLUE.light)
-    ax.annotate("Tammy: 0.02 to 0.058", (0.02, 3 / 52), (0.14, 0.03), color=BLUE.light, fontsize=8.5, va="center",
-                arrowprops={"arrowstyle": "-", "color": BLUE.light, "shrinkB": 4})  # fmt: skip
+    ax.annotate("Tammy: 0.02 to 0.058", (0.02, 3 / 52), (0.04, 0.92), color=BLUE.light, fontsize=8.5, va="center",
+                arrowprops={"arrowstyle": "-", "color": BLUE.light, "shrinkB": 4, "relpos": (0.0, 0.0)})  # fmt: skip
     ax.set(xlim=(0, 1), ylim=(0, 1))
-    dress(ax, title="An answer moves the odds by a factor of three", x="belief before", y="belief after")
+    style_axes(ax, title="An answer moves the odds by a factor of three", x="belief before", y="belief after")
 
 
 def _draw_bounds(ax: Axes, found: Findings) -> None:
-    from experiments.plots.canvas import EndLabel, dress, end_labels, logarithmic
+    from experiments.plots.canvas import EndLabel, end_labels, logarithmic, style_axes
     from experiments.plots.palette import BOUND, CLAIM, VIOLATION
 
     labels = [EndLabel(LOG_3, "claim: ln 3", CLAIM)]
@@ -355,9 +355,12 @@ def _draw_bounds(ax: Axes, found: Findings) -> None:
         bounds = [r.bound.epsilon for r in results]
         ax.plot([r.trials.per_side for r in results], bounds, marker="o", color=colour.light, linewidth=2)
         labels.append(EndLabel(bounds[-1], name, colour))
-    ax.set_ylim(1.04, 1.2)
-    logarithmic(ax.xaxis)
-    dress(
+    runs = [r.trials.per_side for r in (*found.fair, *found.biased)]
+    shown = [r.bound.epsilon for r in (*found.fair, *found.biased)]
+    logarithmic(ax.xaxis, min(runs) / 1.2, max(runs) * 1.2)
+    room = 0.08 * (max(*shown, LOG_3) - min(*shown, LOG_3))
+    ax.set_ylim(min(*shown, LOG_3) - room, max(*shown, LOG_3) + room)
+    style_axes(
         ax, title="The attack finds ln 3, and catches the biased coin", x="runs on each side", y="epsilon is at least"
     )
     end_labels(ax, labels)

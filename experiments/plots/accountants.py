@@ -8,12 +8,14 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from audit.games import Floats
-from experiments.plots.canvas import EndLabel, axes_or_new, dress, end_labels, logarithmic
+from audit.text import percent
+from experiments.plots.canvas import EndLabel, axes_or_new, end_labels, logarithmic, style_axes
+from experiments.plots.formatting import number
 from experiments.plots.palette import BOUND, series_colour
-from experiments.plots.words import number
 from mechanisms.guarantees.noisy_sgd import ACCOUNTANTS, epsilon_curves
 
-DASHES = ((0, (5, 2)), "-", (0, (3, 1.5, 1, 1.5)), "-")
+SHOWN = "shown by an audit"
+DASHES = ((0, (5, 2)), "-", (0, (3, 1.5, 1, 1.5)), (0, (1, 1)))
 """Of the lines, in the order of `ACCOUNTANTS`, so that they are told apart without colours."""
 
 
@@ -60,14 +62,14 @@ class AccountantCurves:
 
     @property
     def title(self) -> str:
-        """What is seen, in one line."""
+        """How much the accountants differ."""
         first, last = (self.epsilon[name][-1] for name in (ACCOUNTANTS[0], ACCOUNTANTS[-1]))
         return f"The same training, {number(first / last, 2)} times less epsilon: only the accountant differs"
 
     @property
     def caption(self) -> str:
         """How to read it."""
-        dots = "; a dot is what an audit has shown" if self.shown else ""
+        dots = f". “{SHOWN}”: a lower bound with {percent(self.confidence)} confidence" if self.shown else ""
         return (
             f"Epsilon at delta = {number(self.delta)} of DP-SGD with Poisson sampling, noise multiplier "
             f"{number(self.noise_multiplier)} and sampling probability {number(self.sampling_probability)}, against "
@@ -84,12 +86,13 @@ class AccountantCurves:
             colour = series_colour(index)
             ax.plot(self.epochs, values, color=colour.light, linewidth=1.8, linestyle=DASHES[index % len(DASHES)])
             labels.append(EndLabel(float(values[-1]), f"{name}: {number(float(values[-1]))}", colour))
-        for epochs, epsilon in self.shown:
-            ax.plot([epochs], [epsilon], "o", color=BOUND.light, markersize=6)
-        dress(ax, title=self.title, x="epochs", y=f"epsilon at delta = {number(self.delta)}")
-        logarithmic(ax.xaxis)
-        logarithmic(ax.yaxis)
-        every = np.concatenate([*self.epsilon.values(), [epsilon for _, epsilon in self.shown if epsilon > 0]])
-        ax.set(xlim=(self.epochs[0], self.epochs[-1]), ylim=(0.8 * every.min(), 1.25 * every.max()))
+        handles = []
+        if self.shown:
+            handles = ax.plot(*zip(*self.shown, strict=True), "o", color=BOUND.light, markersize=6, label=SHOWN)
+        style_axes(ax, title=self.title, x="epochs", y=f"epsilon at delta = {number(self.delta)}", handles=handles)
+        every = np.concatenate([*self.epsilon.values(), [epsilon for _, epsilon in self.shown]])
+        at = np.concatenate([self.epochs, [epochs for epochs, _ in self.shown]])
+        logarithmic(ax.xaxis, float(at.min()) / 1.05, float(at.max()) * 1.05)
+        logarithmic(ax.yaxis, 0.8 * float(every[every > 0].min()), 1.25 * float(every.max()), zero=every.min() <= 0)
         end_labels(ax, labels)
         return ax

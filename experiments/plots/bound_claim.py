@@ -1,4 +1,4 @@
-"""What was shown beside what is claimed: epsilon against the swept parameter."""
+"""What was shown next to what is claimed: epsilon against the swept parameter."""
 
 from __future__ import annotations
 
@@ -13,9 +13,17 @@ from audit.results import AuditResult
 from audit.text import percent
 from audit.verdict import Verdict
 from experiments.plots.canvas import axes_or_new
+from experiments.plots.formatting import (
+    IN_FAMILY,
+    NOTHING_ASSUMED,
+    delta_text,
+    long_key,
+    parameters_text,
+    percent_range,
+    refuted_text,
+)
 from experiments.plots.number_line import draw_number_line
 from experiments.plots.sweep_lines import draw_lines
-from experiments.plots.words import delta_text, long_key, parameters_text, refuted_text
 
 if TYPE_CHECKING:
     from experiments.results import SweepPoint, SweepResult
@@ -28,6 +36,7 @@ class Series:
     Args:
         name: the shared parameters, such as "k = 4"; empty when there is only one line.
         x, bound, claim, truth, ceiling: `(n,)` epsilons; truth is NaN where it is not known.
+        free: `(n,)` the largest lower bound that assumes nothing about the curve; NaN where all assume something.
         violation: `(n,)` whether the verdict, corrected over the sweep, is a violation.
     """
 
@@ -38,6 +47,7 @@ class Series:
     truth: tuple[float, ...]
     ceiling: tuple[float, ...]
     violation: tuple[bool, ...]
+    free: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -95,12 +105,17 @@ class BoundClaim:
     @property
     def height(self) -> float:
         """Inches: a single audit is a few bars, a sweep needs room."""
-        return 2.4 if self.n_points == 1 else 4.2
+        return 2.6 if self.n_points == 1 else 4.2
 
     @property
     def bound_name(self) -> str:
-        """What the bounds are called beside their line."""
-        return "lower bound, if\nin the family" if self.assumed else "lower bound"
+        """What the bounds are called."""
+        return f"lower bound, {IN_FAMILY}" if self.assumed else "lower bound"
+
+    @property
+    def with_free(self) -> bool:
+        """Whether bounds that assume nothing are drawn as well."""
+        return self.assumed and any(math.isfinite(v) for s in self.series for v in s.free)
 
     @property
     def n_points(self) -> int:
@@ -108,24 +123,29 @@ class BoundClaim:
 
     @property
     def title(self) -> str:
-        """What is seen, in one line."""
-        refuted = sum(sum(s.violation) for s in self.series)
-        if refuted == 0:
-            return "What was shown stays below what is claimed" if self._below() else "No claim is refuted"
-        return refuted_text(refuted, self.n_points, self._elsewhere)
+        """How much of the claim was shown, and whether any is refuted."""
+        if refuted := sum(sum(s.violation) for s in self.series):
+            return refuted_text(refuted, self.n_points, self._elsewhere)
+        shares = [b / c for s in self.series for b, c in zip(s.bound, s.claim, strict=True) if 0.0 < c < math.inf]
+        if not shares:
+            return "No claim is refuted" if self.n_points > 1 else "The claim is not refuted"
+        family = f", {IN_FAMILY}" if self.assumed else ""
+        more = "" if self._below() else "; what is more is within chance"
+        return f"The attack shows {percent_range(shares)} of what is claimed{family}{more}"
 
     @property
     def caption(self) -> str:
         """How to read it."""
-        known = any(not math.isnan(t) for s in self.series for t in s.truth)
-        exact = " The exact value is drawn where it is known." if known else ""
-        family = " Bounds that lean on a family of trade-off curves hold only if it is the right one." * self.assumed
-        elsewhere = " A cross below its claim: refuted at another delta, which the table names." * bool(self._elsewhere)
+        known = not self.exact and any(not math.isnan(t) for s in self.series for t in s.truth)
+        exact = " “exact” is the true epsilon of the pair, where it is known." if known else ""
+        family = f" “{self.bound_name}” holds only if the trade-off curve is one of that family." * self.assumed
+        free = f" “lower bound, {NOTHING_ASSUMED}” holds whatever the curve." * self.with_free
+        elsewhere = " A violation whose bound stays below its claim is refuted at another delta: see the table."
         return (
             f"Each lower bound is below the true epsilon with {percent(self.confidence)} confidence; the claim says "
-            f"that the truth is at most the claim. A bound above its claim refutes it; a bound close under it shows "
-            f"that the analysis is tight. The ceiling is the largest bound that so many trials could have given."
-            f"{exact}{family}{elsewhere}"
+            "that the truth is at most the claim. A bound above its claim refutes it; a bound close under it shows "
+            "that the analysis is tight. The ceiling is the largest bound that this many trials could have given."
+            f"{family}{free}{exact}{elsewhere * bool(self._elsewhere)}"
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -148,7 +168,7 @@ class BoundClaim:
     @property
     def top(self) -> float:
         """The largest finite epsilon that has to be seen; ceilings need not be."""
-        drawn = [v for s in self.series for v in (*s.bound, *s.claim, *s.truth) if math.isfinite(v)]
+        drawn = [v for s in self.series for v in (*s.bound, *s.claim, *s.truth, *s.free) if math.isfinite(v)]
         return max(drawn, default=1.0) or 1.0
 
     @property
@@ -170,6 +190,7 @@ def _series(name: str, rows: Sequence[tuple[float, AuditResult, bool]]) -> Serie
         truth=tuple(nan if r.truth is None else r.truth for _, r, _ in rows),
         ceiling=tuple(r.ceiling for _, r, _ in rows),
         violation=tuple(v for _, _, v in rows),
+        free=tuple(nan if r.assumption_free_bound is None else r.assumption_free_bound.epsilon for _, r, _ in rows),
     )
 
 

@@ -11,24 +11,29 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from audit.testing.certificate import Cell, Certificate
 from audit.testing.methods import BOUND, KNOWN, PEER, UNCORRECTED
 from audit.text import percent
-from experiments.plots.canvas import EndLabel, axes_or_new, dress, end_labels, logarithmic, sheet, write
+from experiments.plots.canvas import EndLabel, axes_or_new, end_labels, logarithmic, new_figure, style_axes
 from experiments.plots.files import save
-from experiments.plots.palette import AMBER, CLAIM, MUTED, RULE, SERIES, VIOLATION
+from experiments.plots.formatting import cut, number
+from experiments.plots.palette import AMBER, CLAIM, RULE, SERIES, VIOLATION
 from experiments.plots.sweep_lines import MARKERS
-from experiments.plots.words import cut, number
 
 TICKS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 REACH = 1.6
-"""A power plot is this many times as high as the truth: what lies above is said, not drawn."""
+"""A power plot is this many times as high as the truth: what lies above is marked at its edge."""
 BETWEEN_ROWS = 0.36
 """Inches for each method."""
 DOT: dict[str, Any] = {"alpha": 0.75, "markeredgewidth": 0.0, "clip_on": False, "zorder": 3}
 COLOURS = tuple(colour for colour in SERIES if colour is not AMBER)
+LIMIT: dict[str, Any] = {"color": CLAIM.light, "linewidth": 1.2}
+ALLOWED, LUCK, MISSES = "allowed", "may be bad luck", "misses too often"
+KIND_NAME = {BOUND: "bound", UNCORRECTED: "no correction", PEER: "another library"}
 KIND_COLOUR = {BOUND: SERIES[0], UNCORRECTED: VIOLATION, PEER: AMBER}
 
 
@@ -74,7 +79,7 @@ class MissRates:
 
     @property
     def title(self) -> str:
-        """What is seen."""
+        """How often each method reported more than the truth."""
         return f"Audits that reported more than the truth, at {percent(1.0 - self.significance)} confidence"
 
     @property
@@ -82,15 +87,15 @@ class MissRates:
         """How to read it."""
         return (
             "Each dot is one law, delta and number of trials. A bound may exceed the truth in "
-            f"{percent(self.significance)} of the audits (line); up to the end of the grey area this may be bad luck "
-            "of the simulation, beyond it (cross) it is not. The axis is stretched at its left end."
+            f"{percent(self.significance)} of the audits (“{ALLOWED}”); within “{LUCK}” more may be bad luck of the "
+            f"simulation, “{MISSES}” is not. The axis is stretched at its left end."
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws into `ax`, or on a new sheet."""
+        """Draws into `ax`, or on a new figure."""
         ax = axes_or_new(ax)
         ax.set_xscale("function", functions=(np.sqrt, np.square))
-        ax.axvline(self.significance, color=CLAIM.light, linewidth=1.2)
+        ax.axvline(self.significance, label=ALLOWED, **LIMIT)
         for place, row in enumerate(self.rows):
             luck = row.limit - self.significance
             ax.barh(place, luck, left=self.significance, height=0.86, color=RULE.light, alpha=0.5, linewidth=0)
@@ -100,14 +105,26 @@ class MissRates:
                 if seen:
                     colour = KIND_COLOUR[row.kind] if holds or row.kind != BOUND else VIOLATION
                     ax.plot(*np.array(seen).T, marker, color=colour.light, markersize=size, **DOT)
-        dress(ax, title=self.title, x="share of audits above the truth", y="")
-        ax.set(xlim=(0.0, 1.0), ylim=(len(self.rows) - 0.5, -0.5))
+        style_axes(ax, title=self.title, x="share of audits above the truth", y="", handles=self._handles(), columns=4)
+        ax.set(xlim=(0.0, 1.0), ylim=(len(self.rows) - 0.5, -0.5))  # dots at 0 and 1 are drawn beyond the edge
         ax.set_yticks(range(len(self.rows)), [row.name for row in self.rows], parse_math=False)
         ax.tick_params(axis="y", length=0)
         ax.grid(False, axis="y")
         ax.xaxis.set_major_locator(FixedLocator(TICKS))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f} %"))
         return ax
+
+    def _handles(self) -> list[Any]:
+        """What each mark means, of those that occur."""
+        handles: list[Any] = [Line2D([], [], label=ALLOWED, **LIMIT)]
+        handles.append(Patch(color=RULE.light, alpha=0.5, linewidth=0, label=LUCK))
+        for kind in dict.fromkeys(row.kind for row in self.rows):
+            dot: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 4, "label": KIND_NAME[kind]}
+            handles.append(Line2D([], [], color=KIND_COLOUR[kind].light, **dot))
+        if any(not holds for row in self.rows for _, holds in row.cells):
+            cross: dict[str, Any] = {"linestyle": "none", "marker": "X", "markersize": 6, "label": MISSES}
+            handles.append(Line2D([], [], color=VIOLATION.light, **cross))
+        return handles
 
 
 @dataclass(frozen=True)
@@ -139,26 +156,31 @@ class Power:
 
     @property
     def title(self) -> str:
-        """What is seen."""
+        """On which law the means are."""
         at = f", at delta {number(self.delta)}" if self.delta else ""
-        return f"{self.law[:1].upper()}{self.law[1:]}{at}"
+        best = max((means[-1] for _, kind, _, means in self.lines if kind == BOUND), default=math.nan)
+        law = f"{self.law[:1].upper()}{self.law[1:]}{at}"
+        return f"{law}: the best bound shows {number(best)} of {number(self.truth)}"
 
     @property
     def caption(self) -> str:
         """How to read it."""
-        others = "; dashed amber: another library" if any(kind == PEER for _, kind, *_ in self.lines) else ""
+        others = [cut(name, 36) for name, kind, *_ in self.lines if kind == UNCORRECTED]
+        wrong = f" No bounds, because uncorrected: {', '.join(f'“{name}”' for name in others)}." if others else ""
+        peers = [cut(name, 36) for name, kind, *_ in self.lines if kind == PEER]
+        theirs = f" Of another library: {', '.join(f'“{name}”' for name in peers)}." if peers else ""
         return (
             f"Mean lower bound at {percent(self.confidence)} confidence against the number of trials on each side, "
-            "pilot included. Black: the exact epsilon. Hollow marks: the event was known in advance. "
-            f"Dashed red: uncorrected, not a bound{others}."
+            f"pilot included, next to “exact”.{wrong}{theirs} A mark at the upper edge stands for a mean above it."
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws into `ax`, or on a new sheet."""
+        """Draws into `ax`, or on a new figure."""
         ax = axes_or_new(ax)
         ax.axhline(self.truth, color=CLAIM.light, linewidth=1.4)
         labels = [EndLabel(self.truth, "exact", CLAIM)]
         top = REACH * self.truth
+        largest = 1.0
         bounds = list(dict.fromkeys(_own_name(name) for name, kind, *_ in self.lines if kind == BOUND))
         for name, kind, trials, means in self.lines:
             ours, known = kind == BOUND, _own_name(name) != name
@@ -170,16 +192,16 @@ class Power:
                 "marker": MARKERS[place % len(MARKERS)] if ours else "",
             }
             style |= {"markersize": 4.5, "markerfacecolor": "none" if known else colour.light}
-            ax.plot(trials, np.minimum(means, 2.0 * top), **style)
+            ax.plot(trials, np.minimum(means, top), clip_on=False, **style)
+            above = [n for n, mean in zip(trials, means, strict=True) if mean > top]
+            ax.plot(above, [top] * len(above), color=colour.light, linestyle="none", marker="^", clip_on=False)
+            largest = max(largest, *trials)
             labels.append(EndLabel(min(means[-1], top), cut(name, 36), colour))
-        dress(ax, title=self.title, x="trials on each side", y="epsilon")
-        logarithmic(ax.xaxis)
+        style_axes(ax, title=self.title, x="trials on each side", y="epsilon")
+        least = min(min(trials) for *_, trials, _ in self.lines)
+        logarithmic(ax.xaxis, least / 1.1, largest * 1.1)
         ax.set_ylim(0.0, top)
         end_labels(ax, labels)
-        above = [name for name, _, _, means in self.lines if max(means) > top]
-        if above:
-            corner: dict[str, Any] = {"transform": ax.transAxes, "ha": "right", "va": "top"}
-            write(ax, 0.99, 0.985, "what is higher is cut off", MUTED, fontsize=8, **corner)
         return ax
 
 
@@ -195,12 +217,12 @@ def draw_certificate(certificate: Certificate, directory: Path) -> list[Path]:
     confidences = sorted({cell.confidence for cell in certificate.cells}, reverse=True)
     for confidence in confidences:
         plot = MissRates.from_certificate(certificate, confidence)
-        figure = sheet(8.6, 1.3 + BETWEEN_ROWS * len(plot.rows))
+        figure = new_figure(8.6, 1.3 + BETWEEN_ROWS * len(plot.rows))
         plot.plot(figure.add_subplot())
         stem = directory / f"misses-{100 * confidence:.0f}"
         files += save(figure, stem, title=plot.title, description=plot.caption)
     for place, power in enumerate(_powers(certificate, confidences[0]), start=1):
-        figure = sheet(6.4, 3.6)
+        figure = new_figure(6.4, 3.6)
         power.plot(figure.add_subplot())
         files += save(figure, directory / f"power-{place:02}", title=power.title, description=power.caption)
     return files

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from matplotlib.axes import Axes
 
 from audit.results import AuditResult
 from audit.verdict import Verdict
 from experiments.plots.bound_claim import BoundClaim
-from experiments.plots.canvas import FONT, Sheet, sheet
+from experiments.plots.canvas import FONT, SMALL, NotebookFigure, new_figure
 from experiments.plots.files import save
+from experiments.plots.formatting import cut, number, parameters_text
 from experiments.plots.ladder import Ladder
-from experiments.plots.palette import INK
+from experiments.plots.palette import INK, MUTED
 from experiments.plots.profile import Profile
 from experiments.plots.scores import ScoreHistogram
 from experiments.plots.tradeoff import Tradeoff
-from experiments.plots.words import cut, number
 
 if TYPE_CHECKING:
     from experiments.results import SweepPoint, SweepResult
@@ -69,15 +69,16 @@ def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
     files = _draw(seen, directory / "bound-claim", width=7.6, height=seen.height)
     digits = max(2, len(str(len(sweep.points))))
     for place in shown(sweep.points):
-        for name, plot in plots_of(sweep.points[place].result).items():
+        point = sweep.points[place]
+        for name, plot in plots_of(point.result).items():
             stem = directory / f"audit-{place + 1:0{digits}}-{name}"
-            files += _draw(plot, stem, width=5.2, height=3.9)
+            files += _draw(plot, stem, width=5.2, height=4.3, of=parameters_text(point.parameters))
     return files
 
 
-def draw_result(result: AuditResult) -> Sheet:
-    """The four views of one audit on one sheet."""
-    figure = sheet(11.0, 8.0)
+def draw_result(result: AuditResult) -> NotebookFigure:
+    """The four views of one audit on one figure."""
+    figure = new_figure(11.0, 8.6)
     grid = figure.add_gridspec(2, 2)
     plots: list[Plot] = [BoundClaim.from_result(result), *plots_of(result).values()]
     for place, plot in enumerate(plots):
@@ -107,10 +108,14 @@ def overview(sweep: SweepResult) -> BoundClaim | Ladder:
     return BoundClaim.from_sweep(sweep) if BoundClaim.fits(sweep) else Ladder.from_sweep(sweep)
 
 
-def _draw(plot: Plot, stem: Path, *, width: float, height: float) -> list[Path]:
-    figure = sheet(width, height)
+def _draw(plot: Plot, stem: Path, *, width: float, height: float, of: str = "") -> list[Path]:
+    """A figure; `of` names the audit that it shows, where there are several."""
+    figure = new_figure(width, height)
     plot.plot(figure.add_subplot())
-    return save(figure, stem, title=plot.title, description=plot.caption)
+    if of:
+        style: dict[str, Any] = {"color": MUTED.light, "fontfamily": FONT, "fontsize": SMALL, "parse_math": False}
+        figure.suptitle(cut(of, 80), x=0.012, ha="left", **style)
+    return save(figure, stem, title=f"{of}: {plot.title}" if of else plot.title, description=plot.caption)
 
 
 __all__ = ["SHOWN", "Plot", "draw_all", "draw_result", "number", "overview", "plots_of", "shown"]

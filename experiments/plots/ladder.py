@@ -11,13 +11,24 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.transforms import ScaledTranslation
 
 from audit.results import AuditResult
 from audit.text import percent
 from audit.verdict import Verdict
-from experiments.plots.canvas import SMALL, axes_or_new, dress, key, write
+from experiments.plots.canvas import SMALL, axes_or_new, style_axes, write
+from experiments.plots.formatting import (
+    DAGGER,
+    IN_FAMILY,
+    NOTHING_ASSUMED,
+    cut,
+    delta_text,
+    number,
+    parameters_text,
+    percent_range,
+    refuted_text,
+)
 from experiments.plots.palette import BOUND, CLAIM, MUTED, TRUTH, VIOLATION, Colour
-from experiments.plots.words import DAGGER, cut, delta_text, number, parameters_text, percent_range, refuted_text
 
 if TYPE_CHECKING:
     from experiments.results import SweepPoint, SweepResult
@@ -27,8 +38,11 @@ NAME_WIDTH = 34
 TALL = 50
 """Rungs beyond which they stand closer, and only some are named."""
 REACH = 1.6
-"""Exact values beyond so many times the largest claim or bound are arrows at the edge."""
-PALE = 0.35
+"""Exact values beyond this many times the largest claim or bound are arrows at the edge."""
+COLUMN = 48.0
+"""Points from one column of numbers to the next."""
+PALE, HATCH = 0.35, "////"
+"""Of the part of a bar that leans on a family."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +68,9 @@ class Rung:
     @classmethod
     def of(cls, name: str, result: AuditResult, *, violation: bool) -> Rung:
         """The rung of one audit."""
-        free = [bound.epsilon for bound in result.bounds if not bound.assumptions]
+        free = result.assumption_free_bound
         truth = math.nan if result.truth is None else result.truth
-        return cls(name, result.bound.epsilon, max(free, default=math.nan), result.claim, truth, violation)
+        return cls(name, result.bound.epsilon, free.epsilon if free else math.nan, result.claim, truth, violation)
 
     @property
     def elsewhere(self) -> bool:
@@ -66,7 +80,7 @@ class Rung:
 
 @dataclass(frozen=True)
 class Ladder:
-    """Rungs in the order in which they are given, the first on top, beside their claims.
+    """Rungs in the order in which they are given, the first on top, next to their claims.
 
     Args:
         rungs: one or more.
@@ -99,26 +113,26 @@ class Ladder:
 
     @property
     def title(self) -> str:
-        """What is seen, in one line."""
+        """How much of the claims was shown, and whether any is refuted."""
         if wrong := [rung for rung in self.rungs if rung.violation]:
             return refuted_text(len(wrong), len(self.rungs), sum(rung.elsewhere for rung in wrong))
-        shares = [rung.shown / rung.claim for rung in self.rungs if 0.0 < rung.claim < math.inf]
-        if not shares:
-            return "What each attack shows"
+        known = [rung for rung in self.rungs if 0.0 < rung.claim < math.inf]
+        if not known:
+            return "No claim is refuted"
         claims = "claim" if len({rung.claim for rung in self.rungs}) == 1 else "claims"
-        return f"The attacks show {percent_range(shares)} of the {claims}"
+        shown = f"The attacks show {percent_range([rung.shown / rung.claim for rung in known])} of the {claims}"
+        if not self.assumed:
+            return shown
+        free = [rung.without / rung.claim for rung in known if not math.isnan(rung.without)]
+        return f"{shown}, {IN_FAMILY}" + (f"; {percent_range(free)} with {NOTHING_ASSUMED}" if free else "")
 
     @property
     def caption(self) -> str:
         """How to read it."""
-        family = (
-            " The pale part of a bar is shown only if the trade-off curve belongs to the family of the claim; the dark "
-            "part assumes nothing."
-            if self.assumed
-            else ""
-        )
+        leaning = self._names[1]
+        family = f" “{leaning}” is shown only if the trade-off curve belongs to the family of the claim." * self.assumed
         exact = (
-            " The exact value stands where it is known; an arrow means that it lies beyond the plot."
+            " “exact” stands where it is known; an arrow means that it lies beyond the plot."
             if any(not math.isnan(rung.truth) for rung in self.rungs)
             else ""
         )
@@ -129,14 +143,19 @@ class Ladder:
         )
         return (
             f"Each bar ends at a lower bound on epsilon, below the truth with {percent(self.confidence)} confidence: "
-            f"what the attack was able to show.{family} The black line is the claim, which no bar may cross but by "
-            f"chance.{exact}{elsewhere}"
+            f"what the attack was able to show.{family} No bar may cross “claim” but by chance.{exact}{elsewhere}"
         )
+
+    @property
+    def _names(self) -> tuple[str, str, str]:
+        """Of the bound that assumes nothing, of the one that leans on a family, and of refuted ones, in the legend."""
+        shown = f"lower bound, {NOTHING_ASSUMED}" if self.assumed else "lower bound"
+        return shown, f"lower bound, {IN_FAMILY}", "the claim is refuted"
 
     @property
     def height(self) -> float:
         """Inches that the rungs need."""
-        return 1.3 + 0.36 * min(len(self.rungs), TALL)
+        return 1.5 + 0.36 * min(len(self.rungs), TALL)
 
     @property
     def top(self) -> float:
@@ -154,50 +173,59 @@ class Ladder:
             self._draw_bar(ax, place, rung)
             ax.plot([rung.claim] * 2, [place - 0.5, place + 0.5], color=CLAIM.light, linewidth=1.8)
             _draw_truth(ax, place, rung.truth, limit)
-        keys = self._keys()
-        lines = math.ceil(len(keys) / 3)
-        dress(ax, title=self.title, x=f"epsilon{self.delta}", y="", pad=8.0 + 14.0 * lines)
+        handles = self._handles()
+        style_axes(ax, title=self.title, x=f"epsilon{self.delta}", y="", handles=handles, columns=2)
         named = range(0, len(self.rungs), every)
         names = [_wrapped(self.rungs[i].name) if every == 1 else cut(self.rungs[i].name, NAME_WIDTH) for i in named]
         ax.set_yticks(list(named), names, parse_math=False)
         ax.tick_params(axis="y", length=0)
         ax.grid(False, axis="y")
-        ax.set(xlim=(0.0, limit), ylim=(len(self.rungs) - 0.4, -0.6))
+        ax.set(xlim=(-0.008 * limit, limit), ylim=(len(self.rungs) - 0.4, -0.6))
         for column, cells in enumerate(self._columns()):
             _write_column(ax, column, [cells[0], *cells[1:][::every]], list(named))
-        key(ax, handles=keys, loc="lower left", bbox_to_anchor=(-0.012, 1.0), ncols=3, borderaxespad=0.1)
         return ax
 
     def _draw_bar(self, ax: Axes, place: int, rung: Rung) -> None:
         """The bound that may lean on a family, and over it the part that does not."""
-        colour = _colour(rung)
-        if not self.assumed:
-            ax.barh(place, rung.shown, height=0.62, color=colour.light)
-            return
-        ax.barh(place, rung.shown, height=0.62, color=colour.light, alpha=PALE)
-        ax.barh(place, 0.0 if math.isnan(rung.without) else rung.without, height=0.62, color=colour.light)
+        colour, free = _colour(rung), rung.without if self.assumed else rung.shown
+        pale: dict[str, Any] = {
+            "height": 0.62,
+            "alpha": PALE,
+            "hatch": HATCH,
+            "edgecolor": colour.light,
+            "linewidth": 0,
+        }
+        if self.assumed:
+            ax.barh(place, rung.shown, color=colour.light, **pale)
+        ax.barh(place, 0.0 if math.isnan(free) else free, height=0.62, color=colour.light)
+        if rung.shown == 0.0:
+            ax.plot([0.0, 0.0], [place - 0.31, place + 0.31], color=colour.light, linewidth=2.5)
 
-    def _keys(self) -> list[Any]:
+    def _handles(self) -> list[Any]:
         """What each mark means, of those that occur."""
         right, wrong = (any(rung.violation is violation for rung in self.rungs) for violation in (False, True))
-        bound = BOUND if right else VIOLATION
-        shown = "lower bound, nothing assumed" if self.assumed else "lower bound"
+        bound, (shown, leaning, refuted) = BOUND if right else VIOLATION, self._names
         found: list[Any] = [Patch(color=bound.light, label=shown if right else f"{shown}: refuted")]
         if self.assumed:
-            found.append(Patch(color=bound.light, alpha=PALE, label="if in the family of the claim"))
+            hatched: dict[str, Any] = {"alpha": PALE, "hatch": HATCH, "linewidth": 0}
+            found.append(Patch(facecolor=bound.light, edgecolor=bound.light, label=leaning, **hatched))
         if right and wrong:
-            found.append(Patch(color=VIOLATION.light, label="the claim is refuted"))
+            found.append(Patch(color=VIOLATION.light, label=refuted))
         found.append(Line2D([], [], color=CLAIM.light, linewidth=1.8, label="claim"))
         if any(not math.isnan(rung.truth) for rung in self.rungs):
             found.append(Line2D([], [], label="exact", **_DIAMOND))
         return found
 
     def _columns(self) -> list[list[tuple[str, Colour]]]:
-        """Numbers beside the bars, each column under its name."""
+        """Numbers next to the bars, each column under its name."""
+        columns = []
+        if any(not math.isnan(r.truth) for r in self.rungs):
+            columns.append([("exact", MUTED), *((number(r.truth), TRUTH) for r in self.rungs)])
         shown = [(f"{DAGGER} " * r.elsewhere + number(r.shown), _colour(r)) for r in self.rungs]
-        exact = [(number(r.truth), TRUTH) for r in self.rungs]
-        known = any(not math.isnan(r.truth) for r in self.rungs)
-        return [[("exact", MUTED), *exact]] * known + [[("shown", MUTED), *shown]]
+        if not self.assumed:
+            return [*columns, [("bound", MUTED), *shown]]
+        free = [(number(r.without), _colour(r)) for r in self.rungs]
+        return [*columns, [("nothing\nassumed", MUTED), *free], [("if in the\nfamily", MUTED), *shown]]
 
 
 _DIAMOND: dict[str, Any] = {
@@ -228,11 +256,11 @@ def _draw_truth(ax: Axes, place: int, truth: float, limit: float) -> None:
 
 
 def _write_column(ax: Axes, column: int, cells: list[tuple[str, Colour]], places: list[int]) -> None:
-    """Texts to the right of the axes, beside their rungs; the first is the name of the column."""
+    """Texts to the right of the axes, next to their rungs; the first is the name of the column."""
+    across = ScaledTranslation((COLUMN * (column + 1)) / 72, 0.0, ax.figure.dpi_scale_trans)  # not a share of the axes
+    style: dict[str, Any] = {"transform": ax.get_yaxis_transform() + across, "ha": "right", "fontsize": SMALL}
     for (text, colour), place in zip(cells, (-0.6, *places), strict=True):
-        bottom = "bottom" if place < 0 else "center_baseline"
-        write(ax, 1.09 + 0.105 * column, place, text, colour, transform=ax.get_yaxis_transform(), ha="right", va=bottom,
-              fontsize=SMALL)  # fmt: skip
+        write(ax, 1.0, place, text, colour, va="bottom" if place < 0 else "center_baseline", **style)
 
 
 def _wrapped(name: str) -> str:

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 from scipy.special import ndtr
 
 from audit.bounds.simultaneous import band
 from audit.games import Floats, Tally
+from audit.membership.result import HEADLINE_FPR as AT
 from audit.membership.result import AttackMetrics, MembershipResult, Region
 from audit.membership.text import too_few_models
 from audit.text import percent
-from experiments.plots.canvas import Sheet, axes_or_new, dress, key, logarithmic, sheet, write
+from experiments.plots.canvas import NotebookFigure, axes_or_new, logarithmic, new_figure, style_axes
 from experiments.plots.files import save
-from experiments.plots.palette import CLAIM, MUTED, SIDE0, VIOLATION, series_colour
-from experiments.plots.words import cut
+from experiments.plots.formatting import cut, share
+from experiments.plots.palette import CLAIM, MUTED, SERIES, SIDE0, VIOLATION, series_colour
 
 BINS = 25
 SIGNIFICANCE = 0.05
 """Of the statement that these records are exposed, over all of them."""
-LINES = 6
-"""Attacks that get a line of their own colour; the others are thin and grey."""
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)))
+"""Of the lines: with the colours 24 that differ, and neighbours differ in both."""
+REGION, FORBIDDEN, CHANCE = "most that the claim allows", "forbidden by the claim", "chance alone"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,71 +69,68 @@ class MembershipRoc:
 
     @classmethod
     def from_result(cls, result: MembershipResult) -> MembershipRoc:
-        """The curves of all attacks, in the order of their true positive rate at 1 % FPR; the first with a band.
-
-        The loss, which all are compared with, keeps a colour.
-        """
-        ranked = sorted(result.attacks, key=lambda metrics: -metrics.rate_at(0.01).tpr)
-        places = [i for i, metrics in enumerate(ranked) if metrics.attack == "loss"]
-        if places and places[0] >= LINES:
-            ranked.insert(LINES - 1, ranked.pop(places[0]))
-        curves = [_curve(metrics, result.confidence if i == 0 else None) for i, metrics in enumerate(ranked)]
+        """The curves of all attacks, the one of the headline first and with a band, the others by what they find."""
+        first = result.headline
+        others = sorted((m for m in result.attacks if m is not first), key=lambda metrics: -metrics.rate_at(AT).tpr)
+        curves = [_curve(first, result.confidence), *(_curve(metrics, None) for metrics in others)]
         n_out = max(metrics.n_out for metrics in result.attacks)
-        found = ranked[0].rate_at(0.01).tpr
+        found = first.rate_at(AT).tpr
         return cls(tuple(curves), result.region, n_out, result.confidence, result.n_models > 1, found)
 
     @property
     def title(self) -> str:
-        """What is seen, in one line."""
-        return f"At 1 % false alarms, {cut(self.curves[0].name, 40)} finds {100 * self.found:.3g} % of the members"
+        """How many members are found, and by which attack."""
+        return (
+            f"At {share(AT)} false positives, {cut(self.curves[0].name, 40)} finds {share(self.found)} of the members"
+        )
 
     @property
     def caption(self) -> str:
         """How to read it."""
         about = " (approximately: scores share models and records)" if self.clustered else ""
-        region = " No attack can enter the shaded region if the accountant is right." if self.region else ""
+        region = f" No attack can enter what is “{FORBIDDEN}” if the accountant is right." if self.region else ""
         return (
             "Each point of a curve is one threshold: the share of non-members that it calls members, and the share of "
-            f"members that it finds. Guessing lies on the dotted diagonal. With {percent(self.confidence)} confidence"
-            f"{about} the true curve of the first attack lies above the lower edge of its band.{region} These are "
-            "metrics, not bounds on epsilon."
+            f"members that it finds; 0 has a place on both axes. With {percent(self.confidence)} confidence{about} "
+            f"the true curve of “{cut(self.curves[0].name, 44)}” lies above the lower edge of its band.{region} "
+            "These are metrics, not bounds on epsilon."
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws it."""
         ax = axes_or_new(ax)
         floor = 0.5 / self.n_out
-        guess = np.array([floor, 1.0])
-        ax.plot(guess, guess, color=MUTED.light, linewidth=0.9, linestyle=(0, (1, 2)), zorder=1)
-        self._draw_region(ax, floor)
-        for i, curve in reversed(list(enumerate(self.curves))):
-            colour = series_colour(i) if i < LINES else MUTED
-            seen = curve.tpr > 0.0
-            x, y = np.maximum(curve.fpr[seen], floor), np.maximum(curve.tpr[seen], floor)
-            name = cut(curve.name, 44) if i < LINES else "other attacks" if i == LINES else None
-            ax.step(x, y, where="post", color=colour.light, linewidth=1.8 if i == 0 else 1.1, label=name, zorder=9 - i)
+        handles = self._draw_region(ax, floor)
+        for place, curve in reversed(list(enumerate(self.curves))):
+            colour, dashes = series_colour(place), DASHES[(place + place // len(SERIES)) % len(DASHES)]
+            style: dict[str, Any] = {
+                "color": colour.light,
+                "linestyle": dashes,
+                "linewidth": 1.8 if place == 0 else 1.2,
+            }
+            lines = ax.step(
+                curve.fpr, curve.tpr, where="post", label=cut(curve.name, 44), zorder=3 - place / 100, **style
+            )
+            handles = [*lines, *handles]
             if curve.low_tpr is not None:
-                low = np.maximum(curve.low_tpr[seen], floor)
-                ax.fill_between(x, low, y, color=colour.light, alpha=0.15, linewidth=0, step="post")
-        dress(ax, title=self.title, x="false positive rate", y="true positive rate")
-        logarithmic(ax.xaxis)
-        logarithmic(ax.yaxis)
-        ax.set(xlim=(floor, 1.05), ylim=(floor, 1.3))
-        self._key(ax)
+                band: dict[str, Any] = {"color": colour.light, "alpha": 0.15, "linewidth": 0}
+                ax.fill_between(curve.fpr, curve.low_tpr, curve.tpr, step="post", **band)
+        guess = np.append(0.0, np.geomspace(0.1 * floor, 1.0, 60))
+        dots: dict[str, Any] = {"color": MUTED.light, "linewidth": 0.9, "linestyle": (0, (1, 2)), "zorder": 1}
+        handles += ax.plot(guess, guess, label="guessing", **dots)
+        style_axes(ax, title=self.title, x="false positive rate", y="true positive rate", handles=handles, columns=3)
+        logarithmic(ax.xaxis, floor, 1.15, zero=True)
+        logarithmic(ax.yaxis, floor, 1.15, zero=True)
         return ax
 
-    def _key(self, ax: Axes) -> None:
-        handles, labels = ax.get_legend_handles_labels()
-        key(ax, handles=handles[::-1], labels=labels[::-1], loc="lower right")
-
-    def _draw_region(self, ax: Axes, floor: float) -> None:
+    def _draw_region(self, ax: Axes, floor: float) -> list[Any]:
         if self.region is None:
-            return
-        fpr = np.geomspace(floor, 1.0, 120)
+            return []
+        fpr = np.append(0.0, np.geomspace(0.1 * floor, 1.0, 120))
         tpr = np.interp(fpr, self.region.fpr, self.region.tpr)
-        ax.fill_between(fpr, tpr, 1.3, color=VIOLATION.light, alpha=0.13, linewidth=0)
-        ax.plot(fpr, tpr, color=CLAIM.light, linewidth=1.4, label="most that the accountant allows")
-        write(ax, 0.03, 0.97, "forbidden by the claim", VIOLATION, transform=ax.transAxes, va="top", fontsize=8.5)
+        ax.fill_between(fpr, tpr, 1.15, color=VIOLATION.light, alpha=0.13, linewidth=0)
+        line = ax.plot(fpr, tpr, color=CLAIM.light, linewidth=1.4, label=REGION)
+        return [*line, Patch(color=VIOLATION.light, alpha=0.13, linewidth=0, label=FORBIDDEN)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,18 +165,20 @@ class RecordVulnerability:
 
     @property
     def title(self) -> str:
-        """What is seen, in one line."""
+        """How many records are exposed, and by which attack."""
         if self.too_few:
             return f"Too few models to expose any of {len(self.auc):,} records one by one"
-        share = self.n_exposed / max(1, len(self.auc))
-        return f"{self.n_exposed:,} of {len(self.auc):,} records ({100 * share:.3g} %) are exposed one by one"
+        of_all = share(self.n_exposed / max(1, len(self.auc)))
+        name = cut(self.name, 40)
+        return f"{self.n_exposed:,} of {len(self.auc):,} records ({of_all}) are exposed one by one, by {name}"
 
     @property
     def caption(self) -> str:
         """How to read it."""
         return (
-            f"For each record, how often a model with it scores higher ({self.name}) than a model without it. The line "
-            f"is what chance alone would give. Exposed: Holm-adjusted p <= {SIGNIFICANCE:g} over all records."
+            f"For each record, how often a model with it scores higher ({cut(self.name, 44)}) than a model without it; "
+            f"“{CHANCE}” is what would be seen if none were exposed. Exposed: "
+            f"Holm-adjusted p <= {SIGNIFICANCE:g} over all records."
             f"{' ' if self.too_few else ''}{self.too_few}"
         )
 
@@ -183,28 +186,19 @@ class RecordVulnerability:
         """Draws it."""
         ax = axes_or_new(ax)
         edges = np.linspace(0.0, 1.0, BINS + 1)
-        ax.hist(self.auc, bins=edges.tolist(), color=series_colour(0).light, alpha=0.75, rwidth=0.94)
+        ax.hist(self.auc, bins=edges.tolist(), color=series_colour(0).light, alpha=0.75, rwidth=0.94, label="records")
         middle = 0.5 * (edges[1:] + edges[:-1])
-        ax.plot(middle, self.null, color=SIDE0.light, linewidth=1.6)
+        ax.plot(middle, self.null, color=SIDE0.light, linewidth=1.6, label=CHANCE)
         top = float(max(np.histogram(self.auc, edges)[0].max(initial=1), self.null.max()))
-        ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.12 * top))
-        write(
-            ax,
-            float(middle[np.argmax(self.null)]),
-            float(self.null.max()) + 0.015 * top,
-            "chance alone",
-            SIDE0,
-            ha="center",
-            va="bottom",
-        )
-        dress(ax, title=self.title, x="AUC of the record, over models", y="records")
+        ax.set(xlim=(-0.01, 1.01), ylim=(0.0, 1.12 * top))
+        style_axes(ax, title=self.title, x="AUC of the record, over models", y="records", columns=2)
         return ax
 
 
-def draw_membership(result: MembershipResult) -> Sheet:
-    """The ROC curves, and beside them the records under the attack that exposes most of them."""
+def draw_membership(result: MembershipResult) -> NotebookFigure:
+    """The ROC curves, and next to them the records under the attack of the headline."""
     records = _records(result)
-    figure = sheet(11.4 if records else 6.4, 5.0)
+    figure = new_figure(11.4 if records else 6.4, 5.6)
     grid = figure.add_gridspec(1, 2 if records else 1, width_ratios=[1.25, 1.0] if records else None)
     MembershipRoc.from_result(result).plot(figure.add_subplot(grid[0]))
     if records:
@@ -218,19 +212,16 @@ def draw_study(result: MembershipResult, directory: Path) -> list[Path]:
     files = []
     for name, plot in (("membership-roc", MembershipRoc.from_result(result)), ("membership-records", _records(result))):
         if plot is not None:
-            figure = sheet(6.0, 4.6)
+            figure = new_figure(6.4, 5.2)
             plot.plot(figure.add_subplot())
             files += save(figure, directory / name, title=plot.title, description=plot.caption)
     return files
 
 
 def _records(result: MembershipResult) -> RecordVulnerability | None:
-    """The records under the attack that exposes most of them; None with too few models for a table."""
-    tables = [metrics for metrics in result.attacks if metrics.records is not None]
-    if not tables:
-        return None
-    most = max(tables, key=lambda metrics: (len(metrics.records.exposed()) if metrics.records else 0, metrics.auc))
-    return RecordVulnerability.from_metrics(most, result.n_models)
+    """The records under the attack of the headline; under the next best if it has no table, and None if none has."""
+    tables = [metrics for metrics in (result.headline, *result.attacks) if metrics.records is not None]
+    return RecordVulnerability.from_metrics(tables[0], result.n_models) if tables else None
 
 
 def _curve(metrics: AttackMetrics, confidence: float | None) -> Curve:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
-from experiments.plots.canvas import TEXT, dress, write
+from experiments.plots.canvas import TEXT, style_axes, write
+from experiments.plots.formatting import NOTHING_ASSUMED, number
 from experiments.plots.palette import BOUND, CEILING, CLAIM, TRUTH, VIOLATION, Colour
-from experiments.plots.words import number
 
 if TYPE_CHECKING:
     from experiments.plots.bound_claim import BoundClaim
@@ -19,13 +19,11 @@ def draw_number_line(plot: BoundClaim, ax: Axes) -> None:
     """Bars for what was shown, what is claimed, the exact value and the ceiling of a single audit."""
     series = plot.series[0]
     wrong = series.violation[0]
+    shown = VIOLATION if wrong else BOUND
     rows: list[tuple[str, float, Colour]] = [
-        ("claimed, at most", series.claim[0], CLAIM),
-        (
-            f"shown, {'if in the family' if plot.assumed else 'at least'}",
-            series.bound[0],
-            VIOLATION if wrong else BOUND,
-        ),
+        ("claim", series.claim[0], CLAIM),
+        (plot.bound_name, series.bound[0], shown),
+        (f"lower bound, {NOTHING_ASSUMED}", series.free[0] if plot.with_free else math.nan, shown),
         ("exact", series.truth[0], TRUTH),
         ("ceiling", series.ceiling[0], CEILING),
     ]
@@ -36,7 +34,7 @@ def draw_number_line(plot: BoundClaim, ax: Axes) -> None:
         ax.barh(place, min(value, limit), height=0.5, color=colour.light, alpha=0.35 if name == "ceiling" else 1.0)
         text = number(value, 4) + (" →" if value > limit else "")
         write(ax, 1.015, place, text, colour, transform=ax.get_yaxis_transform(), va="center", fontweight="bold")
-    dress(ax, title=plot.title, x=f"epsilon{plot.delta}", y="")
+    style_axes(ax, title=plot.title, x=f"epsilon{plot.delta}", y="")
     ax.set_yticks(range(len(rows)), [name for name, _, _ in rows])
     ax.tick_params(axis="y", length=0, labelsize=TEXT)
     ax.set(xlim=(0.0, limit), ylim=(len(rows) - 0.4, -0.6))

@@ -7,17 +7,21 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 
 from audit.bounds.simultaneous import band
 from audit.games import Floats
 from audit.results import AuditResult
 from audit.text import percent
-from experiments.plots.canvas import axes_or_new, dress, key, logarithmic, write
+from experiments.plots.canvas import axes_or_new, logarithmic, style_axes, write
+from experiments.plots.formatting import number
 from experiments.plots.palette import BOUND, CLAIM, MUTED, VIOLATION
-from experiments.plots.words import number
 
 DEEPEST = 1e-12
-"""Smaller deltas are not drawn."""
+"""Smaller deltas are drawn close to 0."""
+ALLOWED, FORBIDDEN = "claim: largest delta allowed", "forbidden by the claim"
+LEANING = "bound, if in the family of the claim"
+FAINT = 0.13
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,94 +58,96 @@ class Profile:
         epsilon = np.union1d(curve.epsilon, np.concatenate([extra[extra > curve.epsilon[-1]], end[end < reach]]))
         claim = np.interp(epsilon, curve.epsilon, curve.delta)
         claim[epsilon > curve.epsilon[-1]] = 0.0 if curve.delta[-1] == 0.0 else np.nan
-        free = [bound.epsilon for bound in result.bounds if not bound.assumptions]
-        assumed = bool(result.bound.assumptions)
+        assumed, free = bool(result.bound.assumptions), result.assumption_free_bound
         return cls(
             epsilon=epsilon,
             lower=shown.delta_lower(epsilon),
             claim=claim,
             audited=(result.bound.epsilon, result.delta),
-            free=max(free) if assumed and free else None,
+            free=free.epsilon if assumed and free else None,
             assumed=assumed,
             claimed=result.claim,
             confidence=result.confidence,
         )
 
     @property
+    def allowed(self) -> Floats:
+        """`(k,)` the claim; where its samples end, the last of them, which the claim does not exceed there."""
+        known = self.claim[~np.isnan(self.claim)]
+        return np.where(np.isnan(self.claim), known[-1] if len(known) else 1.0, self.claim)
+
+    @property
     def crossed(self) -> bool:
         """Whether more delta was shown than is claimed, at some epsilon."""
-        return bool(np.any(self.lower > np.nan_to_num(self.claim, nan=np.inf) + 1e-12))
+        return bool(np.any(self.lower > self.allowed + 1e-12))
 
     @property
     def title(self) -> str:
-        """What is seen, in one line."""
-        if self.crossed:
-            return "More delta was shown than the claim allows"
+        """Whether more delta was shown than is claimed."""
+        place = int(np.argmax(self.lower - self.allowed)) if self.crossed else 0
+        at, shown, allowed = (number(float(values[place])) for values in (self.epsilon, self.lower, self.allowed))
         if not np.any(self.lower > 0):
-            return "These trials show no delta above 0"
-        return "The delta that was shown stays below the claim"
+            return f"No delta was shown, at any epsilon; {allowed} is claimed at epsilon = {at}"
+        most = "at most " if self.crossed else ""
+        return f"At epsilon = {at} a delta of {shown} was shown, where {most}{allowed} is claimed"
 
     @property
     def caption(self) -> str:
         """How to read it."""
         family = (
-            " The open circle, the bound of the audit, holds only if the true profile is one of the family of the "
-            "claim; curves and full circle assume nothing."
+            f" “{LEANING}” holds only if the true profile is one of the family of the claim; the other entries assume "
+            "nothing."
             if self.assumed and self.audited[1] > 0
             else ""
         )
         return (
             "At each epsilon, the delta that is left: the probability mass by which the runs with the record exceed "
             f"e^epsilon times those without it. With {percent(self.confidence)} confidence the true profile lies on or "
-            "above the lower curve, at every epsilon at once; the claim says that it lies on or below the other. A "
-            f"curve that drops off the plot has reached delta = 0.{family}"
+            f"above “{self._shown_name}”, at every epsilon at once; what lies above “{ALLOWED}” is forbidden.{family}"
         )
+
+    @property
+    def _shown_name(self) -> str:
+        return f"shown, at least ({percent(self.confidence)})"
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws it, delta on a logarithmic axis."""
+        """Draws it, delta on a logarithmic axis with a place for 0."""
         ax = axes_or_new(ax)
-        floor, top, room = self._limits()
-        claim, lower = np.maximum(self.claim, floor / 10), np.maximum(self.lower, floor / 10)
-        ax.fill_between(self.epsilon, np.minimum(claim, top), top, color=VIOLATION.light, alpha=0.13, linewidth=0)
-        ax.plot(self.epsilon, claim, color=CLAIM.light, linewidth=1.6, label="claim: largest delta allowed")
-        ax.plot(
-            self.epsilon, lower, color=BOUND.light, linewidth=2.0, label=f"shown, at least ({percent(self.confidence)})"
-        )
-        ax.fill_between(self.epsilon, floor / 10, lower, color=BOUND.light, alpha=0.08, linewidth=0)
-        epsilon, delta = self.audited
-        if delta > 0:
-            ax.axhline(delta, color=MUTED.light, linewidth=0.9, linestyle=(0, (1, 2)))
-            circle: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": BOUND.light, "clip_on": False}
-            label, family = f"lower bound at delta = {number(delta)}", ", if in the family of the claim" * self.assumed
-            if self.free is not None:
-                ax.plot([self.free], [delta], markersize=6, label=label, zorder=5, **circle)
-            ax.plot([epsilon], [delta], markersize=7, markerfacecolor="none", markeredgewidth=1.6, zorder=5,
-                    label="... " + family[2:] if self.free is not None else label + family, **circle)  # fmt: skip
-        dress(ax, title=self.title, x="epsilon", y="delta")
-        logarithmic(ax.yaxis)
-        ax.set(xlim=(0.0, float(self.epsilon[-1])), ylim=(floor, room))
-        ax.set_yticks([t for t in ax.get_yticks() if floor <= t <= top])
-        ax.annotate(
-            "forbidden by the claim",
-            (1.0, top),
-            xycoords=("axes fraction", "data"),
-            xytext=(-6, -6),
-            ha="right",
-            textcoords="offset points",
-            va="top",
-            color=VIOLATION.light,
-            fontsize=8.5,
-        )
+        floor, top = self._limits()
+        ax.fill_between(self.epsilon, self.allowed, top, color=VIOLATION.light, alpha=FAINT, linewidth=0)
+        handles: list[Any] = ax.plot(self.epsilon, self.claim, color=CLAIM.light, linewidth=1.6, label=ALLOWED)
+        handles.append(Patch(color=VIOLATION.light, alpha=FAINT, linewidth=0, label=FORBIDDEN))
+        handles += ax.plot(self.epsilon, self.lower, color=BOUND.light, linewidth=2.0, label=self._shown_name)
+        ax.fill_between(self.epsilon, 0.0, self.lower, color=BOUND.light, alpha=0.08, linewidth=0)
+        handles += self._draw_bounds(ax)
+        style_axes(ax, title=self.title, x="epsilon", y="delta", handles=handles)
+        logarithmic(ax.yaxis, floor, top, zero=True)
+        last = float(self.epsilon[-1])
+        ax.set_xlim(-0.012 * last, last)
         if not np.any(self.lower > 0):
-            x = 0.3 if self.claimed > 0.5 * self.epsilon[-1] else 0.7
+            x = 0.3 if self.claimed > 0.5 * last else 0.7
             write(ax, x, 0.25, "nothing was shown\nat this confidence", MUTED, transform=ax.transAxes, ha="center")
-        key(ax, loc="upper left", borderaxespad=0.2)
         return ax
 
-    def _limits(self) -> tuple[float, float, float]:
-        """Least delta drawn, the largest that matters, and the end of the axis, which leaves room for the key."""
-        positive = [v for v in (*self.lower, *self.claim, self.audited[1]) if v > DEEPEST]
+    def _draw_bounds(self, ax: Axes) -> list[Any]:
+        """The lower bounds at the delta of the audit, with a family and without; nothing where that delta is 0."""
+        epsilon, delta = self.audited
+        if not delta:
+            return []
+        ax.axhline(delta, color=MUTED.light, linewidth=0.9, linestyle=(0, (1, 2)))
+        dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": BOUND.light, "clip_on": False, "zorder": 5}
+        ring = dot | {"markersize": 7, "markerfacecolor": "none", "markeredgewidth": 1.6}
+        free = (None if self.assumed else epsilon) if self.free is None else self.free
+        drawn = []
+        if free is not None:
+            drawn += ax.plot([free], [delta], markersize=6, label=f"bound at delta = {number(delta)}", **dot)
+        if self.assumed:
+            drawn += ax.plot([epsilon], [delta], label=LEANING, **ring)
+        return drawn
+
+    def _limits(self) -> tuple[float, float]:
+        """Where the logarithmic part of the axis begins, and its end."""
+        positive = [v for v in (*self.lower, *self.allowed, self.audited[1]) if v > DEEPEST]
         smallest, largest = min(positive, default=1e-3), max(positive, default=0.1)
-        floor, top = max(DEEPEST, min(smallest / 2, largest / 1e3)), min(1.0, largest * 4)
-        lines = 2 + (self.audited[1] > 0) * (1 if self.free is None else 2)
-        return floor, top, top * (top / floor) ** (0.1 + 0.075 * lines)
+        floor = max(DEEPEST, min(smallest / 2, largest / 1e3))
+        return float(10.0 ** np.floor(np.log10(floor))), min(1.0, largest * 4)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
 from audit.games import Floats, Tally
 from audit.results import AuditResult
-from experiments.plots.canvas import axes_or_new, dress, key, logarithmic
+from experiments.plots.canvas import axes_or_new, logarithmic, style_axes
+from experiments.plots.formatting import cut, number, share
 from experiments.plots.palette import MUTED, SIDE0, SIDE1
-from experiments.plots.words import number
 
+BEGINS = "event of the bound begins"
+OUT: Any = "-"
+IN: Any = (0, (5, 1))
+"""Lines of the two sides, so that they are told apart without colours."""
 BINS = 48
 """At most; fewer where there are few runs."""
 FEW, SOME = 24, 4
@@ -33,8 +39,9 @@ class ScoreHistogram:
         atoms_out, atoms_in: `(a,)` share of the runs of each side on each atom.
         unit: "runs", or "canaries" where one run has many.
         threshold: the event {score >= threshold} gave the bound; None if it is not one event.
-        events: odd outcomes such as {"raised ValueError": (0, 12)}: runs of side 0 and of side 1.
+        events: exceptional outputs such as {"raised ValueError": (0, 12)}: runs of side 0 and of side 1.
         n_out, n_in: runs on each side.
+        auc: the probability that a run of side 1 scores higher than one of side 0, ties counted half.
     """
 
     edges: Floats
@@ -47,6 +54,7 @@ class ScoreHistogram:
     events: dict[str, tuple[int, int]]
     n_out: int
     n_in: int
+    auc: float
     unit: str = "runs"
 
     @classmethod
@@ -68,27 +76,37 @@ class ScoreHistogram:
             events=dict(result.events),
             n_out=tally.n_out,
             n_in=tally.n_in,
+            auc=_auc(tally),
             unit="runs" if result.trials.n_canaries is None else "canaries",
         )
 
     @property
     def title(self) -> str:
-        """What is seen, in one line."""
+        """How far apart the two sides are: what one gives and the other does not, or else the scores."""
         if self.events:
-            return "Scores of the two sides, odd outcomes included"
-        return "Scores of the two sides"
+            name, (out, in_) = max(self.events.items(), key=lambda event: abs(event[1][1] - event[1][0]))
+            more = f", and {len(self.events) - 1:,} more kinds of exceptional output" if len(self.events) > 1 else ""
+            return f"{cut(name, 40)}: {in_:,} times with the record, {out:,} times without it{more}"
+        member, other = "A run with the record", "one without it"
+        if self.unit == "canaries":
+            member, other = "A canary that was in", "one that was out"
+        return f"{member} scores higher than {other} in {share(self.auc)} of all pairs"
 
     @property
     def caption(self) -> str:
         """How to read it."""
-        odd = "; ".join(f"{name}: {a:,} on side 0 and {b:,} on side 1" for name, (a, b) in self.events.items())
+        events = "; ".join(f"{name}: {a:,} on side 0 and {b:,} on side 1" for name, (a, b) in self.events.items())
         return (
             f"Share of the counted {self.unit} by the score that the attack gave them, {self._sides} on a logarithmic "
-            "axis: the vertical distance between the two is the privacy loss of that score. Stems are single scores "
-            f"that many {self.unit} share; the outermost bins hold all that lies beyond."
-            + (" The event that gave the bound begins at the dashed line." if self.threshold is not None else "")
-            + (f" Odd outcomes: {odd}." if odd else "")
+            "axis with a place for 0: the vertical distance between the two is the privacy loss of that score. Stems "
+            f"are single scores that many {self.unit} share; the outermost bins hold all that lies beyond."
+            + (f" The event that gave the bound begins at “{BEGINS}”." if self._has_threshold else "")
+            + (f" Exceptional outputs: {events}." if events else "")
         )
+
+    @property
+    def _has_threshold(self) -> bool:
+        return self.threshold is not None and bool(np.isfinite(self.threshold))
 
     @property
     def _sides(self) -> str:
@@ -99,36 +117,23 @@ class ScoreHistogram:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws it, the share of runs on a logarithmic axis."""
         ax = axes_or_new(ax)
-        floor = self._floor()
-        for shares, colour, name in (
-            (self.out, SIDE0, "side 0: without the record" if self.unit == "runs" else "side 0: out"),
-            (self.in_, SIDE1, "side 1: with it" if self.unit == "runs" else "side 1: in"),
-        ):
+        names = ("side 0: without the record", "side 1: with it")
+        if self.unit == "canaries":
+            names = ("side 0: out", "side 1: in")
+        handles: list[Any] = []
+        for shares, colour, dashes, name in ((self.out, SIDE0, OUT, names[0]), (self.in_, SIDE1, IN, names[1])):
             if len(self.edges):
-                ax.stairs(
-                    np.maximum(shares, floor / 10), self.edges, baseline=floor / 10, color=colour.light, linewidth=1.6
-                )
-                ax.stairs(
-                    np.maximum(shares, floor / 10),
-                    self.edges,
-                    baseline=floor / 10,
-                    color=colour.light,
-                    fill=True,
-                    alpha=0.12,
-                )
-            ax.plot([], [], color=colour.light, linewidth=3, label=name)
+                ax.stairs(shares, self.edges, baseline=0.0, color=colour.light, linewidth=1.6, linestyle=dashes)
+                ax.stairs(shares, self.edges, baseline=0.0, color=colour.light, fill=True, alpha=0.12)
+            handles.append(Line2D([], [], color=colour.light, linewidth=2.2, linestyle=dashes, label=name))
         low, high = self._reach()
-        seen = self.threshold is not None and bool(np.isfinite(self.threshold))
-        if seen:
-            self._draw_threshold(ax, low, high)
+        if self._has_threshold:
+            handles.append(self._draw_threshold(ax, low, high))
+        self._draw_atoms(ax, low, high)
         each = f"share of the {self.unit} in each bin" if len(self.edges) else f"share of the {self.unit}"
-        dress(ax, title=self.title, x="score (higher = more like side 1)", y=each, pad=36.0 if seen else 22.0)
-        logarithmic(ax.yaxis)
-        ax.set_ylim(floor, 1.25)
-        ax.set_yticks([t for t in ax.get_yticks() if floor <= t <= 1.0])
+        style_axes(ax, title=self.title, x="score (higher = more like side 1)", y=each, handles=handles)
+        logarithmic(ax.yaxis, self._floor(), 1.25, zero=True)
         ax.set_xlim(low, high)
-        self._draw_atoms(ax, floor, low, high)
-        key(ax, loc="lower left", bbox_to_anchor=(-0.015, 1.0), ncols=2, borderaxespad=0.1)
         return ax
 
     def _floor(self) -> float:
@@ -145,27 +150,20 @@ class ScoreHistogram:
         room = 2.0 * margin
         return low - (room if -np.inf in self.atoms else margin), high + (room if np.inf in self.atoms else margin)
 
-    def _draw_atoms(self, ax: Axes, floor: float, low: float, high: float) -> None:
-        """A stem a side, beside each other; infinite scores stand at the margins."""
+    def _draw_atoms(self, ax: Axes, low: float, high: float) -> None:
+        """A stem a side, next to each other, a dot where none has that score; infinite scores are at the margins."""
         width = high - low
         places = np.clip(self.atoms, low + 0.05 * width, high - 0.05 * width)
-        for shares, colour, shift in ((self.atoms_out, SIDE0, -3.0), (self.atoms_in, SIDE1, 3.0)):
+        marks = ((self.atoms_out, SIDE0, OUT, "s", -3.0), (self.atoms_in, SIDE1, IN, "o", 3.0))
+        for shares, colour, dashes, marker, shift in marks:
             moved = ax.transData + ScaledTranslation(shift / 72, 0.0, ax.figure.dpi_scale_trans)
-            seen = shares > 0
-            ax.vlines(places[seen], floor / 10, shares[seen], color=colour.light, linewidth=3.0, transform=moved)
-            ax.plot(
-                places[seen],
-                shares[seen],
-                linestyle="none",
-                marker="o",
-                markersize=5,
-                color=colour.light,
-                transform=moved,
-            )
+            ax.vlines(places, 0.0, shares, color=colour.light, linewidth=3.0, transform=moved, linestyle=dashes)
+            style: dict[str, Any] = {"linestyle": "none", "marker": marker, "markersize": 5, "color": colour.light}
+            ax.plot(places, shares, transform=moved, **style)
         for score, place in zip(self.atoms, places, strict=True):
             if np.isinf(score):
                 ax.annotate(
-                    number(score),
+                    number(float(score)),
                     (place, 0.0),
                     xycoords=("data", "axes fraction"),
                     xytext=(0, -14),
@@ -176,11 +174,17 @@ class ScoreHistogram:
                     fontsize=9,
                 )
 
-    def _draw_threshold(self, ax: Axes, low: float, high: float) -> None:
+    def _draw_threshold(self, ax: Axes, low: float, high: float) -> Any:
         """Where the event that gave the bound begins; left of the plot, all that is drawn belongs to it."""
         place = min(max(self.threshold or 0.0, low), high)
-        words = "event of the bound begins"
-        ax.axvline(place, label=words, color=MUTED.light, linewidth=1.0, linestyle=(0, (4, 3)))
+        return ax.axvline(place, label=BEGINS, color=MUTED.light, linewidth=1.0, linestyle=(0, (1, 1.5)))
+
+
+def _auc(tally: Tally) -> float:
+    """Area under the curve of true against false positive rates, by the trapezoidal rule."""
+    fpr = np.concatenate([[0.0], tally.hits_out[::-1] / tally.n_out, [1.0]])
+    tpr = np.concatenate([[0.0], tally.hits_in[::-1] / tally.n_in, [1.0]])
+    return float(np.sum(np.diff(fpr) * 0.5 * (tpr[1:] + tpr[:-1])))
 
 
 def _merged(tally: Tally) -> Tally:
@@ -207,7 +211,7 @@ def _atoms(tally: Tally, out: Floats, in_: Floats) -> np.ndarray:
     infinite = ~np.isfinite(t)
     if len(t) <= FEW:
         light = (share > 0) & (share <= HEAVY) & ~infinite
-        return ~light if np.count_nonzero(light) >= SOME else np.ones(len(t), dtype=bool)
+        return (~light if np.count_nonzero(light) >= SOME else np.ones(len(t), dtype=bool)) & (share > 0)
     typical = float(np.median(share[share > 0]))
     return infinite & (share > 0) | (share > max(HEAVY, 4.0 * typical))
 

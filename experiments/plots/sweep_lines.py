@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter
 
-from experiments.plots.canvas import EndLabel, dress, end_labels, key, logarithmic, write
+from experiments.plots.canvas import EndLabel, end_labels, logarithmic, style_axes, write
+from experiments.plots.formatting import NOTHING_ASSUMED, cut, number, one_notation
 from experiments.plots.palette import BOUND, CEILING, CLAIM, INK, MUTED, TRUTH, VIOLATION, Colour, series_colour
-from experiments.plots.words import cut, number
 
 if TYPE_CHECKING:
     from experiments.plots.bound_claim import BoundClaim, Series
 
 MARKERS = "osD^vP"
+"""As many as there are colours: after one round they go with other ones."""
+DASHES: dict[str, Any] = {"claim": (0, (5, 2)), "truth": (0, (1, 1.5))}
+CROSS: dict[str, Any] = {"linestyle": "none", "marker": "X", "color": VIOLATION.light, "markersize": 8}
+Drawn = tuple[list[EndLabel], list[Line2D]]
+"""What is written at the ends of lines, and what stands in the legend."""
 CROWDED = 40
 """Points in a line beyond which they are no longer marked one by one."""
 WIDE = 30.0
@@ -29,51 +33,51 @@ LABELLED = 16
 
 def draw_lines(plot: BoundClaim, ax: Axes) -> None:
     """Bounds, claims and exact values along a swept number."""
-    alone = len(plot.series) == 1
-    labels = _draw_alone(plot, plot.series[0], ax) if alone else _draw_several(plot, ax)
+    draw = _draw_alone if len(plot.series) == 1 else _draw_several
+    labels, handles = draw(plot, ax)
     for series in plot.series:
         _cross_out(ax, series)
-    dress(ax, title=plot.title, x=plot.x_name, y=f"epsilon{plot.delta}", pad=9.0 if alone else 24.0)
+    if any(any(series.violation) for series in plot.series):
+        handles.append(Line2D([], [], label="violation", **CROSS))
+    style_axes(ax, title=plot.title, x=plot.x_name, y=f"epsilon{plot.delta}", handles=handles, columns=3)
     _scale_x(ax, np.unique([x for series in plot.series for x in series.x]))
     _scale_y(ax, plot)
-    if alone:
-        _note_ceiling(ax, plot.series[0])
-    end_labels(ax, labels + _warning(plot, ax))
+    _draw_ceiling(plot, ax, labels)
+    end_labels(ax, labels)
 
 
-def _draw_alone(plot: BoundClaim, series: Series, ax: Axes) -> list[EndLabel]:
+def _draw_alone(plot: BoundClaim, ax: Axes) -> Drawn:
     """One line of bounds, the distance to its claims shaded."""
+    (series,) = plot.series
     x, bound, claim = np.array(series.x), np.array(series.bound), _finite(series.claim)
     fills = ((bound <= claim, BOUND, 0.10), (bound > claim, VIOLATION, 0.18))
     for where, colour, alpha in fills:
         ax.fill_between(
             x, bound, claim, where=where.tolist(), interpolate=True, color=colour.light, alpha=alpha, linewidth=0
         )
-    ax.plot(x, claim, color=CLAIM.light, linewidth=1.6)
+    ax.plot(x, claim, color=CLAIM.light, linewidth=1.6, linestyle=DASHES["claim"])
     labels = [EndLabel(_last(series.claim), "claim, exact" if plot.exact else "claim", CLAIM)]
     if not plot.exact:
-        ax.plot(x, series.truth, color=TRUTH.light, linestyle=":", linewidth=1.8)
+        ax.plot(x, _finite(series.truth), color=TRUTH.light, linestyle=DASHES["truth"], linewidth=1.8)
         labels.append(EndLabel(_last(series.truth), "exact", TRUTH))
     ax.plot(x, bound, color=BOUND.light, linewidth=1.8, marker=_marker(x, 0), markersize=5)
-    ax.plot(x, _finite(series.ceiling), color=CEILING.light, linestyle=(0, (1, 2)), linewidth=1.2)
-    labels.append(EndLabel(_last(series.bound), plot.bound_name, BOUND))
-    if min(series.ceiling) <= plot.top:
-        labels.append(EndLabel(_last(series.ceiling), "ceiling", CEILING))
-    return [label for label in labels if math.isfinite(label.y)]
+    labels.append(EndLabel(_last(series.bound), plot.bound_name.replace(", ", ",\n"), BOUND))
+    if plot.with_free:
+        hollow: dict[str, Any] = {"marker": _marker(x, 1), "markersize": 5, "markerfacecolor": "none"}
+        ax.plot(x, _finite(series.free), color=BOUND.light, linewidth=1.2, linestyle=(0, (3, 1)), **hollow)
+        labels.append(EndLabel(_last(series.free), f"lower bound,\n{NOTHING_ASSUMED}", BOUND))
+    return [label for label in labels if math.isfinite(label.y)], []
 
 
-def _draw_several(plot: BoundClaim, ax: Axes) -> list[EndLabel]:
+def _draw_several(plot: BoundClaim, ax: Axes) -> Drawn:
     """Several lines of bounds; a claim or an exact value that all of them share is drawn once."""
     every = math.ceil(len(plot.series) / LABELLED)
     labels = []
-    handles = [
-        Line2D(
-            [], [], color=INK.light, linewidth=1.8, marker="o", markersize=4, label=" ".join(plot.bound_name.split())
-        )
-    ]
+    bounds: dict[str, Any] = {"color": INK.light, "linewidth": 1.8, "marker": "o", "markersize": 4}
+    handles = [Line2D([], [], label=plot.bound_name, **bounds)]
     styles: tuple[tuple[str, str, Any, Colour], ...] = (
-        ("claim", "claim", (0, (5, 2)), CLAIM),
-        ("truth", "exact", (0, (1, 1.5)), TRUTH),
+        ("claim", "claim", DASHES["claim"], CLAIM),
+        ("truth", "exact", DASHES["truth"], TRUTH),
     )
     for name, shown, dashes, colour in styles:
         together = plot.shared(name)
@@ -93,8 +97,7 @@ def _draw_several(plot: BoundClaim, ax: Axes) -> list[EndLabel]:
         )
         if index % every == 0:
             labels.append(EndLabel(_last(series.bound), cut(series.name, 32), colour))
-    key(ax, handles=handles, loc="lower left", bbox_to_anchor=(-0.012, 1.0), ncols=3, borderaxespad=0.1)
-    return labels
+    return labels, handles
 
 
 def _cross_out(ax: Axes, series: Series) -> None:
@@ -102,46 +105,49 @@ def _cross_out(ax: Axes, series: Series) -> None:
     wrong = np.array(series.violation)
     x, bound = np.array(series.x)[wrong], np.array(series.bound)[wrong]
     size = 8 if len(series.x) <= CROWDED else 4
-    ax.plot(x, bound, "X", color=VIOLATION.light, markersize=size, zorder=4)
+    ax.plot(x, bound, zorder=4, **(CROSS | {"markersize": size}))
 
 
-def _warning(plot: BoundClaim, ax: Axes) -> list[EndLabel]:
-    """What the crosses mean, if there are any."""
-    wrong = any(any(series.violation) for series in plot.series)
-    return [EndLabel(ax.get_ylim()[0], "✖ violation", VIOLATION)] if wrong else []
-
-
-def _note_ceiling(ax: Axes, series: Series) -> None:
-    """Where the ceiling is, when it is too high to be drawn."""
-    low, high = number(min(series.ceiling)), number(max(series.ceiling))
-    if min(series.ceiling) > ax.get_ylim()[1]:
+def _draw_ceiling(plot: BoundClaim, ax: Axes, labels: list[EndLabel]) -> None:
+    """The ceiling of a single line where it lies within the plot; where it does not, its values in a corner."""
+    if len(plot.series) > 1:
+        return
+    (series,), top = plot.series, ax.get_ylim()[1]
+    ceiling = np.array(series.ceiling)
+    inside = np.where(ceiling <= top, ceiling, np.nan)
+    ax.plot(series.x, inside, color=CEILING.light, linestyle=(0, (1, 2)), linewidth=1.2)
+    if np.isfinite(inside).any():
+        labels.append(EndLabel(_last(inside.tolist()), "ceiling", CEILING))
+    if np.isnan(inside).any():
+        low, high = number(float(ceiling.min())), number(float(ceiling.max()))
         text = f"ceiling {low if low == high else f'{low} to {high}'}, above the plot"
         write(ax, 0.99, 0.985, text, MUTED, fontsize=8, ha="right", va="top", transform=ax.transAxes)
 
 
 def _scale_y(ax: Axes, plot: BoundClaim) -> None:
-    """As high as what matters; logarithmic where it spans decades."""
-    shown = np.array([v for s in plot.series for v in (*s.bound, *s.claim) if math.isfinite(v)])
-    if shown.min() > 0 and shown.max() / shown.min() >= WIDE:
-        ax.set_ylim(shown.min() / 1.6, plot.top * 1.6)
-        logarithmic(ax.yaxis, span=plot.top / shown.min())
+    """As high as what matters; logarithmic where it spans decades, with a place for 0 where it is needed."""
+    drawn = [v for s in plot.series for v in (*s.bound, *s.claim, *s.truth, *s.free) if math.isfinite(v)]
+    least = min((v for v in drawn if v > 0), default=plot.top)
+    if plot.top / least >= WIDE:
+        logarithmic(ax.yaxis, least / 1.6, plot.top * 1.6, zero=min(drawn) <= 0)
     else:
-        ax.set_ylim(0.0, plot.top * 1.12)
+        ax.set_ylim(-0.02 * plot.top, plot.top * 1.12)
 
 
 def _scale_x(ax: Axes, values: np.ndarray[Any, Any]) -> None:
     """Logarithmic where it spans decades; ticks at the swept values where they are few and stand well apart."""
-    wide = values[0] > 0 and values[-1] / values[0] >= WIDE
+    positive = values[values > 0]
+    wide = values[0] >= 0 and len(positive) > 0 and values[-1] / positive[0] >= WIDE
     if wide:
-        logarithmic(ax.xaxis, span=values[-1] / values[0])
-    gaps = np.diff(np.log(values) if wide else values)
+        room = (values[-1] / positive[0]) ** 0.04
+        logarithmic(ax.xaxis, float(positive[0] / room), float(values[-1] * room), zero=values[0] == 0)
+    gaps = np.diff(ax.transScale.transform(np.column_stack([values, np.ones_like(values)]))[:, 0])
     if 0 < len(gaps) < 10 and gaps.min() > 0.045 * gaps.sum():
-        ax.xaxis.set_major_locator(FixedLocator(values.tolist()))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value, 4)))
+        ax.set_xticks(values.tolist(), one_notation(values.tolist()))
 
 
 def _marker(x: Sequence[float] | np.ndarray[Any, Any], index: int) -> str:
-    return MARKERS[index % len(MARKERS)] if len(x) <= CROWDED else ""
+    return MARKERS[(index + index // len(MARKERS)) % len(MARKERS)] if len(x) <= CROWDED else ""
 
 
 def _finite(values: Sequence[float]) -> np.ndarray[Any, Any]:

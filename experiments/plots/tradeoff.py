@@ -1,20 +1,28 @@
-"""The two errors of the attack beside the least errors that the claim allows."""
+"""The two errors of the attack next to the least errors that the claim allows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 
 from audit.bounds.simultaneous import band
 from audit.games import Floats, Tally
 from audit.results import AuditResult
 from audit.text import percent
-from experiments.plots.canvas import axes_or_new, dress, key, logarithmic, write
+from experiments.plots.canvas import axes_or_new, logarithmic, style_axes
+from experiments.plots.formatting import share
 from experiments.plots.palette import BOUND, CLAIM, MUTED, VIOLATION
-from experiments.plots.words import number
 
+ALLOWED, FORBIDDEN, OBSERVED = "claim: least errors allowed", "forbidden by the claim", "attack, observed"
+FAINT = 0.13
+RING: dict[str, Any] = {
+    "marker": "o", "markersize": 7, "markerfacecolor": "none", "markeredgewidth": 1.6, "linestyle": "none",
+    "clip_on": False, "zorder": 4,
+}  # fmt: skip
 SQUEEZED = 0.15
 """Where the claim lets both errors be smaller than this, only logarithmic axes show anything."""
 
@@ -28,7 +36,8 @@ class Tradeoff:
         upper_fpr, upper_fnr: `(k,)` with `confidence`, the true trade-off curve lies on or below this one everywhere;
             empty for the bits of one run, which are not independent.
         claim_fpr, claim_fnr: `(j,)` least false negative rate that the claim allows.
-        crossed: whether the upper curve enters the region that the claim forbids.
+        gap: (false positive rate, upper curve, claim) where the upper curve lies deepest in the region that the claim
+            forbids; None where it does not enter it.
         chosen: (fpr, fnr) of the event that gave the bound; None if there is no single one.
         confidence: of the upper curve, all thresholds at once.
         n: evaluation trials on the smaller side: rates below 1 / n are not seen.
@@ -41,7 +50,7 @@ class Tradeoff:
     upper_fnr: Floats
     claim_fpr: Floats
     claim_fnr: Floats
-    crossed: bool
+    gap: tuple[float, float, float] | None
     chosen: tuple[float, float] | None
     confidence: float
     n: int
@@ -53,12 +62,12 @@ class Tradeoff:
         tally, curve = result.tally, result.claim_curve
         claim_fpr, claim_fnr = np.array(curve.fpr), np.array(curve.fnr)
         hits, bound = result.bound.hits, result.bound
-        grid, upper_fnr, crossed = np.empty(0), np.empty(0), False
+        grid, upper_fnr, gap = np.empty(0), np.empty(0), None
         if result.trials.n_canaries is None:
             upper = band(tally, confidence=result.confidence)
             grid = np.unique(np.concatenate([_grid(tally), upper.fpr_upper, claim_fpr]))
             upper_fnr = np.asarray(upper.tradeoff_upper(grid))
-            crossed = bool(np.any(np.asarray(upper.tradeoff_upper(claim_fpr)) < claim_fnr - 1e-12))
+            gap = _deepest(claim_fpr, np.asarray(upper.tradeoff_upper(claim_fpr)), claim_fnr)
         claim_fpr, claim_fnr = _with_corners(claim_fpr, claim_fnr)
         return cls(
             fpr=np.concatenate([[1.0], tally.hits_out / tally.n_out, [0.0]]),
@@ -67,7 +76,7 @@ class Tradeoff:
             upper_fnr=upper_fnr,
             claim_fpr=claim_fpr,
             claim_fnr=claim_fnr,
-            crossed=crossed,
+            gap=gap,
             chosen=None
             if hits is None or bound.threshold is None
             else (hits[0] / tally.n_out, 1 - hits[1] / tally.n_in),
@@ -82,32 +91,44 @@ class Tradeoff:
         return not len(self.upper_fpr)
 
     @property
+    def crossed(self) -> bool:
+        """Whether the upper curve enters the region that the claim forbids."""
+        return self.gap is not None
+
+    @property
     def title(self) -> str:
-        """What is seen, in one line."""
-        if self.of_bits:
-            return "How well the attack tells the canaries apart"
-        if self.crossed:
-            return "The attack errs less than the claim allows"
-        return "The attack was not shown to leave what the claim allows"
+        """Whether the attack errs less than the claim allows."""
+        if self.gap is not None:
+            fpr, upper, allowed = map(share, self.gap)
+            return (
+                f"At {fpr} false positives, the attack misses at most {upper}; the claim allows no less than {allowed}"
+            )
+        seen, allows = (float(np.min(a + b)) for a, b in ((self.fpr, self.fnr), (self.claim_fpr, self.claim_fnr)))
+        attacked = "attack on the canaries" if self.of_bits else "attack"
+        return f"The two errors of the {attacked} add up to {share(seen)} at best; the claim allows {share(allows)}"
 
     @property
     def caption(self) -> str:
         """How to read it."""
         if self.of_bits:
             return (
-                "Each point of the attack's curve is one threshold on its score: canaries that were out and were "
+                f"Each point of “{OBSERVED}” is one threshold on the score: canaries that were out and were "
                 "called members (false positives) against canaries that were in and were missed (false negatives). "
                 "One run makes all of these scores, so that no confidence goes with this curve: the bound in the "
-                "table counts right guesses instead. The claim forbids the shaded region to each canary."
+                f"table counts right guesses instead. What lies below “{ALLOWED}” is forbidden to each canary."
             )
         end = "reaches into" if self.crossed else "stays out of"
         return (
-            "Each point of the attack's curve is one threshold on its score: runs without the record that were called "
+            f"Each point of “{OBSERVED}” is one threshold on the score: runs without the record that were called "
             "members (false positives) against runs with it that were missed (false negatives). With "
-            f"{percent(self.confidence)} confidence the true curve lies on or below the thin line, at all thresholds "
-            f"at once; that line {end} the shaded region, which the claim forbids. The verdict rests on the bound in "
-            "the table, not on this picture."
+            f"{percent(self.confidence)} confidence the true curve lies on or below “{self._upper_name}”, at all "
+            f"thresholds at once; that line {end} what is “{FORBIDDEN}”. The verdict rests on the bound in the table, "
+            "not on this picture."
         )
+
+    @property
+    def _upper_name(self) -> str:
+        return f"attack, upper curve ({percent(self.confidence)})"
 
     @property
     def logarithmic(self) -> bool:
@@ -121,69 +142,47 @@ class Tradeoff:
         ax = axes_or_new(ax)
         floor = 0.3 / self.n if self.logarithmic else 0.0
         claim, seen, upper = (
-            self._line(*curve, floor)
+            _dense(*curve, floor)
             for curve in ((self.claim_fpr, self.claim_fnr), (self.fpr, self.fnr), (self.upper_fpr, self.upper_fnr))
         )
-        ax.fill_between(claim[0], floor, claim[1], color=VIOLATION.light, alpha=0.13, linewidth=0)
-        ax.plot(*claim, color=CLAIM.light, linewidth=1.6, label="claim: least errors allowed")
-        ax.plot(*seen, color=BOUND.light, linewidth=2.0, label="attack, observed")
+        ax.fill_between(claim[0], 0.0, claim[1], color=VIOLATION.light, alpha=FAINT, linewidth=0)
+        handles: list[Any] = ax.plot(*claim, color=CLAIM.light, linewidth=1.6, label=ALLOWED)
+        handles.append(Patch(color=VIOLATION.light, alpha=FAINT, linewidth=0, label=FORBIDDEN))
+        handles += ax.plot(*seen, color=BOUND.light, linewidth=2.0, label=OBSERVED)
         if not self.of_bits:
-            ax.plot(*upper, color=BOUND.light, linewidth=0.9, label=f"attack, upper curve ({percent(self.confidence)})")
+            dashes = (0, (4, 1.5))
+            handles += ax.plot(*upper, color=BOUND.light, linewidth=1.0, linestyle=dashes, label=self._upper_name)
         if self.chosen is not None:
-            ax.plot(
-                *(max(v, floor) for v in self.chosen),
-                marker="o",
-                markersize=7,
-                markerfacecolor="none",
-                linestyle="none",
-                markeredgecolor=BOUND.light,
-                markeredgewidth=1.6,
-                label="event that gave the bound",
-                clip_on=False,
-            )
-        dress(ax, title=self.title, x="false positive rate", y="false negative rate")
-        self._scales(ax, floor)
-        write(ax, *self._forbidden(), VIOLATION, transform=ax.transAxes, fontsize=8.5)
-        key(
-            ax, **({"loc": "lower left", "bbox_to_anchor": (0.0, 0.07)} if self.logarithmic else {"loc": "upper right"})
-        )
+            handles += ax.plot(*self.chosen, label="event that gave the bound", color=BOUND.light, **RING)
+        style_axes(ax, title=self.title, x="false positive rate", y="false negative rate", handles=handles)
+        if floor:
+            logarithmic(ax.xaxis, floor, 1.3, zero=True)
+            logarithmic(ax.yaxis, floor, 1.3, zero=True)
+        else:
+            guess = np.array([0.0, 1.0])
+            ax.plot(guess, 1.0 - guess, color=MUTED.light, linewidth=0.9, linestyle=(0, (1, 2)), zorder=1)
+            ax.set(xlim=(-0.012, 1.012), ylim=(-0.012, 1.012))
         return ax
 
-    def _forbidden(self) -> tuple[float, float, str]:
-        """Where no curve crosses the words in the forbidden region: its corner, or between attack and claim."""
-        x, words = 0.3, "forbidden by the claim"
-        attack = float(np.interp(x, self.fpr[::-1], self.fnr[::-1]))
-        claim = float(np.interp(x, self.claim_fpr, self.claim_fnr))
-        if self.logarithmic:
-            return 0.03, 0.035, words
-        if self.crossed and claim - attack > 0.12:
-            return x, 0.5 * (attack + claim), words
-        return (0.03, 0.035, words) if claim > 0.12 else (0.012, 0.02, "forbidden\nby the claim")
 
-    def _line(self, fpr: Floats, fnr: Floats, floor: float) -> tuple[Floats, Floats]:
-        """A curve for drawing. Logarithmic axes bend straight lines, so more points are put on these."""
-        if not floor:
-            return fpr, fnr
-        order = np.lexsort((-fnr, fpr))
-        fpr, fnr = fpr[order], fnr[order]
-        between = np.geomspace(floor, 1.0, 120)
-        dense = np.concatenate([fpr, between])
-        values = np.concatenate([fnr, np.interp(between, fpr, fnr)])
-        order = np.lexsort((-values, dense))
-        return np.maximum(dense[order], floor), np.maximum(values[order], floor)
+def _deepest(fpr: Floats, upper: Floats, claim: Floats) -> tuple[float, float, float] | None:
+    """Where the upper curve lies furthest below the claim; None where it never does."""
+    place = int(np.argmax(claim - upper))
+    inside = upper[place] < claim[place] - 1e-12
+    return (float(fpr[place]), float(upper[place]), float(claim[place])) if inside else None
 
-    def _scales(self, ax: Axes, floor: float) -> None:
-        if floor:
-            logarithmic(ax.xaxis)
-            logarithmic(ax.yaxis)
-            ax.set(xlim=(floor, 1.3), ylim=(floor, 1.3))
-            return
-        guess = np.array([0.0, 1.0])
-        ax.plot(guess, 1.0 - guess, color=MUTED.light, linewidth=0.9, linestyle=(0, (1, 2)), zorder=1)
-        ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0))
-        ticks = np.linspace(0, 1, 6)
-        ax.set_xticks(ticks, [number(t) for t in ticks])
-        ax.set_yticks(ticks, [number(t) for t in ticks])
+
+def _dense(fpr: Floats, fnr: Floats, floor: float) -> tuple[Floats, Floats]:
+    """A curve for drawing. Logarithmic axes bend straight lines, so more points are put on these."""
+    if not floor or not len(fpr):
+        return fpr, fnr
+    order = np.lexsort((-fnr, fpr))
+    fpr, fnr = fpr[order], fnr[order]
+    between = np.geomspace(0.1 * floor, 1.0, 150)
+    between = between[(between > fpr[0]) & (between < fpr[-1])]
+    dense, values = np.concatenate([fpr, between]), np.concatenate([fnr, np.interp(between, fpr, fnr)])
+    order = np.lexsort((-values, dense))
+    return dense[order], values[order]
 
 
 def _with_corners(fpr: Floats, fnr: Floats) -> tuple[Floats, Floats]:

@@ -9,16 +9,26 @@ from audit.bounds.base import SMALLEST_P_VALUE, LedgerEntry
 from audit.results import AuditResult
 from audit.text import percent
 from audit.verdict import Verdict
-from experiments.plots.words import DAGGER, number, parameters_text, short_keys, value_text
+from experiments.plots.formatting import (
+    DAGGER,
+    IN_FAMILY,
+    NOTHING_ASSUMED,
+    number,
+    parameters_text,
+    short_keys,
+    value_text,
+)
 from experiments.report.sentences import (
     HEADLINE,
     RELATION,
     SIGN,
     answer,
     elsewhere_notes,
+    headline,
     reading,
     refuted_elsewhere,
     share_text,
+    tone,
     warning_notes,
 )
 from experiments.results import SweepPoint, SweepResult
@@ -98,9 +108,9 @@ def content(sweep: SweepResult) -> Content:
         name=sweep.name,
         title=sweep.title or sweep.name,
         paragraphs=tuple(" ".join(part.split()) for part in sweep.description.split("\n\n") if part.strip()),
-        verdict=sweep.verdict.value,
-        sign=SIGN[sweep.verdict],
-        headline=HEADLINE[sweep.verdict],
+        verdict=tone(sweep).value,
+        sign=SIGN[tone(sweep)],
+        headline=headline(sweep),
         answer=answer(sweep),
         common=_common([point.result for point in sweep.points]),
         table=_table(sweep),
@@ -123,7 +133,7 @@ def p_text(p_value: float) -> str:
 
 
 def verdict_text(point: SweepPoint) -> str:
-    """Sign and word; what an audit would have been on its own stands beside it where that differs."""
+    """Sign and word; what an audit would have been on its own stands next to it where that differs."""
     alone = f" (alone: {point.result.verdict.value})" if point.result.verdict is not point.verdict else ""
     mark = f" {DAGGER}" if refuted_elsewhere(point) else ""
     return f"{SIGN[point.verdict]} {point.verdict.value}{mark}{alone}"
@@ -175,7 +185,7 @@ def _table(sweep: SweepResult) -> Table:
             columns[name] = values
     columns |= {
         "claim": [number(r.claim, 4) for r in results],
-        "lower bound": [number(r.bound.epsilon, 4) for r in results],
+        **_bound_columns(results),
         "shown": [share_text(r) for r in results],
     }
     if any(r.truth is not None for r in results):
@@ -191,6 +201,19 @@ def _table(sweep: SweepResult) -> Table:
     cells = zip(*columns.values(), strict=True)
     rows = tuple((point.verdict.value, row) for point, row in zip(sweep.points, cells, strict=True))
     return Table(tuple(columns), rows, n_text)
+
+
+def _bound_columns(results: list[AuditResult]) -> dict[str, list[str]]:
+    """The lower bounds; in two columns, with a family of curves and without, where any leans on one."""
+    if not any(result.family_bound for result in results):
+        return {"lower bound": [number(result.bound.epsilon, 4) for result in results]}
+    return {
+        f"lower bound, {name}": ["–" if bound is None else number(bound.epsilon, 4) for bound in bounds]
+        for name, bounds in (
+            (IN_FAMILY, [result.family_bound for result in results]),
+            (NOTHING_ASSUMED, [result.assumption_free_bound for result in results]),
+        )
+    }
 
 
 def _runs(result: AuditResult) -> str:
@@ -227,7 +250,8 @@ def _audit(place: int, point: SweepPoint) -> Audit:
         ]
     facts += [("Warning", text) for text in result.warnings]
     facts += [
-        ("Odd outcome", f"{name}: {b:,} with the record, {a:,} without it") for name, (a, b) in result.events.items()
+        ("Exceptional output", f"{name}: {b:,} with the record, {a:,} without it")
+        for name, (a, b) in result.events.items()
     ]
     facts.append(("p-value", f"{p_text(result.p_value)} against the claim"))
     facts.append(("Seed", f"{result.seed}, fingerprint {result.fingerprint[:16]}"))
@@ -249,9 +273,19 @@ def _bounds(result: AuditResult) -> Table | None:
     if len(result.bounds) < 2:
         return None
     rows = tuple(
-        ("", (b.method, number(b.epsilon, 4), number(b.ceiling), percent(b.confidence))) for b in result.bounds
+        (
+            "",
+            (
+                b.method,
+                IN_FAMILY if b.assumptions else NOTHING_ASSUMED,
+                number(b.epsilon, 4),
+                number(b.ceiling),
+                percent(b.confidence),
+            ),
+        )
+        for b in result.bounds
     )
-    return Table(("bound", "epsilon, at least", "ceiling", "its share of confidence"), rows, 1)
+    return Table(("bound", "holds", "epsilon, at least", "ceiling", "its share of confidence"), rows, 2)
 
 
 def _ledger(sweep: SweepResult) -> Table:

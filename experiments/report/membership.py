@@ -8,20 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.membership.records import GroupRow
-from audit.membership.result import AttackMetrics, MembershipResult
+from audit.membership.result import HEADLINE_FPR as AT
+from audit.membership.result import MembershipResult
 from audit.membership.text import cells, head, notes
 from audit.text import percent
 from audit.trials.folder import write_atomically
-from experiments.plots.words import cut
+from experiments.plots.formatting import cut
 from experiments.report.content import Table
 from experiments.report.figures import load
 from experiments.report.pages import CI_ROWS, markdown_page, page, versions_of
 
 if TYPE_CHECKING:
     from experiments.config import Config
-
-AT = 0.01
-"""False positive rate of the headline."""
 
 
 def write_membership(
@@ -76,27 +74,21 @@ def answer(result: MembershipResult) -> str:
             f"The features alone tell members from non-members (AUC {result.blind.auc:.3f}), without any model: the "
             "two come from different distributions, and what attacks find here says nothing about the models."
         )
-    best = _best(result)
+    best = result.headline
     rate = best.rate_at(AT)
     found = (
-        f"{cut(best.attack, 60)} finds {100 * rate.tpr:.3g} % of the members at {100 * AT:g} % false alarms "
+        f"{cut(best.attack, 60)} finds {100 * rate.tpr:.3g} % of the members at {100 * AT:g} % false positives "
         f"({100 * rate.lower:.3g} to {100 * rate.upper:.3g} %, {percent(result.confidence)} confidence); its AUC is "
         f"{best.auc:.3f}. Guessing would find {100 * AT:g} %."
     )
-    tables = [metrics.records for metrics in result.attacks if metrics.records is not None]
-    exposed = max((len(table.exposed()) for table in tables if table.resolvable), default=None)
-    records = "" if exposed is None else f" {exposed:,} of {result.n_records:,} records are exposed one by one."
+    exposed = len(best.records.exposed()) if best.records and best.records.resolvable else None
+    records = "" if exposed is None else f" It exposes {exposed:,} of {result.n_records:,} records one by one."
     return f"{found}{records} These are metrics: no bound on epsilon follows from them."
-
-
-def _best(result: MembershipResult) -> AttackMetrics:
-    """The attack of the headline."""
-    return max(result.attacks, key=lambda metrics: metrics.rate_at(AT).tpr)
 
 
 def _best_groups(result: MembershipResult) -> dict[str, Any]:
     """The groups of that attack, the most exposed first, for the summary; None where there are none."""
-    best = _best(result)
+    best = result.headline
     every = _groups(best.groups)
     few = replace(every, rows=every.rows[:CI_ROWS]) if every.rows else None
     return {"best": best.attack, "of_best": few, "n_hidden": max(0, len(every.rows) - CI_ROWS)}

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from audit.results import AuditResult
 from audit.text import INDEPENDENT, percent
 from audit.verdict import Verdict
-from experiments.plots.words import DAGGER, number, parameters_text, percent_of, percent_range
+from experiments.plots.formatting import (
+    DAGGER,
+    IN_FAMILY,
+    NOTHING_ASSUMED,
+    number,
+    parameters_text,
+    percent_of,
+    percent_range,
+)
 from experiments.results import SweepPoint, SweepResult
 
 HEADLINE = {
@@ -28,6 +36,24 @@ STRONGEST = "likelihood-ratio"
 """The attack that no other beats on a known output law (Neyman and Pearson, 1933)."""
 TIGHT = 0.9
 """A bound from 9/10 of the claim on is tight."""
+
+
+def headline(sweep: SweepResult) -> str:
+    """The verdict on the whole experiment, in a few words; how many claims were tested where some could not be."""
+    blind, n = len(_blind(sweep)), len(sweep.points)
+    if sweep.verdict is Verdict.UNDERPOWERED and blind < n:
+        return f"{n - blind} of {n} claims tested, none contradicted"
+    return HEADLINE[sweep.verdict]
+
+
+def tone(sweep: SweepResult) -> Verdict:
+    """The verdict whose sign and colour the headline has: that of most audits where only some could not be tested."""
+    few = 2 * len(_blind(sweep)) < len(sweep.points)
+    return Verdict.CONSISTENT if few and sweep.verdict is Verdict.UNDERPOWERED else sweep.verdict
+
+
+def _blind(sweep: SweepResult) -> list[SweepPoint]:
+    return [point for point in sweep.points if point.verdict is Verdict.UNDERPOWERED]
 
 
 def answer(sweep: SweepResult) -> str:
@@ -98,9 +124,20 @@ def _consistent(sweep: SweepResult) -> str:
             f"epsilon is at least {number(result.bound.epsilon)}, where at most {number(result.claim)} is claimed. "
             f"{_power(result)}"
         )
-    shares = [share for point in sweep.points if (share := share_of_claim(point.result)) is not None]
-    reach = f" The lower bounds reach {percent_range(shares)} of what is claimed." if shares else ""
-    return f"These trials contradict none of the {len(sweep.points)} claims.{reach}{_unnoticed(sweep)}"
+    return f"These trials contradict none of the {len(sweep.points)} claims.{_reach(sweep.points)}{_unnoticed(sweep)}"
+
+
+def _reach(points: Sequence[SweepPoint]) -> str:
+    """How much of the claims was shown, by bounds that lean on a family and by those that do not."""
+    known = [point.result for point in points if point.result.claim > 0]
+    if not known:
+        return ""
+    shown = f" The lower bounds reach {percent_range([r.bound.epsilon / r.claim for r in known])} of what is claimed"
+    if not any(r.bound.assumptions for r in known):
+        return f"{shown}."
+    free = [bound.epsilon / r.claim for r in known if (bound := r.assumption_free_bound) is not None]
+    without = f", and {percent_range(free)} with {NOTHING_ASSUMED}" if free else ""
+    return f"{shown} {IN_FAMILY} of trade-off curves that they lean on{without}."
 
 
 def _unnoticed(sweep: SweepResult) -> str:
@@ -118,7 +155,7 @@ def _unnoticed(sweep: SweepResult) -> str:
 def _power(result: AuditResult) -> str:
     """What would have been noticed."""
     if result.detectable == math.inf:
-        return "No excess could have been caught reliably with so few trials."
+        return "No excess could have been caught reliably with this few trials."
     return (
         f"A perfect attack catches a true epsilon of {number(result.detectable, 4)} in 9 of 10 such audits, if the "
         f"truth is {result.detectable_family}."
@@ -126,16 +163,25 @@ def _power(result: AuditResult) -> str:
 
 
 def _underpowered(sweep: SweepResult) -> str:
-    blind = [point for point in sweep.points if point.verdict is Verdict.UNDERPOWERED]
-    worst = max(blind, key=lambda point: point.result.claim - point.result.ceiling).result
-    which = "the claim" if len(sweep.points) == 1 else f"{len(blind)} of {len(sweep.points)} claims"
-    few, more = ("trials", "Run more trials") if worst.trials.n_canaries is None else ("canaries", "Take more canaries")
-    limit = f"they can show an epsilon of {number(worst.ceiling)} at most, where {number(worst.claim)} is claimed"
-    if worst.ceiling > worst.claim:
-        limit = f"nothing that they can show outlasts the correction over {len(sweep.points)} audits"
-    rest = len(sweep.points) - len(blind)
-    others = f" The other {rest} were tested, and not contradicted." if rest > 1 else ""
-    return f"There were too few {few} to contradict {which}, whatever had come out: {limit}. {more}.{others}"
+    blind, n = _blind(sweep), len(sweep.points)
+    worst = max(blind, key=lambda point: point.result.claim - point.result.ceiling)
+    result = worst.result
+    few, more = (
+        ("trials", "Run more trials") if result.trials.n_canaries is None else ("canaries", "Take more canaries")
+    )
+    limit = f"they can show an epsilon of {number(result.ceiling)} at most, where {number(result.claim)} is claimed"
+    if result.ceiling > result.claim:
+        limit = f"nothing that they can show outlasts the correction over {n} audits"
+    if len(blind) == n:
+        which = "the claim" if n == 1 else f"any of the {n} claims"
+        return f"There were too few {few} to contradict {which}, whatever had come out: {limit}. {more}."
+    tested = [point for point in sweep.points if point not in blind]
+    name = f"“{parameters_text(worst.parameters)}”"
+    which = f"{name} could not have been" if len(blind) == 1 else f"{len(blind)} could not have been, such as {name}"
+    return (
+        f"{len(tested)} of {n} claims were tested, and these trials contradict none of them.{_reach(tested)} "
+        f"{which}: it has too few {few}, and {limit}. {more} to test it."
+    )
 
 
 def _dependent(sweep: SweepResult) -> str:
@@ -146,7 +192,7 @@ def _dependent(sweep: SweepResult) -> str:
 
 
 def reading(point: SweepPoint) -> str:
-    """What the distance between bound and claim says, where it can be told."""
+    """What the distance between bound and claim says, where it can be said."""
     result = point.result
     share, truth = share_of_claim(result), result.truth
     if point.verdict is Verdict.VIOLATION:

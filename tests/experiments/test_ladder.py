@@ -224,8 +224,8 @@ MADE = {}
 
 def test_the_figure_says_how_far_the_adversaries_come():
     ladder = Ladder.of([("weak", made(1.0, 0.5), Verdict.CONSISTENT), ("strong", made(9.0), Verdict.CONSISTENT)])
-    assert ladder.title == "The attacks show 10 to 90 % of the claim"
-    assert "pale" in ladder.caption
+    assert ladder.title == "The attacks show 10 to 90 % of the claim, if in the family; 5 % with nothing assumed"
+    assert "“lower bound, if in the family” is shown only if" in ladder.caption
     ax = ladder.plot()
     widths = [bar.get_width() for bar in ax.patches]
     assert widths == [1.0, 0.5, 9.0, 0.0]
@@ -239,11 +239,11 @@ def test_a_claim_that_is_exceeded_is_the_headline():
     assert ladder.plot().get_xlim()[1] > 11.0
 
 
-def test_without_a_family_nothing_is_pale():
+def test_without_a_family_there_is_one_bound():
     free = replace(made(1.0), bounds=(LowerBound(2.0, 1e-5, 0.95, "joint-exact", 10, 5.0),))
     ladder = Ladder.of([("only", free, Verdict.CONSISTENT)])
     assert not ladder.assumed
-    assert "pale" not in ladder.caption
+    assert "family" not in ladder.caption
     assert [bar.get_width() for bar in ladder.plot().patches] == [2.0]
 
 

@@ -34,12 +34,12 @@ from audit.games import PairScores
 from audit.results import AuditResult
 from audit.verdict import Verdict
 from experiments.plots import BoundClaim, Ladder, Profile, ScoreHistogram, Tradeoff, draw_all, draw_result
-from experiments.plots.canvas import sheet, spread
+from experiments.plots.canvas import new_figure, spread
 from experiments.plots.draw import overview, shown
 from experiments.plots.files import described, svg_text
+from experiments.plots.formatting import cut, long_key, number, one_notation, parameters_text, short_keys, value_text
 from experiments.plots.palette import PAGE, PALETTE, RULE
 from experiments.plots.tradeoff import _with_corners
-from experiments.plots.words import cut, long_key, number, parameters_text, power_of_ten, short_keys, value_text
 
 
 def odd_result() -> AuditResult:
@@ -100,17 +100,11 @@ def test_numbers_are_short_and_odd_ones_have_a_sign() -> None:
     assert shown == ["0.988", "1e-5", "2.5e-7", "123,456", "0", "-0.5", "∞", "−∞", "–", "–"]
 
 
-def test_only_powers_of_ten_are_written_on_a_logarithmic_axis() -> None:
-    assert [power_of_ten(v) for v in (1e-12, 1e-3, 0.1, 1.0, 100.0, 1000.0, 0.02, 0.0)] == [
-        "10⁻¹²",
-        "10⁻³",
-        "0.1",
-        "1",
-        "100",
-        "10³",
-        "",
-        "",
-    ]
+def test_the_ticks_of_an_axis_are_written_in_one_notation() -> None:
+    assert one_notation([0.0, 0.001, 0.05, 1.0, 100.0]) == ["0", "0.001", "0.05", "1", "100"]
+    assert one_notation([1000.0, 10_000.0]) == ["1,000", "10,000"]
+    assert one_notation([0.0, 1e-12, 0.1, 1.0]) == ["0", "10⁻¹²", "10⁻¹", "10⁰"]
+    assert one_notation([1e-6, 5e-4, 0.1]) == ["1×10⁻⁶", "5×10⁻⁴", "1×10⁻¹"]
 
 
 def test_parameters_are_written_as_people_do() -> None:
@@ -221,7 +215,7 @@ def test_corners_never_enlarge_what_the_claim_forbids(mu: float) -> None:
 
 
 def test_a_small_error_rate_gets_logarithmic_axes() -> None:
-    assert Tradeoff.from_result(laplace_result(6.0)).plot().get_xscale() == "log"
+    assert Tradeoff.from_result(laplace_result(6.0)).plot().get_xscale() == "symlog"
     assert Tradeoff.from_result(laplace_result(1.0)).plot().get_xscale() == "linear"
 
 
@@ -243,13 +237,13 @@ def test_profile_shows_more_delta_than_a_false_claim_allows() -> None:
     plot = Profile.from_result(laplace_result(1.5, claim=1.0))
     assert plot.crossed
     assert plot.epsilon[-1] >= 1.5
-    assert "More delta" in plot.title
+    assert re.fullmatch(r"At epsilon = 1\S* a delta of 0\.\d+ was shown, where at most \S+ is claimed", plot.title)
 
 
 def test_profile_says_when_nothing_was_shown() -> None:
     plot = Profile.from_result(constant_result())
     assert not np.any(plot.lower)
-    assert "no delta" in plot.title
+    assert plot.title == "No delta was shown, at any epsilon; 0.462 is claimed at epsilon = 0"
     assert any("nothing was shown" in text.get_text() for text in plot.plot().texts)
 
 
@@ -305,7 +299,7 @@ def test_shares_are_drawn_on_an_axis_that_ends_at_one() -> None:
         ax = plot.plot()
         assert max(ax.get_yticks()) <= 1.0 < ax.get_ylim()[1] < 2.0
         assert ("bin" in ax.get_ylabel()) == (len(plot.edges) > 0)
-        assert "event of the bound begins" in ax.get_legend_handles_labels()[1]
+        assert "event of the bound begins" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def test_few_runs_get_few_bins() -> None:
@@ -405,7 +399,9 @@ def test_a_claim_refuted_at_another_delta_is_not_told_as_an_epsilon_above_it() -
 
 def test_the_title_counts_violations() -> None:
     assert BoundClaim.from_sweep(broken_sweep()).title.endswith("at 2 of 3 points")
-    assert "below" in BoundClaim.from_sweep(laplace_sweep()).title
+    shares = [math.floor(100 * point.result.bound.epsilon / point.result.claim) for point in laplace_sweep().points]
+    title = BoundClaim.from_sweep(laplace_sweep()).title
+    assert title == f"The attack shows {min(shares)} to {max(shares)} % of what is claimed"
     assert BoundClaim.from_result(laplace_result(1.5, claim=1.0)).title == "More epsilon was shown than is claimed"
 
 
@@ -421,17 +417,21 @@ def test_plots_say_which_bound_assumes_a_family() -> None:
     result = leaning_result()
     profile = Profile.from_result(result)
     assert profile.free == 0.4 * result.claim
-    labels = profile.plot().get_legend_handles_labels()[1]
-    assert labels[2:] == ["lower bound at delta = 0.01", "... if in the family of the claim"]
+    assert legend_of(profile.plot())[3:] == ["bound at delta = 0.01", "bound, if in the family of the claim"]
     assert "holds only if" in profile.caption
     alone = Profile.from_result(dataclasses.replace(result, bounds=result.bounds[:1]))
-    assert alone.plot().get_legend_handles_labels()[1][-1].endswith(", if in the family of the claim")
+    assert legend_of(alone.plot())[3:] == ["bound, if in the family of the claim"]
     silent = Profile.from_result(gaussian_result())
-    assert "family" not in silent.caption + "".join(silent.plot().get_legend_handles_labels()[1])
+    assert "family" not in silent.caption + "".join(legend_of(silent.plot()))
     bars = BoundClaim.from_result(result)
-    assert "lean on a family" in bars.caption
-    assert [label.get_text() for label in bars.plot().get_yticklabels()][1] == "shown, if in the family"
-    assert "lean" not in BoundClaim.from_result(gaussian_result()).caption
+    rows = [label.get_text() for label in bars.plot().get_yticklabels()]
+    assert rows[1:3] == ["lower bound, if in the family", "lower bound, nothing assumed"]
+    assert all(f"“{row}”" in bars.caption for row in rows[1:3])
+    assert "family" not in BoundClaim.from_result(gaussian_result()).caption
+
+
+def legend_of(ax: Any) -> list[str]:
+    return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def test_ceilings_far_above_do_not_flatten_the_plot() -> None:
@@ -454,7 +454,7 @@ def test_hundreds_of_points_lines_and_bounds_of_zero_are_drawn() -> None:
 
 
 def _figure(plot: Any) -> Any:
-    figure = sheet()
+    figure = new_figure()
     plot.plot(figure.add_subplot())
     return figure
 

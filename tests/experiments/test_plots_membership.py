@@ -7,6 +7,7 @@ from attacks.membership import Shadows, draw_inclusion
 from audit.membership import evaluate
 from experiments.datasets import load
 from experiments.plots.membership import Curve, MembershipRoc, RecordVulnerability, draw_membership
+from experiments.report.membership import answer
 from mechanisms.guarantees import PureDP
 
 
@@ -45,7 +46,7 @@ def test_the_title_says_what_the_best_attack_finds():
 
 def test_the_region_of_a_claim_is_drawn_where_there_is_one():
     texts = [
-        [text.get_text() for text in MembershipRoc.from_result(result).plot().texts]
+        [text.get_text() for text in MembershipRoc.from_result(result).plot().get_legend().get_texts()]
         for result in (result_of(), result_of(claim=PureDP(1.0)))
     ]
     assert "forbidden by the claim" not in texts[0]
@@ -63,6 +64,7 @@ def test_records_are_counted_beside_what_chance_gives():
     assert plot.n_exposed == len(result["loss"].records.exposed())
     assert plot.n_exposed > 0
     assert plot.title.startswith(f"{plot.n_exposed:,} of 300")
+    assert plot.title.endswith("by loss")
 
 
 def test_too_few_models_to_expose_a_record_are_said():
@@ -76,12 +78,50 @@ def test_too_few_models_to_expose_a_record_are_said():
     assert RecordVulnerability.from_metrics(enough["loss"], 20).n_exposed == 300
 
 
-def test_an_attack_without_small_false_positive_rates_is_drawn_from_where_it_begins():
+def test_an_attack_that_finds_nothing_at_small_rates_is_drawn_at_zero():
     first, *_ = MembershipRoc.from_result(result_of()).curves
     late = Curve("late", np.array([0.0, 0.2, 1.0]), np.array([0.0, 0.9, 1.0]))
     ax = MembershipRoc((first, late), None, 1000, 0.95, True, 0.5).plot()
     (line,) = (line for line in ax.lines if line.get_label() == "late")
-    assert line.get_xdata().min() == 0.2
+    assert tuple(line.get_xydata()[0]) == (0.0, 0.0)
+    for low, ticks in ((ax.get_xlim()[0], ax.get_xticklabels()), (ax.get_ylim()[0], ax.get_yticklabels())):
+        assert low < 0.0
+        assert ticks[0].get_text() == "0"
+
+
+def test_every_attack_has_a_line_of_its_own():
+    first, *_ = MembershipRoc.from_result(result_of()).curves
+    curves = [Curve(f"attack {i}", first.fpr, first.tpr) for i in range(24)]
+    ax = MembershipRoc(tuple(curves), None, 1000, 0.95, True, 0.5).plot()
+    lines = [line for line in ax.lines if line.get_label().startswith("attack")]
+    looks = {(line.get_color(), repr(line._unscaled_dash_pattern)) for line in lines}
+    assert len(looks) == len(lines) == 24
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names[:24] == [curve.name for curve in curves]
+
+
+def test_the_headline_quotes_one_attack_everywhere():
+    """The largest AUC, the best rate at 1 % and most exposed records here belong to three different attacks."""
+    rng = np.random.default_rng(0)
+    inclusion = draw_inclusion(40, 200, rng)
+    often = rng.normal(size=inclusion.shape) + 1.5 * inclusion
+    rarely = rng.normal(size=inclusion.shape) + 9.0 * inclusion * (rng.random(inclusion.shape) < 0.25)
+    result = evaluate(
+        Shadows(
+            inclusion, np.zeros(200), {"loss": often, "rescaled-logit": rarely}, partner=np.arange(40) ^ 1, fair=True
+        ),
+        ["loss", "lira"],
+    )
+    rates = {metrics.attack: metrics.rate_at(0.01).tpr for metrics in result.attacks}
+    assert result.headline.attack == max(rates, key=rates.get) != result.best.attack
+    assert len(result.headline.records.exposed()) != len(result.best.records.exposed())
+    said = answer(result)
+    assert said.startswith(f"{result.headline.attack} finds {100 * result.headline.rate_at(0.01).tpr:.3g} %")
+    assert f"its AUC is {result.headline.auc:.3f}" in said
+    assert f"It exposes {len(result.headline.records.exposed())} of 200" in said
+    left, right = (ax.get_title(loc="left").replace("\n", " ") for ax in draw_membership(result).axes)
+    assert result.headline.attack in left
+    assert result.headline.attack in right
 
 
 @pytest.mark.parametrize("n_models", [4, 12])

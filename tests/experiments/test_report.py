@@ -6,6 +6,8 @@ import dataclasses
 import json
 import math
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -23,13 +25,14 @@ from made_results import (
 )
 
 from audit.bounds.base import LedgerEntry
+from audit.results import AuditResult
 from audit.verdict import Verdict
 from experiments.plots import draw_all
 from experiments.report import write
 from experiments.report.content import content
 from experiments.report.sentences import answer, reading, share_text
 from experiments.results import SweepResult
-from experiments.terminal import results_table
+from experiments.terminal import _verdict_lines, results_table
 
 EVIL = "<script>alert('1')</script> & \"quoted\" | *starred* `code` $x_"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -193,7 +196,7 @@ def test_a_report_without_figures_is_still_a_report(tmp_path: Path) -> None:
 def test_a_long_sweep_lists_every_audit_and_pictures_some(tmp_path: Path) -> None:
     sweep = sweep_of([{"seed": i} for i in range(300)], [laplace_result(n=200)] * 300)
     html, markdown = report(sweep, tmp_path)
-    assert html.count('<th scope="row">') >= 300
+    assert html.count('<th scope="row"') >= 300
     assert "6 of 300 audits are shown here" in " ".join(html.split())
     assert len(html) < 600_000
     assert "280 more audits" in markdown
@@ -409,3 +412,104 @@ def test_a_real_audit_goes_all_the_way(tmp_path: Path) -> None:
     assert Page(html).all("svg")
     assert "simultaneous-band" in html
     assert markdown
+
+
+# what the headline says, and what fits on a telephone
+
+
+def _partly_blind(n_blind: int, n: int = 4) -> SweepResult:
+    blind = laplace_result(9.0, n=100)
+    results = [blind] * n_blind + [laplace_result()] * (n - n_blind)
+    return sweep_of([{"case": {"name": f"rung {i}"}} for i in range(n)], results)
+
+
+def test_a_ladder_with_one_rung_too_short_tells_what_was_tested(tmp_path: Path) -> None:
+    sweep = _partly_blind(1)
+    assert sweep.verdict is Verdict.UNDERPOWERED
+    shown = content(sweep)
+    assert (shown.headline, shown.sign, shown.verdict) == ("3 of 4 claims tested, none contradicted", "✓", "consistent")
+    assert shown.answer.startswith("3 of 4 claims were tested, and these trials contradict none of them. The lower")
+    assert "“rung 0” could not have been: it has too few trials, and they can show" in shown.answer
+    html, markdown = report(sweep, tmp_path, figures=False)
+    assert "<title>3 of 4 claims tested, none contradicted: " in html
+    assert markdown.startswith("## ✓ 3 of 4 claims tested, none contradicted: ")
+    assert "Too few trials" not in html.split('id="result"')[0]
+
+
+def test_mostly_blind_audits_are_not_called_consistent() -> None:
+    shown = content(_partly_blind(3))
+    assert (shown.headline, shown.verdict) == ("1 of 4 claims tested, none contradicted", "underpowered")
+    assert "3 could not have been, such as “rung 0”" in shown.answer
+    assert content(_partly_blind(4)).headline == "Too few trials"
+
+
+def test_the_terminal_has_a_line_for_each_verdict() -> None:
+    lines = [line.plain for line in _verdict_lines(_partly_blind(1))]
+    assert lines[0] == "CONSISTENT: these trials do not contradict the claim (3 of 4 audits)"
+    assert lines[1].startswith("UNDERPOWERED: too few trials")
+    assert lines[1].endswith("(1 of 4 audits)")
+
+
+def _leaning(claim: float = 2.0) -> AuditResult:
+    base = laplace_result(claim)
+    family = dataclasses.replace(base.bound, epsilon=0.9 * claim, assumptions=("a family",), method="accountant-family")
+    return dataclasses.replace(base, bounds=(family, dataclasses.replace(base.bound, epsilon=0.4 * claim)))
+
+
+def test_a_table_names_the_bound_with_a_family_and_the_one_without() -> None:
+    sweep = sweep_of([{"k": 1}, {"k": 2}], [_leaning(), laplace_result()])
+    table = content(sweep).table
+    with_it, without = (table.head.index(f"lower bound, {name}") for name in ("if in the family", "nothing assumed"))
+    assert [row[with_it] for _, row in table.rows] == ["1.8", "–"]
+    assert table.rows[0][1][without] == "0.8"
+    assert "lower bound" in content(laplace_sweep((0.5, 1.0))).table.head
+    shown = results_table(sweep)
+    assert [column.header for column in shown.columns][1:3] == [
+        "epsilon >=\nif in the family",
+        "epsilon >=\nnothing assumed",
+    ]
+    assert "if in the family of trade-off curves that they lean on, and 40 to" in answer(sweep)
+
+
+def test_narrow_screens_get_cards_that_name_every_cell(tmp_path: Path) -> None:
+    html, _ = report(sweep_of([{"k": 1}, {"k": 2}], [_leaning(), laplace_result()]), tmp_path)
+    narrow = re.search(r"@media screen and \(max-width:640px\)\{(.*?)\n\}", html, re.DOTALL)
+    assert narrow is not None
+    assert "thead{display:none}" in narrow[1]
+    assert "content:attr(data-label)" in narrow[1]
+    assert ".overview .dpassay-figure{min-width:0}" in narrow[1]
+    page = Page(html)
+    cells = [*page.all("td"), *(cell for cell in page.all("th") if cell.get("scope") == "row")]
+    assert cells
+    assert all(cell["data-label"] for cell in cells)
+    assert {"claim", "verdict", "lower bound, if in the family"} <= {cell["data-label"] for cell in cells}
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no browser here; the test of the style sheet holds")
+def test_nothing_scrolls_sideways_at_390_pixels(tmp_path: Path) -> None:
+    """Laid out by a browser: neither the page nor a table is wider than the screen."""
+    report(sweep_of([{"k": 1}, {"k": 2}], [_leaning(), laplace_result()]), tmp_path)
+    probe = (
+        "<iframe src='report.html' style='width:390px;height:900px;border:0'></iframe><p id=o></p><script>"
+        "onload=()=>{const d=document.querySelector('iframe').contentDocument;document.title=[d.documentElement,"
+        "...d.querySelectorAll('.wide,.overview .drawing')].map(e=>e.scrollWidth-e.clientWidth).join(' ');"
+        "document.getElementById('o').textContent='found '+document.title}</script>"
+    )
+    (tmp_path / "probe.html").write_text(probe)
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--dump-dom"]
+    flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    flags += ["--allow-file-access-from-files", "--virtual-time-budget=2000", f"--user-data-dir={tmp_path / 'profile'}"]
+    address = (tmp_path / "probe.html").as_uri()
+    done = subprocess.run(["chromium", *flags, address], capture_output=True, text=True, timeout=60, check=False)
+    found = re.search(r"found ([-\d ]+)<", done.stdout)
+    assert found is not None
+    over = [int(number) for number in found[1].split()]
+    assert len(over) >= 3
+    assert max(over) <= 0
+
+
+def test_titles_of_all_figures_of_a_report_differ(tmp_path: Path) -> None:
+    results = [laplace_result(1.0)] * 3
+    html, _ = report(sweep_of([{"seed": i} for i in range(3)], results), tmp_path)
+    labels = [svg["aria-label"] for svg in Page(html).all("svg")]
+    assert len(labels) == len(set(labels)) == 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from experiments.sweep import CASE
@@ -12,6 +12,8 @@ from mechanisms.printable import line
 
 DAGGER = "†"
 """Marks a claim that is refuted at another delta than the one that was asked, where the bound stays below the claim."""
+IN_FAMILY, NOTHING_ASSUMED = "if in the family", "nothing assumed"
+"""Which of two bounds on the same epsilon: one leans on a family of trade-off curves, one holds for all of them."""
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -33,16 +35,33 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:.{digits}g}"
 
 
-def power_of_ten(value: float, _position: object = None) -> str:
-    """A tick of a logarithmic axis: 10⁻³ for whole powers, 0.1 and 1 plain, nothing in between.
+def share(value: float) -> str:
+    """A share in percent, to three digits.
 
-    >>> power_of_ten(0.001), power_of_ten(1.0), power_of_ten(0.002)
-    ('10⁻³', '1', '')
+    >>> share(0.62345), share(1.0), share(0.0)
+    ('62.3 %', '100 %', '0 %')
     """
-    whole = round(math.log10(value)) if value > 0 else 0
-    if not math.isclose(value, 10.0**whole, rel_tol=1e-6):
-        return ""
-    return f"{value:g}" if -1 <= whole <= 2 else f"10{str(whole).translate(_SUPERSCRIPT)}"
+    return f"{100 * value:.3g} %"
+
+
+def one_notation(values: Sequence[float]) -> list[str]:
+    """The ticks of one axis, all in one notation: plain numbers, or powers of ten where these get too long.
+
+    >>> one_notation([0.0, 0.01, 1.0, 1000.0]), one_notation([0.0, 1e-4, 0.01, 1.0]), one_notation([2e-5, 1e-3])
+    (['0', '0.01', '1', '1,000'], ['0', '10⁻⁴', '10⁻²', '10⁰'], ['2×10⁻⁵', '1×10⁻³'])
+    """
+    sizes = [abs(value) for value in values if value]
+    if all(1e-3 <= size < 1e7 for size in sizes):
+        return [f"{value:,.0f}" if abs(value) >= 1e3 else number(value, 4) for value in values]
+    parts = [f"{value:.3e}".partition("e") for value in values]
+    short = [
+        (mantissa.rstrip("0").rstrip("."), str(int(power)).translate(_SUPERSCRIPT)) for mantissa, _, power in parts
+    ]
+    whole = all(mantissa == "1" for (mantissa, _), value in zip(short, values, strict=True) if value)
+    return [
+        "0" if not value else f"10{power}" if whole else f"{mantissa}×10{power}"
+        for value, (mantissa, power) in zip(values, short, strict=True)
+    ]
 
 
 def value_text(value: Any) -> str:
