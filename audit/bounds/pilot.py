@@ -19,6 +19,7 @@ IN, OUT = "in", "out"
 
 _PER_SIDE, _TAIL = 60, 16  # thresholds tried on the pilot: at most about 300
 _PILOT_LEVEL = 0.05  # each pilot rate is taken at this one-sided limit, so that a lucky tail is not taken for a leak
+_HOPEFUL = 0.5, 0.8, 0.95  # where these promise nothing, limits at which the direction is chosen: medians, and beyond
 _NEARLY = 0.02  # relative: promises so close count as equal, and the fewest errors decide
 
 
@@ -73,11 +74,14 @@ def choose_event(pilot: Scores, promise: Callable[[Rectangle], tuple[Floats, Flo
 
 
 def _likely_direction(tally: Tally, at: int, promise: Callable[[Rectangle], tuple[Floats, Floats]]) -> str:
-    """The direction that promises more if both rates are their medians on the pilot: limits at one half."""
+    """The direction that promises more at the first limits, from medians on, at which one promises anything."""
     hits_out, hits_in = tally.hits_out[[at]], tally.hits_in[[at]]
-    medians = Rectangle.at(hits_out, hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=0.5)
-    inside, outside = promise(medians)
-    return OUT if outside[0] > inside[0] else IN
+    for level in _HOPEFUL:
+        limits = Rectangle.at(hits_out, hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=level)
+        inside, outside = promise(limits)
+        if max(inside[0], outside[0]) > 0.0:
+            return OUT if outside[0] > inside[0] else IN
+    return IN
 
 
 def checked_threshold(threshold: float | str) -> float | str:
