@@ -25,6 +25,7 @@ from audit.verdict import Verdict
 from mechanisms.base import Mechanism, Neighbours
 from mechanisms.errors import ParameterError, PrivacyViolation
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.validation import counted
 
 
 def audit(
@@ -33,7 +34,7 @@ def audit(
     *,
     attack: str | Attack = "auto",
     bound: str | Bound | Sequence[str | Bound] = "auto",
-    trials: int = 100_000,
+    trials: int | float = 100_000,
     delta: float | None = None,
     confidence: float = 0.95,
     claim: Guarantee | None = None,
@@ -53,7 +54,7 @@ def audit(
             known, what looks for the canary in a DPSGD, else a classifier; see `attacks.catalogue.choose`.
         bound: a name in `audit.bounds.catalogue`, a `Bound`, or several of these, which then share the significance;
             "auto" is "joint-exact" with its threshold chosen on the pilot, or "betting" with stop="anytime".
-        trials: runs per side, pilot included; at least 10.
+        trials: runs per side, pilot included: a whole number, at least 10, also written 1e5.
         delta: of the statement, in [0, 1); None takes the delta at which the claim is usually quoted.
         confidence: strictly between 0 and 1.
         claim: what is tested; None takes `mechanism.guarantee()`.
@@ -93,7 +94,7 @@ def audit(
         raise ParameterError(f"store must be the path of a directory, or None, but is {store!r}.")
     question = Question.ask(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, family)
     seed = root_seed(seed)
-    plan = question.plan(trials, seed)
+    plan = question.plan(counted(1, trials=trials), seed)
     digest = question.describe(plan, seed)
     reporter = reporter_for(progress)
     if store is not None and opaque(digest):

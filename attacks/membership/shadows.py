@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.membership.leave_one_out import Others
-from attacks.membership.signals import SIGNALS, WHITE_BOX
+from attacks.membership.signals import FROM_LOSS, SIGNALS, WHITE_BOX, from_loss
 from mechanisms.errors import AttackError, ParameterError, unknown_name_message
-from mechanisms.learning.base import Classifiers, HasGradients, Learner, TrainingData
+from mechanisms.learning.base import Classifiers, HasGradients, Learner, TrainingData, check_learner
 from mechanisms.validation import one_of, whole
 
 Floats = NDArray[np.float64]
@@ -41,7 +41,8 @@ class Shadows:
     Args:
         inclusion: `(n_models, n_records)` True where the record was in the training set of the model.
         y: `(n_records,)` labels; zeros where they do not matter.
-        signals: name -> `(n_models, n_records)`, higher = more like a member; see `attacks.membership.signals`.
+        signals: name -> `(n_models, n_records)`, higher = more like a member; see `attacks.membership.signals`. From
+            "loss", minus the cross-entropy, the confidence exp(loss) and its logit follow, which RMIA and LiRA read.
         log_probabilities: `(n_models, n_records, n_classes)`, from which missing signals are made; None for none.
         X: `(n_records, n_features)` features, for attacks that look at them; None for none.
         population: records that no model was trained on and that are not scored, under the same models.
@@ -139,10 +140,16 @@ class Shadows:
         if name in self.signals:
             return self.signals[name]
         if name not in self._cache:
-            if self.log_probabilities is None or name not in SIGNALS:
-                raise self._missing(name)
-            self._cache[name] = SIGNALS[name](self.log_probabilities, self.y)
+            self._cache[name] = self._made(name)
         return self._cache[name]
+
+    def _made(self, name: str) -> Floats:
+        """A signal that was not given, from the log probabilities, or from the loss where that is enough."""
+        if self.log_probabilities is not None and name in SIGNALS:
+            return SIGNALS[name](self.log_probabilities, self.y)
+        if "loss" in self.signals and name in FROM_LOSS:
+            return from_loss(name, self.signals["loss"])
+        raise self._missing(name)
 
     def _missing(self, name: str) -> Exception:
         if name not in SIGNALS and name not in WHITE_BOX:
@@ -213,10 +220,12 @@ def train_shadows(
         that give gradients have the signal "gradient-norm".
 
     Raises:
-        ParameterError: an odd number of models in pairs; gradient records, which have no label to predict; labels that
-            are not whole numbers, or that no class of the models stands for.
+        ParameterError: no learner, such as a bare scikit-learn classifier; an odd number of models in pairs; gradient
+            records, which have no label to predict; labels that are not whole numbers, or that no class of the models
+            stands for.
     """
     whole(0, seed=seed)
+    check_learner(learner)
     data = _examples("records", records)
     held_out = None if population is None else _examples("population", population)
     coins, training = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))

@@ -23,7 +23,7 @@ from attacks.membership.shadows import Shadows, ask
 from audit.games import BitScores
 from mechanisms.base import Relation
 from mechanisms.errors import AttackError, ParameterError, RelationError
-from mechanisms.learning.base import Learner, TrainingData
+from mechanisms.learning.base import Learner, TrainingData, check_learner
 from mechanisms.validation import whole
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def membership_game(
     """
     whole(1, n_runs=n_runs)
     whole(0, n_references=n_references, seed=seed)
+    check_learner(learner)
     check_relation(learner)
     chosen = build(attack) if isinstance(attack, str) else attack
     crafted = _examples("canaries", canaries)
