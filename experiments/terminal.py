@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from audit.membership.result import MembershipResult
-from audit.text import meaning
+from audit.text import meaning, percent
 from audit.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def show_run(run: Run) -> None:
     verdict = run.result.verdict
     alike = sum(point.verdict is verdict for point in run.result.points)
     several = f" ({alike} of {len(run.result.points)} audits)" if len(run.result.points) > 1 else ""
-    out.print(Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {meaning(verdict)}{several}"))
+    level = f"; {percent(run.result.confidence)} confidence"
+    out.print(Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {meaning(verdict)}{several}{level}"))
     if any(_only_alone(point) for point in run.result.points):
         out.print(Text("* refuted on its own, but not by more than luck explains among so many audits", style="dim"))
     notes = elsewhere_notes(run.result.points)
