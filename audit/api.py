@@ -54,7 +54,8 @@ def audit(
             known, what looks for the canary in a DPSGD, else a classifier; see `attacks.catalogue.choose`.
         bound: a name in `audit.bounds.catalogue`, a `Bound`, or several of these, which then share the significance;
             "auto" is "joint-exact" with its threshold chosen on the pilot, or "betting" with stop="anytime".
-        trials: runs per side, pilot included: a whole number, at least 10, also written 1e5.
+        trials: runs per side, pilot included: a whole number, at least 10, also written 1e5. A classifier, which "auto"
+            is for a function, needs 60: it learns from 30 pilot runs a side.
         delta: of the statement, in [0, 1); None takes the delta at which the claim is usually quoted.
         confidence: strictly between 0 and 1.
         claim: what is tested; None takes `mechanism.guarantee()`.

@@ -235,18 +235,30 @@ class FunctionMechanism(Mechanism):
         )
 
     def _explain_failure(self) -> None:
-        """Runs once more, and turns the exception into an error of ours that shows it."""
+        """Runs once more on each side, and turns the exceptions into an error of ours that shows them."""
+        errors = [self._error(side) for side in (0, 1)]
+        if errors[0] is None or errors[1] is None:
+            return
+        kinds, texts = [type(error).__name__ for error in errors], [str(error) for error in errors]
+        alike = kinds[0] == kinds[1] and texts[0] == texts[1]
+        said = texts[0] if alike else f"{kinds[0]}({texts[0]!r}) on side 0, {kinds[1]}({texts[1]!r}) on side 1"
+        call = "dataset" if self.style == "own-randomness" else "dataset, rng"
+        raised = kinds[0] if kinds[0] == kinds[1] else "an exception"
+        raise ReleaseError(
+            f"{self.name}({call}) raised {raised} in each of {2 * PROBES} first runs, on both sides: {said}. Fix the "
+            "function or its call (style=...); an exception counts as an outcome only if some run succeeds. On the "
+            "command line, wrap the call in a function of (dataset, rng). To audit it all the same, give "
+            "form=mechanisms.external.outcomes.Form()."
+        ) from errors[0]
+
+    def _error(self, side: int) -> BaseException | None:
+        """What the function raises on that side, if anything."""
         arguments = () if self.style == "own-randomness" else (np.random.default_rng(0),)
         try:
-            self.function(self.neighbours.d0, *arguments)
+            self.function(self.neighbours.side(side), *arguments)
         except (Exception, SystemExit) as error:
-            call = "dataset" if self.style == "own-randomness" else "dataset, rng"
-            raise ReleaseError(
-                f"{self.name}({call}) raised {type(error).__name__} in each of {2 * PROBES} first runs, on both sides: "
-                f"{error}. Mend the function or its call (style=...); an exception counts as an outcome only if some "
-                "run succeeds. On the command line, wrap the call in a function of (dataset, rng). To audit it all the "
-                "same, give form=mechanisms.external.outcomes.Form()."
-            ) from error
+            return error
+        return None
 
 
 def style_of(function: Callable[..., Any]) -> str:
