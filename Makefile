@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 ADAPTERS := .venv-adapters
 SOURCES := mechanisms attacks audit experiments dpassay.py pytest_dpassay.py tests benchmarks
 
-.PHONY: demo test test-all test-adapters breaks lint types imports bench docs wheel clean help
+.PHONY: demo test test-all test-adapters breaks lint types imports bench docs numbers wheel clean help
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -55,6 +55,9 @@ bench: $(STAMP)  ## speed and memory, as ratios against a baseline in the same r
 
 docs: $(STAMP)   ## the tables of docs/, from the catalogues
 	$(BIN)/python docs/build.py
+
+numbers: $(STAMP) ## the numbers that README and docs state, measured again; about three minutes
+	$(BIN)/python docs/measured.py
 
 wheel: $(STAMP)  ## dist/*.whl
 	$(BIN)/python -m build --wheel --outdir dist .

@@ -181,3 +181,15 @@ def test_no_name_in_a_config_leads_to_other_peoples_code():
     places = [place for one in catalogues for place in one.entries.values()]
     assert len(places) > 50
     assert [place for place in places if place.startswith("mechanisms.external")] == []
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+MEASURED = runpy.run_path(str(DOCS / "measured.py"), run_name="measured")
+
+
+@pytest.mark.parametrize("number", MEASURED["NUMBERS"], ids=lambda number: number.name)
+def test_a_number_stands_on_its_page_as_it_is_measured(number):
+    assert number.is_on_its_page, "give docs/measured.py the sentence that the page has"
+    if number.seconds <= 5:
+        assert MEASURED["check"](number)
