@@ -22,6 +22,7 @@ Nothing but the standard library and pytest is imported before a test asks for `
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -52,6 +53,7 @@ ALTERNATIVES = (({"claim"}, {"epsilon"}), ({"neighbours"}, {"d0", "d1", "relatio
 FALSE_ALARM = 1e-6
 LEAST_SHARE = 1e-14
 PROPERTY = "dp_check"
+COLOURS = {"violation": {"red": True}, "underpowered": {"yellow": True}, "dependent": {"yellow": True}}
 
 
 @dataclasses.dataclass
@@ -80,6 +82,23 @@ class Plan:
 PLAN = pytest.StashKey[Plan]()
 CALLS = pytest.StashKey[int]()
 """Calls of `dp_audit` so far; only tests that were counted have it."""
+OUTCOMES = pytest.StashKey[list["Outcome"]]()
+"""What became of these calls."""
+
+
+@dataclasses.dataclass(eq=False)
+class Outcome:
+    """What became of one call of `dp_audit`.
+
+    Args:
+        finished: whether its audit came to a verdict.
+        error: what it raised, if anything.
+        expected: whether `pytest.raises` caught that.
+    """
+
+    finished: bool = False
+    error: BaseException | None = None
+    expected: bool = False
 
 
 # --- the budget -------------------------------------------------------------------------------------------------------
@@ -128,6 +147,7 @@ def dp_audit(request: pytest.FixtureRequest) -> DPAudit:
             pytrace=False,
         )
     item.stash[CALLS] = 0  # a test that is run again makes the same checks again, not new ones
+    item.stash[OUTCOMES] = []
     return DPAudit(item, plan)
 
 
@@ -147,19 +167,39 @@ class DPAudit:
 
         Raises:
             PrivacyViolation: the lower bound on epsilon lies above the claim; `.result` holds the evidence.
+            DependentTrialsError: the runs are not independent, so that there is no verdict.
             DpassayError: the options do not make an audit.
         """
         __tracebackhide__ = True
-        from mechanisms.errors import DpassayError, PrivacyViolation
+        from mechanisms.errors import DpassayError
+        from mechanisms.printable import terminal
 
+        outcome = Outcome()
+        self._item.stash[OUTCOMES].append(outcome)
         try:
-            result = self._run(mechanism, options)
+            return self._checked(mechanism, options, outcome)
         except DpassayError as error:
+            outcome.error = error
+            error.args = tuple(terminal(part) if isinstance(part, str) else part for part in error.args)
             raise error.with_traceback(None)  # noqa: B904 - the way through the library explains nothing
+        except BaseException as error:
+            outcome.error = error
+            raise
+
+    def _checked(self, mechanism: Any, options: Mapping[str, Any], outcome: Outcome) -> AuditResult:
+        """The result of the audit, unless it fails the test."""
+        __tracebackhide__ = True
+        from audit.text import INDEPENDENT
+        from mechanisms.errors import DependentTrialsError, PrivacyViolation
+
+        result = self._run(mechanism, options)
+        outcome.finished = True
         check = _record(result, _identity(self._item), self._item.stash[CALLS])
         self._item.user_properties.append((PROPERTY, json.dumps(check)))
         if check["verdict"] == "violation":
             raise PrivacyViolation(result.evidence(), result)
+        if check["verdict"] == "dependent":
+            raise DependentTrialsError(result.mechanism, result.dependence or "", INDEPENDENT)
         if check["verdict"] == "underpowered" and self._plan.strict:
             pytest.fail(f"{_underpowered(check)} (--dp-strict)", pytrace=False)
         return result
@@ -357,15 +397,59 @@ def _uses_dp_audit(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """A privacy test that passes without having checked anything fails."""
-    outcome = yield
-    if item.stash.get(CALLS, None) == 0:
+    """A privacy test that passes without having checked anything fails, and one that hides what a check raised."""
+    if CALLS not in item.stash:
+        return (yield)
+    item.stash.setdefault(OUTCOMES, [])  # a marked test may not take the fixture
+    with _noting_expected(item):
+        try:
+            outcome = yield
+        except BaseException as error:
+            if isinstance(error, pytest.skip.Exception):  # it hides what was raised before as well as a pass does
+                _fail_where_hidden(item)
+            raise
+    _fail_where_hidden(item)
+    if not any(call.finished or call.expected for call in item.stash[OUTCOMES]):
         pytest.fail(
             f"{item.nodeid} is a privacy test, but it checked nothing. Take the fixture dp_audit and call it: "
             "dp_audit(mechanism).",
             pytrace=False,
         )
     return outcome
+
+
+def _fail_where_hidden(item: pytest.Item) -> None:
+    """Raises what a call of `dp_audit` raised, if the test swallowed it; `pytest.raises` expects it instead."""
+    hidden = next((c for c in item.stash[OUTCOMES] if c.error is not None and not c.expected), None)
+    if hidden is None or hidden.error is None:
+        return
+    if hidden.finished:
+        raise hidden.error
+    pytest.fail(
+        f"{item.nodeid} swallowed what dp_audit raised, so that nothing was checked:\n"
+        f"{type(hidden.error).__name__}: {hidden.error}\nLet it fail the test, or expect it by pytest.raises.",
+        pytrace=False,
+    )
+
+
+@contextlib.contextmanager
+def _noting_expected(item: pytest.Item) -> Generator[None]:
+    """Notes which exceptions `pytest.raises` catches meanwhile: a test expects those."""
+    kind: Any = type(pytest.raises(AssertionError))
+    leave = kind.__exit__
+
+    def noting(self: Any, *error: Any) -> Any:
+        caught = leave(self, *error)
+        if caught:
+            for call in item.stash[OUTCOMES]:
+                call.expected = call.expected or call.error is error[1]
+        return caught
+
+    kind.__exit__ = noting
+    try:
+        yield
+    finally:
+        kind.__exit__ = leave
 
 
 @pytest.hookimpl(wrapper=True)
@@ -399,6 +483,7 @@ def _record(result: AuditResult, test: str, call: int) -> dict[str, Any]:
         "trials": result.trials.per_side,
         "seed": result.seed,
         "verdict": result.verdict.value,
+        "warnings": list(result.warnings),
     }
 
 
@@ -440,10 +525,12 @@ class Summary:
             f"{'verdict':<13} {'claim':>8} {'shown':>8} {'catches':>8} {'false alarm':>11}  test"
         )
         for _, check in sorted(self.checks.items()):
-            colours = {"violation": {"red": True}, "underpowered": {"yellow": True}}.get(check["verdict"], {})
+            colours = COLOURS.get(check["verdict"], {})
             terminalreporter.write_line(_row(check), **colours)
             if check["verdict"] == "underpowered":
                 terminalreporter.write_line(f"    {_underpowered(check)}", **colours)
+            for warning in check["warnings"]:
+                terminalreporter.write_line(f"    warning: {warning}", yellow=True)
 
     def _headline(self) -> str:
         spent = math.fsum(check["significance"] for check in self.checks.values())

@@ -8,22 +8,23 @@ What is asked is checked and completed in `audit.question`, and answered in `aud
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from attacks.base import Attack
 from audit.bounds.base import Bound
-from audit.describe import fingerprint, opaque
 from audit.question import Question
 from audit.results import AuditResult
 from audit.run import Run
-from audit.trials.progress import Reporter, reporter_for
+from audit.text import INDEPENDENT
+from audit.trials.options import RunOptions
+from audit.trials.progress import Reporter
 from audit.trials.seeds import root_seed
-from audit.trials.store import TrialStore
 from audit.verdict import Verdict
 from mechanisms.base import Mechanism, Neighbours
-from mechanisms.errors import ParameterError, PrivacyViolation
+from mechanisms.describe import fingerprint, label
+from mechanisms.errors import DependentTrialsError, PrivacyViolation
+from mechanisms.external.guard import calls_take_at_most
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.validation import counted
 
@@ -42,6 +43,7 @@ def audit(
     family: int = 1,
     seed: int | None = None,
     n_jobs: int | None = 1,
+    timeout: float | None = None,
     store: Path | str | None = None,
     progress: bool | Reporter = False,
 ) -> AuditResult:
@@ -66,6 +68,8 @@ def audit(
         seed: root of every random stream, a whole number >= 0; None draws a fresh one and records it.
         n_jobs: workers; 1 runs here, -1 takes every core, None takes what `joblib.parallel_config` says.
             The result does not depend on it.
+        timeout: seconds that one call of a Python function may take, > 0; None waits for ever. In this process a call
+            is stopped as soon as it comes back to Python; code that never does is only ended in a worker.
         store: directory that keeps finished trials, so that an interrupted audit continues; None keeps none.
         progress: True shows a progress bar when stderr is a terminal; or a `Reporter`.
 
@@ -89,31 +93,22 @@ def audit(
         >>> 0.9 < result.bound.epsilon <= 1.0
         True
     """
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0 or n_jobs < -1):
-        raise ParameterError(f"n_jobs must be a whole number >= 1, -1 for every core, or None, but is {n_jobs!r}.")
-    if store is not None and not isinstance(store, (str, Path)):
-        raise ParameterError(f"store must be the path of a directory, or None, but is {store!r}.")
-    question = Question.ask(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, family)
-    seed = root_seed(seed)
-    plan = question.plan(counted(1, trials=trials), seed)
+    options = RunOptions(n_jobs, store, progress)
+    with calls_take_at_most(timeout):
+        question = Question.ask(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, family)
+        seed = root_seed(seed)
+        plan = question.plan(counted(1, trials=trials), seed)
     digest = question.describe(plan, seed)
-    reporter = reporter_for(progress)
-    if store is not None and opaque(digest):
-        raise ParameterError(
-            f"store cannot be used here: the mechanism or the pair holds a {opaque(digest)[0]}, which hides its "
-            "contents, so that its trials could not be told from others. Leave store out, or give it plain data."
-        )
-    try:
-        with nullcontext() if store is None else TrialStore(Path(store), digest, warn=reporter.message) as opened:
-            return Run(question, plan, seed, fingerprint(digest), opened, n_jobs, reporter).result()
-    finally:
-        reporter.close()
+    with options.opened(digest) as (opened, reporter):
+        return Run(question, plan, seed, fingerprint(digest), opened, n_jobs, reporter, timeout).result()
 
 
 def assert_private(
     mechanism: Mechanism | Callable[..., Any], neighbours: Neighbours | None = None, **options: Any
 ) -> AuditResult:
     """`audit`, but a violation raises `PrivacyViolation` (an AssertionError) with the evidence in its message.
+
+    Trials that are not independent leave no verdict, and raise `DependentTrialsError`.
 
     Args:
         mechanism, neighbours, options: as for `audit`. In a test, fix `seed` and choose a `confidence` so close to 1
@@ -131,4 +126,6 @@ def assert_private(
     result = audit(mechanism, neighbours, **options)
     if result.verdict is Verdict.VIOLATION:
         raise PrivacyViolation(result.evidence(), result)
+    if result.verdict is Verdict.DEPENDENT:
+        raise DependentTrialsError(label(result.mechanism), result.dependence or "", INDEPENDENT)
     return result

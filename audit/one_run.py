@@ -14,7 +14,6 @@ from typing import Any
 
 from audit.bounds.base import Bound, LedgerEntry, LowerBound, check_level
 from audit.claim_curve import claim_curve
-from audit.describe import describe, fingerprint, label
 from audit.games import BitScores, PairScores
 from audit.power import detectable_in_bits
 from audit.question import as_bounds
@@ -22,6 +21,7 @@ from audit.results import AuditResult, Trials
 from audit.run import KEPT
 from audit.verdict import judge
 from mechanisms.base import Mechanism, Relation
+from mechanisms.describe import describe, fingerprint, label
 from mechanisms.errors import AccountingError, ParameterError, RelationError
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.validation import whole

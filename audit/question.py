@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,13 @@ from attacks.base import Attack
 from attacks.catalogue import choose
 from audit.bounds.base import Bound, check_level
 from audit.bounds.catalogue import catalogue as bounds_catalogue
-from audit.describe import describe, label
 from audit.games import BitScores, PairScores
+from audit.trials.independence import SHARE, independent_by_construction
+from audit.trials.options import versions
 from audit.trials.plan import TrialPlan, plan_trials
-from audit.trials.seeds import Stage, stream
+from audit.trials.work import probe
 from mechanisms.base import Mechanism, Neighbours
+from mechanisms.describe import describe, label
 from mechanisms.errors import AccountingError, ParameterError, RelationError
 from mechanisms.external.function import FunctionMechanism
 from mechanisms.guarantees.base import Guarantee
@@ -100,15 +101,37 @@ class Question:
         alone = neighbours is None
         return cls(mechanism, pair, alone, name, chosen, bounds, delta, confidence, claim, epsilon, stop, family)
 
+    @cached_property
+    def guarded(self) -> bool:
+        """Whether the independence of the trials is tested: that of other people's mechanisms is."""
+        return not independent_by_construction(self.mechanism)
+
+    @property
+    def part(self) -> float:
+        """What the test of independence leaves of the significance to the bounds."""
+        return 1.0 - SHARE if self.guarded else 1.0
+
+    @property
+    def guard_significance(self) -> float:
+        """At which the trials are taken to be dependent: its share of that of the family."""
+        return SHARE * (1.0 - self.confidence) / self.family
+
+    @cached_property
+    def workers(self) -> str:
+        """Which workers suit the mechanism; a function with a generator of its own stays in one process, as copies of
+        that generator would all draw the same numbers."""
+        seen = self.mechanism.first_runs if isinstance(self.mechanism, FunctionMechanism) else None
+        return "none" if seen is not None and seen.generators else self.mechanism.parallel
+
     @property
     def share(self) -> float:
         """The confidence of each of several bounds, so that all of them hold together (Bonferroni)."""
-        return 1.0 - (1.0 - self.confidence) / len(self.bounds)
+        return 1.0 - (1.0 - self.confidence) * self.part / len(self.bounds)
 
     @property
     def strictest(self) -> float:
         """The confidence at which a bound has to exceed the claim to be the first that Holm refutes in its family."""
-        return 1.0 - (1.0 - self.confidence) / (len(self.bounds) * self.family)
+        return 1.0 - (1.0 - self.confidence) * self.part / (len(self.bounds) * self.family)
 
     def plan(self, trials: int, seed: int) -> TrialPlan:
         """Cuts the trials into chunks; one extra run on its own stream shows how large an output is."""
@@ -119,8 +142,8 @@ class Question:
             "anytime": self.stop is not None,
         }
         plan_trials(trials, bytes_per_run=1, **options)  # refuses bad numbers of trials before anything runs
-        probe = self.mechanism.release(self.neighbours.d0, 1, stream(seed, Stage.PROBE))
-        return plan_trials(trials, bytes_per_run=np.asarray(getattr(probe, "values", probe)).nbytes, **options)
+        one = probe(self.mechanism, self.neighbours, seed)
+        return plan_trials(trials, bytes_per_run=np.asarray(getattr(one, "values", one)).nbytes, **options)
 
     def describe(self, plan: TrialPlan, seed: int) -> dict[str, Any]:
         """Everything that determines the trials and what is reduced from them."""
@@ -132,9 +155,9 @@ class Question:
             "delta": self.delta,
             "confidence": self.confidence,
             "plan": describe(plan),
+            "independence": SHARE if self.guarded else "by construction",
             "seed": seed,
-            "numpy": np.__version__.rpartition(".")[0],
-            "dpassay": _version(),
+            **versions(),
         }
 
 
@@ -151,15 +174,6 @@ def _check_types(neighbours: Any, claim: Any) -> None:
         )
     if claim is not None and not isinstance(claim, Guarantee):
         raise ParameterError(f"claim must be a guarantee, such as PureDP(1.0), but is {claim!r}.")
-
-
-@lru_cache
-def _version() -> str:
-    """Version of this distribution: its own code is not part of a description."""
-    try:
-        return version("dpassay")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _as_mechanism(

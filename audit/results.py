@@ -5,22 +5,18 @@ Everything that a table, a plot or a report shows is in here; nothing has to be 
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
+from audit import consistency, saved
 from audit.bounds.base import LedgerEntry, LowerBound
 from audit.bounds.curve import Refutation
 from audit.games import Tally
-from audit.json_form import plain
 from audit.verdict import Verdict
-from mechanisms.errors import ParameterError
 
 FORMAT = "dpassay.audit-result"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -89,6 +85,8 @@ class AuditResult:
         fingerprint: digest of everything that determines the trials.
         refutation: where the claimed curve contradicts the trials most, at whatever delta; None where it does not, or
             where no bound reads curves.
+        dependence: why the trials are taken to be dependent, which leaves no verdict; None where nothing says so.
+        warnings: what a reader should know before relying on the result, a sentence each; usually empty.
     """
 
     mechanism: str
@@ -112,6 +110,8 @@ class AuditResult:
     events: dict[str, tuple[int, int]]
     fingerprint: str
     refutation: Refutation | None = None
+    dependence: str | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def bound(self) -> LowerBound:
@@ -146,56 +146,24 @@ class AuditResult:
         return import_module("experiments.plots").draw_result(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values; see `audit.json_form`."""
-        return {"format": FORMAT, "version": VERSION, **plain(_fields(self))}
+        """The JSON form as a dictionary of plain values; see `audit.saved`."""
+        return saved.packed(self, format=FORMAT, version=VERSION)
 
     def to_json(self) -> str:
-        """The JSON form: deterministic, versioned, without times or paths."""
-        return json.dumps(self.to_dict(), indent=1, sort_keys=True, allow_nan=False)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> AuditResult:
-        """The result behind a JSON form; raises `ParameterError` if it is none, or of another version."""
-        if data.get("format") != FORMAT:
-            raise ParameterError(f"format must be {FORMAT!r}, but is {data.get('format')!r}: this is no audit result.")
-        if data.get("version") != VERSION:
-            raise ParameterError(
-                f"version must be {VERSION}, but is {data.get('version')!r}: read it with the release that wrote it."
-            )
-        fields = {key: value for key, value in data.items() if key not in ("format", "version")}
-        tally = fields["tally"]
-        return cls(
-            **fields
-            | {
-                "truth": None if fields["truth"] is None else float(fields["truth"]),
-                "detectable": float(fields["detectable"]),
-                "bounds": tuple(_bound(bound) for bound in fields["bounds"]),
-                "trials": Trials(**fields["trials"]),
-                "verdict": Verdict(fields["verdict"]),
-                "ledger": tuple(LedgerEntry(**entry) for entry in fields["ledger"]),
-                "tally": Tally(
-                    thresholds=np.array([float(t) for t in tally["thresholds"]]),
-                    hits_out=np.array(tally["hits_out"], dtype=np.int64),
-                    hits_in=np.array(tally["hits_in"], dtype=np.int64),
-                    n_out=tally["n_out"],
-                    n_in=tally["n_in"],
-                ),
-                "claim_curve": ClaimCurve(**{k: tuple(map(float, v)) for k, v in fields["claim_curve"].items()}),
-                "events": {label: (counts[0], counts[1]) for label, counts in fields["events"].items()},
-                "refutation": _refutation(fields["refutation"]),
-            }
-        )
+        """The JSON form: deterministic, versioned, with a digest, without times or paths; see `audit.saved`."""
+        return saved.dumps(self, format=FORMAT, version=VERSION)
 
     @classmethod
     def from_json(cls, text: str) -> AuditResult:
-        """The result behind `to_json`."""
-        try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise ParameterError(f"this is no audit result: it is not JSON ({error}).") from error
-        if not isinstance(data, dict):
-            raise ParameterError(f"this is no audit result, but a JSON {type(data).__name__}.")
-        return cls.from_dict(data)
+        """The result behind `to_json`.
+
+        Raises:
+            ResultError: the text is damaged, was changed, is of another version, or its numbers contradict each other
+                or the verdict.
+        """
+        result = saved.loads(text, cls, format=FORMAT, version=VERSION)
+        consistency.check_audit(result)
+        return result
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AuditResult) and self.to_json() == other.to_json()
@@ -206,42 +174,3 @@ class AuditResult:
     def __repr__(self) -> str:
         shown = f"epsilon >= {self.bound.epsilon:.4g}, claimed {self.claim:.4g} at delta {self.delta:g}"
         return f"<AuditResult {self.verdict.value}: {shown}, {self.mechanism}>"
-
-
-def _fields(result: AuditResult) -> dict[str, Any]:
-    tally = {name: getattr(result.tally, name) for name in ("thresholds", "hits_out", "hits_in", "n_out", "n_in")}
-    shallow = {name: getattr(result, name) for name in result.__dataclass_fields__}
-    nested = {"bounds": [asdict(b) for b in result.bounds], "ledger": [asdict(e) for e in result.ledger]}
-    return (
-        shallow
-        | nested
-        | {
-            "tally": tally,
-            "trials": asdict(result.trials),
-            "claim_curve": asdict(result.claim_curve),
-            "refutation": None if result.refutation is None else asdict(result.refutation),
-        }
-    )
-
-
-def _refutation(data: dict[str, Any] | None) -> Refutation | None:
-    """A refutation from its JSON form."""
-    if data is None:
-        return None
-    numbers = {name: float(value) for name, value in data.items() if name not in ("method", "hits")}
-    return Refutation(**numbers, hits=(data["hits"][0], data["hits"][1]), method=data["method"])
-
-
-def _bound(data: dict[str, Any]) -> LowerBound:
-    """A lower bound from its JSON form."""
-    numbers = {name: float(data[name]) for name in ("epsilon", "delta", "confidence", "ceiling")}
-    return LowerBound(
-        **data
-        | numbers
-        | {
-            "ledger": tuple(LedgerEntry(**entry) for entry in data["ledger"]),
-            "assumptions": tuple(data["assumptions"]),
-            "threshold": None if data["threshold"] is None else float(data["threshold"]),
-            "hits": None if data["hits"] is None else tuple(data["hits"]),
-        }
-    )

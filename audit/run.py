@@ -12,7 +12,7 @@ rounds of chunks and nothing else, so that where an audit stops does not depend 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,13 +20,14 @@ from attacks.base import Scorer
 from attacks.events import fit_scorer
 from audit.bounds.base import Bound, LedgerEntry, LowerBound
 from audit.claim_curve import claim_curve
-from audit.describe import label
 from audit.games import Floats, PairScores, Scores, Tally
 from audit.power import detectable_epsilon, refutable
 from audit.question import Question
 from audit.results import AuditResult, Trials
+from audit.trials.changed import Changed
 from audit.trials.execution import Work, execute
-from audit.trials.plan import Chunk, TrialPlan
+from audit.trials.independence import SHARE, Dependence, Independence
+from audit.trials.plan import Chunks, TrialPlan
 from audit.trials.progress import Reporter
 from audit.trials.reduction import EvaluationScores, PilotOutputs, Reduction
 from audit.trials.repeats import Repeats
@@ -34,9 +35,15 @@ from audit.trials.seeds import Stage, stream
 from audit.trials.store import TrialStore
 from audit.trials.work import EvaluationWork, PilotWork
 from audit.verdict import judge
+from mechanisms.base import Mechanism
+from mechanisms.describe import label
+from mechanisms.external.first_runs import FirstRuns
+from mechanisms.external.function import FunctionMechanism
 
 GRID = 1024
 """Thresholds on the grid of counts, from quantiles of the pilot scores."""
+QUANTILES = (0.1, 0.5, 0.9)
+"""Of the pilot scores: events whose independence is tested beside those of the bounds."""
 KEPT = 400
 """Thresholds kept in a result, for its curves."""
 
@@ -52,25 +59,29 @@ class Run:
     store: TrialStore | None
     n_jobs: int | None
     reporter: Reporter
+    timeout: float | None = None
     repeats: Repeats = field(init=False)
+    changed: Changed = field(init=False)
 
     def __post_init__(self) -> None:
         self.repeats = Repeats(label(self.question.mechanism))
+        self.changed = Changed(label(self.question.mechanism))
 
     def result(self) -> AuditResult:
         """Pilot, evaluation, bounds, verdict."""
-        scorer, pilot = self._pilot()
+        first = Independence() if self.question.guarded else None
+        scorer, pilot = self._pilot(first)
         bounds = self._prepare(pilot)
         grid = self._grid(pilot, bounds)
+        independence = self._independence(pilot, bounds, first)
         if self.question.stop:
-            scores, events, looks = self._evaluate_until_refuted(scorer, bounds)
-            return self._conclude(bounds, scores, events, looks)
-        return self._conclude(bounds, *self._evaluate(scorer, grid, bounds))
+            return self._conclude(bounds, *self._evaluate_until_refuted(scorer, bounds, independence), independence)
+        return self._conclude(bounds, *self._evaluate(scorer, grid, bounds, independence), (), independence)
 
-    def _pilot(self) -> tuple[Scorer, PairScores]:
+    def _pilot(self, independence: Independence | None) -> tuple[Scorer, PairScores]:
         """The scorer, and the pilot scores that thresholds are chosen on."""
-        ask, outputs = self.question, PilotOutputs()
-        work = PilotWork(ask.mechanism, ask.neighbours, self.seed)
+        ask, outputs = self.question, PilotOutputs(independence)
+        work = PilotWork(ask.mechanism, ask.neighbours, self.seed, ask.guarded, self.timeout)
         self._execute(Stage.PILOT, work, outputs)
         side0, side1 = outputs.side(0), outputs.side(1)
         scorer = fit_scorer(ask.attack, side0, side1, stream(self.seed, Stage.FIT))
@@ -92,12 +103,23 @@ class Run:
         needed = [t for bound in bounds for t in bound.thresholds]
         return np.unique(np.concatenate([[-np.inf], spread, needed]))
 
+    def _independence(
+        self, pilot: PairScores, bounds: tuple[Bound, ...], first: Independence | None
+    ) -> Independence | None:
+        """The test of independence, of the events that the bounds read and of three that the pilot fixes."""
+        if not self.question.guarded:
+            return None
+        pooled = np.concatenate([pilot.out, pilot.in_])
+        spread = np.quantile(pooled, QUANTILES, method="nearest") if len(pooled) else []
+        return Independence([*(t for bound in bounds for t in bound.thresholds), *spread], first)
+
     def _evaluate(
-        self, scorer: Scorer, grid: Floats | None, bounds: tuple[Bound, ...]
-    ) -> tuple[Scores, dict[str, tuple[int, int]]]:
+        self, scorer: Scorer, grid: Floats | None, bounds: tuple[Bound, ...], independence: Independence | None
+    ) -> tuple[Scores, EvaluationScores]:
         ask = self.question
         watched = next((bound for bound in bounds if len(bound.thresholds) == 1), None)
-        into = EvaluationScores(self.plan, grid, watch=watched.thresholds[0] if watched else None)
+        watch = watched.thresholds[0] if watched else None
+        into = EvaluationScores(self.plan, grid, watch, independence)
 
         def so_far() -> str:
             """The bound on the trials so far: to look at, not to stop on."""
@@ -107,17 +129,17 @@ class Run:
             found = watched.lower_bound(partial, delta=ask.delta, confidence=ask.share)
             return f"epsilon >= {found.epsilon:.3f} so far (claim {ask.claimed_epsilon:.3g})"
 
-        work = EvaluationWork(ask.mechanism, ask.neighbours, self.seed, scorer, grid)
+        work = self._work(scorer, grid, independence)
         self._execute(Stage.EVALUATION, work, into, so_far)
-        return into.scores(), into.events()
+        return into.scores(), into
 
     def _evaluate_until_refuted(
-        self, scorer: Scorer, bounds: tuple[Bound, ...]
-    ) -> tuple[Scores, dict[str, tuple[int, int]], tuple[LedgerEntry, ...]]:
+        self, scorer: Scorer, bounds: tuple[Bound, ...], independence: Independence | None
+    ) -> tuple[Scores, EvaluationScores, tuple[LedgerEntry, ...]]:
         """Round after round until a look refutes the claim, or the trials are used up."""
         ask, planned, seen, n_looks = self.question, self.plan.evaluation, 0, 0
         level = {"delta": ask.delta, "confidence": ask.share}
-        into = EvaluationScores(self.plan, None)
+        into = EvaluationScores(self.plan, None, independence=independence)
 
         def so_far() -> str:
             if not seen:
@@ -125,30 +147,36 @@ class Run:
             found = max(bound.lower_bound(into.scores(seen), **level).epsilon for bound in bounds)
             return f"epsilon >= {found:.3f} after {seen:,} a side (claim {ask.claimed_epsilon:.3g})"
 
-        work = EvaluationWork(ask.mechanism, ask.neighbours, self.seed, scorer, None)
+        work = self._work(scorer, None, independence)
         for chunks in self.plan.rounds():
             self._run(chunks, work, into, so_far, 2 * planned)
-            seen, n_looks = chunks[-1].start + chunks[-1].size, n_looks + 1
+            seen, n_looks = chunks.end, n_looks + 1
             scores = into.scores(seen)
             if any(bound.exceeds(ask.claimed_epsilon, scores, **level) for bound in bounds):
                 break
         looked_at = f"{n_looks}, the last after {seen:,} of {planned:,} trials a side"
         entry = LedgerEntry("looks", looked_at, "free: the bound holds at every number of trials together")
-        return into.scores(seen), into.events(), (entry,)
+        return into.scores(seen), into, (entry,)
+
+    def _work(self, scorer: Scorer, grid: Floats | None, independence: Independence | None) -> EvaluationWork:
+        ask = self.question
+        events = None if independence is None else independence.events
+        return EvaluationWork(ask.mechanism, ask.neighbours, self.seed, scorer, grid, events, self.timeout)
 
     def _execute(self, stage: Stage, work: Work, into: Reduction, note: Callable[[], str] = str) -> None:
-        self._run(list(self.plan.chunks(stage)), work, into, note)
+        everything = self.plan.pilot_chunks() if stage is Stage.PILOT else next(self.plan.rounds())
+        self._run(everything, work, into, note, 2 * everything.end)
 
     def _run(
-        self, chunks: list[Chunk], work: Work, into: Reduction, note: Callable[[], str], total: int | None = None
+        self, chunks: Chunks, work: Work, into: Reduction, note: Callable[[], str], total: int | None = None
     ) -> None:
         execute(
             chunks,
             work,
-            into,
+            self.changed.noting(into),
             store=self.store,
             n_jobs=self.n_jobs,
-            workers=self.question.mechanism.parallel,
+            workers=self.question.workers,
             repeats=self.repeats,
             reporter=self.reporter,
             note=note,
@@ -159,15 +187,17 @@ class Run:
         self,
         bounds: tuple[Bound, ...],
         scores: Scores,
-        events: dict[str, tuple[int, int]],
-        looks: tuple[LedgerEntry, ...] = (),
+        evaluation: EvaluationScores,
+        looks: tuple[LedgerEntry, ...],
+        independence: Independence | None,
     ) -> AuditResult:
         ask, n = self.question, scores.n_in
         found = tuple(bound.lower_bound(scores, delta=ask.delta, confidence=ask.share) for bound in bounds)
         best = max(found, key=lambda one: one.epsilon)
         refutations = [bound.refutation(scores, ask.claim, confidence=ask.share) for bound in bounds]
         refutation = max(filter(None, refutations), key=lambda one: one.delta_lower - one.delta, default=None)
-        p_value = min(_p_value(bound, scores, ask) for bound in bounds) * len(bounds)
+        p_value = min(_p_value(bound, scores, ask) for bound in bounds) * len(bounds) / ask.part
+        dependence = self._dependence(evaluation, independence)
         ceiling = max(one.ceiling for one in found)
         power = detectable_epsilon(
             ask.bounds, claim=ask.claim, delta=ask.delta, confidence=ask.strictest, n_out=n, n_in=n
@@ -182,8 +212,8 @@ class Run:
             truth=None if truth is None else float(truth.epsilon(ask.delta)),
             delta=ask.delta,
             confidence=ask.confidence,
-            bounds=found,
-            p_value=min(1.0, p_value),
+            bounds=found if dependence is None else tuple(_disowned(one, dependence) for one in found),
+            p_value=min(1.0, p_value) if dependence is None else 1.0,
             detectable=power.epsilon,
             detectable_family=power.family,
             trials=Trials(self.plan.pilot + n, self.plan.pilot, n),
@@ -195,14 +225,57 @@ class Run:
                 curve_refuted=refutation is not None,
                 curve_refutable=ceiling <= ask.claimed_epsilon
                 and refutable(ask.bounds, claim=ask.claim, delta=ask.delta, confidence=ask.share, n_out=n, n_in=n),
+                dependent=dependence is not None,
             ),
-            ledger=(*_ledger(ask, bounds, found, best), *looks),
+            ledger=(*_ledger(ask, bounds, found, best), *looks, *_guard_entry(ask, independence)),
             tally=_kept(scores, best),
             claim_curve=claim_curve(ask.claim, ask.claimed_epsilon),
-            events=events,
+            events=evaluation.events(),
             fingerprint=self.fingerprint,
-            refutation=refutation,
+            refutation=refutation if dependence is None else None,
+            dependence=None if dependence is None else str(dependence),
+            warnings=(*_warnings(ask.mechanism, evaluation.unvarying.sides), *self.changed.warnings()),
         )
+
+    def _dependence(self, evaluation: EvaluationScores, independence: Independence | None) -> Dependence | None:
+        """Why these trials are not independent; None where nothing says so."""
+        if independence is None:
+            return None
+        mechanism, sides = self.question.mechanism, evaluation.unvarying.sides
+        remembered = _first_runs(mechanism).changed
+        if remembered and sides:
+            what = f"{' and '.join(remembered)} changed in the first runs, and every run gave the same output"
+            return Dependence("memory", sides[0] if len(sides) == 1 else None, 0.0, what)
+        return independence.dependence(self.question.guard_significance)
+
+
+def _disowned(bound: LowerBound, dependence: Dependence) -> LowerBound:
+    """The bound, with what it assumes and what does not hold."""
+    return replace(bound, assumptions=(*bound.assumptions, f"independent trials, which these are not: {dependence}"))
+
+
+def _guard_entry(ask: Question, independence: Independence | None) -> tuple[LedgerEntry, ...]:
+    if independence is None:
+        return ()
+    looked_at = f"tested on these trials, p {independence.p_value():.2g}"
+    share = f"{SHARE:.0%} of the significance, {ask.guard_significance:.2g}; the bounds have the rest"
+    return (LedgerEntry("independence", looked_at, share),)
+
+
+def _first_runs(mechanism: Mechanism) -> FirstRuns:
+    seen = mechanism.first_runs if isinstance(mechanism, FunctionMechanism) else None
+    return FirstRuns() if seen is None else seen
+
+
+def _warnings(mechanism: Mechanism, unvarying: tuple[int, ...]) -> tuple[str, ...]:
+    """What a reader should know: randomness from elsewhere, outputs that never vary."""
+    found = list(_first_runs(mechanism).warnings)
+    if unvarying:
+        where = "on both sides" if len(unvarying) == 2 else f"on side {unvarying[0]}"
+        found.append(
+            f"the output never varied {where}: no noise was added there, or an earlier result was given again."
+        )
+    return tuple(found)
 
 
 def _p_value(bound: Bound, scores: Scores, ask: Question) -> float:

@@ -11,28 +11,28 @@ looks is no lower bound at its level.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from attacks.base import Attack
+from audit import consistency, saved
 from audit.api import audit
 from audit.bounds.base import Bound, LedgerEntry, LowerBound
-from audit.describe import label
 from audit.question import Question
 from audit.results import AuditResult
 from audit.trials.seeds import Stage, child_seed, root_seed
 from audit.verdict import Verdict
 from mechanisms.base import Mechanism, Neighbours
+from mechanisms.describe import label
 from mechanisms.errors import ParameterError
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.validation import whole
 
 FORMAT = "dpassay.search-result"
-VERSION = 1
+VERSION = 2
 SCREENING_CONFIDENCE = 0.75
 """At which the looks are compared: low enough to tell candidates apart on few trials, high enough to punish luck."""
 
@@ -103,36 +103,20 @@ class SearchResult:
         return self.confirmed.summary()
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values."""
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "looks": [asdict(look) for look in self.looks],
-            "winner": self.winner,
-            "confirmed": self.confirmed.to_dict(),
-            "seed": self.seed,
-        }
+        """The JSON form as a dictionary of plain values; see `audit.saved`."""
+        return saved.packed(self, format=FORMAT, version=VERSION)
 
     def to_json(self) -> str:
-        """The JSON form: deterministic, versioned, without times or paths."""
-        return json.dumps(self.to_dict(), indent=1, sort_keys=True, allow_nan=False)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> SearchResult:
-        """The result behind a JSON form; raises `ParameterError` if it is none, or of a newer version."""
-        if data.get("format") != FORMAT:
-            raise ParameterError(f"format must be {FORMAT!r}, but is {data.get('format')!r}: this is no search result.")
-        if data.get("version") != VERSION:
-            raise ParameterError(
-                f"version must be {VERSION}, but is {data.get('version')!r}: read it with the release that wrote it."
-            )
-        looks = tuple(Look(**look) for look in data["looks"])
-        return cls(looks, data["winner"], AuditResult.from_dict(data["confirmed"]), data["seed"])
+        """The JSON form: deterministic, versioned, with a digest, without times or paths; see `audit.saved`."""
+        return saved.dumps(self, format=FORMAT, version=VERSION)
 
     @classmethod
     def from_json(cls, text: str) -> SearchResult:
-        """The result behind `to_json`."""
-        return cls.from_dict(json.loads(text))
+        """The result behind `to_json`; raises `ResultError` where the text is damaged or contradicts itself."""
+        result = saved.loads(text, cls, format=FORMAT, version=VERSION)
+        consistency.check_audit(result.confirmed, "confirmed")
+        consistency.require(result.winner == _winner(result.looks), "winner", "another look has the largest bound")
+        return result
 
 
 def search(
@@ -206,7 +190,7 @@ def search(
         return Look(at, label(pairs[at]), names[place], found.bound.epsilon, found.p_value, explore, child)
 
     looks = tuple(look(place) for place in range(len(names))) if len(names) > 1 else ()
-    winner = max(range(len(looks)), key=lambda i: (looks[i].epsilon, -looks[i].p_value, -i), default=None)
+    winner = _winner(looks)
     at, which = divmod(winner or 0, len(tried))
     confirmed = ask(
         pairs[at],
@@ -219,6 +203,11 @@ def search(
     )
     entries = _entries(looks, winner, n_pairs=len(pairs), n_attacks=len(tried))
     return SearchResult(looks, winner, _with_looks(confirmed, entries, len(tried)), seed)
+
+
+def _winner(looks: Sequence[Look]) -> int | None:
+    """Place of the look with the largest bound; of equal ones, that with the least p-value, then the first."""
+    return max(range(len(looks)), key=lambda i: (looks[i].epsilon, -looks[i].p_value, -i), default=None)
 
 
 def _checked(

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from audit.verdict import Verdict
+from mechanisms.printable import line
 
 if TYPE_CHECKING:
     from audit.results import AuditResult
@@ -14,9 +15,15 @@ _MEANING = {
     Verdict.VIOLATION: "these trials contradict the claim: implementation, proof or accounting is wrong",
     Verdict.CONSISTENT: "these trials do not contradict the claim",
     Verdict.UNDERPOWERED: "too few trials: no outcome of them could have contradicted the claim",
+    Verdict.DEPENDENT: "no verdict: the trials are not independent, so that no bound on them holds",
 }
 
 
+INDEPENDENT = (
+    "Let each run draw all of its randomness anew from the rng (or the seed) that it is given, and keep nothing from "
+    "one run to the next"
+)
+"""What makes trials independent."""
 SHOWN = 10
 """Kinds of odd outcomes that a table lists."""
 
@@ -57,6 +64,8 @@ def summary(result: AuditResult) -> str:
         ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
         ("bound", f"epsilon >= {bound.epsilon:.6g} with {percent(result.confidence)} confidence   [{bound.method}]"),
     ]
+    if result.dependence is not None:
+        rows += [("seen", result.dependence), ("what to do", INDEPENDENT)]
     if result.refutation is not None:
         rows.append(("curve", f"{result.refutation}   [{result.refutation.method}]"))
     if result.truth is not None:
@@ -69,6 +78,7 @@ def summary(result: AuditResult) -> str:
         ("trials", str(result.trials)),
         ("seed", str(result.seed)),
     ]
+    rows += [("warning", text) for text in result.warnings]
     most = sorted(result.events.items(), key=lambda event: -sum(event[1]))
     rows += [("event", f"{name}: {out:,} on side 0, {in_:,} on side 1") for name, (out, in_) in most[:SHOWN]]
     if len(most) > SHOWN:
@@ -76,7 +86,7 @@ def summary(result: AuditResult) -> str:
     rows += [("assumes", text) for text in bound.assumptions]
     rows += [("look", f"{entry.what}: {entry.looked_at}; {entry.correction}") for entry in result.ledger]
     width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+    return "\n".join(f"{name:<{width}}  {line(text)}" for name, text in rows)
 
 
 def evidence(result: AuditResult) -> str:
@@ -100,8 +110,9 @@ def evidence(result: AuditResult) -> str:
         ("trials", f"{result.trials}{_odd(result)}"),
         ("again", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
     ]
+    rows += [("warning", text) for text in result.warnings]
     rows += [("assumes", text) for text in bound.assumptions]
-    return "\n".join(f"{name:<11} {text}" for name, text in rows)
+    return "\n".join(f"{name:<11} {line(text)}" for name, text in rows)
 
 
 def _headline(result: AuditResult) -> tuple[str, str]:

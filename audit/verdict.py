@@ -2,6 +2,7 @@
 
     violation      the bound exceeds the claim, or the claimed curve is refuted elsewhere
     underpowered   no outcome of these trials could have done either
+    dependent      the trials are not independent: no bound on them holds, and nothing is said of the claim
     consistent     neither; always reported with the power that the trials had
 
 A verdict over several audits is a statement of its own: `audit.multiplicity` corrects it over all of them.
@@ -18,15 +19,25 @@ class Verdict(StrEnum):
     VIOLATION = "violation"
     CONSISTENT = "consistent"
     UNDERPOWERED = "underpowered"
+    DEPENDENT = "dependent"
 
 
 def judge(
-    *, bound: float, claim: float, ceiling: float, curve_refuted: bool = False, curve_refutable: bool = False
+    *,
+    bound: float,
+    claim: float,
+    ceiling: float,
+    curve_refuted: bool = False,
+    curve_refutable: bool = False,
+    dependent: bool = False,
 ) -> Verdict:
     """The verdict on `claim` from a lower bound and the largest value that it could have had.
 
     The same limits may refute the claimed curve at another delta (`curve_refuted`), or might have (`curve_refutable`).
+    Nothing of this holds where the trials are `dependent`.
     """
+    if dependent:
+        return Verdict.DEPENDENT
     if bound > claim or curve_refuted:
         return Verdict.VIOLATION
     return Verdict.CONSISTENT if ceiling > claim or curve_refutable else Verdict.UNDERPOWERED

@@ -116,7 +116,7 @@ def runs_until_refuted(confidence: float) -> float:
 
 
 def gain_of_the_family(mu: float, n_canaries: int) -> float:
-    """Mean bound of "one-run-fdp" over that of "one-run", where each canary moves its score by mu standard deviations."""
+    """Mean bound of "one-run-fdp" over that of "one-run", where a canary moves its score by mu."""
     shown = []
     for seed in range(5):
         rng = np.random.default_rng(seed)

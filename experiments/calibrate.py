@@ -25,9 +25,10 @@ from audit.testing.laws import (
     subsampled_gaussian,
 )
 from audit.testing.methods import Method, our_methods, uncorrected
-from audit.trials.store import write_atomically
+from audit.trials.folder import Folder
 from experiments.environment import environment
 from mechanisms.errors import ParameterError, StoreError
+from mechanisms.printable import csv_cell
 
 OUT = Path("runs") / "certificate"
 UNEQUAL = ((20, 2_000), (2_000, 20))
@@ -149,19 +150,21 @@ def write_calibration(certificate: Certificate, directory: Path, *, command: str
 
     known = environment()
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        folder = Folder(directory)
+        folder.make()
         texts = {
-            directory / "certificate.csv": certificate_csv(certificate),
-            directory / "certificate.json": json.dumps(certificate.to_dict(), indent=1) + "\n",
-            directory / "environment.json": json.dumps(known, indent=1) + "\n",
+            "certificate.csv": certificate_csv(certificate),
+            "certificate.json": certificate.to_json(),
+            "environment.json": json.dumps(known, indent=1) + "\n",
         }
-        for path, text in texts.items():
-            write_atomically(path, text.encode())
-        figures = draw_certificate(certificate, directory / "figures")
+        written = [folder.write(name, text.encode()) for name, text in texts.items()]
+        figures = draw_certificate(certificate, folder.make("figures"))
         page = write_certificate(certificate, directory, figures, command=command, versions=versions_text(known))
+    except StoreError:
+        raise
     except OSError as error:
         raise StoreError(f"the certificate cannot be written to {directory}: {error}. Give another --out.") from error
-    return Calibration(certificate, directory, (*texts, *figures, page))
+    return Calibration(certificate, directory, (*written, *figures, page))
 
 
 def certificate_csv(certificate: Certificate) -> str:
@@ -175,7 +178,7 @@ def certificate_csv(certificate: Certificate) -> str:
         if writer is None:
             writer = csv.DictWriter(text, list(row), lineterminator="\n")
             writer.writeheader()
-        writer.writerow(row)
+        writer.writerow({name: csv_cell(value) for name, value in row.items()})
     return text.getvalue()
 
 

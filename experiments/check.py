@@ -11,13 +11,16 @@ import numpy as np
 
 from audit.api import audit
 from audit.results import AuditResult
+from experiments.process.supervisor import in_child
 from mechanisms.base import Dataset, Mechanism, Neighbours
 from mechanisms.errors import NeighboursError, ParameterError, StoreError
-from mechanisms.external.command import Command
+from mechanisms.external.command import BATCH_SECONDS, Command
 from mechanisms.external.function import FunctionMechanism
+from mechanisms.external.guard import calls_take_at_most, expendable
 from mechanisms.external.target import load_target
 from mechanisms.guarantees import ApproximateDP, PureDP
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.printable import fenced
 
 LONGEST_SHOWN = 200
 """Characters of a dataset that a message repeats."""
@@ -58,7 +61,14 @@ class Claimed:
 
 
 def check(
-    target: str | None, program: str | None, claimed: Claimed, *, seed: int, n_jobs: int, **options: Any
+    target: str | None,
+    program: str | None,
+    claimed: Claimed,
+    *,
+    seed: int,
+    n_jobs: int,
+    timeout: float | None = None,
+    **options: Any,
 ) -> AuditResult:
     """The audit that the command line asks for.
 
@@ -67,14 +77,27 @@ def check(
         program: a command line, in place of a target.
         claimed: the claim and the pair.
         seed, n_jobs, options: as for `audit.audit`.
+        timeout: seconds for one call of a Python function, or for one batch of a program; None is no limit for a
+            function, `BATCH_SECONDS` for a program.
 
     Raises:
         ParameterError: target and program, or neither; claim or pair missing.
     """
     if (target is None) == (program is None):
         raise ParameterError("give either a TARGET, such as noise.py:release, or --command.")
-    found: Any = load_target(target) if target is not None else Command(program or "")
-    pair, claim = claimed.pair(as_json=program is not None), claimed.guarantee()
+    if in_child():
+        expendable()
+    if target is None:
+        found: Any = Command(program or "", timeout=BATCH_SECONDS if timeout is None else timeout)
+        return _check(found, target, claimed, seed=seed, n_jobs=n_jobs, **options)
+    with calls_take_at_most(timeout):
+        return _check(load_target(target), target, claimed, seed=seed, n_jobs=n_jobs, timeout=timeout, **options)
+
+
+def _check(found: Any, target: str | None, claimed: Claimed, **options: Any) -> AuditResult:
+    """The audit of what was named on the command line."""
+    program = target is None
+    pair, claim = claimed.pair(as_json=program), claimed.guarantee()
     if isinstance(found, type) and issubclass(found, Mechanism):
         raise ParameterError(
             f"{target} is a class: give an instance of it, such as `mechanism = {found.__name__}(...)`."
@@ -82,8 +105,8 @@ def check(
     delta = claimed.delta if claimed.epsilon is None else claimed.delta or 0.0
     try:
         if not isinstance(found, Mechanism):
-            found, pair, claim = _wrapped(found, pair, claim, claimed, many=program is not None), None, None
-        return audit(found, pair, claim=claim, delta=delta, seed=seed, n_jobs=n_jobs, **options)
+            found, pair, claim = _wrapped(found, pair, claim, claimed, many=program), None, None
+        return audit(found, pair, claim=claim, delta=delta, **options)
     except NeighboursError as error:
         if not claimed.records:
             raise
@@ -93,10 +116,14 @@ def check(
 
 def check_writable(*files: Path | None) -> None:
     """Raises `StoreError` for a file that could not be written later, before anything has run."""
-    for file in files:
-        if file is not None and not file.parent.is_dir():
+    for file in (file for file in files if file is not None):
+        try:
+            has_folder, is_folder = file.parent.is_dir(), file.is_dir()
+        except OSError as error:  # such as a name that is too long
+            raise StoreError(f"cannot write {file}: {error.strerror}. Choose another file.") from error
+        if not has_folder:
             raise StoreError(f"cannot write {file}: there is no folder {file.parent}. Make it, or choose another file.")
-        if file is not None and file.is_dir():
+        if is_folder:
             raise StoreError(f"cannot write {file}: it is a folder. Choose another file.")
 
 
@@ -104,17 +131,17 @@ def write_summaries(result: AuditResult, *, markdown: Path | None, json_file: Pa
     """Appends the Markdown summary and writes the JSON form; raises `StoreError` where it cannot."""
     try:
         if markdown is not None:
-            with markdown.open("a", encoding="utf-8") as file:
+            with markdown.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(markdown_summary(result))
         if json_file is not None:
-            json_file.write_text(result.to_json() + "\n", encoding="utf-8")
+            json_file.write_text(result.to_json(), encoding="utf-8")
     except OSError as error:
         raise StoreError(f"cannot write {error.filename}: {error.strerror or error}. Choose another file.") from error
 
 
 def markdown_summary(result: AuditResult) -> str:
     """The result as a section of Markdown: the verdict as its heading, the table of the audit below."""
-    return f"### dpassay check: {result.verdict.value}\n\n```text\n{result.summary()}\n```\n"
+    return f"### dpassay check: {result.verdict.value}\n\n{fenced(result.summary())}\n"
 
 
 def _wrapped(

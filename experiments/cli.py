@@ -1,7 +1,8 @@
 """The command line: parse, call, exit code. Everything else is imported by the command that needs it.
 
-Exit codes: 0 consistent, 1 violation (calibrate: a bound that misses too often), 2 a mistake in the call, the
-configuration or the machine, 3 underpowered (with --strict), 130 interrupted.
+Exit codes: 0 consistent, 1 violation (calibrate: a bound that misses too often), 2 no verdict: a mistake in the call,
+the configuration or the machine, or trials that are not independent, 3 underpowered (with --strict), 130 interrupted
+(143 by SIGTERM), 141 where nobody read the output to its end. 0, 1 and 3 are verdicts: nothing else ends with them.
 """
 
 from __future__ import annotations
@@ -11,16 +12,20 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ParamSpec
+from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 
 import typer
+
+from experiments.process.signals import exit_code, raise_on_signals
+from experiments.process.streams import open_streams
+from experiments.process.supervisor import supervised
 
 if TYPE_CHECKING:
     from audit.verdict import Verdict
 
 P = ParamSpec("P")
 
-VIOLATION, MISTAKE, UNDERPOWERED, INTERRUPTED, UNREAD = 1, 2, 3, 130, 141
+VIOLATION, MISTAKE, UNDERPOWERED, UNREAD = 1, 2, 3, 141
 MISSES = VIOLATION
 """Of `dpassay calibrate`, when a bound exceeds the truth more often than it may."""
 CHECK_CONFIDENCE = 1 - 1e-6
@@ -29,7 +34,7 @@ CHECK_CONFIDENCE = 1 - 1e-6
 app = typer.Typer(
     name="dpassay",
     help="Audits of differential privacy: lower bounds on epsilon that hold with a stated confidence.",
-    epilog="Exit codes: 0 consistent, 1 violation, 2 mistake, 3 underpowered (with --strict), 130 interrupted.",
+    epilog="Exit codes: 0 consistent, 1 violation, 2 no verdict, 3 underpowered (with --strict), 130 interrupted.",
     rich_markup_mode="markdown",  # in the other modes brackets are markup, and vanish
     no_args_is_help=True,
     add_completion=False,
@@ -64,17 +69,14 @@ def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
         def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
             try:
                 code = function(*args, **kwargs)
-            except KeyboardInterrupt:
+            except KeyboardInterrupt as error:
                 _complain("interrupted.")
-                code = INTERRUPTED
-            except SystemExit as error:
-                if isinstance(error.__context__, BrokenPipeError):  # whoever read the output, as `| head`, has gone
-                    code = UNREAD
-                else:  # from audited code: its exit code says nothing about privacy
-                    called = f"the audited code called sys.exit({error.code!r})."
-                    _complain(f"{called} Take that out, or guard it by __main__.")
-                    code = MISTAKE
-            except Exception as error:
+                code = exit_code(error)
+            except SystemExit as error:  # from audited code: its exit code says nothing about privacy
+                called = f"the audited code called sys.exit({error.code!r})."
+                _complain(f"{called} Take that out, or guard it by __main__.")
+                code = MISTAKE
+            except BaseException as error:
                 from mechanisms.errors import DpassayError
 
                 if isinstance(error, DpassayError):
@@ -115,9 +117,9 @@ def run_command(
             progress=not quiet,
             tell=None if quiet else _tell,
         )
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         _complain("interrupted. What was finished is kept: the same command continues from there.")
-        return INTERRUPTED
+        return exit_code(error)
     show_run(done)
     return _exit_code(done.verdict, strict=strict)
 
@@ -161,6 +163,10 @@ def check_command(
         float, typer.Option(metavar="C", help="Of the bound; 1 - C is the probability of a false alarm.")
     ] = CHECK_CONFIDENCE,
     seed: Annotated[int, typer.Option(metavar="S", help="Root of all randomness.")] = 0,
+    timeout: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Seconds for one call of a function, or one batch of a program (default: 600)."),
+    ] = None,
     jobs: Jobs = 1,
     strict: Strict = False,
     quiet: Quiet = False,
@@ -185,6 +191,7 @@ def check_command(
         confidence=confidence,
         seed=seed,
         n_jobs=jobs,
+        timeout=timeout,
         progress=not quiet,
     )
     sys.stdout.write(result.summary() + "\n")
@@ -277,20 +284,59 @@ def main(
         raise typer.Exit
 
 
-def run_app(arguments: list[str] | None = None) -> None:
+def run_app(arguments: list[str] | None = None) -> NoReturn:
     """Runs the command line; exits."""
-    app(args=arguments, prog_name="dpassay")
+    words = sys.argv[1:] if arguments is None else arguments
+    open_streams()
+    if _runs_audited_code(words):
+        sys.exit(supervised(lambda: _run(words), unfinished=MISTAKE))
+    sys.exit(_run(words))
+
+
+def _runs_audited_code(words: list[str]) -> bool:
+    """Whether a command runs Python code of other people in this process."""
+    return words[:1] == ["check"] and not any(word.partition("=")[0] == "--command" for word in words)
+
+
+def _run(words: list[str]) -> int:
+    """Runs a command and returns its exit code."""
+    out, err = open_streams()
+    raise_on_signals()
+    try:
+        app(args=words, prog_name="dpassay")
+        code = MISTAKE  # it always exits
+    except SystemExit as error:
+        code = _sure(error)
+    except KeyboardInterrupt as error:
+        code = exit_code(error)
+    out.flush()
+    if out.error is not None and code in (0, VIOLATION, UNDERPOWERED):
+        code = UNREAD if isinstance(out.error, BrokenPipeError) else MISTAKE
+        if code == MISTAKE:
+            _complain(f"cannot write the result: {out.error.strerror}. Make room, or choose another place.")
+    err.flush()
+    return code
+
+
+def _sure(error: SystemExit) -> int:
+    """The exit code that a command returned; that of a mistake where it ended in another way."""
+    returned = isinstance(error.__context__, typer.Exit) or error.code == 0
+    return error.code if isinstance(error.code, int) and (returned or error.code != VIOLATION) else MISTAKE
 
 
 def _exit_code(verdict: Verdict | None, *, strict: bool) -> int:
     """0 where nothing was claimed: metrics of membership attacks have no verdict."""
-    codes = {"violation": VIOLATION, "underpowered": UNDERPOWERED if strict else 0}
+    codes = {"violation": VIOLATION, "underpowered": UNDERPOWERED if strict else 0, "dependent": MISTAKE}
     return 0 if verdict is None else codes.get(verdict.value, 0)
 
 
 def _tell(line: str) -> None:
-    sys.stderr.write(line + "\n")
+    from mechanisms.printable import line as one_line
+
+    sys.stderr.write(one_line(line) + "\n")
 
 
 def _complain(message: str) -> None:
-    sys.stderr.write(f"dpassay: {message}\n")
+    from mechanisms.printable import terminal
+
+    sys.stderr.write(f"dpassay: {terminal(message)}\n")

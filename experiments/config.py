@@ -35,6 +35,8 @@ from mechanisms.errors import ConfigError, unknown_name_message
 
 WORDS = ("title", "description")
 """Keys that explain an experiment and do not change it."""
+AUDITS_ONLY = ("attack", "claim", "game", "neighbours", "sweep")
+"""Tables that nothing reads beside [membership]; of [audit] only the confidence is read."""
 NOT_SWEPT = {
     **dict.fromkeys(WORDS, "it explains the experiment and is the same for all of its audits"),
     "audit.confidence": "the verdict over a sweep has one confidence",
@@ -186,7 +188,9 @@ class Config(Section):
             ConfigError: no such file, not TOML, or not a configuration; the message has file, line and key.
         """
         source = Source.find(name_or_path, settings)
-        config = cls.check(apply(source.parse(), source.settings), source)
+        table = source.parse()
+        source.check_values(table)
+        config = cls.check(apply(table, source.settings), source)
         return config.model_copy(update={"sweep": unswept(config.sweep, source.settings)}), source
 
     @classmethod
@@ -202,8 +206,13 @@ class Config(Section):
         return config
 
     def resolved(self) -> dict[str, Any]:
-        """Every key with its value, defaults filled in; plain values, None left out."""
-        return _plain(self.model_dump(exclude_none=True))  # type: ignore[no-any-return]
+        """Every key that is read with its value, defaults filled in; plain values, None left out."""
+        unread: dict[str, Any] = {}
+        if self.membership is not None:
+            unread = dict.fromkeys(AUDITS_ONLY, True) | {"audit": set(AuditSection.model_fields) - {"confidence"}}
+        elif self.game is not None:
+            unread = {"audit": {"trials"}}
+        return _plain(self.model_dump(exclude_none=True, exclude=unread))  # type: ignore[no-any-return]
 
     @property
     def question(self) -> dict[str, Any]:
@@ -235,17 +244,26 @@ SECTIONS: dict[str, type[BaseModel]] = {
 
 
 def _check_membership(config: Config, source: Source) -> None:
-    """Raises `ConfigError` for tables of an audit beside [membership]."""
-    given = config.model_fields_set & {"neighbours", "game", "attack", "claim", "sweep"}
-    if config.membership is not None and (others := [key for key in sorted(given) if _says_something(config, key)]):
-        raise source.error(
-            (others[0],), f"[{others[0]}] is for audits, not for [membership], whose attacks stand in it. Leave it out."
-        )
+    """Raises `ConfigError` for tables and keys of an audit besides [membership], which would not be read."""
+    if config.membership is None:
+        return
+    for key in AUDITS_ONLY:
+        if _says_something(config, key):
+            raise source.error(
+                (key,), f"[{key}] is for audits, not for [membership], whose attacks stand in it. Leave it out."
+            )
+    for key in AuditSection.model_fields:
+        if key != "confidence" and _says_something(config.audit, key):
+            raise source.error(
+                ("audit", key),
+                f"audit.{key} is for audits: of [audit], [membership] reads the confidence. Leave it out.",
+            )
 
 
-def _says_something(config: Config, key: str) -> bool:
-    """Whether a table differs from its default."""
-    return bool(getattr(config, key) != Config.model_fields[key].get_default(call_default_factory=True))
+def _says_something(section: BaseModel, key: str) -> bool:
+    """Whether a key differs from its default."""
+    default = type(section).model_fields[key].get_default(call_default_factory=True)
+    return bool(getattr(section, key) != default)
 
 
 def _check_sweep(config: Config, source: Source) -> None:

@@ -13,6 +13,8 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 Data: TypeAlias = "pd.DataFrame | tuple[NDArray[Any], NDArray[Any]] | NDArray[Any]"
 VARIABLE = "DPASSAY_DATA"
 MNIST = "mnist.npz"
+DAMAGED = (OSError, ValueError, KeyError, EOFError, RecursionError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+"""What readers of files raise when half of a file is missing."""
 ADULT = ("adult_coded.csv", "adult_domain.json")
 
 
@@ -90,12 +94,12 @@ def adult(*, directory: str | None = None) -> pd.DataFrame:
 
     folder = _directory(directory, "adult", ADULT)
     table: pd.DataFrame = _read(folder / ADULT[0], pd.read_csv)
-    domain: dict[str, int] = _read(folder / ADULT[1], lambda path: json.loads(path.read_text(encoding="utf-8")))
+    domain: dict[str, int] = _read(folder / ADULT[1], _domain)
     missing = [attribute for attribute in domain if attribute not in table.columns]
     if missing:
         raise DataError(f"{folder / ADULT[0]} lacks the columns {', '.join(missing)} of {ADULT[1]}.")
     for attribute, size in domain.items():
-        if not table[attribute].between(0, size - 1).all():
+        if table[attribute].dtype.kind not in "iu" or not table[attribute].between(0, size - 1).all():
             raise DataError(f"{folder / ADULT[0]}: {attribute} holds codes outside 0 to {size - 1}.")
     return table[list(domain)]
 
@@ -107,12 +111,18 @@ def mnist(*, directory: str | None = None, part: str = "train") -> tuple[NDArray
     if directory is None and not (Path(os.environ.get(VARIABLE, "")) / MNIST).is_file():
         return _mnist_from_openml(part)
     folder = _directory(directory, "mnist", [MNIST])
-    arrays = _read(folder / MNIST, lambda path: dict(np.load(path, allow_pickle=False)))
+    arrays = _read(folder / MNIST, _arrays)
     missing = {f"x_{part}", f"y_{part}"} - arrays.keys()
     if missing:
         raise DataError(f"{folder / 'mnist.npz'} lacks the arrays {', '.join(sorted(missing))}.")
-    images = arrays[f"x_{part}"]
-    return images.reshape(len(images), -1) / 255.0, arrays[f"y_{part}"].astype(np.int64)
+    images, labels = arrays[f"x_{part}"], arrays[f"y_{part}"]
+    numbers = images.dtype.kind in "biuf" and labels.dtype.kind in "biu"
+    if not numbers or images.ndim < 2 or labels.shape != images.shape[:1] or not len(images):
+        raise DataError(
+            f"{folder / MNIST}: x_{part} must be numbers of shape (n, ...) and y_{part} whole numbers of shape (n,), "
+            f"but are {images.dtype} {images.shape} and {labels.dtype} {labels.shape}. Replace it with an intact copy."
+        )
+    return images.reshape(len(images), -1) / 255.0, labels.astype(np.int64)
 
 
 def _bundled(loader: str, line: str) -> Callable[[], pd.DataFrame]:
@@ -159,7 +169,7 @@ def _mnist_from_openml(part: str) -> tuple[NDArray[Any], NDArray[Any]]:
 
     try:
         X, y = fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False, parser="liac-arff")
-    except OSError as error:
+    except DAMAGED as error:
         raise DataError(
             f"dataset 'mnist' is not on this machine and cannot be fetched from OpenML ({error}). Put mnist.npz, with "
             f"x_train, y_train, x_test and y_test, into a folder, and name the folder in {VARIABLE} or as `directory` "
@@ -175,17 +185,33 @@ def _directory(given: str | None, name: str, files: Sequence[str]) -> Path:
     needs = f"dataset {name!r} needs {' and '.join(files)}"
     if not place:
         raise DataError(f"{needs}. Put them into a folder, and name it in {VARIABLE} or as `directory` in [data].")
-    folder = Path(place).expanduser()
-    missing = [file for file in files if not (folder / file).is_file()]
+    try:
+        folder = Path(place).expanduser()
+        missing = [file for file in files if not (folder / file).is_file()]
+    except (OSError, RuntimeError, ValueError) as error:  # too long a name, or nobody's home
+        raise DataError(f"{needs}, but {place[:60]!r} names no folder ({error}). Name another one.") from error
     if missing:
         raise DataError(f"{needs}, but {folder} lacks {' and '.join(missing)}. Put them there, or name another folder.")
     return folder
 
 
+def _arrays(path: Path) -> dict[str, NDArray[Any]]:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+def _domain(path: Path) -> dict[str, int]:
+    """Attribute -> how many codes it has."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(found, dict) or not found or not all(type(size) is int and size > 0 for size in found.values()):
+        raise ValueError("it must be an object with a whole number >= 1 for each attribute")
+    return found
+
+
 def _read(path: Path, reader: Callable[[Path], Any]) -> Any:
     try:
         return reader(path)
-    except (OSError, ValueError) as error:
+    except DAMAGED as error:
         raise DataError(f"cannot read {path}: {error}. Replace it with an intact copy.") from error
 
 

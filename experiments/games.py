@@ -19,6 +19,7 @@ from audit.games import BitScores
 from audit.membership.game import membership_game, white_box_game
 from audit.one_run import audit_one_run
 from audit.results import AuditResult
+from audit.trials.progress import Reporter
 from experiments.sweep import folder_name, point_text
 from mechanisms.base import Mechanism, Neighbours
 from mechanisms.errors import DpassayError
@@ -98,7 +99,7 @@ class PairQuestion(Question):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OneRunQuestion(Question):
-    """Runs with many canaries. They take seconds: nothing of them is stored.
+    """Runs with many canaries, and reference runs.
 
     Args:
         mechanism: what is run.
@@ -118,7 +119,7 @@ class OneRunQuestion(Question):
     def _answer(self, family: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
         return audit_one_run(
             self.mechanism,
-            self.play(),
+            self.play(n_jobs=n_jobs, store=store, progress=progress),
             attack="likelihood-ratio" if self.attack is None else self.attack.name,
             bound=self.bounds,
             delta=self.delta,
@@ -128,11 +129,22 @@ class OneRunQuestion(Question):
             seed=self.seed,
         )
 
-    def play(self) -> BitScores:
-        """Coins, runs, scores."""
+    def play(
+        self, *, n_jobs: int | None = 1, store: Path | None = None, progress: bool | Reporter = False
+    ) -> BitScores:
+        """Coins, runs, scores; the options are those of `audit.membership.membership_game`."""
         gradients = self.canaries.gradients
         if gradients is not None:
-            return white_box_game(self.mechanism, gradients, records=self.records, n_runs=self.n_runs, seed=self.seed)
+            return white_box_game(
+                self.mechanism,
+                gradients,
+                records=self.records,
+                n_runs=self.n_runs,
+                seed=self.seed,
+                n_jobs=n_jobs,
+                store=store,
+                progress=progress,
+            )
         return membership_game(
             self.mechanism,
             self.canaries,
@@ -141,4 +153,7 @@ class OneRunQuestion(Question):
             attack=self.attack or "loss",
             n_references=self.n_references,
             seed=self.seed,
+            n_jobs=n_jobs,
+            store=store,
+            progress=progress,
         )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from attacks.membership.base import MembershipAttack
-from attacks.membership.shadows import train_shadows
 from audit.membership.evaluate import evaluate
 from audit.membership.result import MembershipResult
+from audit.membership.training import train_shadows
+from audit.trials.progress import Reporter
 from experiments import build
 from experiments.complaints import pointing_at
 from experiments.config import Config, MembershipSection
@@ -42,8 +44,10 @@ class Study:
     confidence: float
     seed: int
 
-    def answer(self) -> MembershipResult:
-        """Trains, attacks, measures."""
+    def answer(
+        self, *, n_jobs: int | None = 1, store: Path | None = None, progress: bool | Reporter = False
+    ) -> MembershipResult:
+        """Trains, attacks, measures; the options are those of `train_shadows`."""
         shadows = train_shadows(
             self.learner,
             self.records,
@@ -51,6 +55,9 @@ class Study:
             seed=self.seed,
             design=self.section.design,
             population=self.population,
+            n_jobs=n_jobs,
+            store=store,
+            progress=progress,
         )
         return evaluate(
             shadows,

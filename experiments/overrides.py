@@ -35,9 +35,11 @@ def _value(text: str, setting: str) -> Any:
     """`text` as TOML, or as itself when it cannot have been meant as TOML."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        if not text or text[0] in "[{\"'" or "\n" in text:
-            raise ConfigError(f"--set {setting}: the value {text!r} is neither valid TOML nor a plain word.") from None
+    except (ValueError, RecursionError) as error:
+        syntax = isinstance(error, tomllib.TOMLDecodeError)  # else it is too long or too deep
+        if not syntax or not text or text[0] in "[{\"'" or "\n" in text:
+            key, shown = setting.partition("=")[0], text if len(text) <= 60 else f"{text[:57]}..."
+            raise ConfigError(f"--set {key}: the value {shown!r} is neither valid TOML nor a plain word.") from None
         return text
 
 

@@ -19,11 +19,11 @@ from audit.question import as_bounds
 from audit.trials.plan import MINIMUM_TRIALS
 from experiments import build
 from experiments.complaints import at, pointing_at
-from experiments.config import Config, DataSection, GameSection, Named
+from experiments.config import AuditSection, Config, DataSection, GameSection, Named
 from experiments.games import OneRunQuestion, PairQuestion, Question
 from experiments.overrides import apply
 from experiments.source import Source
-from experiments.sweep import combinations, places, point_seed, settings
+from experiments.sweep import combinations, places, point_seed, settings, swept_keys
 from mechanisms.base import Dataset, Mechanism
 from mechanisms.errors import ParameterError, RelationError
 from mechanisms.learning.models.base import Model
@@ -34,8 +34,18 @@ T = TypeVar("T")
 
 def questions(config: Config, source: Source) -> list[Question]:
     """Every audit of the experiment; raises `ConfigError` if any of them cannot be run, with its place and point."""
+    if config.game is not None and _counts_trials(config):
+        raise source.error(
+            ("audit", "trials"), "[audit] trials is of no use in one run: leave it out, and give n_runs in [game]."
+        )
     load = _Loader()
     return [_question(config, source, point, load) for point in combinations(config.sweep)]
+
+
+def _counts_trials(config: Config) -> bool:
+    """Whether the number of trials is given, or swept over."""
+    given = config.audit.trials != AuditSection.model_fields["trials"].default
+    return given or any("audit.trials" in swept_keys(key, values) for key, values in config.sweep.items())
 
 
 def _question(config: Config, source: Source, parameters: dict[str, Any], load: _Loader) -> Question:

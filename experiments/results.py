@@ -9,24 +9,23 @@ serially, in parallel, or was interrupted and resumed.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from audit import consistency, saved
 from audit.bounds.base import LedgerEntry
 from audit.multiplicity import holm
 from audit.results import AuditResult
 from audit.verdict import Verdict
 from experiments.sweep import value_name
-from mechanisms.errors import StoreError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = "dpassay.sweep-result"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,8 @@ class SweepResult:
         confidence: of the verdict as a whole: a sweep of claims that all hold is called a violation with probability at
             most 1 - confidence, however many audits there are.
         points: the audits, in the order of the sweep.
-        verdict: violation if any corrected verdict is; else underpowered if any is; else consistent.
+        verdict: violation if any corrected verdict is; else dependent if any is; else underpowered if any is; else
+            consistent.
         ledger: how many audits there were, and how they are paid for.
     """
 
@@ -78,71 +78,24 @@ class SweepResult:
         return tuple(self.points[0].parameters) if self.points else ()
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "name": self.name,
-            "title": self.title,
-            "description": self.description,
-            "fingerprint": self.fingerprint,
-            "seed": self.seed,
-            "confidence": self.confidence,
-            "verdict": self.verdict.value,
-            "ledger": [asdict(entry) for entry in self.ledger],
-            "points": [
-                {
-                    "parameters": point.parameters,
-                    "p_adjusted": point.p_adjusted,
-                    "verdict": point.verdict.value,
-                    "result": point.result.to_dict(),
-                }
-                for point in self.points
-            ],
-        }
+        """The JSON form as a dictionary of plain values; see `audit.saved`."""
+        return saved.packed(self, format=FORMAT, version=VERSION)
 
     def to_json(self) -> str:
-        """Versioned JSON, the same bytes for the same experiment."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> SweepResult:
-        """The result that `to_dict` wrote; raises `StoreError` if it is something else or from a newer version."""
-        found = data.get("format") if isinstance(data, Mapping) else None
-        if found != FORMAT:
-            raise StoreError(f"these are not results of an experiment: format is {found!r}, not {FORMAT!r}.")
-        if data["version"] > VERSION:
-            raise StoreError(
-                f"these results have version {data['version']}; this dpassay reads up to {VERSION}. Update it."
-            )
-        return cls(
-            name=data["name"],
-            title=data["title"],
-            description=data["description"],
-            fingerprint=data["fingerprint"],
-            seed=data["seed"],
-            confidence=data["confidence"],
-            points=tuple(
-                SweepPoint(
-                    point["parameters"],
-                    AuditResult.from_dict(point["result"]),
-                    point["p_adjusted"],
-                    Verdict(point["verdict"]),
-                )
-                for point in data["points"]
-            ),
-            verdict=Verdict(data["verdict"]),
-            ledger=tuple(LedgerEntry(**entry) for entry in data["ledger"]),
-        )
+        """Versioned JSON with a digest, the same bytes for the same experiment; see `audit.saved`."""
+        return saved.dumps(self, format=FORMAT, version=VERSION)
 
     @classmethod
     def from_json(cls, text: str) -> SweepResult:
-        """The result that `to_json` wrote."""
-        try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise StoreError(f"these results are not readable as JSON ({error}). Run the experiment again.") from error
-        return cls.from_dict(data)
+        """The result behind `to_json`.
+
+        Raises:
+            ResultError: the text is damaged, was changed, is of another version, or its numbers contradict each other
+                or the verdicts.
+        """
+        result = saved.loads(text, cls, format=FORMAT, version=VERSION)
+        _check(result)
+        return result
 
     def to_frame(self) -> pd.DataFrame:
         """One row an audit: what was varied, bound, claim, truth, power, p-values, verdicts."""
@@ -174,12 +127,32 @@ def corrected(
     return points, _overall([point.verdict for point in points]), entry
 
 
+def _check(sweep: SweepResult) -> None:
+    """Raises `ResultError` unless each audit agrees with itself, and the verdicts follow from the p-values of all."""
+    consistency.require(len(sweep.points) > 0, "points", "there is none")
+    consistency.within(0.0, 1.0, "", confidence=sweep.confidence)
+    for place, point in enumerate(sweep.points):
+        consistency.check_audit(point.result, f"points[{place}].result")
+        same = point.parameters.keys() == sweep.points[0].parameters.keys()
+        consistency.require(same, f"points[{place}].parameters", "they are not those of the other points")
+    results = [point.result for point in sweep.points]
+    points, verdict, _ = corrected([p.parameters for p in sweep.points], results, confidence=sweep.confidence)
+    for place, (found, follows) in enumerate(zip(sweep.points, points, strict=True)):
+        agree = found.verdict is follows.verdict and math.isclose(found.p_adjusted, follows.p_adjusted, rel_tol=1e-9)
+        told = f"{found.verdict.value} (corrected p {found.p_adjusted:.6g})"
+        because = f"but {follows.verdict.value} (corrected p {follows.p_adjusted:.6g}) follows from the p-values"
+        consistency.require(agree, f"points[{place}]", f"the verdict is {told}, {because}")
+    consistency.require(
+        sweep.verdict is verdict, "verdict", f"it is {sweep.verdict.value}, but {verdict.value} follows from the audits"
+    )
+
+
 def _corrected_verdict(result: AuditResult, p_adjusted: float, confidence: float, n_audits: int) -> Verdict:
     """The verdict of one audit as part of the sweep; alone, it keeps its own.
 
     `detectable` is infinite where no outcome of its trials would have survived the correction.
     """
-    if n_audits == 1:
+    if n_audits == 1 or result.verdict is Verdict.DEPENDENT:
         return result.verdict
     if p_adjusted <= 1.0 - confidence:
         return Verdict.VIOLATION
@@ -189,7 +162,8 @@ def _corrected_verdict(result: AuditResult, p_adjusted: float, confidence: float
 
 def _overall(verdicts: Sequence[Verdict]) -> Verdict:
     """The gravest of the verdicts."""
-    return next((v for v in (Verdict.VIOLATION, Verdict.UNDERPOWERED) if v in verdicts), Verdict.CONSISTENT)
+    gravest = (Verdict.VIOLATION, Verdict.DEPENDENT, Verdict.UNDERPOWERED)
+    return next((verdict for verdict in gravest if verdict in verdicts), Verdict.CONSISTENT)
 
 
 def _row(point: SweepPoint) -> dict[str, Any]:

@@ -26,10 +26,13 @@ from experiments.questions import questions
 from experiments.results import SweepResult, corrected
 from experiments.run_directory import RunDirectory, append_session
 from experiments.source import Source
-from mechanisms.errors import StoreError
+from mechanisms.errors import ResultError, StoreError
+from mechanisms.printable import csv_cell
 
 RUNS = Path("runs")
 """Where experiments go that are not told where: runs/NAME."""
+SHADOWS = "shadow-models"
+"""Folder of what the shadow models of [membership] said, among the trials."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,8 @@ def _study(
     def answer(directory: RunDirectory) -> MembershipResult:
         if tell is not None:
             tell(f"training {asked.section.n_models} models, then attacking them")
-        return asked.answer()
+        bar = Bar("shadow models:") if progress else False
+        return asked.answer(n_jobs=n_jobs, store=directory.trials(SHADOWS), progress=bar)
 
     return answer
 
@@ -151,28 +155,45 @@ def write_results(
 
     directory.write("results.json", result.to_json())
     table = io.StringIO()
-    result.to_frame().to_csv(table, index=False, lineterminator="\n")
+    frame = result.to_frame().map(csv_cell).rename(columns=csv_cell)
+    frame.to_csv(table, index=False, lineterminator="\n")
     directory.write("results.csv", table.getvalue())
     with directory.disk():
         if isinstance(result, MembershipResult):
-            figures = draw_study(result, directory.figures)
-            return [*figures, write_membership(result, config, name, directory.path, figures)]
-        figures = draw_all(result, directory.figures)
+            figures = draw_study(result, directory.figures())
+            return [*figures, *write_membership(result, config, name, directory.path, figures)]
+        figures = draw_all(result, directory.figures())
         return [*figures, *write(result, config, directory.path, figures)]
 
 
 def report(directory: Path | str) -> Run:
-    """Draws and reports a finished run again, from its numbers. Raises `StoreError` if there are none."""
+    """Draws and reports a finished run again, from its numbers.
+
+    Raises:
+        StoreError: it is no run directory, or the run was not finished.
+        ResultError: the numbers were damaged or changed, contradict themselves, or are those of another configuration.
+    """
     home = RunDirectory(Path(directory))
     config, source = home.config()
     read = SweepResult.from_json if config.membership is None else MembershipResult.from_json
-    result = read(home.read("results.json"))
+    try:
+        result = read(home.read("results.json"))
+    except ResultError as error:
+        raise ResultError(f"{home.path / 'results.json'}: {error}") from error
+    if isinstance(result, SweepResult) and result.fingerprint != config.fingerprint:
+        raise ResultError(
+            f"{home.path / 'results.json'} holds the results of another configuration than config.toml beside it. "
+            f"Restore both, or run the experiment again in another directory."
+        )
     return Run(home.path, result, tuple(write_results(result, config, source.name, home)))
 
 
 def _read_back(directory: RunDirectory, config: Config, results: str) -> Run:
     """A run from its numbers, and the figures and reports that lie beside them."""
-    files = [*sorted(directory.figures.glob("*")), *(directory.path / name for name in ("report.html", "report.md"))]
+    files = [
+        *sorted((directory.path / "figures").glob("*")),
+        *(directory.path / name for name in ("report.html", "report.md")),
+    ]
     read = SweepResult.from_json if config.membership is None else MembershipResult.from_json
     return Run(directory.path, read(results), tuple(file for file in files if file.is_file()))
 

@@ -7,7 +7,8 @@
     report.html/.md    written from the numbers
     environment.json   versions, commit, machine, and when it ran
 
-Every file is written under another name and then renamed: what has its name is whole.
+Every file is written under another name and then renamed: what has its name is whole. Links below the folder are not
+followed, so that no write leaves it; see `audit.trials.folder`.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from audit.trials.store import differences, write_atomically
+from audit.trials.folder import Folder, is_temporary
+from audit.trials.store import differences
 from experiments.config import Config
 from experiments.source import Source
 from mechanisms.errors import ConfigError, FingerprintError, StoreError
+
+LEFT_BEHIND = 3600.0
+"""Seconds after which a file that is still being written counts as left behind by a process that was killed."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +42,19 @@ class RunDirectory:
     path: Path
 
     @property
+    def folder(self) -> Folder:
+        """What may be written, and how."""
+        return Folder(self.path)
+
     def figures(self) -> Path:
-        """The folder of the figures."""
-        return self.path / "figures"
+        """The folder of the figures, made if missing."""
+        with self.disk():
+            return self.folder.make("figures")
 
     def trials(self, point: str) -> Path:
-        """The folder of the trials of one audit."""
-        return self.path / "trials" / point
+        """The folder of the trials of one audit, made if missing."""
+        with self.disk():
+            return self.folder.make(f"trials/{point}")
 
     def claim(self, config: Config) -> bool:
         """Makes this the run directory of `config`.
@@ -55,10 +66,13 @@ class RunDirectory:
             FingerprintError: it holds another experiment; the message has each key that differs.
             StoreError: it is no run directory and not empty, or it cannot be read or written.
         """
-        if self.path.exists() and not self.path.is_dir():
-            raise StoreError(f"{self.path} is a file, and a run directory has to be a folder. Choose another --out.")
         with self.disk():
-            self.path.mkdir(parents=True, exist_ok=True)
+            if self.path.exists() and not self.path.is_dir():
+                raise StoreError(
+                    f"{self.path} is a file, and a run directory has to be a folder. Choose another --out."
+                )
+            self.folder.make()
+            self.folder.remove_temporaries(seconds=LEFT_BEHIND)
             before = (self.path / "config.toml").exists()
             if before:
                 self._refuse_another(config)
@@ -96,12 +110,13 @@ class RunDirectory:
     def config(self) -> tuple[Config, Source]:
         """The configuration that was run here; raises `StoreError` if there is none or it is damaged."""
         path = self.path / "config.toml"
-        if not self.path.exists():
-            raise StoreError(f"{self.path} does not exist. Give a folder that `dpassay run` made.")
-        if not path.is_file():
-            raise StoreError(
-                f"{self.path} is no run directory: it holds no config.toml. Give a folder that `dpassay run` made."
-            )
+        with self.disk():
+            if not self.path.exists():
+                raise StoreError(f"{self.path} does not exist. Give a folder that `dpassay run` made.")
+            if not path.is_file():
+                raise StoreError(
+                    f"{self.path} is no run directory: it holds no config.toml. Give a folder that `dpassay run` made."
+                )
         try:
             return Config.load(path)
         except ConfigError as error:
@@ -110,15 +125,19 @@ class RunDirectory:
     def read(self, name: str) -> str:
         """The text of a file; raises `StoreError` when it is not there."""
         path = self.path / name
-        if not path.is_file():
-            raise StoreError(f"{path} is missing: the experiment was not finished. Continue it with `dpassay run`.")
         with self.disk():
-            return path.read_text(encoding="utf-8")
+            try:
+                return self.folder.read(name).decode("utf-8")
+            except FileNotFoundError as error:
+                unfinished = "the experiment was not finished. Continue it with `dpassay run`"
+                raise StoreError(f"{path} is missing: {unfinished}.") from error
+            except UnicodeDecodeError as error:
+                raise StoreError(f"{path} is damaged: it is no text. Run the experiment again.") from error
 
     def write(self, name: str, text: str) -> None:
         """Writes a file, whole or not at all."""
         with self.disk():
-            write_atomically(self.path / name, text.encode())
+            self.folder.write(name, text.encode())
 
     @contextmanager
     def disk(self) -> Iterator[None]:
@@ -146,7 +165,7 @@ class RunDirectory:
         )
 
     def _refuse_foreign_files(self) -> None:
-        others = sorted(p.name for p in self.path.iterdir() if not p.name.endswith(".tmp"))
+        others = sorted(p.name for p in self.path.iterdir() if not is_temporary(p.name))
         if others:
             raise StoreError(
                 f"{self.path} is no run directory and not empty (found {', '.join(others[:5])}). Choose a new or "
@@ -158,10 +177,9 @@ def append_session(directory: RunDirectory, seed: int, session: dict[str, Any]) 
     """Adds one session to environment.json: what happened when, and on which machine."""
     from experiments.environment import environment
 
-    path = directory.path / "environment.json"
     try:
-        sessions = list(json.loads(path.read_text(encoding="utf-8"))["sessions"])
-    except (OSError, ValueError, KeyError, TypeError):
+        sessions = list(json.loads(directory.read("environment.json"))["sessions"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         sessions = []
     content = {**environment(), "seed": seed, "sessions": [*sessions, session]}
     directory.write("environment.json", json.dumps(content, indent=1) + "\n")

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
+from datetime import time as clock
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from experiments.toml_text import locate
+from experiments.toml_lines import locate
 from mechanisms.errors import ConfigError, UnknownNameError
 
+DEEPEST = 20
+"""Lists and tables that may lie in each other."""
+UNREADABLE = "a number with thousands of digits, or hundreds of brackets in each other, cannot be read"
 CONFIGS = Path(__file__).parent / "configs"
 
 
@@ -40,14 +46,16 @@ class Source:
         Raises:
             ConfigError: no such file (the nearest names are listed), or it cannot be read.
         """
-        path = _path_of(name_or_path)
         try:
-            text = path.read_text(encoding="utf-8")
+            path = _path_of(name_or_path)
+            content = path.read_bytes()
+            text = content.decode("utf-8")
         except UnicodeDecodeError as error:
-            line = path.read_bytes()[: error.start].count(b"\n") + 1
+            line = content[: error.start].count(b"\n") + 1
             raise ConfigError(f"{path}:{line}: this is not UTF-8 text, as TOML has to be. Save it as UTF-8.") from error
-        except OSError as error:
-            raise ConfigError(f"cannot read the configuration {path}: {error.strerror or error}.") from error
+        except (OSError, ValueError) as error:
+            path, reason = Path(name_or_path), getattr(error, "strerror", None) or error
+            raise ConfigError(f"cannot read the configuration {path}: {reason}.") from error
         return cls(path.stem, _shown(path), text, dict(settings or {}))
 
     def parse(self) -> dict[str, Any]:
@@ -57,6 +65,15 @@ class Source:
         except tomllib.TOMLDecodeError as error:
             message, line = _syntax(str(error), self.text)
             raise ConfigError(f"{self.label}:{line}: not valid TOML: {message}.") from error
+        except (ValueError, RecursionError) as error:  # too many digits, brackets in brackets
+            raise ConfigError(f"{self.label}:{_monster(self.text)}: {UNREADABLE}.") from error
+
+    def check_values(self, table: Mapping[str, Any]) -> None:
+        """Raises `ConfigError` with the place of the first value, also of a setting, that no key takes."""
+        set_here = (_values(value, tuple(key.split("."))) for key, value in self.settings.items())
+        for path, value in chain(*set_here, _values(table)):
+            if (reason := _refused(value, len(path))) is not None:
+                raise self.error(path, f"{'.'.join(path)[:60]} {reason}")
 
     def where(self, path: tuple[str, ...]) -> str:
         """The place where the key at `path` was set: "--set KEY", or "FILE:LINE", that of the sweep if it is swept.
@@ -75,6 +92,34 @@ class Source:
     def error(self, path: tuple[str, ...], message: str) -> ConfigError:
         """The complaint `message` about the key at `path`, with its place."""
         return ConfigError(f"{self.where(path)}: {message}")
+
+
+def _values(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every value with its path, as deep as a configuration may go."""
+    yield path, value
+    if len(path) > DEEPEST:
+        return
+    inside = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inside:
+        yield from _values(one, (*path, str(key)))
+
+
+def _refused(value: Any, depth: int) -> str | None:
+    """Why no key of a configuration takes a value; None if one may."""
+    if isinstance(value, date | clock):
+        return f"is a date or a time, {value}, which no key takes. Put it in quotes to make it text."
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return "is a whole number of more than 64 bits, which TOML does not allow."
+    if depth > DEEPEST:
+        return f"lies in more than {DEEPEST} lists or tables, one in the other. Take some of the brackets away."
+    return None
+
+
+def _monster(text: str) -> int:
+    """The line of what is too much for the reader of TOML: the most digits, or the most brackets."""
+    lines = text.split("\n")
+    longest = max(range(len(lines)), key=lambda i: max(map(len, re.findall(r"[\d_]+|[\[{]+", lines[i])), default=0))
+    return longest + 1
 
 
 def _overlap(path: tuple[str, ...], other: tuple[str, ...]) -> bool:

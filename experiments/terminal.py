@@ -13,13 +13,19 @@ from rich.text import Text
 from audit.membership.result import MembershipResult
 from audit.text import meaning, percent
 from audit.verdict import Verdict
+from mechanisms.printable import line, terminal
 
 if TYPE_CHECKING:
     from experiments.calibrate import Calibration
     from experiments.results import SweepPoint, SweepResult
     from experiments.run import Run
 
-STYLES = {Verdict.VIOLATION: "bold red", Verdict.CONSISTENT: "green", Verdict.UNDERPOWERED: "yellow"}
+STYLES = {
+    Verdict.VIOLATION: "bold red",
+    Verdict.CONSISTENT: "green",
+    Verdict.UNDERPOWERED: "yellow",
+    Verdict.DEPENDENT: "bold yellow",
+}
 NOTES = 6
 """Lines about claims that are refuted at another delta."""
 PLAIN_WIDTH = 120
@@ -36,11 +42,11 @@ def console() -> Console:
 
 def show_run(run: Run) -> None:
     """The table of a finished experiment, its verdict, and where the rest lies."""
-    from experiments.report.sentences import elsewhere_notes
+    from experiments.report.sentences import elsewhere_notes, warning_notes
 
     out = console()
     if isinstance(run.result, MembershipResult):
-        out.print(Text(run.result.summary()), soft_wrap=True)
+        out.print(Text(terminal(run.result.summary())), soft_wrap=True)
         _show_files(run)
         return
     out.print(results_table(run.result))
@@ -51,36 +57,38 @@ def show_run(run: Run) -> None:
     out.print(Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {meaning(verdict)}{several}{level}"))
     if any(_only_alone(point) for point in run.result.points):
         out.print(Text("* refuted on its own, but not by more than luck explains among so many audits", style="dim"))
+    for warning in warning_notes(run.result.points):
+        out.print(Text(line(warning), style="yellow"))
     notes = elsewhere_notes(run.result.points)
     for note in notes[:NOTES]:
-        out.print(Text(note, style="dim"))
+        out.print(Text(line(note), style="dim"))
     if len(notes) > NOTES:
         out.print(Text(f"... and {len(notes) - NOTES:,} more", style="dim"))
     for entry in run.result.ledger:
-        out.print(Text(f"{entry.what}: {entry.looked_at}; {entry.correction}", style="dim"))
+        out.print(Text(line(f"{entry.what}: {entry.looked_at}; {entry.correction}"), style="dim"))
     _show_files(run)
 
 
 def _show_files(run: Run) -> None:
     """Where the rest lies."""
     out, page = console(), run.directory / "report.html"
-    out.print(Text(f"results: {run.directory}"), soft_wrap=True)
+    out.print(Text(line(f"results: {run.directory}")), soft_wrap=True)
     if page in run.files:
-        out.print(Text(f"report:  {page}"), soft_wrap=True)
+        out.print(Text(line(f"report:  {page}")), soft_wrap=True)
 
 
 def results_table(result: SweepResult) -> Table:
     """One row an audit."""
     from experiments.plots.words import number, short_keys, value_text
 
-    table = Table(title=Text(result.title), title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table(title=Text(line(result.title)), title_justify="left", title_style="bold", box=None, pad_edge=False)
     for heading in short_keys(result.parameter_names):
-        table.add_column(heading)
+        table.add_column(Text(line(heading)))
     p_value = "p-value" if len(result.points) == 1 else "p (Holm)"
     for name in ("epsilon >=", "claimed", "exact", "delta", p_value, "verdict"):
         table.add_column(name, justify="left" if name == "verdict" else "right")
     for point in result.points:
-        cells = [value_text(value) for value in point.parameters.values()]
+        cells = [Text(line(value_text(value))) for value in point.parameters.values()]
         table.add_row(*cells, *(number(value, 4) for value in _numbers(point)), _verdict_text(point))
     return table
 
@@ -94,7 +102,7 @@ def show_calibration(done: Calibration) -> None:
     for place, name in enumerate(content.head):
         table.add_column(name, justify="left" if place < content.n_text or place == len(content.head) - 1 else "right")
     for _, cells in content.rows:
-        table.add_row(*(Text(cell) for cell in cells))
+        table.add_row(*(Text(line(cell)) for cell in cells))
     out.print(table)
     word, style = ("HOLDS", "green") if done.certificate.holds else ("FAILS", "bold red")
     told = "no bound misses more often than it may" if done.certificate.holds else "a bound misses too often"
@@ -108,8 +116,8 @@ def show_entries(entries: Mapping[str, str]) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column()
-    for name, line in entries.items():
-        table.add_row(Text(name, style="bold"), Text(line))
+    for name, text in entries.items():
+        table.add_row(Text(line(name), style="bold"), Text(line(text)))
     console().print(table)
 
 

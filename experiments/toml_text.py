@@ -1,8 +1,4 @@
-"""TOML as text: where a key stands in a file, and how plain values are written. Reading is left to `tomllib`.
-
-locate(text, path)    line number of the key, or of the nearest table around it
-to_toml(table)        text that `tomllib.loads` reads back as the same table
-"""
+"""Plain values as TOML text. Reading is left to `tomllib`, where a key stands to `experiments.toml_lines`."""
 
 from __future__ import annotations
 
@@ -10,71 +6,9 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from itertools import count
 from typing import Any
 
-Path = tuple[str, ...]
-
-_KEY = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
-_DOTTED = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
-_HEADER = re.compile(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]")
-_ASSIGNMENT = re.compile(rf"\s*({_DOTTED})\s*=")
-_STRING = re.compile(r"""\"{3}|'{3}|"(?:[^"\\]|\\.)*"|'[^']*'|#.*""")
-
-
-def locate(text: str, path: Path) -> int | None:
-    """Line (from 1) on which `path` is set, or else the table that holds it; None if neither stands in the text.
-
-    >>> locate('[audit]\\ntrials = 10\\n', ("audit", "trials"))
-    2
-    """
-    lines = _lines_of_keys(text)
-    for length in range(len(path), 0, -1):
-        if path[:length] in lines:
-            return lines[path[:length]]
-    return None
-
-
-def _lines_of_keys(text: str) -> dict[Path, int]:
-    """The line of every table header and assignment that starts a line; keys of inline tables are not told apart.
-
-    The tables of an array are numbered: ("sweep", "case", "1") is the second [[sweep.case]].
-    """
-    found: dict[Path, int] = {}
-    table: Path = ()
-    closing: str | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
-        if closing is None:
-            if header := _HEADER.match(line):
-                table = _split(header[2])
-                found.setdefault(table, number)
-                if header[1] == "[[":
-                    table = (*table, str(next(i for i in count() if (*table, str(i)) not in found)))
-                    found[table] = number
-            elif assignment := _ASSIGNMENT.match(line):
-                found.setdefault(table + _split(assignment[1]), number)
-        closing = _open_string(line, closing)
-    return found
-
-
-def _split(dotted: str) -> Path:
-    """The parts of a key as it stands in the text; quotes are taken off."""
-    parts = re.findall(_KEY, dotted)
-    return tuple(json.loads(p) if p[0] == '"' else p.strip("'") for p in parts)
-
-
-def _open_string(line: str, closing: str | None) -> str | None:
-    """The quotes that a string still open at the end of `line` is waiting for; `closing` is open at its start."""
-    while True:
-        if closing is not None:
-            _, quotes, line = line.partition(closing)
-            if not quotes:
-                return closing
-            closing = None
-        match = next((m for m in _STRING.finditer(line) if m[0] in ('"""', "'''")), None)
-        if match is None:
-            return None
-        closing, line = match[0], line[match.end() :]
+from mechanisms.printable import UNSEEN
 
 
 def to_toml(table: Mapping[str, Any]) -> str:
@@ -131,5 +65,10 @@ def _string(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """`text` as inside double quotes; JSON escapes are TOML escapes, and DEL has to be one."""
-    return json.dumps(text, ensure_ascii=False)[1:-1].replace("\x7f", "\\u007F")
+    """`text` as inside double quotes; JSON escapes are TOML escapes, and what is not seen has to be one."""
+    return UNSEEN.sub(_escape, json.dumps(text, ensure_ascii=False)[1:-1])
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"

@@ -7,9 +7,11 @@
     ├── RelationError (ValueError)        claim, pair and mechanism speak of different relations
     ├── AccountingError (ValueError)      no theorem gives the number that was asked for
     ├── ReleaseError (RuntimeError)       a mechanism raised or returned something unusable
+    │   └── DependentTrialsError          its runs are not independent, which leaves no verdict
     ├── AttackError (RuntimeError)        an attack cannot be trained or used here
     ├── StoreError (OSError)              trials cannot be written or read
     │   └── FingerprintError              a store that holds another experiment
+    ├── ResultError (ValueError)          saved results that are damaged, changed, or of another version
     ├── ConfigError (ValueError)          a configuration that cannot be run
     └── DataError (RuntimeError)          a dataset that is missing or unreadable
 
@@ -56,6 +58,23 @@ class ReleaseError(DpassayError, RuntimeError):
     """A mechanism raised, or returned something that is not one output per run."""
 
 
+class DependentTrialsError(ReleaseError):
+    """The runs of a mechanism are not independent: no bound on them holds, and there is no verdict.
+
+    Args:
+        mechanism: its name.
+        seen: what was seen.
+        advice: what makes runs independent.
+    """
+
+    def __init__(self, mechanism: str, seen: str, advice: str) -> None:
+        self.mechanism, self.seen, self.advice = mechanism, seen, advice
+        super().__init__(f"no verdict: the runs of {mechanism} are not independent: {seen}. {advice}.")
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+        return type(self), (self.mechanism, self.seen, self.advice)
+
+
 class AttackError(DpassayError, RuntimeError):
     """An attack cannot be trained or used in this game."""
 
@@ -66,6 +85,10 @@ class StoreError(DpassayError, OSError):
 
 class FingerprintError(StoreError):
     """The store holds the trials of another experiment."""
+
+
+class ResultError(DpassayError, ValueError):
+    """Saved results that are damaged, were changed, contradict themselves, or are of another version."""
 
 
 class ConfigError(DpassayError, ValueError):

@@ -1,7 +1,8 @@
 """Membership inference: was this record in the training set? Higher score = it was.
 
 base.py                MembershipAttack: read this first
-shadows.py             Shadows, the matrix that every attack reads; `train_shadows` makes it
+shadows.py             Shadows, the matrix that every attack reads; `audit.membership.train_shadows` makes it
+queries.py             a batch of shadow models: trained, and asked about records
 signals.py             loss, confidence, entropies, margin, rescaled logit
 leave_one_out.py       statistics over the other models, for all targets at once
 threshold.py           LOSS, correctness gap
@@ -22,6 +23,6 @@ What a score is worth, and when it may speak about epsilon: `audit.membership`.
 """
 
 from attacks.membership.base import MembershipAttack
-from attacks.membership.shadows import Shadows, draw_inclusion, train_shadows
+from attacks.membership.shadows import Shadows, draw_inclusion
 
-__all__ = ["MembershipAttack", "Shadows", "draw_inclusion", "train_shadows"]
+__all__ = ["MembershipAttack", "Shadows", "draw_inclusion"]

@@ -22,16 +22,11 @@ from numpy.typing import NDArray
 from attacks.membership.leave_one_out import Others
 from attacks.membership.signals import FROM_LOSS, SIGNALS, WHITE_BOX, from_loss
 from mechanisms.errors import AttackError, ParameterError, unknown_name_message
-from mechanisms.learning.base import Classifiers, HasGradients, Learner, TrainingData, check_learner
 from mechanisms.validation import one_of, whole
 
 Floats = NDArray[np.float64]
 
 DESIGNS = ("pairs", "bernoulli")
-KEPT = 40_000_000
-"""Log probabilities are kept up to so many numbers; beyond, only the signals made from them."""
-CHUNK = 4_000_000
-"""Numbers in one batch of predictions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,90 +188,3 @@ def draw_inclusion(n_models: int, n_records: int, rng: np.random.Generator, *, d
         raise ParameterError(f"n_models must be even for design 'pairs', but is {n_models}. Use design='bernoulli'.")
     half = rng.random((n_models // 2, n_records)) < 0.5
     return np.stack([half, ~half], axis=1).reshape(n_models, n_records)
-
-
-def train_shadows(
-    learner: Learner,
-    records: Any,
-    n_models: int,
-    *,
-    seed: int,
-    design: str = "pairs",
-    population: Any = None,
-) -> Shadows:
-    """Trains models on random halves of the records, and asks each about every record.
-
-    Args:
-        learner: trains on subsets, such as `DPSGD` or `EstimatorLearner(MLPClassifier())`.
-        records: the `(X, y)` that are scored, or `TrainingData`; labels 0 .. n_classes - 1.
-        n_models: how many models; even for "pairs".
-        seed: of the coins and of the training, in separate streams.
-        design: "pairs" or "bernoulli"; see the head of this module.
-        population: `(X, y)` from the same source that no model sees and that are not scored: Attack-P, RMIA, exposure
-            and quantile regression compare with them.
-
-    Returns:
-        Signals of every model on every record; the log probabilities too, where they are not too many to keep. Models
-        that give gradients have the signal "gradient-norm".
-
-    Raises:
-        ParameterError: no learner, such as a bare scikit-learn classifier; an odd number of models in pairs; gradient
-            records, which have no label to predict; labels that are not whole numbers, or that no class of the models
-            stands for.
-    """
-    whole(0, seed=seed)
-    check_learner(learner)
-    data = _examples("records", records)
-    held_out = None if population is None else _examples("population", population)
-    coins, training = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
-    inclusion = draw_inclusion(n_models, len(data), coins, design=design)
-    models, steps = _train(learner, data, inclusion, training)
-    outside = None if held_out is None else ask(models, held_out, np.zeros((n_models, len(held_out)), dtype=np.bool_))
-    partner = np.arange(n_models) ^ 1 if design == "pairs" else None
-    asked = ask(models, data, inclusion)
-    return replace(asked, signals={**asked.signals, **steps}, population=outside, partner=partner, fair=True)
-
-
-def _train(
-    learner: Learner, data: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
-) -> tuple[Classifiers, dict[str, Floats]]:
-    """The models; and, where the learner shows its trajectory, the signal that is made from it."""
-    if getattr(learner, "view", None) != "trajectory":
-        return learner.fit_subsets(data, inclusion, rng), {}
-    from attacks.membership.gradients import inner_products
-    from mechanisms.learning.trained import TrainedModels
-
-    white_box: Any = learner
-    trajectories = np.asarray(white_box.release_subsets(data, inclusion, rng).values)
-    signal = inner_products(trajectories, white_box.network, data)
-    return TrainedModels(white_box.network, trajectories[:, -1]), {"gradient-inner-product": signal}
-
-
-def _examples(name: str, dataset: Any) -> TrainingData:
-    data = TrainingData.of(dataset)
-    if data.n_gradients:
-        raise ParameterError(f"{name} must be examples with labels, but hold {data.n_gradients} gradient records.")
-    if (data.y < 0).any() or (data.y != np.rint(data.y)).any():
-        raise ParameterError(f"{name} must have labels 0 .. n_classes - 1, whole numbers, but y holds others.")
-    return data
-
-
-def ask(models: Classifiers, data: TrainingData, inclusion: NDArray[np.bool_]) -> Shadows:
-    """What the models say about the records, in batches of records."""
-    y = data.y.astype(np.int64)
-    if len(y) and y.max() >= models.n_classes:
-        raise ParameterError(f"y holds label {y.max()}, but the models know classes 0 to {models.n_classes - 1} only.")
-    step = max(1, CHUNK // max(1, len(models) * models.n_classes))
-    keep = len(models) * len(y) * models.n_classes <= KEPT
-    parts: dict[str, list[Floats]] = {}
-    for start in range(0, len(y), step):
-        rows = slice(start, start + step)
-        log_p = models.log_probabilities(data.X[rows])
-        made = {"log_probabilities": log_p} if keep else {name: f(log_p, y[rows]) for name, f in SIGNALS.items()}
-        if isinstance(models, HasGradients):
-            made["gradient-norm"] = -models.gradient_norms(data.X[rows], y[rows])
-        for name, values in made.items():
-            parts.setdefault(name, []).append(values)
-    signals = {name: np.concatenate(pieces, axis=1) for name, pieces in parts.items()}
-    log_probabilities = signals.pop("log_probabilities", None)
-    return Shadows(inclusion, y, signals, log_probabilities=log_probabilities, X=data.X)

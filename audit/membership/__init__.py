@@ -1,5 +1,6 @@
 """How much membership attacks find out, and when that says something about epsilon.
 
+    train_shadows       models of random halves of the records -> Shadows
     evaluate            attacks on shadow models -> MembershipResult: metrics, never a bound on epsilon
     membership_game     fair coins for canaries, runs, scores -> BitScores: what the one-run bounds read
     one_run             the bits of one of the shadow models -> BitScores
@@ -10,11 +11,13 @@ blind.py      what the records give away without any model
 evaluate.py   all of it for many attacks
 result.py     MembershipResult and its JSON form
 text.py       the table that a person reads
+training.py   shadow models, trained by the trials engine
 game.py       the game whose bits are fair coins
 """
 
 from audit.membership.evaluate import evaluate
 from audit.membership.game import membership_game, one_run, white_box_game
 from audit.membership.result import MembershipResult
+from audit.membership.training import train_shadows
 
-__all__ = ["MembershipResult", "evaluate", "membership_game", "one_run", "white_box_game"]
+__all__ = ["MembershipResult", "evaluate", "membership_game", "one_run", "train_shadows", "white_box_game"]

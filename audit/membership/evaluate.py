@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from attacks.membership.base import MembershipAttack
 from attacks.membership.catalogue import build, catalogue
 from attacks.membership.shadows import Shadows
-from audit.describe import label
 from audit.membership.blind import Blind, blind_baseline
 from audit.membership.records import group_rows, record_table
 from audit.membership.result import AttackMetrics, MembershipResult, Region
 from audit.membership.roc import Pooled
+from mechanisms.describe import label
 from mechanisms.errors import AttackError, ParameterError
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.validation import open_unit

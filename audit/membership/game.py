@@ -10,7 +10,8 @@ with coins of their own, but never on a coin of this run. The bounds `one-run` a
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +20,17 @@ from numpy.typing import NDArray
 from attacks.membership.base import MembershipAttack
 from attacks.membership.catalogue import build
 from attacks.membership.gradients import canary_log_ratio
-from attacks.membership.shadows import Shadows, ask
+from attacks.membership.queries import shadows_of
+from attacks.membership.shadows import Shadows
 from audit.games import BitScores
+from audit.membership.training import QueryWork, plan_training, run_training
+from audit.trials.options import RunOptions
+from audit.trials.plan import Chunk
+from audit.trials.progress import Reporter
+from audit.trials.seeds import Stage, stream
+from audit.trials.store import Arrays
 from mechanisms.base import Relation
+from mechanisms.describe import describe
 from mechanisms.errors import AttackError, ParameterError, RelationError
 from mechanisms.learning.base import Learner, TrainingData, check_learner
 from mechanisms.validation import whole
@@ -39,6 +48,9 @@ def membership_game(
     attack: str | MembershipAttack = "loss",
     n_references: int = 0,
     seed: int,
+    n_jobs: int | None = 1,
+    store: Path | str | None = None,
+    progress: bool | Reporter = False,
 ) -> BitScores:
     """Tosses a coin for each canary, trains on those that are in, and scores all of them on the trained model.
 
@@ -49,12 +61,14 @@ def membership_game(
         n_runs: runs, each with fresh coins. One run with many canaries is enough.
         attack: name of a membership attack, or one with options; higher = in.
         n_references: further runs, with coins of their own, that the attack may learn from; trained once.
-        seed: of coins and training.
+        seed: of coins and training, in separate streams.
+        n_jobs, store, progress: as for `audit.membership.train_shadows`; runs and references are kept alike.
 
     Raises:
         RelationError: the guarantee of the learner speaks of another relation.
         ParameterError: canaries that are gradients, whose game is `white_box_game`.
         AttackError: fewer references than the attack needs.
+        FingerprintError, StoreError: the store holds something else, or cannot be written.
 
     Example:
         >>> from sklearn.neighbors import KNeighborsClassifier
@@ -65,6 +79,7 @@ def membership_game(
         >>> bool(game.scores[game.bits].min() >= game.scores[~game.bits].max())
         True
     """
+    options = RunOptions(n_jobs, store, progress)
     whole(1, n_runs=n_runs)
     whole(0, n_references=n_references, seed=seed)
     check_learner(learner)
@@ -75,11 +90,13 @@ def membership_game(
     if crafted.n_gradients or (always is not None and always.n_gradients):
         raise ParameterError("canaries and records must be examples here. Gradient canaries: use white_box_game.")
     data = crafted if always is None else _joined(crafted, always)
-    coins, training = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
     inclusion = np.ones((n_runs + n_references, len(data)), dtype=np.bool_)
-    inclusion[:, : len(crafted)] = coins.random((len(inclusion), len(crafted))) < 0.5
-    models = learner.fit_subsets(data, inclusion, training)
-    shadows = replace(ask(models, crafted, inclusion[:, : len(crafted)]), fair=True)
+    bits = inclusion[:, : len(crafted)]
+    bits[:] = _coins(seed, bits.shape)
+    work = QueryWork(learner, data, inclusion, {"canaries": crafted}, seed)
+    chunks = plan_training(len(inclusion), work.bytes_per_model)
+    answers = work.split(run_training(chunks, work, {"game": "membership"} | work.describe(), learner, options))
+    shadows = replace(shadows_of(answers["canaries"], crafted, bits), fair=True)
     references = n_runs + np.arange(n_references)
     games = [one_run(shadows.take(np.append(run, references)), chosen) for run in range(n_runs)]
     return BitScores(
@@ -126,7 +143,15 @@ def one_run(shadows: Shadows, attack: str | MembershipAttack, *, model: int = 0)
 
 
 def white_box_game(
-    mechanism: DPSGD, canaries: NDArray[Any], *, records: Any = None, n_runs: int = 1, seed: int
+    mechanism: DPSGD,
+    canaries: NDArray[Any],
+    *,
+    records: Any = None,
+    n_runs: int = 1,
+    seed: int,
+    n_jobs: int | None = 1,
+    store: Path | str | None = None,
+    progress: bool | Reporter = False,
 ) -> BitScores:
     """Gradient canaries in DP-SGD, each in by the toss of a coin, scored by the likelihood ratio of every noisy step.
 
@@ -136,12 +161,15 @@ def white_box_game(
             and to the gradients of the records: twelve parameters a canary, or more, if they are random.
         records: `(X, y)` that are in every run; None for none.
         n_runs: runs, each with fresh coins.
-        seed: of coins and training.
+        seed: of coins and training, in separate streams.
+        n_jobs, store, progress: as for `audit.membership.train_shadows`.
 
     Raises:
         RelationError: the guarantee speaks of another relation than add_remove.
         ParameterError: no gradients of the model, norms below clip_norm, which the score does not expect, or no noise.
+        FingerprintError, StoreError: the store holds something else, or cannot be written.
     """
+    options = RunOptions(n_jobs, store, progress)
     whole(1, n_runs=n_runs)
     whole(0, seed=seed)
     check_relation(mechanism)
@@ -151,16 +179,56 @@ def white_box_game(
     none = TrainingData(np.empty((0, network.n_features)), np.empty(0))
     always = none if records is None else _examples("records", records)
     data = TrainingData(always.X, always.y, gradients)
-    coins, training = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
-    inclusion = np.ones((n_runs, len(data)), dtype=np.bool_)
-    inclusion[:, always.n_examples :] = coins.random((n_runs, len(gradients))) < 0.5
+    bits = _coins(seed, (n_runs, len(gradients)))
+    inclusion = np.concatenate([np.ones((n_runs, always.n_examples), dtype=np.bool_), bits], axis=1)
     seen = replace(mechanism, view="observations", observed=gradients / norms)
-    values = seen.release_subsets(data, inclusion, training).values
-    rate = getattr(seen.scheme, "sampling_probability", 1.0)
-    scores = canary_log_ratio(
-        values, noise_multiplier=mechanism.noise_multiplier, sampling_probability=1.0 if rate is None else rate
-    )
-    return BitScores(bits=inclusion[:, always.n_examples :], scores=scores)
+    work = WhiteBoxWork(seen, data, inclusion, seed)
+    chunks = plan_training(n_runs, 8 * mechanism.steps * len(gradients))
+    arrays = run_training(chunks, work, {"game": "white box"} | work.describe(), mechanism, options)
+    return BitScores(bits=bits, scores=arrays["scores"])
+
+
+@dataclass(frozen=True, eq=False)
+class WhiteBoxWork:
+    """Makes the runs of a chunk, and scores their canaries.
+
+    Args:
+        mechanism: its view is "observations".
+        data: the records of every run, and the canaries.
+        inclusion: `(n_runs, len(data))` what each run is trained on.
+        seed: root of the streams, one a chunk.
+    """
+
+    mechanism: DPSGD
+    data: TrainingData
+    inclusion: NDArray[np.bool_]
+    seed: int
+
+    def __call__(self, chunk: Chunk) -> Arrays:
+        rng = stream(self.seed, chunk.stage, chunk.side, chunk.index)
+        inside = self.inclusion[chunk.start : chunk.start + chunk.size]
+        values = self.mechanism.release_subsets(self.data, inside, rng).values
+        rate = getattr(self.mechanism.scheme, "sampling_probability", 1.0)
+        scores = canary_log_ratio(
+            values,
+            noise_multiplier=self.mechanism.noise_multiplier,
+            sampling_probability=1.0 if rate is None else rate,
+        )
+        return {"scores": scores}
+
+    def describe(self) -> dict[str, Any]:
+        """Everything that determines the scores, but for how the coins were tossed."""
+        return {
+            "mechanism": describe(self.mechanism),
+            "data": describe(self.data),
+            "n_runs": len(self.inclusion),
+            "seed": self.seed,
+        }
+
+
+def _coins(seed: int, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Fair coins, tossed before any training, on a stream of their own."""
+    return stream(seed, Stage.COINS).random(shape) < 0.5
 
 
 def _gradients(canaries: Any, mechanism: DPSGD) -> NDArray[np.float64]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from audit import consistency, saved
 from audit.games import Tally
-from audit.json_form import plain
 from audit.membership.blind import Blind
 from audit.membership.records import GroupRow, RecordTable
 from audit.membership.roc import RateAt
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = "dpassay.membership-result"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,46 +136,19 @@ class MembershipResult:
         return pd.DataFrame([_row(metrics) for metrics in self.attacks])
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values; see `audit.json_form`."""
-        shallow = {field.name: getattr(self, field.name) for field in fields(self)}
-        nested = {name: None if shallow[name] is None else asdict(shallow[name]) for name in ("blind", "region")}
-        attacks = [_attack_to_dict(metrics) for metrics in self.attacks]
-        return {"format": FORMAT, "version": VERSION, **plain(shallow | nested | {"attacks": attacks})}
+        """The JSON form as a dictionary of plain values; see `audit.saved`."""
+        return saved.packed(self, format=FORMAT, version=VERSION)
 
     def to_json(self) -> str:
-        """The JSON form: deterministic, versioned, without times or paths."""
-        return json.dumps(self.to_dict(), indent=1, sort_keys=True, allow_nan=False)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> MembershipResult:
-        """The result behind a JSON form; raises `ParameterError` if it is none, or of another version."""
-        if data.get("format") != FORMAT or data.get("version") != VERSION:
-            raise ParameterError(
-                f"this is no membership result of version {VERSION}: format is {data.get('format')!r}, version "
-                f"{data.get('version')!r}. Read it with the release that wrote it."
-            )
-        kept = {key: value for key, value in data.items() if key not in ("format", "version")}
-        return cls(
-            **kept
-            | {
-                "attacks": tuple(_attack_from_dict(metrics) for metrics in kept["attacks"]),
-                "blind": None if kept["blind"] is None else Blind(**kept["blind"]),
-                "skipped": tuple((name, reason) for name, reason in kept["skipped"]),
-                "region": None
-                if kept["region"] is None
-                else Region(kept["region"]["claim"], tuple(kept["region"]["fpr"]), tuple(kept["region"]["tpr"])),
-            }
-        )
+        """The JSON form: deterministic, versioned, with a digest, without times or paths; see `audit.saved`."""
+        return saved.dumps(self, format=FORMAT, version=VERSION)
 
     @classmethod
     def from_json(cls, text: str) -> MembershipResult:
-        """The result behind `to_json`."""
-        try:
-            return cls.from_dict(json.loads(text))
-        except (ValueError, AttributeError) as error:
-            if isinstance(error, ParameterError):
-                raise
-            raise ParameterError(f"this is no membership result: it is not a JSON object ({error}).") from error
+        """The result behind `to_json`; raises `ResultError` where the text is damaged or contradicts itself."""
+        result = saved.loads(text, cls, format=FORMAT, version=VERSION)
+        _check(result)
+        return result
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MembershipResult) and self.to_json() == other.to_json()
@@ -207,34 +179,18 @@ def _row(metrics: AttackMetrics) -> dict[str, Any]:
     return first | rates | last | {"n_exposed": None if metrics.records is None else len(metrics.records.exposed())}
 
 
-def _attack_to_dict(metrics: AttackMetrics) -> dict[str, Any]:
-    shallow = {field.name: getattr(metrics, field.name) for field in fields(metrics)}
-    records = metrics.records
-    return shallow | {
-        "rates": [asdict(rate) for rate in metrics.rates],
-        "groups": [asdict(row) for row in metrics.groups],
-        "tally": {field.name: getattr(metrics.tally, field.name) for field in fields(Tally)},
-        "records": None if records is None else {f.name: getattr(records, f.name) for f in fields(RecordTable)},
-    }
-
-
-def _attack_from_dict(data: dict[str, Any]) -> AttackMetrics:
-    tally, records = data["tally"], data["records"]
-    counts = {name: np.array(tally[name], dtype=np.int64) for name in ("hits_out", "hits_in")}
-    return AttackMetrics(
-        **data
-        | {
-            "held_out_advantage": float(data["held_out_advantage"]),
-            "rates": tuple(RateAt(**rate) for rate in data["rates"]),
-            "groups": tuple(GroupRow(**row | {"rate": RateAt(**row["rate"])}) for row in data["groups"]),
-            "tally": Tally(
-                **tally | counts | {"thresholds": np.array([float(t) for t in tally["thresholds"]], dtype=np.float64)}
-            ),
-            "records": None if records is None else _table_from_dict(records),
-        }
-    )
-
-
-def _table_from_dict(data: dict[str, Any]) -> RecordTable:
-    columns = {key: np.array(value, dtype=np.float64) for key, value in data.items() if isinstance(value, list)}
-    return RecordTable(**data | columns)
+def _check(result: MembershipResult) -> None:
+    """Raises `ResultError` where the numbers cannot belong together."""
+    consistency.require(len(result.attacks) > 0, "attacks", "there is none")
+    consistency.within(0.0, 1.0, "", confidence=result.confidence)
+    if result.region is not None:
+        consistency.same_length("region", fpr=result.region.fpr, tpr=result.region.tpr)
+    for metrics in result.attacks:
+        consistency.check_tally(metrics.tally, metrics.attack)
+        consistency.within(0.0, 1.0, metrics.attack, lower=metrics.auc_lower, auc=metrics.auc, upper=metrics.auc_upper)
+        rates = [metrics.rates, *([group.rate] for group in metrics.groups)]
+        for rate in (rate for several in rates for rate in several):
+            consistency.within(0.0, 1.0, metrics.attack, fpr=rate.fpr, lower=rate.lower, tpr=rate.tpr, upper=rate.upper)
+        if (table := metrics.records) is not None:
+            columns = {field.name: getattr(table, field.name) for field in fields(table)}
+            consistency.same_length(metrics.attack, **{k: v for k, v in columns.items() if isinstance(v, np.ndarray)})

@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from audit import consistency, saved
 from audit.bounds.binomial import lower, quantile, upper
 from audit.games import Floats
 from audit.testing.coverage import FALSE_ALARM
@@ -35,6 +36,8 @@ from audit.trials.progress import Reporter, reporter_for
 from mechanisms.errors import ParameterError
 from mechanisms.validation import open_unit, whole
 
+FORMAT = "dpassay.certificate"
+VERSION = 2
 BLOCK = 250
 """Audits that one job simulates, with a random stream of their own."""
 ROUNDING = 1e-12
@@ -193,18 +196,25 @@ class Certificate:
         return tuple(cell for cell in self.cells if cell.method == method)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; the same seed gives the same on every machine with the same versions."""
-        cells = [
-            asdict(c) | {"miss_rate": c.miss_rate, "interval": list(c.interval), "holds": c.holds} for c in self.cells
-        ]
-        return {
-            "format": 1,
-            "plan": self.plan,
-            "seed": self.seed,
-            "false_alarm": self.false_alarm,
-            "holds": self.holds,
-            "cells": cells,
-        }
+        """The JSON form as a dictionary of plain values; see `audit.saved`."""
+        return saved.packed(self, format=FORMAT, version=VERSION)
+
+    def to_json(self) -> str:
+        """JSON with a digest; the same seed gives the same on every machine with the same versions."""
+        return saved.dumps(self, format=FORMAT, version=VERSION)
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificate:
+        """The certificate behind `to_json`.
+
+        Raises:
+            ResultError: the text is damaged, was changed, is of another version, or a cell allows other misses than
+                its share of the false alarm does.
+        """
+        found = saved.loads(text, cls, format=FORMAT, version=VERSION)
+        for place, cell in enumerate(found.cells):
+            _check(cell, max(len(found.bounds), 1), f"cells[{place}]")
+        return found
 
 
 def certify(
@@ -392,6 +402,16 @@ def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_J
 
 def _judged(cell: Cell, n_bounds: int) -> Cell:
     return replace(cell, allowed=int(quantile(1.0 - FALSE_ALARM / n_bounds, cell.repeats, cell.significance)))
+
+
+def _check(cell: Cell, n_bounds: int, at: str) -> None:
+    """Raises `ResultError` where the numbers of a cell cannot belong together."""
+    consistency.require(cell.kind in KINDS, at, f"kind must be one of {KINDS}, but is {cell.kind!r}")
+    consistency.within(2**-53, 1.0 - 2**-53, at, confidence=cell.confidence)
+    consistency.within(1, 2**53, at, repeats=cell.repeats)
+    consistency.within(0, cell.repeats, at, misses=cell.misses, numbers=cell.numbers)
+    follows = _judged(cell, n_bounds).allowed
+    consistency.require(cell.allowed == follows, at, f"{cell.allowed} misses are allowed, but {follows} may be")
 
 
 __all__ = ["Cell", "Certificate", "Plan", "Setting", "certify"]

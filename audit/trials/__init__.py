@@ -7,4 +7,5 @@ reduction.py   chunks merged into pilot outputs, scores or counts
 store.py       chunks on disk; resume
 execution.py   chunks spread over workers
 progress.py    who is told how far it is
+options.py     workers, store and progress: the same options for every game
 """

@@ -10,14 +10,20 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import closing
+from itertools import islice
+from pickle import PicklingError
 
 from audit.trials.plan import Chunk
 from audit.trials.progress import Reporter, Silent
 from audit.trials.reduction import Reduction
 from audit.trials.repeats import Repeats
 from audit.trials.store import Arrays, TrialStore
+from audit.trials.workers import died, options
+from mechanisms.describe import label
+from mechanisms.errors import ReleaseError
 
 Work = Callable[[Chunk], Arrays]
 Results = Generator[tuple[Chunk, Arrays], None, None]
@@ -25,10 +31,12 @@ NOTE_SECONDS, NOTE_SHARE = 0.5, 0.05
 """Shortest time between two notes, and the most of the whole time that they may take."""
 HANDFULS = 16
 """Into how many tasks the chunks of a vectorised mechanism are put when several workers share them."""
+LARGEST_HANDFUL = 1024
+"""Chunks in one of these tasks, at most: its results are held until it is done."""
 
 
 def execute(
-    chunks: list[Chunk],
+    chunks: Sequence[Chunk],
     work: Work,
     into: Reduction,
     *,
@@ -43,7 +51,7 @@ def execute(
     """Runs every chunk that the store does not hold, and merges all of them into `into`.
 
     Args:
-        chunks: what to run.
+        chunks: what to run; made as they are needed.
         work: runs one chunk.
         into: takes the finished chunks, in any order.
         store: None keeps everything in memory.
@@ -57,18 +65,22 @@ def execute(
     """
     if not chunks:
         return
-    if chunks[0].start == 0:
-        reporter.start(chunks[0].stage.label, sum(chunk.size for chunk in chunks) if total is None else total)
-    missing = []
-    for chunk in chunks:
+    first = next(iter(chunks))
+    if first.start == 0:
+        reporter.start(first.stage.label, sum(chunk.size for chunk in chunks) if total is None else total)
+    stored: set[str] = set()
+    for chunk in chunks if store is not None else ():
         arrays = store.load(chunk.key) if store is not None else None
-        if arrays is None:
-            missing.append(chunk)
-        else:
+        if arrays is not None:
+            stored.add(chunk.key)
             repeats.check(chunk, arrays)
             into.add(chunk, arrays)
             reporter.advance(chunk.size)
-    results = _here(missing, work) if n_jobs == 1 or workers == "none" else _spread(missing, work, n_jobs, workers)
+    missing = (chunk for chunk in chunks if chunk.key not in stored)
+    if n_jobs == 1 or workers == "none":
+        results = _here(missing, work)
+    else:
+        results = _spread(missing, len(chunks) - len(stored), work, n_jobs, workers)
     next_note = time.monotonic() + NOTE_SECONDS if type(reporter) is not Silent else math.inf
     with closing(results):
         for chunk, arrays in results:
@@ -84,13 +96,13 @@ def execute(
                 next_note = before + max(NOTE_SECONDS, took / NOTE_SHARE)
 
 
-def _here(chunks: list[Chunk], work: Work) -> Results:
+def _here(chunks: Iterable[Chunk], work: Work) -> Results:
     for chunk in chunks:
         yield chunk, work(chunk)
 
 
-def _spread(chunks: list[Chunk], work: Work, n_jobs: int | None, workers: str) -> Results:
-    """Finished chunks as they come. BLAS and OpenMP get one thread a worker.
+def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | None, workers: str) -> Results:
+    """Finished chunks as they come; raises `ReleaseError` when a worker dies. BLAS and OpenMP get one thread a worker.
 
     Threads are handed several chunks at a time: a vectorised chunk takes a millisecond or two, and passing the
     interpreter lock back and forth for each would cost as much. Processes get them one by one.
@@ -98,14 +110,22 @@ def _spread(chunks: list[Chunk], work: Work, n_jobs: int | None, workers: str) -
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
 
-    size = max(1, len(chunks) // HANDFULS) if workers == "threads" else 1
-    handfuls = [chunks[start : start + size] for start in range(0, len(chunks), size)]
-    parallel = Parallel(n_jobs=n_jobs, prefer=workers, return_as="generator_unordered", batch_size=1)
+    size = min(max(1, n_chunks // HANDFULS), LARGEST_HANDFUL) if workers == "threads" else 1
+    handfuls = iter(lambda: list(islice(chunks, size)), [])
+    more = options(workers)
+    parallel = Parallel(n_jobs=n_jobs, prefer=workers, return_as="generator_unordered", batch_size=1, **more)
     finished = parallel(delayed(_run_all)(work, handful) for handful in handfuls)
+    name = label(getattr(work, "mechanism", work))
     try:
         with threadpool_limits(limits=1):
             for handful in finished:
                 yield from handful
+    except BrokenExecutor as error:
+        raise died(error, name, getattr(work, "timeout", None)) from error
+    except PicklingError as error:
+        raise ReleaseError(
+            f"{name} cannot be sent to worker processes ({error}). Use n_jobs=1, or leave out what cannot be pickled."
+        ) from error
     finally:
         with warnings.catch_warnings():  # work that is thrown away when a run ends early is no surprise
             warnings.filterwarnings("ignore", category=UserWarning, module="joblib")

@@ -6,13 +6,16 @@ parallel and resumed runs make the same chunks and so the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from audit.trials.seeds import Stage
 from mechanisms.errors import ParameterError
 from mechanisms.validation import whole
 
+MAXIMUM_TRIALS = 10**11
+"""Most trials a side that an audit accepts: about an hour of the fastest mechanisms."""
 MINIMUM_TRIALS = 10
 """Fewest trials a side that an audit accepts; a perfect attack on 10 runs a side shows less than epsilon = 1."""
 HOLD_SCORES = 2_000_000
@@ -62,6 +65,33 @@ class Chunk:
 
 
 @dataclass(frozen=True)
+class Chunks(Sequence[Chunk]):
+    """The chunks of both sides for the trials from `begin` to `end`, numbered from `first`; made as they are needed.
+
+    Both sides are interleaved, so that a partial run is balanced.
+    """
+
+    stage: Stage
+    first: int
+    begin: int
+    end: int
+    size: int
+
+    def __len__(self) -> int:
+        return 2 * -(-max(self.end - self.begin, 0) // self.size)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return (self[place] for place in range(len(self)))
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        step, side = divmod(range(len(self))[place], 2)
+        start = self.begin + step * self.size
+        return Chunk(self.stage, side, self.first + step, start, min(self.size, self.end - start))
+
+
+@dataclass(frozen=True)
 class TrialPlan:
     """Trials per side, and the chunk size. `pilot + evaluation` is what the caller asked for.
 
@@ -89,31 +119,27 @@ class TrialPlan:
         return self.evaluation <= HOLD_SCORES
 
     def chunks(self, stage: Stage) -> Iterator[Chunk]:
-        """The chunks of a stage, both sides interleaved so that a partial run is balanced."""
-        if stage is Stage.EVALUATION:
-            yield from (chunk for chunks in self.rounds() for chunk in chunks)
-        else:
-            yield from self._cut(stage, 0, 0, self.pilot, self.chunk_size)
+        """The chunks of a stage."""
+        for part in self.rounds() if stage is Stage.EVALUATION else [self.pilot_chunks(stage)]:
+            yield from part
 
-    def rounds(self) -> Iterator[list[Chunk]]:
+    def pilot_chunks(self, stage: Stage = Stage.PILOT) -> Chunks:
+        """The chunks before the evaluation."""
+        return Chunks(stage, 0, 0, self.pilot, self.chunk_size)
+
+    def rounds(self) -> Iterator[Chunks]:
         """The chunks of the evaluation between one look and the next; all of them if there is one look, at the end."""
         if not self.first_look:
-            yield list(self._cut(Stage.EVALUATION, 0, 0, self.evaluation, self.chunk_size))
+            yield Chunks(Stage.EVALUATION, 0, 0, self.evaluation, self.chunk_size)
             return
         index = start = 0
         while start < self.evaluation:
             size = max(self.first_look, start // LOOK_GROWTH) if start else self.first_look
             end = min(start + size, self.evaluation)
             chunk_size = min(max(-(-size // CHUNKS_A_ROUND), self.smallest), self.chunk_size)
-            chunks = list(self._cut(Stage.EVALUATION, index, start, end, chunk_size))
+            chunks = Chunks(Stage.EVALUATION, index, start, end, chunk_size)
             yield chunks
             index, start = chunks[-1].index + 1, end
-
-    def _cut(self, stage: Stage, first: int, begin: int, end: int, size: int) -> Iterator[Chunk]:
-        """The trials from `begin` to `end` in chunks of both sides, numbered from `first`."""
-        for index, start in enumerate(range(begin, end, size), start=first):
-            for side in (0, 1):
-                yield Chunk(stage, side, index, start, min(size, end - start))
 
 
 def plan_trials(
@@ -136,6 +162,11 @@ def plan_trials(
         raise ParameterError(
             f"trials must be at least {MINIMUM_TRIALS} per side, but is {trials}: fewer cannot show anything. "
             "A pure claim of epsilon = 1 needs some 100, a tight bound 10,000 or more."
+        )
+    if trials > MAXIMUM_TRIALS:
+        raise ParameterError(
+            f"trials must be at most {MAXIMUM_TRIALS:,} per side, but is {trials:,}: they would take days. "
+            "Ask for fewer."
         )
     if learns:
         pilot = min(max(trials // 4, 50), 100_000, trials // 2)

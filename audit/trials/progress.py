@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any, Protocol
 
+from mechanisms.printable import line
+
 
 class Reporter(Protocol):
     """Hears about progress. All counts are runs, both sides together."""
@@ -33,7 +35,7 @@ class Silent:
 
     def message(self, text: str) -> None:
         """One line on stderr."""
-        sys.stderr.write(f"dpassay: {text}\n")
+        sys.stderr.write(f"dpassay: {line(text)}\n")
 
     def close(self) -> None:
         """Nothing to say."""
@@ -65,12 +67,12 @@ class Bar(Silent):
             MofNCompleteColumn(table_column=Column(no_wrap=True)),
             TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(compact=True, table_column=Column(no_wrap=True)),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
             console=console,
             disable=not console.is_terminal,
             transient=True,
         )
-        self._name = name
+        self._name = line(name)
         self._task: Any = None
         self._note = ""
 
@@ -96,7 +98,7 @@ class Bar(Silent):
 
     def message(self, text: str) -> None:
         """One line above the bar."""
-        self._progress.console.print(f"dpassay: {text}", highlight=False, markup=False)
+        self._progress.console.print(f"dpassay: {line(text)}", highlight=False, markup=False)
 
     def close(self) -> None:
         """Takes the bar away."""

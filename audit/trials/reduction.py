@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.games import Floats, PairCounts, PairScores, Scores, Tally
+from audit.trials.independence import Independence
 from audit.trials.plan import Chunk, TrialPlan
 from audit.trials.seeds import Stage
 from audit.trials.store import Arrays
+from audit.trials.unvarying import Unvarying
 from mechanisms.base import Outputs
 
 
@@ -23,14 +25,21 @@ class Reduction(Protocol):
 
 
 class PilotOutputs:
-    """Outputs of both sides, in the order of the chunks."""
+    """Outputs of both sides, in the order of the chunks.
 
-    def __init__(self) -> None:
+    Args:
+        independence: is given the order of the runs; None where independence is not tested.
+    """
+
+    def __init__(self, independence: Independence | None = None) -> None:
+        self._independence = independence
         self._parts: tuple[dict[int, Arrays], dict[int, Arrays]] = ({}, {})
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
         """One finished pilot chunk."""
         self._parts[chunk.side][chunk.index] = arrays
+        if self._independence is not None:
+            self._independence.add(chunk, arrays)
 
     def side(self, side: int) -> Outputs:
         """All pilot outputs of one side."""
@@ -51,9 +60,18 @@ class EvaluationScores:
         plan: sizes.
         grid: thresholds to count on; None keeps the scores.
         watch: a threshold whose hits are known at any time, for the progress of a long run.
+        independence: is given the order of the scores; None where independence is not tested.
     """
 
-    def __init__(self, plan: TrialPlan, grid: Floats | None, watch: float | None = None) -> None:
+    def __init__(
+        self,
+        plan: TrialPlan,
+        grid: Floats | None,
+        watch: float | None = None,
+        independence: Independence | None = None,
+    ) -> None:
+        self._independence = independence
+        self.unvarying = Unvarying()
         self._watch = watch
         self._seen, self._reached = [0, 0], [0, 0]
         self._grid = grid
@@ -72,6 +90,9 @@ class EvaluationScores:
         else:
             self._hits[chunk.side] += arrays["hits"]
         self._follow(chunk, arrays)
+        self.unvarying.add(chunk, arrays)
+        if self._independence is not None:
+            self._independence.add(chunk, arrays)
         if "event_labels" in arrays:
             counted = zip(arrays["event_labels"].tolist(), arrays["event_counts"].tolist(), strict=True)
             self._events[chunk.side].update(dict(counted))

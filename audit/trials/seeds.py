@@ -23,6 +23,8 @@ class Stage(IntEnum):
     FIT = 3
     SEARCH = 4
     CONFIRMATION = 5
+    COINS = 6
+    TRAINING = 7
 
     @property
     def label(self) -> str:

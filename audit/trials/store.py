@@ -7,6 +7,7 @@
 Guarantees
     * A chunk is written to a temporary file, flushed to the disk, renamed, and only then journaled: a process killed
       at any point leaves a store from which the next run continues.
+    * No write leaves the directory: links in it are refused; see `audit.trials.folder`.
     * A store of other trials is refused, and the difference is named.
     * A chunk whose bytes do not match the journal, or that is missing, is recomputed and reported.
     * Nothing is ever unpickled.
@@ -18,14 +19,17 @@ import hashlib
 import io
 import json
 import os
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from audit.trials.folder import Folder, is_temporary
 from mechanisms.errors import FingerprintError, StoreError
 
 Arrays = dict[str, NDArray[Any]]
@@ -48,6 +52,7 @@ class TrialStore:
 
     def __init__(self, directory: Path, manifest: Mapping[str, Any], *, warn: Callable[[str], None]) -> None:
         self.directory = Path(directory)
+        self._folder = Folder(self.directory)
         self._manifest = {"format": _FORMAT, "version": _VERSION, **manifest}
         self._warn = warn
         self._journal: IO[bytes] | None = None
@@ -55,14 +60,14 @@ class TrialStore:
 
     def __enter__(self) -> TrialStore:
         with _disk(self.directory):
-            (self.directory / "chunks").mkdir(parents=True, exist_ok=True)
-            self._journal = (self.directory / "journal.jsonl").open("ab+")
+            self._folder.make("chunks")
+            self._journal = self._folder.append("journal.jsonl")
         try:
             _lock(self._journal, self.directory)
             with _disk(self.directory):
                 self._claim_directory()
                 self._known = self._read_journal()
-                self._sweep_temporaries()
+                self._folder.remove_temporaries("chunks")
         except BaseException:
             self._journal.close()
             raise
@@ -77,19 +82,20 @@ class TrialStore:
         expected = self._known.get(key)
         if expected is None:
             return None
-        path = self._path(key)
+        name = _name(key)
         try:
-            content = path.read_bytes()
+            content = self._folder.read(name)
         except FileNotFoundError:
             self._warn(f"chunk {key} is missing from {self.directory}; running it again")
             return None
+        except StoreError:
+            raise
         except OSError as error:
-            raise StoreError(f"cannot read {path}: {error.strerror or error}.") from error
-        if hashlib.sha256(content).hexdigest() != expected:
+            raise StoreError(f"cannot read {self.directory / name}: {error.strerror or error}.") from error
+        arrays = _arrays(content) if hashlib.sha256(content).hexdigest() == expected else None
+        if arrays is None:
             self._warn(f"chunk {key} in {self.directory} is damaged (checksum differs); running it again")
-            return None
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
+        return arrays
 
     def save(self, key: str, arrays: Arrays) -> None:
         """Writes a finished chunk; on return it will survive a crash."""
@@ -99,32 +105,33 @@ class TrialStore:
         content = buffer.getvalue()
         digest = hashlib.sha256(content).hexdigest()
         with _disk(self.directory):
-            write_atomically(self._path(key), content)
+            self._folder.write(_name(key), content)
             line = json.dumps({"chunk": key, "bytes": len(content), "sha256": digest}) + "\n"
             self._journal.write(line.encode())
             self._journal.flush()
             os.fsync(self._journal.fileno())
         self._known[key] = digest
 
-    def _path(self, key: str) -> Path:
-        return self.directory / "chunks" / f"{key}.npz"
-
     def _claim_directory(self) -> None:
         """Writes the manifest into a new store; compares it with that of an old one."""
         path = self.directory / "manifest.json"
-        if not path.exists():
-            own = ("chunks", "journal.jsonl", "manifest.json.tmp")
-            others = sorted(p.name for p in self.directory.iterdir() if p.name not in own)
+        try:
+            text = self._folder.read(path.name)
+        except FileNotFoundError:
+            text = None
+        if text is None:
+            names = sorted(p.name for p in self.directory.iterdir())
+            others = [name for name in names if name not in ("chunks", "journal.jsonl") and not is_temporary(name)]
             if others:
                 raise FingerprintError(
                     f"{self.directory} is not empty and holds no trials (found {', '.join(others[:5])}). "
                     "Choose an empty or a new directory."
                 )
-            write_atomically(path, json.dumps(self._manifest, indent=1, sort_keys=True).encode())
+            self._folder.write(path.name, json.dumps(self._manifest, indent=1, sort_keys=True).encode())
             return
         try:
-            found = json.loads(path.read_text())
-        except ValueError as error:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as error:
             raise StoreError(
                 f"{path} is not readable as JSON ({error}). Remove {self.directory} to start over."
             ) from error
@@ -150,34 +157,22 @@ class TrialStore:
             try:
                 entry = json.loads(line)
                 known[str(entry["chunk"])] = str(entry["sha256"])
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 self._warn(f"line {number} of {self.directory / 'journal.jsonl'} is damaged; its chunk is run again")
         return known
 
-    def _sweep_temporaries(self) -> None:
-        """Removes what a killed process left half-written."""
-        for path in (self.directory / "chunks").glob("*.tmp"):
-            path.unlink(missing_ok=True)
+
+def _name(key: str) -> str:
+    return f"chunks/{key}.npz"
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Writes `content` so that `path` holds either what it held before or all of it, even after a crash."""
-    temporary = path.with_name(path.name + ".tmp")
+def _arrays(content: bytes) -> Arrays | None:
+    """The arrays of a chunk; None for what `TrialStore.save` cannot have written, such as pickled objects."""
     try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error):
+        return None
 
 
 def differences(found: Any, wanted: Any, at: str = "") -> Iterator[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,40 +12,98 @@ from numpy.typing import NDArray
 from attacks.base import Scorer
 from attacks.events import mark
 from audit.games import Floats
+from audit.trials.independence import independent_by_construction, order
 from audit.trials.plan import Chunk
 from audit.trials.repeats import signature
-from audit.trials.seeds import stream
+from audit.trials.seeds import Stage, stream
 from audit.trials.store import Arrays
-from mechanisms.base import Mechanism, Neighbours, Outputs
-from mechanisms.errors import ReleaseError
+from audit.trials.unvarying import only_output
+from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
+from mechanisms.describe import label
+from mechanisms.errors import DpassayError, ReleaseError
+from mechanisms.external.function import FunctionMechanism
+from mechanisms.external.guard import Guard
+from mechanisms.external.outcomes import in_words
 
 
-def run(mechanism: Mechanism, neighbours: Neighbours, seed: int, chunk: Chunk) -> Outputs:
-    """The outputs of one chunk, odd outcomes marked; raises `ReleaseError` if they are not one a run."""
+def run(
+    mechanism: Mechanism, neighbours: Neighbours, seed: int, chunk: Chunk, timeout: float | None = None
+) -> tuple[Outputs, Arrays]:
+    """The outputs of one chunk, odd outcomes marked, and what the mechanism changed in the process, by name.
+
+    Raises:
+        ReleaseError: the outputs are not one a run, a call took longer than `timeout` seconds, or one left in another
+            way than by returning.
+    """
     rng = stream(seed, chunk.stage, chunk.side, chunk.index)
-    outputs = mechanism.release(neighbours.side(chunk.side), chunk.size, rng)
+    outputs, changed = _release(mechanism, neighbours.side(chunk.side), seed, chunk, rng, timeout)
     if not isinstance(outputs, Outputs):
         outputs = Outputs(np.asarray(outputs))
+    outputs = replace(outputs, values=outputs.values.copy())  # a mechanism may fill the same array again
     if outputs.values.ndim == 0 or len(outputs) != chunk.size:
         raise ReleaseError(
             f"{type(mechanism).__name__}.release was asked for {chunk.size} runs and returned an array of shape "
             f"{outputs.values.shape}: axis 0 must be the run."
         )
-    return mark(outputs)
+    return mark(outputs), {"changed": np.array(changed, dtype=np.str_)} if changed else {}
+
+
+def _release(
+    mechanism: Mechanism, dataset: Dataset, seed: int, chunk: Chunk, rng: np.random.Generator, timeout: float | None
+) -> tuple[Outputs, tuple[str, ...]]:
+    """One call of `release`, and what it changed in the process; those of other people are guarded."""
+    if independent_by_construction(mechanism):
+        return mechanism.release(dataset, chunk.size, rng), ()
+    guard = Guard(label(mechanism), timeout=timeout, seed=_global_seed(seed, chunk))
+    calls_itself = isinstance(mechanism, FunctionMechanism)  # for each call of the function
+    try:
+        with guard:
+            if not calls_itself:
+                guard.begin()
+            try:
+                outputs = mechanism.release(dataset, chunk.size, rng)
+            finally:
+                if not calls_itself:
+                    guard.end()
+    except BaseException as error:
+        if error is guard.outside or isinstance(error, DpassayError):
+            raise
+        raise ReleaseError(f"{label(mechanism)} raised {in_words(error)} in release.") from error
+    return outputs, guard.changed
+
+
+def probe(mechanism: Mechanism, neighbours: Neighbours, seed: int) -> Any:
+    """What one run on side 0 gives, on a stream of its own that no chunk draws from."""
+    chunk = Chunk(Stage.PROBE, 0, 0, 0, 1)
+    return _release(mechanism, neighbours.d0, seed, chunk, stream(seed, Stage.PROBE), None)[0]
+
+
+def _global_seed(seed: int, chunk: Chunk) -> int:
+    """Where the global random states start in a chunk, for functions that do not draw from their rng."""
+    key = (chunk.stage, chunk.side, chunk.index, 1)
+    return int(np.random.SeedSequence(entropy=seed, spawn_key=key).generate_state(1, np.uint64)[0])
 
 
 @dataclass(frozen=True)
 class PilotWork:
-    """Runs a chunk and keeps its outputs, for the attack to learn from."""
+    """Runs a chunk and keeps its outputs, for the attack to learn from.
+
+    Args:
+        tested: whether the independence of the runs is tested, here by the sum of the numbers of each output.
+    """
 
     mechanism: Mechanism
     neighbours: Neighbours
     seed: int
+    tested: bool = False
+    timeout: float | None = None
 
     def __call__(self, chunk: Chunk) -> Arrays:
-        outputs = run(self.mechanism, self.neighbours, self.seed, chunk)
+        outputs, changed = run(self.mechanism, self.neighbours, self.seed, chunk, self.timeout)
         events = {} if outputs.events is None else {"events": outputs.events}
-        return {"values": outputs.values, "signature": signature(outputs)} | events
+        sums = outputs.values.reshape(len(outputs), -1).sum(axis=1, dtype=np.float64)
+        seen = order(outputs, sums, np.empty(0)) if self.tested else {}
+        return {"values": outputs.values, "signature": signature(outputs)} | events | seen | changed
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +112,8 @@ class EvaluationWork:
 
     Args:
         grid: `(m,)` increasing thresholds, or None to keep the scores.
+        events: `(k,)` thresholds of the events whose independence is tested; None where it is not.
+        timeout: seconds that one call of audited code may take.
     """
 
     mechanism: Mechanism
@@ -60,12 +121,17 @@ class EvaluationWork:
     seed: int
     scorer: Scorer
     grid: Floats | None
+    events: Floats | None = None
+    timeout: float | None = None
 
     def __call__(self, chunk: Chunk) -> Arrays:
-        outputs = run(self.mechanism, self.neighbours, self.seed, chunk)
+        outputs, changed = run(self.mechanism, self.neighbours, self.seed, chunk, self.timeout)
         scores = np.asarray(self.scorer.score(outputs), dtype=np.float64)
         reduced = {"scores": scores} if self.grid is None else {"hits": hits(scores, self.grid)}
-        return reduced | {"signature": signature(outputs)} | _event_counts(outputs)
+        if self.events is not None:
+            reduced |= order(outputs, scores, self.events)
+        seen = {"signature": signature(outputs), "only_output": only_output(outputs)}
+        return reduced | seen | _event_counts(outputs) | changed
 
 
 def hits(scores: Floats, grid: Floats) -> NDArray[np.int64]:

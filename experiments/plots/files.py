@@ -13,14 +13,18 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
+from audit.trials.folder import write_atomically
 from experiments.plots.canvas import FONT
 from experiments.plots.palette import dark_rules
+from mechanisms.printable import html
 
 DPI = 200
 FALLBACK = f"'{FONT}',Verdana,Helvetica,Arial,sans-serif"
 """Fonts of an SVG: the one that it was laid out in, then narrower ones."""
 _STYLED: dict[Any, Any] = {
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
     "svg.fonttype": "none",
     "svg.hashsalt": "dpassay",
     "path.simplify": True,
@@ -29,12 +33,27 @@ _STYLED: dict[Any, Any] = {
 
 
 def save(figure: Figure, stem: Path, *, title: str, description: str) -> list[Path]:
-    """Writes `stem`.svg and `stem`.png; `title` and `description` go into the SVG, for those who cannot see it."""
+    """Writes `stem`.svg and `stem`.png, cleaned of what is no text.
+
+    `title` and `description` go into the SVG, for those who cannot see it.
+    """
+    _clean(figure)
     svg, png = stem.with_name(f"{stem.name}.svg"), stem.with_name(f"{stem.name}.png")
-    svg.write_text(svg_text(figure, title=title, description=description), encoding="utf-8")
+    write_atomically(svg, svg_text(figure, title=title, description=description).encode())
     figure.set_layout_engine("none")  # everything has found its place
-    figure.savefig(png, format="png", dpi=DPI, facecolor="white", metadata={"Software": None})
+    pixels = io.BytesIO()
+    with mpl.rc_context(_STYLED):
+        figure.savefig(pixels, format="png", dpi=DPI, facecolor="white", metadata={"Software": None})
+    write_atomically(png, pixels.getvalue())
     return [svg, png]
+
+
+def _clean(figure: Figure) -> None:
+    """No text of a figure holds control characters, or is taken for a formula between dollar signs."""
+    for text in figure.findobj(Text):
+        if text.get_text() != (shown := html(text.get_text())):
+            text.set_text(shown)
+        text.set_parse_math(False)
 
 
 def svg_text(figure: Figure, *, title: str, description: str) -> str:
@@ -64,7 +83,7 @@ def _tidy(text: str, title: str, description: str) -> str:
     body = body.replace(f"font-family: '{FONT}'; ", "")
     body = re.sub(r"\n\s*", "\n", body)
     style = f".dpassay-figure text{{font-family:{FALLBACK}}}{dark_rules('.dpassay-figure')}"
-    head = f"<title>{escape(title)}</title><desc>{escape(description)}</desc><style>{style}</style>"
+    head = f"<title>{escape(html(title))}</title><desc>{escape(html(description))}</desc><style>{style}</style>"
     return f'{opening} class="dpassay-figure" role="img">{head}{body}'
 
 

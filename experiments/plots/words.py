@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from experiments.sweep import CASE
+from mechanisms.printable import line
 
 DAGGER = "†"
 """Marks a claim that is refuted at another delta than the one that was asked, where the bound stays below the claim."""
@@ -47,10 +48,10 @@ def power_of_ten(value: float, _position: object = None) -> str:
 def value_text(value: Any) -> str:
     """A swept value: numbers short, a table by its name, the rest as JSON."""
     if isinstance(value, Mapping):
-        return str(value.get("name") or json.dumps(value, default=str))
+        return line(str(value.get("name") or json.dumps(value, default=str)))
     if isinstance(value, float):
         return number(value, 4)
-    return value if isinstance(value, str) else json.dumps(value, default=str)
+    return line(value) if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def parameters_text(parameters: Mapping[str, Any]) -> str:
@@ -76,7 +77,7 @@ def short_keys(keys: Iterable[str]) -> list[str]:
 
 def short_key(key: str) -> str:
     """The last word of a dotted key, spaced: "noise multiplier"; of a name, what it names: "mechanism"."""
-    words = key.partition(",")[0].split(".")
+    words = line(key).partition(",")[0].split(".")
     return (words[-2] if words[-1] == "name" and len(words) > 1 else words[-1]).replace("_", " ")
 
 

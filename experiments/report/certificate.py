@@ -9,7 +9,7 @@ from typing import Any
 from audit.testing.certificate import Cell, Certificate
 from audit.testing.methods import BOUND, PEER, UNCORRECTED
 from audit.text import percent
-from audit.trials.store import write_atomically
+from audit.trials.folder import write_atomically
 from experiments.plots.words import number
 from experiments.report.content import Table
 from experiments.report.figures import each_caption_once, load

@@ -19,6 +19,7 @@ from experiments.report.sentences import (
     reading,
     refuted_elsewhere,
     share_text,
+    warning_notes,
 )
 from experiments.results import SweepPoint, SweepResult
 
@@ -104,7 +105,7 @@ def content(sweep: SweepResult) -> Content:
         common=_common([point.result for point in sweep.points]),
         table=_table(sweep),
         table_caption=_table_caption(sweep),
-        notes=elsewhere_notes(sweep.points),
+        notes=(*warning_notes(sweep.points), *elsewhere_notes(sweep.points)),
         audits=tuple(_audit(place, point) for place, point in enumerate(sweep.points, start=1)),
         ledger=_ledger(sweep),
         assumptions=_assumptions(sweep),
@@ -224,6 +225,7 @@ def _audit(place: int, point: SweepPoint) -> Audit:
             ("… with the record", f"{true:,} of {counted:,} runs = {number(true / counted, 4)}"),
             ("… without it", f"{false:,} of {counted:,} runs = {number(false / counted, 4)}"),
         ]
+    facts += [("Warning", text) for text in result.warnings]
     facts += [
         ("Odd outcome", f"{name}: {b:,} with the record, {a:,} without it") for name, (a, b) in result.events.items()
     ]

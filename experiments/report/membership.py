@@ -1,20 +1,21 @@
-"""The page of membership attacks. The template only arranges it."""
+"""The pages of membership attacks: report.html and report.md. The templates only arrange them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from audit.membership.records import GroupRow
-from audit.membership.result import MembershipResult
+from audit.membership.result import AttackMetrics, MembershipResult
 from audit.membership.text import cells, head, notes
 from audit.text import percent
-from audit.trials.store import write_atomically
+from audit.trials.folder import write_atomically
 from experiments.plots.words import cut
 from experiments.report.content import Table
 from experiments.report.figures import load
-from experiments.report.pages import page, versions_of
+from experiments.report.pages import CI_ROWS, markdown_page, page, versions_of
 
 if TYPE_CHECKING:
     from experiments.config import Config
@@ -25,8 +26,8 @@ AT = 0.01
 
 def write_membership(
     result: MembershipResult, config: Config, name: str, directory: Path, figures: Iterable[Path]
-) -> Path:
-    """Writes `report.html` into a run directory: one file that needs no other and no network.
+) -> list[Path]:
+    """Writes `report.html` and `report.md` into a run directory.
 
     Args:
         result: the numbers.
@@ -34,29 +35,38 @@ def write_membership(
         name: of the configuration, where it has no title.
         directory: the run directory.
         figures: what `experiments.plots.membership.draw_study` returned.
+
+    Returns:
+        The two files. The page needs no other file and no network.
     """
     titles, rows = cells(result)
-    groups = [(m.attack, _groups(m.groups)) for m in result.attacks if m.groups]
+    shown = {
+        "title": config.title or name,
+        "headline": "No evidence of membership" if result.confounded else "What the attacks find out",
+        "answer": answer(result),
+        "rates": Table(titles, tuple(("", row) for row in rows), 2),
+        "shown": [*head(result), ("mechanism", config.mechanism.name), ("seed", str(config.seed))],
+        "notes": notes(result),
+    }
     text = page(
         "membership.html.j2",
-        title=config.title or name,
+        **shown,
         paragraphs=[part for part in config.description.strip().split("\n\n") if part],
         verdict="underpowered" if result.confounded else "plain",
-        headline="No evidence of membership" if result.confounded else "What the attacks find out",
-        answer=answer(result),
         figures=list(load(figures).values()),
         name=name,
-        rates=Table(titles, tuple(("", row) for row in rows), 2),
-        shown=[*head(result), ("mechanism", config.mechanism.name), ("seed", str(config.seed))],
-        notes=notes(result),
-        groups=groups,
+        groups=[(m.attack, _groups(m.groups)) for m in result.attacks if m.groups],
         confidence=percent(result.confidence),
         config=config.to_toml(),
         versions=versions_of(directory),
     )
-    target = directory / "report.html"
-    write_atomically(target, text.encode())
-    return target
+    files = {
+        directory / "report.html": text,
+        directory / "report.md": markdown_page("membership.md.j2", **shown, **_best_groups(result)),
+    }
+    for path, written in files.items():
+        write_atomically(path, written.encode())
+    return list(files)
 
 
 def answer(result: MembershipResult) -> str:
@@ -66,7 +76,7 @@ def answer(result: MembershipResult) -> str:
             f"The features alone tell members from non-members (AUC {result.blind.auc:.3f}), without any model: the "
             "two come from different distributions, and what attacks find here says nothing about the models."
         )
-    best = max(result.attacks, key=lambda metrics: metrics.rate_at(AT).tpr)
+    best = _best(result)
     rate = best.rate_at(AT)
     found = (
         f"{cut(best.attack, 60)} finds {100 * rate.tpr:.3g} % of the members at {100 * AT:g} % false alarms "
@@ -77,6 +87,19 @@ def answer(result: MembershipResult) -> str:
     exposed = max((len(table.exposed()) for table in tables if table.resolvable), default=None)
     records = "" if exposed is None else f" {exposed:,} of {result.n_records:,} records are exposed one by one."
     return f"{found}{records} These are metrics: no bound on epsilon follows from them."
+
+
+def _best(result: MembershipResult) -> AttackMetrics:
+    """The attack of the headline."""
+    return max(result.attacks, key=lambda metrics: metrics.rate_at(AT).tpr)
+
+
+def _best_groups(result: MembershipResult) -> dict[str, Any]:
+    """The groups of that attack, the most exposed first, for the summary; None where there are none."""
+    best = _best(result)
+    every = _groups(best.groups)
+    few = replace(every, rows=every.rows[:CI_ROWS]) if every.rows else None
+    return {"best": best.attack, "of_best": few, "n_hidden": max(0, len(every.rows) - CI_ROWS)}
 
 
 def _groups(groups: Iterable[GroupRow]) -> Table:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from audit.trials.store import write_atomically
+from audit.trials.folder import Folder, write_atomically
 from experiments.environment import environment
 from experiments.plots.palette import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules
 from experiments.report.content import content
 from experiments.report.figures import each_caption_once, load, of_audit
 from experiments.results import SweepResult
+from mechanisms.printable import fenced, html, markdown
 
 if TYPE_CHECKING:
     from experiments.config import Config
@@ -30,6 +31,7 @@ _THEME = {
     "violation": VERMILION,
     "consistent": GREEN,
     "underpowered": AMBER,
+    "dependent": AMBER,
     "link": BLUE,
 }
 
@@ -59,16 +61,13 @@ def write(sweep: SweepResult, config: Config, directory: Path, figures: Iterable
         versions=versions_of(directory),
     )
     rows = sorted(shown.table.rows, key=lambda row: row[0] != "violation")
-    summary = (
-        _environment(html=False)
-        .get_template("report.md.j2")
-        .render(
-            report=shown,
-            rows=rows[:CI_ROWS],
-            n_hidden=max(0, len(rows) - CI_ROWS),
-            notes=shown.notes[:CI_EVIDENCE],
-            refuted=[audit for audit in shown.audits if audit.evidence][:CI_EVIDENCE],
-        )
+    summary = markdown_page(
+        "report.md.j2",
+        report=shown,
+        rows=rows[:CI_ROWS],
+        n_hidden=max(0, len(rows) - CI_ROWS),
+        notes=shown.notes[:CI_EVIDENCE],
+        refuted=[audit for audit in shown.audits if audit.evidence][:CI_EVIDENCE],
     )
     files = {directory / "report.html": text, directory / "report.md": summary}
     for path, written in files.items():
@@ -83,6 +82,11 @@ def page(template: str, **shown: Any) -> str:
     return _environment(html=True).get_template(template).render(theme=theme, figure_rules=figure_rules, **shown)
 
 
+def markdown_page(template: str, **shown: Any) -> str:
+    """A summary in Markdown, from a template and what it shows."""
+    return _environment(html=False).get_template(template).render(**shown)
+
+
 def _environment(*, html: bool) -> Environment:
     made = Environment(
         loader=PackageLoader("experiments", "report"),
@@ -91,17 +95,16 @@ def _environment(*, html: bool) -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
         keep_trailing_newline=True,
+        finalize=_shown,
     )
-    made.filters["cell"] = _cell
+    made.filters["cell"] = markdown
+    made.filters["fenced"] = fenced
     return made
 
 
-def _cell(text: str) -> str:
-    """Text that a cell of a Markdown table can hold, and that is not taken for markup."""
-    plain = " ".join(text.split())
-    for mark in "\\|`*_[]<>":
-        plain = plain.replace(mark, {"<": "&lt;", ">": "&gt;"}.get(mark, f"\\{mark}"))
-    return plain
+def _shown(value: Any) -> Any:
+    """Whatever a template prints; autoescape follows."""
+    return html(value) if type(value) is str else value
 
 
 def versions_text(known: dict[str, Any]) -> str:
@@ -114,6 +117,6 @@ def versions_text(known: dict[str, Any]) -> str:
 def versions_of(directory: Path) -> str:
     """Of the run, if it was noted; else those in use."""
     try:
-        return versions_text(json.loads((directory / "environment.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError):
+        return versions_text(json.loads(Folder(directory).read("environment.json")))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return versions_text(environment())

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 
 from audit.results import AuditResult
-from audit.text import percent
+from audit.text import INDEPENDENT, percent
 from audit.verdict import Verdict
 from experiments.plots.words import DAGGER, number, parameters_text, percent_of, percent_range
 from experiments.results import SweepPoint, SweepResult
@@ -15,8 +16,9 @@ HEADLINE = {
     Verdict.VIOLATION: "Violation",
     Verdict.CONSISTENT: "Consistent",
     Verdict.UNDERPOWERED: "Too few trials",
+    Verdict.DEPENDENT: "No verdict",
 }
-SIGN = {Verdict.VIOLATION: "✖", Verdict.CONSISTENT: "✓", Verdict.UNDERPOWERED: "?"}
+SIGN = {Verdict.VIOLATION: "✖", Verdict.CONSISTENT: "✓", Verdict.UNDERPOWERED: "?", Verdict.DEPENDENT: "–"}
 RELATION = {
     "add_remove": "one of the two datasets has one record more than the other",
     "replace_one": "the two datasets have the same number of records, and one record differs",
@@ -34,6 +36,7 @@ def answer(sweep: SweepResult) -> str:
         Verdict.VIOLATION: _violation,
         Verdict.CONSISTENT: _consistent,
         Verdict.UNDERPOWERED: _underpowered,
+        Verdict.DEPENDENT: _dependent,
     }[sweep.verdict](sweep)
 
 
@@ -74,6 +77,16 @@ def elsewhere_notes(points: Iterable[SweepPoint]) -> tuple[str, ...]:
         f"{point.result.refuted_elsewhere}."
         for point in points
         if refuted_elsewhere(point)
+    )
+
+
+def warning_notes(points: Iterable[SweepPoint]) -> tuple[str, ...]:
+    """The warnings of all audits, each once, with how many of several audits it belongs to."""
+    points = list(points)
+    counts = Counter(text for point in points for text in dict.fromkeys(point.result.warnings))
+    return tuple(
+        f"Warning{'' if count == len(points) else f' ({count} of {len(points)} audits)'}: {text}"
+        for text, count in counts.items()
     )
 
 
@@ -123,6 +136,13 @@ def _underpowered(sweep: SweepResult) -> str:
     rest = len(sweep.points) - len(blind)
     others = f" The other {rest} were tested, and not contradicted." if rest > 1 else ""
     return f"There were too few {few} to contradict {which}, whatever had come out: {limit}. {more}.{others}"
+
+
+def _dependent(sweep: SweepResult) -> str:
+    points = [point for point in sweep.points if point.verdict is Verdict.DEPENDENT]
+    which = "These trials" if len(sweep.points) == 1 else f"The trials of {len(points)} of {len(sweep.points)} audits"
+    seen = points[0].result.dependence
+    return f"{which} are not independent, so that no bound on them holds and nothing follows: {seen}. {INDEPENDENT}."
 
 
 def reading(point: SweepPoint) -> str:

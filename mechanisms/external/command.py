@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import signal
 import subprocess
+import threading
+import time
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import numpy as np
 
 from mechanisms.base import Dataset
 from mechanisms.errors import ParameterError, ReleaseError
 from mechanisms.validation import positive
+
+BATCH_SECONDS = 600.0
+"""That one batch may take, unless it is said otherwise."""
+LAST_WORDS = 500
+"""Characters of its stderr that are shown of a program that failed."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +40,8 @@ class Command:
 
     Args:
         line: the command line, such as "Rscript release.R"; split as a POSIX shell does, but no shell runs it.
-        timeout: seconds that one batch may take, > 0.
+        timeout: seconds that one batch may take, > 0. Then the program is killed, and so are the processes that it has
+            started; these are also killed when the program itself has ended.
 
     Raises:
         ParameterError: an empty or unfinished command line.
@@ -43,7 +55,7 @@ class Command:
     """
 
     line: str
-    timeout: float = 600.0
+    timeout: float = BATCH_SECONDS
 
     def __post_init__(self) -> None:
         positive(timeout=self.timeout)
@@ -62,7 +74,11 @@ class Command:
     def __call__(self, dataset: Dataset, size: int, rng: np.random.Generator) -> list[Any]:
         """The outcomes of `size` runs."""
         request = {"dataset": dataset, "size": size, "seed": int(rng.integers(2**53))}
-        lines = [line for line in self._ask(json.dumps(request, default=_plain)).splitlines() if line.strip()]
+        try:
+            asked = json.dumps(request, default=_plain)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ReleaseError(f"the dataset cannot be sent to {self.line!r} as JSON: {error}.") from error
+        lines = [line for line in self._ask(asked).split("\n") if line.strip()]
         if len(lines) != size:
             raise ReleaseError(
                 f"{self.line!r} was asked for size={size} runs and wrote {len(lines)} lines: expected one a run."
@@ -70,37 +86,71 @@ class Command:
         return [self._outcome(line) for line in lines]
 
     def _ask(self, request: str) -> str:
-        """What the program writes when it reads `request`."""
+        """What the program writes when it reads `request`.
+
+        It is a process group of its own and writes to files, so that neither a child that it leaves behind nor what it
+        does not read can hold it up; whatever is left of the group in the end is killed.
+        """
+        with TemporaryFile() as asked, TemporaryFile() as out, TemporaryFile() as err:
+            asked.write(request.encode())
+            asked.seek(0)
+            code = self._run(asked, out, err)
+            out.seek(0)
+            if code != 0:
+                err.seek(max(0, err.seek(0, os.SEEK_END) - 4 * LAST_WORDS))
+                last = err.read().decode("utf-8", "replace").strip()[-LAST_WORDS:] or "nothing"
+                raise ReleaseError(f"{self.line!r} ended with exit code {code}. Its last words on stderr: {last}")
+            try:
+                return out.read().decode()
+            except UnicodeDecodeError as error:
+                raise ReleaseError(f"{self.line!r} wrote what is not UTF-8 ({error}). Write JSON in UTF-8.") from error
+
+    def _run(self, asked: IO[bytes], out: IO[bytes], err: IO[bytes]) -> int:
+        """The exit code of the program."""
         try:
-            done = subprocess.run(
-                shlex.split(self.line), input=request, capture_output=True, text=True, timeout=self.timeout, check=False
+            process = subprocess.Popen(
+                shlex.split(self.line), stdin=asked, stdout=out, stderr=err, start_new_session=True
             )
-        except subprocess.TimeoutExpired as error:
+        except (OSError, ValueError) as error:
             raise ReleaseError(
-                f"{self.line!r} took longer than timeout={self.timeout:g} seconds for a batch."
+                f"{self.line!r} cannot be started: {getattr(error, 'strerror', None) or error}. Check the path."
             ) from error
-        except OSError as error:
+        alarm = threading.Timer(self.timeout, _end_group, [process])
+        alarm.daemon = True
+        alarm.start()
+        started = time.monotonic()
+        try:
+            code = process.wait()
+        finally:
+            alarm.cancel()
+            _end_group(process)
+        if code < 0 and time.monotonic() - started >= self.timeout:
             raise ReleaseError(
-                f"{self.line!r} cannot be started: {error.strerror or error}. Check the path."
-            ) from error
-        if done.returncode != 0:
-            last = done.stderr.strip()[-500:] or "nothing"
-            raise ReleaseError(
-                f"{self.line!r} ended with exit code {done.returncode}. Its last words on stderr: {last}"
+                f"{self.line!r} took longer than timeout={self.timeout:g} seconds for a batch. Give it more time, "
+                "or find out why it hangs."
             )
-        return done.stdout
+        return code
 
     def _outcome(self, line: str) -> Any:
         try:
             return json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ReleaseError(
                 f"{self.line!r} wrote {line[:80]!r}, which is not JSON. Write one JSON value a line."
             ) from error
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """Kills a program and all the processes that it has started, but for those that left its group."""
+    with suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
 
 
 def _plain(value: Any) -> Any:
     """Arrays and numbers of numpy as JSON has them."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    raise TypeError(f"a dataset of {type(value).__name__} cannot be sent to a program as JSON")
+    raise TypeError(f"{type(value).__name__} is no JSON")

@@ -20,11 +20,11 @@ class EstimatorLearner:
 
     Each clone gets its own random state, drawn from `rng`, wherever the estimator (or a step of a pipeline) has one. A
     class that a subset lacks gets probability 0; a subset of a single class gives a model that always predicts it.
-    Warnings that training has not converged are not shown: an over- or underfitted model is a fair target.
+    Warnings that training has not converged are not shown: an over- or underfitted model is a fair target. Several
+    models at a time are trained by `n_jobs` of `audit.membership.train_shadows`.
 
     Args:
         estimator: a classifier with `fit` and `predict_proba`, or `predict_log_proba`; it is cloned, never changed.
-        n_jobs: models trained at a time, by joblib.
 
     Raises:
         ParameterError: an estimator that gives no probabilities.
@@ -40,7 +40,6 @@ class EstimatorLearner:
     """
 
     estimator: Any
-    n_jobs: int = 1
 
     def __post_init__(self) -> None:
         if not hasattr(self.estimator, "fit") or isinstance(self.estimator, type):
@@ -57,16 +56,14 @@ class EstimatorLearner:
         self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
     ) -> EstimatorClassifiers:
         """One clone a row of `inclusion`, `(n_models, n_records)`; raises `ParameterError` on an empty subset."""
-        from joblib import Parallel, delayed
-
         inclusion = np.asarray(inclusion, dtype=np.bool_)
         y = self._labels(records, inclusion)
         seeds = rng.integers(2**31 - 1, size=len(inclusion))
-        fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit)(self.estimator, records.X[rows], y[rows], int(seed))
+        fitted = tuple(
+            _fit(self.estimator, records.X[rows], y[rows], int(seed))
             for rows, seed in zip(inclusion, seeds, strict=True)
         )
-        return EstimatorClassifiers(tuple(fitted), int(y.max()) + 1)
+        return EstimatorClassifiers(fitted, int(y.max()) + 1)
 
     def _labels(self, records: TrainingData, inclusion: NDArray[np.bool_]) -> NDArray[np.int64]:
         if records.n_gradients:

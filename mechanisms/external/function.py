@@ -11,9 +11,25 @@ from typing import Any
 import numpy as np
 
 from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
-from mechanisms.errors import ParameterError, RelationError, ReleaseError
+from mechanisms.errors import DpassayError, ParameterError, RelationError, ReleaseError
+from mechanisms.external.first_runs import FirstRuns, Snapshot
+from mechanisms.external.guard import Guard, current
 from mechanisms.external.mutation import fingerprint, is_small
-from mechanisms.external.outcomes import Form, Raised, Row, collect, collect_array, cut, read, unmasked, usual_form
+from mechanisms.external.outcomes import (
+    Form,
+    Raised,
+    Row,
+    collect,
+    collect_array,
+    cut,
+    in_words,
+    printable,
+    read,
+    shown,
+    taken,
+    unmasked,
+    usual_form,
+)
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.records import check_different, check_records
 from mechanisms.validation import one_of
@@ -33,9 +49,10 @@ class FunctionMechanism(Mechanism):
         many-runs        f(dataset, size, rng)   returns `size` results, an array with one row a run; fast
         own-randomness   f(dataset)              returns one result; no seed can repeat its runs
 
-    A result is a number, an array, a tuple, or a dict of these; runs that return NaN, None or a string, that raise or
-    exit, or that return another form than usual are events, and are kept. Rows in which the first runs show odd parts
-    (NaN, None, strings), or lengths that vary, keep all of their numbers: see `mechanisms.external.outcomes`.
+    A result is a number, an array, a tuple, or a dict of these; runs that return NaN, None or a string, that raise any
+    exception (`SystemExit` and `KeyboardInterrupt` too), or that return another form than usual are events, and are
+    kept. Rows in which the first runs show odd parts (NaN, None, strings), or lengths that vary, keep all of their
+    numbers: see `mechanisms.external.outcomes`. Memory that runs out is an error, and no event.
 
     Args:
         function: see above. It must pickle (with cloudpickle) to run on several workers: functions of a module, lambdas
@@ -44,6 +61,7 @@ class FunctionMechanism(Mechanism):
         neighbours: the pair; `relation` is taken from it.
         style: one of the three names above; None decides by the parameters.
         form: the usual form of a result; None finds out by running `function` a few times when this is built.
+        first_runs: what these runs showed besides; None finds out with the form.
         records: True if the datasets are collections of records, which are then checked to be neighbours; False for
             anything else, such as vectors of counts.
 
@@ -70,11 +88,14 @@ class FunctionMechanism(Mechanism):
     neighbours: Neighbours = field(repr=False)
     style: str | None = field(default=None, repr=False)
     form: Form | None = field(default=None, repr=False)
+    first_runs: FirstRuns | None = field(default=None, repr=False)
     records: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise ParameterError(f"function must be callable, such as release(dataset, rng), but is {self.function!r}.")
+            raise ParameterError(
+                f"function must be callable, such as release(dataset, rng), but is {shown(self.function)}."
+            )
         object.__setattr__(self, "relation", self.neighbours.relation)
         if self.claim.relation is not None and self.claim.relation is not self.relation:
             raise RelationError(
@@ -86,7 +107,11 @@ class FunctionMechanism(Mechanism):
         one_of(STYLES, style=self.style)
         self.check(self.neighbours)
         if self.form is None:
-            object.__setattr__(self, "form", self._usual_form())
+            with Guard(self.name):
+                before = Snapshot.of(self.function)
+                form, repeated = self._usual_form()
+                object.__setattr__(self, "form", form)
+                object.__setattr__(self, "first_runs", before.seen_after(self.function, repeated=repeated))
 
     def __str__(self) -> str:
         return f"{self.name}()"
@@ -105,11 +130,12 @@ class FunctionMechanism(Mechanism):
         """`size` runs.
 
         Raises:
-            ReleaseError: a many-runs function raises or does not return `size` results; or the dataset, if it is not
-                large, was changed.
+            ReleaseError: a many-runs function raises or does not return `size` results; memory runs out; or the
+                dataset, if it is not large, was changed.
         """
         before = fingerprint(dataset) if is_small(dataset) else None
-        outputs = self._release(dataset, size, rng)
+        with Guard(self.name):
+            outputs = self._release(dataset, size, rng)
         if before is not None and fingerprint(dataset) != before:
             self._refuse_change()
         return outputs
@@ -149,25 +175,39 @@ class FunctionMechanism(Mechanism):
 
     def _one(self, dataset: Dataset, rng: np.random.Generator) -> Any:
         """The result of one run, or `Raised` in its place."""
+        guard = current()
+        guard.begin()
         try:
-            return self.function(dataset) if self.style == "own-randomness" else self.function(dataset, rng)
-        except MemoryError:
-            raise
-        except (Exception, SystemExit) as error:
+            return taken(self.function(dataset) if self.style == "own-randomness" else self.function(dataset, rng))
+        except MemoryError as error:
+            raise ReleaseError(
+                f"{self.name} ran out of memory ({in_words(error)}), which says more about this machine than about the "
+                "dataset, and is no outcome. Give it less to do, or catch MemoryError in it."
+            ) from error
+        except BaseException as error:
             return Raised.by(error)
+        finally:
+            guard.end()
 
     def _many(self, dataset: Dataset, size: int, rng: np.random.Generator) -> np.ndarray[Any, Any] | list[Any]:
         """`size` results: a numeric array with one row a run, or a list with one entry a run."""
+        guard = current()
+        guard.begin()
         try:
-            results = self.function(dataset, size, rng)
-        except ReleaseError:
+            return self._rows(self.function(dataset, size, rng), size)
+        except DpassayError:
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             raise ReleaseError(
-                f"{self.name}(dataset, size={size}, rng) raised {type(error).__name__}: {error}. If single runs may "
+                f"{self.name}(dataset, size={size}, rng) raised {in_words(error)}. If single runs may "
                 "fail, give a function release(dataset, rng) of one run: an exception then counts as the outcome of "
                 "that run."
             ) from error
+        finally:
+            guard.end()
+
+    def _rows(self, results: Any, size: int) -> np.ndarray[Any, Any] | list[Any]:
+        """What a function of many runs returned, one row or entry a run."""
         if isinstance(results, dict):
             results = self._columns(results)
         array = results if isinstance(results, list) else np.asarray(unmasked(getattr(results, "values", results)))
@@ -196,8 +236,8 @@ class FunctionMechanism(Mechanism):
             return [dict(zip(parts, row, strict=True)) for row in zip(*parts.values(), strict=True)]
         return np.concatenate([part.reshape(len(part), -1) for part in parts.values()], axis=1)
 
-    def _usual_form(self) -> Form:
-        """The form of the first results; the one of a number when none is ordinary.
+    def _usual_form(self) -> tuple[Form, bool]:
+        """The form of the first results, that of a number when none is ordinary; and whether the same rng repeats them.
 
         Raises `ReleaseError` when every run on both sides raised, which is a mistake in the call, not a leak, and when
         a dataset was changed.
@@ -206,7 +246,9 @@ class FunctionMechanism(Mechanism):
         rows: list[Row] = []
         n_raised = 0
         for attempt in range(PROBES):
-            results = [r for side in (0, 1) for r in self._probe(side, attempt, np.random.default_rng([attempt, side]))]
+            results = [r for side in (0, 1) for r in self._probe(side, attempt)]
+            if attempt == 0:
+                first = results
             if [fingerprint(self.neighbours.side(side)) for side in (0, 1)] != before:
                 self._refuse_change()
             found = [outcome for outcome in map(read, results) if isinstance(outcome, Row)]
@@ -219,13 +261,15 @@ class FunctionMechanism(Mechanism):
                 break
         if n_raised == 2 * PROBES:
             self._explain_failure()
-        return usual_form(rows)
+        form = usual_form(rows)
+        again = self._probe(0, 0)
+        return form, _same(collect(again, form), collect(first[: len(again)], form))
 
-    def _probe(self, side: int, attempt: int, rng: np.random.Generator) -> list[Any]:
-        """Results on one side: one of one run, some of many runs."""
-        dataset = self.neighbours.side(side)
+    def _probe(self, side: int, attempt: int) -> list[Any]:
+        """Results on one side: one of one run, some of many runs; always from the same rng."""
+        dataset, rng = self.neighbours.side(side), np.random.default_rng([attempt, side])
         if self.style == "many-runs":
-            return list(self._many(dataset, (2, 2 * PROBES)[attempt], rng))
+            return [taken(result) for result in self._many(dataset, (2, 2 * PROBES)[attempt], rng)]
         return [self._one(dataset, rng)]
 
     def _refuse_change(self) -> None:
@@ -239,11 +283,11 @@ class FunctionMechanism(Mechanism):
         errors = [self._error(side) for side in (0, 1)]
         if errors[0] is None or errors[1] is None:
             return
-        kinds, texts = [type(error).__name__ for error in errors], [str(error) for error in errors]
-        alike = kinds[0] == kinds[1] and texts[0] == texts[1]
-        said = texts[0] if alike else f"{kinds[0]}({texts[0]!r}) on side 0, {kinds[1]}({texts[1]!r}) on side 1"
+        words = [in_words(error) for error in errors if error is not None]
+        (kind, _, text), (kind1, _, _) = (one.partition(": ") for one in words)
+        said = text if words[0] == words[1] else f"{words[0]!r} on side 0, {words[1]!r} on side 1"
         call = "dataset" if self.style == "own-randomness" else "dataset, rng"
-        raised = kinds[0] if kinds[0] == kinds[1] else "an exception"
+        raised = kind if kind == kind1 else "an exception"
         raise ReleaseError(
             f"{self.name}({call}) raised {raised} in each of {2 * PROBES} first runs, on both sides: {said}. Fix the "
             "function or its call (style=...); an exception counts as an outcome only if some run succeeds. On the "
@@ -256,9 +300,15 @@ class FunctionMechanism(Mechanism):
         arguments = () if self.style == "own-randomness" else (np.random.default_rng(0),)
         try:
             self.function(self.neighbours.side(side), *arguments)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             return error
         return None
+
+
+def _same(one: Outputs, other: Outputs) -> bool:
+    """Whether two releases gave the same outputs."""
+    labels = [["" for _ in range(len(part))] if part.events is None else part.events.tolist() for part in (one, other)]
+    return bool(np.array_equal(one.values, other.values)) and labels[0] == labels[1]
 
 
 def style_of(function: Callable[..., Any]) -> str:
@@ -273,12 +323,13 @@ def style_of(function: Callable[..., Any]) -> str:
     """
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
+    except Exception:  # also what a hostile __signature__ raises
         parameters = []
     by_position = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     required = [p for p in by_position if p.default is p.empty]
     forced = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
     second = by_position[1].name if len(by_position) > 1 else ""
+    _check_places(function, [p.name for p in required])
     if not forced:
         if len(required) == 3 or (len(by_position) >= 3 and second == "size"):
             return "many-runs"
@@ -287,10 +338,35 @@ def style_of(function: Callable[..., Any]) -> str:
         if len(required) == 1:
             return "own-randomness"
     raise ParameterError(
-        f"cannot tell how to call {function!r} from its parameters. Write it as release(dataset, rng), one run, or "
-        "release(dataset, size, rng), many; or say which by FunctionMechanism(..., style=...), one of "
+        f"cannot tell how to call {shown(function)} from its parameters. Write it as release(dataset, rng), one run, "
+        "or release(dataset, size, rng), many; or say which by FunctionMechanism(..., style=...), one of "
         f"{', '.join(STYLES)}. On the command line, wrap it in such a function of (dataset, rng)."
     )
+
+
+GENERATORS = ("rng", "generator", "random_state", "seed")
+OPTIONS = ("eps", "epsilon", "delta", "scale", "sigma", "sensitivity", "noise_multiplier")
+DATASETS = ("dataset", "data", "d", "X", "x", "df", "records", "db", "database")
+
+
+def _check_places(function: Callable[..., Any], names: list[str]) -> None:
+    """Raises `ParameterError` for a parameter whose name says that it is not what stands in its place."""
+    given = ("the dataset", "the rng") if len(names) < 3 else ("the dataset", "size", "the rng")
+    wrong = [
+        (place, name, what)
+        for place, (name, what) in enumerate(zip(names, given, strict=False))
+        if (name in (*GENERATORS, "size") and what == "the dataset")
+        or (name in (*OPTIONS, *DATASETS) and what != "the dataset")
+        or (name in GENERATORS and what == "size")
+        or (name == "size" and what == "the rng")
+    ]
+    if wrong:
+        place, name, what = wrong[0]
+        raise ParameterError(
+            f"parameter {place + 1} of {name_of(function)} is called {name!r}, but is given {what}: a function is "
+            "called as release(dataset, rng) or release(dataset, size, rng). Rename it, change the order, or fix its "
+            f"value: functools.partial({name_of(function)}, {name}=...)."
+        )
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -302,8 +378,11 @@ def name_of(function: Callable[..., Any]) -> str:
         'partial(style_of, scale=0.1)'
     """
     if isinstance(function, partial):
-        given = [cut(repr(value)) for value in function.args]
-        given += [f"{name}={cut(repr(value))}" for name, value in function.keywords.items()]
+        given = [shown(value) for value in function.args]
+        given += [f"{name}={shown(value)}" for name, value in function.keywords.items()]
         return f"partial({', '.join([name_of(function.func), *given])})"
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
-    return str(name or type(function).__qualname__)
+    try:
+        name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+        return printable(str(name or type(function).__qualname__))
+    except Exception:  # a property of it that raises
+        return printable(type.__getattribute__(type(function), "__qualname__"))

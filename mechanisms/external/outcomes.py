@@ -20,6 +20,7 @@ one's own, is refused: reading it as one more event would hide what it holds.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -60,7 +61,7 @@ class Raised:
     @staticmethod
     def by(error: BaseException) -> Raised:
         """That for `error`."""
-        return Raised(type(error).__name__, str(error))
+        return Raised(_class_name(error), _message(error))
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,24 @@ def usual_form(rows: Iterable[Row]) -> Form:
 
 
 def read(result: Any) -> Row | Event:
-    """One result as a row of numbers or an event; raises `ReleaseError` if it is neither."""
+    """One result as a row of numbers or an event; raises `ReleaseError` if it is neither, or raises when it is read."""
+    try:
+        return _read(result)
+    except ReleaseError:
+        raise
+    except RecursionError as error:
+        raise ReleaseError(
+            f"a run returned a {_class_name(result)} that holds itself, or is nested too deeply to be read. Return a "
+            "number, an array, a tuple, a dict of numbers, a string or None."
+        ) from error
+    except BaseException as error:
+        raise ReleaseError(
+            f"a run returned a {_class_name(result)}, which raised {in_words(error)} when it was read. Return a "
+            "number, an array, a tuple, a dict of numbers, a string or None; or turn it into one of these."
+        ) from error
+
+
+def _read(result: Any) -> Row | Event:
     if isinstance(result, Raised):
         return Event(cut(f"raised {result.error}" + (f": {result.message}" if result.message else "")))
     if result is None:
@@ -187,9 +205,19 @@ def read(result: Any) -> Row | Event:
     if isinstance(result, (Sequence, np.ndarray)):
         return _read_parts(list(result), f"{type(result).__name__} of")
     raise ReleaseError(
-        f"a run returned {cut(repr(result))}, of type {type(result).__name__}, which cannot be read as an outcome. "
+        f"a run returned {shown(result)}, of type {_class_name(result)}, which cannot be read as an outcome. "
         "Return a number, an array, a tuple, a dict of numbers, a string or None; or turn it into one of these."
     )
+
+
+def taken(result: Any) -> Any:
+    """A result as it is now: a function may fill the same array, list or dict again and return it from every run."""
+    if result is None or type(result) in PLAIN or isinstance(result, (str, bytes)):
+        return result
+    try:
+        return result.copy() if isinstance(result, np.ndarray) and result.dtype != object else copy.deepcopy(result)
+    except Exception:  # what cannot be copied is looked at as it is
+        return result
 
 
 def collect(results: Sequence[Any], form: Form) -> Outputs:
@@ -258,10 +286,42 @@ def unmasked(result: Any) -> Any:
 
 
 def cut(text: str) -> str:
-    """`text` if it is short, else its beginning and a digest of the whole."""
-    if len(text) <= LONGEST:
+    """`text` if it is short, else its beginning and a digest of the whole; what UTF-8 cannot hold is escaped."""
+    clean = printable(text)
+    if len(clean) <= LONGEST and clean == text:
         return text
-    return f"{text[: LONGEST - 13]}... #{_digest(text).hex()}"
+    return f"{clean[: LONGEST - 13]}... #{_digest(text).hex()}"
+
+
+def printable(text: str) -> str:
+    """`text` with lone surrogates, which no file or terminal takes, as escapes such as \\ud800."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def shown(thing: Any) -> str:
+    """The `repr` of anything, cut; of what cannot even say that, its class."""
+    try:
+        return cut(repr(thing))
+    except BaseException as error:
+        return f"<a {_class_name(thing)}, whose repr raises {_class_name(error)}>"
+
+
+def in_words(error: BaseException) -> str:
+    """An exception as "ValueError: its message"."""
+    message = _message(error)
+    return f"{_class_name(error)}: {printable(message)}" if message else _class_name(error)
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except BaseException as worse:
+        return f"<a message that raises {_class_name(worse)}>"
+
+
+def _class_name(thing: Any) -> str:
+    """Name of the class of anything, whatever its metaclass says."""
+    return str(type.__dict__["__name__"].__get__(type(thing)))
 
 
 def _is_masked(result: Any) -> bool:
@@ -301,7 +361,7 @@ def _read_parts(parts: Sequence[Any], name: str) -> Row | Event:
     """A dict or tuple laid out as one vector; strings and None are odd parts of it."""
     rows = []
     for part in parts:
-        outcome = read(part)
+        outcome = _read(part)
         if isinstance(outcome, Event):
             unnamed = outcome.mark in NAMES
             label, mark = outcome.label, np.array([outcome.mark])

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
-from mechanisms.errors import AccountingError, ParameterError
+from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from mechanisms.errors import AccountingError, ParameterError, RelationError
 from mechanisms.external.function import FunctionMechanism
 from mechanisms.guarantees import ApproximateDP, PureDP
 from mechanisms.guarantees.base import Guarantee
@@ -34,8 +34,10 @@ class PrivateEstimator(Mechanism):
 
     Args:
         estimator: unfitted, with its privacy parameters. It is copied, never changed.
-        neighbours: the pair: `(X, y)` on both sides, or just X. `relation` is taken from it. Mind what the author of
-            the estimator means by neighbours: diffprivlib counts the number of records as public, "replace_one".
+        neighbours: the pair: `(X, y)` on both sides, or just X.
+        relation: what the author of the estimator means by neighbours, which no estimator tells: an epsilon under one
+            relation is another promise under the next. diffprivlib counts the number of records as public:
+            "replace_one". None takes that of `claim`, where it has one.
         claim: what is promised; None takes pure epsilon from `estimator.epsilon`, with `estimator.delta` if there is
             one above 0.
         view: what a run releases: "parameters" (the numbers in `attributes`), or, at the `queries`, "probabilities"
@@ -44,7 +46,8 @@ class PrivateEstimator(Mechanism):
         queries: `(n, n_features)`, public points; None takes those of the records that only one side has.
 
     Raises:
-        ParameterError: something that cannot be fitted or queried so.
+        ParameterError: something that cannot be fitted or queried so; no relation, neither here nor in the claim.
+        RelationError: the pair, or the claim, has another relation.
         AccountingError: no claim, and an estimator that tells no epsilon.
         ReleaseError: every first fit raises.
         NeighboursError: a pair that is not neighbouring.
@@ -64,14 +67,15 @@ class PrivateEstimator(Mechanism):
         ...         self.mean_ = np.clip(X, 0, 1).mean() + noise
         ...         return self
         >>> pair = replace_record(np.ones((10, 1)), 0, [0.0])
-        >>> mechanism = PrivateEstimator(NoisyMean(epsilon=0.5), pair, attributes=["mean_"])
+        >>> mechanism = PrivateEstimator(NoisyMean(epsilon=0.5), pair, relation="replace_one", attributes=["mean_"])
         >>> mechanism.release(pair.d1, 3, np.random.default_rng(0)).values.shape, mechanism.guarantee()
-        ((3, 1), PureDP(epsilon=0.5))
+        ((3, 1), PureDP(epsilon=0.5, relation='replace_one'))
     """
 
     estimator: Any
     neighbours: Neighbours = field(repr=False)
     _: KW_ONLY
+    relation: Relation = None  # type: ignore[assignment]  # resolved on construction
     claim: Guarantee | None = None
     view: str = "parameters"
     attributes: Sequence[str] = ("coef_", "intercept_")
@@ -93,7 +97,7 @@ class PrivateEstimator(Mechanism):
         if isinstance(self.attributes, str):
             raise ParameterError(f"attributes must be a list of names, but is one text. Try [{self.attributes!r}].")
         object.__setattr__(self, "attributes", tuple(self.attributes))
-        object.__setattr__(self, "relation", self.neighbours.relation)
+        self._resolve_relation()
         if method:
             object.__setattr__(self, "queries", self._queries())
         self._show_warnings()
@@ -123,6 +127,25 @@ class PrivateEstimator(Mechanism):
         super().check(neighbours)
         self._function.check(neighbours)
 
+    def _resolve_relation(self) -> None:
+        """That of the promise, which the pair must have too."""
+        stated: Relation | str | None = self.relation
+        claimed = None if self.claim is None else self.claim.relation
+        relation = claimed if stated is None else Relation.of(stated)
+        if relation is None:
+            raise ParameterError(
+                f"relation is needed: what the epsilon of {type(self.estimator).__name__} holds for, which it does not "
+                "tell. Give relation='replace_one' where the number of records is public, as diffprivlib has it, or "
+                "'add_remove' or 'zero_out'."
+            )
+        if claimed not in (None, relation):
+            raise RelationError(
+                f"relation is {relation.value!r}, but the claim {self.claim} speaks of {Relation(claimed).value!r}. "
+                "Give both the same."
+            )
+        object.__setattr__(self, "relation", relation)
+        super().check(self.neighbours)
+
     @cached_property
     def _claim(self) -> Guarantee:
         if self.claim is not None:
@@ -133,7 +156,7 @@ class PrivateEstimator(Mechanism):
                 f"{type(self.estimator).__name__} has no epsilon that could be read as its promise. Give claim=, such "
                 "as PureDP(1.0)."
             )
-        return ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)
+        return ApproximateDP(epsilon, delta, self.relation) if delta else PureDP(epsilon, self.relation)
 
     @cached_property
     def _function(self) -> FunctionMechanism:

@@ -10,6 +10,8 @@ from types import ModuleType
 from typing import Any
 
 from mechanisms.errors import ParameterError, UnknownNameError
+from mechanisms.external.guard import Guard
+from mechanisms.external.outcomes import in_words
 
 FORMS = "'package.module:object' or 'path/to/file.py:object'"
 
@@ -34,7 +36,8 @@ def load_target(text: str) -> Any:
     place, colon, name = text.rpartition(":")
     if not colon or not place or not name:
         raise ParameterError(f"target must be {FORMS}, but is {text!r}.")
-    module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
+    with Guard(place):
+        module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
@@ -55,9 +58,9 @@ def _from_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        raise ParameterError(f"running {str(path)!r} raised {type(error).__name__}: {error}. Mend the file.") from error
+    except BaseException as error:
+        sys.modules.pop(name, None)
+        raise ParameterError(f"running {str(path)!r} raised {in_words(error)}. Mend the file.") from error
     _pickle_by_value(module)
     return module
 
@@ -75,8 +78,8 @@ def _from_name(name: str) -> ModuleType:
                 "own, run from the directory that holds it."
             ) from error
         raise ParameterError(f"importing {name!r} failed: {error}. Install what it needs.") from error
-    except (Exception, SystemExit) as error:
-        raise ParameterError(f"importing {name!r} raised {type(error).__name__}: {error}. Mend the module.") from error
+    except BaseException as error:
+        raise ParameterError(f"importing {name!r} raised {in_words(error)}. Mend the module.") from error
 
 
 def _pickle_by_value(module: ModuleType) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from mechanisms.guarantees.base import Floats
-from mechanisms.guarantees.renyi import RenyiDP
+from mechanisms.guarantees.renyi import INTEGER_ORDERS, RenyiDP
 from mechanisms.guarantees.renyi_conversion import textbook_epsilon
 
 
@@ -45,6 +46,9 @@ class MomentsDP(RenyiDP):
         >>> round(RenyiDP(claim.orders, claim.divergences).epsilon(1e-5), 4)
         1.0355
     """
+
+    gaussian_orders: ClassVar[tuple[float, ...]] = INTEGER_ORDERS
+    """Whole ones, as published."""
 
     def best_order(self, delta: float) -> float:
         """The finite order that gives the least epsilon; if it ends the list, a longer list may give less."""

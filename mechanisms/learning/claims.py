@@ -104,7 +104,7 @@ def _n_records(scheme: BatchSampling) -> int:
 def _shows_all(mechanism: DPSGD) -> bool:
     """Whether what is released shows the noisy sums along the canary: the claim is then attained."""
     if mechanism.view == "trajectory":
-        return mechanism.projection is None
+        return mechanism.projection is None and bool(mechanism.recipe.rates.all())
     return mechanism.view == "observations" and mechanism.observed is None
 
 

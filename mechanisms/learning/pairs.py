@@ -1,6 +1,7 @@
 """A pair of neighbours as DP-SGD sees it: in which record the sides differ, and along which direction that pulls.
 
 check_pair           both sides fit the model, and differ in one record, which the view can show
+check_in_place       all records but one have the same place on both sides
 differing, shared    the records that only one side has, and those that both have
 clipped_gradient     what records add to the sum of a step
 gradient_direction   where gradient records pull
@@ -9,7 +10,7 @@ gradient_direction   where gradient records pull
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ def check_pair(learner: DPSGD, neighbours: Neighbours) -> None:
             "record. Change only one of the two."
         )
     if isinstance(learner.scheme, CyclicBatches) and neighbours.relation is Relation.REPLACE_ONE:
-        _check_in_place(*(np.column_stack([data.X, data.y]) for data in sides), *gradients)
+        check_in_place(neighbours, "cyclic batches")
     check_seen(learner, neighbours)
 
 
@@ -60,6 +61,21 @@ def sides_of(learner: DPSGD, neighbours: Neighbours) -> list[TrainingData]:
         learner.network.check(data)
         learner.scheme.check(len(data))
     return sides
+
+
+def check_in_place(neighbours: Neighbours, batches: str) -> None:
+    """Raises `NeighboursError` if more than one record differs in its place: records in another order are other
+    batches."""
+    data0, data1 = (TrainingData.of(neighbours.side(side)) for side in (0, 1))
+    pairs = [(data0.X, data1.X), (data0.y[:, None], data1.y[:, None])]
+    differ = int(np.any([np.any(one != other, axis=1) for one, other in pairs], axis=0).sum())
+    if data0.gradients is not None and data1.gradients is not None:
+        differ += int(np.any(data0.gradients != data1.gradients, axis=1).sum())
+    if differ != 1:
+        raise NeighboursError(
+            f"{batches} are cut from the records in their order, so that neighbours must differ in one place, "
+            f"but {differ} records differ in place. Build the pair with mechanisms.records.replace_record."
+        )
 
 
 def check_seen(learner: DPSGD, neighbours: Neighbours) -> None:
@@ -153,20 +169,6 @@ def clipped_gradient(learner: DPSGD, data: TrainingData, parameters: NDArray[np.
 
 def _gradients(data: TrainingData, n_parameters: int) -> Floats:
     return np.empty((0, n_parameters)) if data.gradients is None else data.gradients
-
-
-def _check_in_place(
-    examples0: NDArray[Any], examples1: NDArray[Any], gradients0: NDArray[Any], gradients1: NDArray[Any]
-) -> None:
-    """Records in another order are other batches."""
-    differ = sum(
-        int(np.any(one != other, axis=1).sum()) for one, other in ((examples0, examples1), (gradients0, gradients1))
-    )
-    if differ != 1:
-        raise NeighboursError(
-            f"cyclic batches are cut from the records in their order, so that neighbours must differ in one place, "
-            f"but {differ} records differ in place. Build the pair with mechanisms.records.replace_record."
-        )
 
 
 def _surplus(mine: Floats, others: Floats) -> NDArray[np.intp]:

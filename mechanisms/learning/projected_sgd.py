@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from types import MappingProxyType
@@ -15,7 +16,12 @@ from mechanisms.errors import ParameterError
 from mechanisms.guarantees import ApproximateDP
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.guarantees.fixed_size import fixed_size_gaussian
-from mechanisms.guarantees.noisy_sgd import projected_sgd_standard_deviation
+from mechanisms.guarantees.noisy_sgd import (
+    LARGEST_STEP_EPSILON,
+    largest_formula_epsilon,
+    projected_sgd_standard_deviation,
+    projected_sgd_step,
+)
 from mechanisms.learning.base import TrainingData
 from mechanisms.learning.output_perturbation import replace_one_only
 from mechanisms.learning.schedules import Constant, Schedule
@@ -45,7 +51,9 @@ class NoisyProjectedSGD(Mechanism):
     which is far more than is needed: the Renyi bound proves epsilon 0.061 where 1 is claimed (example below).
 
     Args:
-        epsilon: the claim, > 0.
+        epsilon: the claim, > 0. For the formula at most 1.2564 sqrt(8 log(2 / delta)), 12.41 at delta = 1e-5, or more
+            with more noise or fewer steps than it asks for: before its record is sampled, a step must be at most
+            1.2564-DP.
         delta: of the claim, strictly between 0 and 1.
         n_records: n, >= 2: noise and steps depend on it, so that it is no secret.
         steps: T, >= 1; None for n^2, for which the formula was made.
@@ -59,11 +67,12 @@ class NoisyProjectedSGD(Mechanism):
         relation: replace_one.
 
     Raises:
-        ParameterError: a value out of range; on release, other labels, or another number of records than `n_records`.
+        ParameterError: a value out of range; claim "formula" where it is no theorem: less noise or more steps than it
+            asks for, or too large an epsilon; on release, other labels, or another number of records than `n_records`.
 
     Guarantees:
         * The formula leaves out the mean of the privacy loss: on paper it proves epsilon + epsilon^2 / (4 log(2 /
-          delta)). In truth the claim holds with much to spare: with claim="renyi" the whole curve is proved.
+          delta)). Where it is taken, the claim holds with much to spare, which the bound of claim="renyi" proves.
         * Runs advance together: no loop over runs.
 
     References:
@@ -190,6 +199,21 @@ class NoisyProjectedSGD(Mechanism):
             raise ParameterError(
                 f"claim 'formula' speaks of at most n_records^2 = {self.n_records**2} steps, but steps is "
                 f"{self.n_steps}. Take claim='renyi', which counts the steps there are."
+            )
+        self._check_step()
+
+    def _check_step(self) -> None:
+        """The formula takes 2 q x for what sampling at rate q leaves of a step that is x-DP."""
+        step, _ = projected_sgd_step(
+            self.sigma, self.delta, n_records=self.n_records, lipschitz=self.lipschitz, steps=self.n_steps
+        )
+        if step > LARGEST_STEP_EPSILON:
+            largest = math.floor(100.0 * largest_formula_epsilon(self.delta)) / 100.0
+            raise ParameterError(
+                f"claim 'formula' is a theorem for epsilon up to {largest:g} at delta = {self.delta:g}, but epsilon is "
+                f"{self.epsilon:g}: before sampling, a step would be {step:.5g}-DP, and what sampling leaves of it is "
+                f"bounded up to {LARGEST_STEP_EPSILON} only. Take a smaller epsilon, or claim='renyi', which counts "
+                "the noise there is."
             )
 
     def guarantee(self) -> Guarantee:

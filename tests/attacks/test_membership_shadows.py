@@ -5,12 +5,13 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from attacks.membership import Shadows, draw_inclusion, train_shadows
+from attacks.membership import Shadows, draw_inclusion
 from attacks.membership.gradients import GradientInnerProduct, GradientNorm
 from attacks.membership.lira import LiRA
 from attacks.membership.rmia import RMIA
 from attacks.membership.threshold import Loss
-from audit.membership import membership_game
+from audit.membership import membership_game, train_shadows
+from audit.trials.seeds import Stage, stream
 from mechanisms.errors import AttackError, ParameterError
 from mechanisms.external.estimator import EstimatorLearner
 from mechanisms.learning.base import TrainingData
@@ -82,8 +83,8 @@ def test_the_same_seed_gives_the_same_shadows_and_another_does_not():
 
 def test_batches_of_records_do_not_change_the_signals(monkeypatch):
     whole = train_shadows(softmax(), (X, Y), 4, seed=7)
-    monkeypatch.setattr("attacks.membership.shadows.CHUNK", 4 * 3 * 7)
-    monkeypatch.setattr("attacks.membership.shadows.KEPT", 0)
+    monkeypatch.setattr("attacks.membership.queries.CHUNK", 4 * 3 * 7)
+    monkeypatch.setattr("attacks.membership.queries.KEPT", 0)
     pieces = train_shadows(softmax(), (X, Y), 4, seed=7)
     assert pieces.log_probabilities is None
     for name in ("loss", "rescaled-logit", "modified-entropy", "correct", "gradient-norm"):
@@ -101,9 +102,10 @@ def test_gradient_norms_come_from_the_models():
 def test_inner_products_with_the_steps_equal_a_loop():
     learner = softmax(view="trajectory", steps=3)
     shadows = train_shadows(learner, (X, Y), 4, seed=9)
-    coins, training = (np.random.default_rng(child) for child in np.random.SeedSequence(9).spawn(2))
-    inclusion = draw_inclusion(4, 60, coins)
-    path = learner.release_subsets(TrainingData(X, Y), inclusion, training).values
+    pairs = draw_inclusion(4, 60, stream(9, Stage.COINS)).reshape(2, 2, 60)
+    streams = [stream(9, Stage.TRAINING, index=index) for index in range(2)]
+    paths = [learner.release_subsets((X, Y), *of_pair).values for of_pair in zip(pairs, streams, strict=True)]
+    path = np.concatenate(paths)
     from mechanisms.learning.trained import TrainedModels
 
     scores = GradientInnerProduct().score(shadows)

@@ -2,11 +2,12 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit
+from audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit, saved
 from audit.bounds.clopper_pearson import ClopperPearson
 from mechanisms import (
     ApproximateDP,
@@ -29,6 +30,7 @@ from mechanisms.errors import (
     ParameterError,
     RelationError,
     ReleaseError,
+    ResultError,
     UnknownNameError,
 )
 from mechanisms.learning.canaries import Mislabelled
@@ -199,12 +201,21 @@ def test_json_round_trip_and_a_grid_of_counts():
     assert result.bound.epsilon > 0.985
 
 
+def test_warnings_are_in_the_summary_the_evidence_and_the_json_form_and_may_be_missing_there():
+    result = replace(audit(Laplace(epsilon=1.0), trials=100, seed=0), warnings=("the trials lean on the weather.",))
+    assert "warning     the trials lean on the weather." in result.summary()
+    assert "warning     the trials lean on the weather." in result.evidence()
+    assert AuditResult.from_json(result.to_json()) == result
+    old = {key: value for key, value in result.to_dict().items() if key not in ("warnings", "sha256")}
+    assert AuditResult.from_json(json.dumps(old | {"sha256": saved.digest(old)})).warnings == ()
+
+
 def test_from_json_refuses_what_it_cannot_read():
     data = json.loads(audit(Laplace(epsilon=1.0), trials=100, seed=0).to_json())
-    with pytest.raises(ParameterError, match="this is no audit result"):
-        AuditResult.from_dict({"format": "recipe"})
-    with pytest.raises(ParameterError, match="version must be 1, but is 99"):
-        AuditResult.from_dict(data | {"version": 99})
+    with pytest.raises(ResultError, match=r"format must be 'dpassay\.audit-result', but is \"recipe\""):
+        AuditResult.from_json('{"format": "recipe"}')
+    with pytest.raises(ResultError, match="version must be 2, but is 99: a newer dpassay"):
+        AuditResult.from_json(json.dumps(data | {"version": 99}))
 
 
 def test_a_fresh_seed_is_drawn_and_recorded():

@@ -15,7 +15,7 @@ from audit.membership.blind import blind_baseline
 from audit.membership.evaluate import measure, name_of
 from audit.membership.records import benjamini_hochberg, models_needed, record_table
 from audit.membership.roc import Pooled
-from mechanisms.errors import AttackError, ParameterError
+from mechanisms.errors import AttackError, ParameterError, ResultError
 from mechanisms.guarantees import GaussianDP
 
 N = 4_000
@@ -317,7 +317,7 @@ def test_a_result_survives_its_json_form():
 
 @pytest.mark.parametrize("text", ["{}", "[1]", "no json", '{"format": "dpassay.membership-result", "version": 99}'])
 def test_what_is_no_membership_result_is_refused(text):
-    with pytest.raises(ParameterError, match="no membership result"):
+    with pytest.raises(ResultError, match="results"):
         MembershipResult.from_json(text)
 
 

@@ -15,7 +15,14 @@ from audit.search import SCREENING_CONFIDENCE, SearchResult, search
 from audit.testing.coverage import Coverage
 from audit.trials.seeds import Stage, child_seed
 from mechanisms import Laplace, Neighbours, PureDP, RandomizedResponse
-from mechanisms.errors import AttackError, FingerprintError, NeighboursError, ParameterError, UnknownNameError
+from mechanisms.errors import (
+    AttackError,
+    FingerprintError,
+    NeighboursError,
+    ParameterError,
+    ResultError,
+    UnknownNameError,
+)
 
 
 def pair(d1, d0=0.0):
@@ -181,10 +188,10 @@ def test_json_round_trip():
         found.ledger,
     )
     data = json.loads(found.to_json())
-    with pytest.raises(ParameterError, match="this is no search result"):
-        SearchResult.from_dict(found.confirmed.to_dict())
-    with pytest.raises(ParameterError, match="version must be 1, but is 99"):
-        SearchResult.from_dict(data | {"version": 99})
+    with pytest.raises(ResultError, match="format must be"):
+        SearchResult.from_json(found.confirmed.to_json())
+    with pytest.raises(ResultError, match="version must be 2, but is 99"):
+        SearchResult.from_json(json.dumps(data | {"version": 99}))
 
 
 def test_same_seed_gives_the_same_bytes_serial_parallel_and_resumed(tmp_path):

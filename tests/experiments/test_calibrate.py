@@ -1,7 +1,6 @@
 """`dpassay calibrate`: files that a stranger can read, and an exit code that a build can."""
 
 import csv
-import json
 import math
 import re
 import sys
@@ -12,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from audit.bounds.simultaneous import SimultaneousBand
-from audit.testing.certificate import Plan, Setting, certify
+from audit.testing.certificate import Certificate, Plan, Setting, certify
 from audit.testing.laws import all_equal, laplace_ratio, randomized_response
 from audit.testing.methods import BoundMethod, uncorrected
 from experiments import calibrate as calibration
@@ -88,7 +87,7 @@ def test_command_writes_numbers_figures_and_page_and_ends_with_0(call, tmp_path)
     names = {path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file()}
     assert {"certificate.csv", "certificate.json", "environment.json", "certificate.html"} <= names
     assert {"figures/misses-95.svg", "figures/misses-95.png", "figures/misses-80.svg", "figures/power-01.png"} <= names
-    assert json.loads((home / "certificate.json").read_text())["holds"] is True
+    assert Certificate.from_json((home / "certificate.json").read_text()).holds
     assert "dpassay calibrate --bound simultaneous-band --seed 0" in (home / "certificate.html").read_text()
 
 

@@ -1,6 +1,7 @@
 """Datasets: what is loaded, and what is said when something is missing."""
 
 import json
+import random
 
 import numpy as np
 import pytest
@@ -132,3 +133,47 @@ def test_mnist_without_file_and_network_says_what_belongs_where(folder, monkeypa
     monkeypatch.setattr("sklearn.datasets.fetch_openml", no_network)
     with pytest.raises(DataError, match=r"cannot be fetched from OpenML \(no route to host\)\. Put mnist\.npz"):
         datasets.load("mnist")
+
+
+def half_downloaded(content, count, rng):
+    """The file cut off, or with bytes of its end missing or wrong."""
+    for _ in range(count):
+        at, harmed = rng.randrange(len(content)), bytearray(content)
+        if rng.random() < 0.5:
+            del harmed[at:]
+        else:
+            harmed[at : at + 64] = bytes(min(64, len(content) - at))
+        yield bytes(harmed)
+
+
+def test_a_file_that_was_downloaded_in_part_is_named_or_was_whole_enough(folder):
+    rng, images = random.Random(1), np.arange(8, dtype=np.uint8).reshape(2, 2, 2)
+    parts = {"x_train": images, "y_train": [7, 1], "x_test": images, "y_test": [3, 2]}
+    refused = 0
+    for save in (np.savez, np.savez_compressed):
+        save(folder / "mnist.npz", **parts)
+        for content in half_downloaded((folder / "mnist.npz").read_bytes(), 150, rng):
+            (folder / "mnist.npz").write_bytes(content)
+            try:
+                assert datasets.load("mnist", part="test")[0].shape == (2, 4)
+            except DataError as error:
+                refused += "mnist.npz" in str(error)
+    (folder / "adult_domain.json").write_text(json.dumps({"age": 4, "sex": 2}))
+    for content in half_downloaded(b"age,sex\n1,0\n3,1\n" * 3, 100, rng):
+        (folder / "adult_coded.csv").write_bytes(content)
+        try:
+            datasets.load("adult")
+        except DataError as error:
+            refused += "adult_coded.csv" in str(error)
+    (folder / "adult_coded.csv").write_text("age,sex\n1,0\n")
+    for text in ("[]", "{}", '{"age": "4"}', '{"age": null}', '{"age": -1}', "[" * 100_000, '{"age": ' + "9" * 5000):
+        (folder / "adult_domain.json").write_text(text)
+        with pytest.raises(DataError, match=r"cannot read .*adult_domain\.json"):
+            datasets.load("adult")
+    assert refused > 250
+
+
+@pytest.mark.parametrize("directory", ["x" * 5000, "~nobody-of-this-name/x", "a\0b"])
+def test_an_impossible_data_directory_is_a_complaint(directory):
+    with pytest.raises(DataError, match=r"names no folder|lacks"):
+        datasets.load("adult", directory=directory)

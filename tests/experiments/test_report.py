@@ -211,6 +211,16 @@ def test_a_damaged_environment_does_not_stop_a_report(tmp_path: Path) -> None:
     assert "numpy" in report(sweep_of([{}], [coin_result()]), tmp_path, figures=False)[0]
 
 
+def test_a_warning_is_told_once_with_how_many_audits_it_belongs_to(tmp_path: Path) -> None:
+    warned = dataclasses.replace(coin_result(), warnings=("the trials lean on the weather.",))
+    sweep = sweep_of([{"case": {"name": "one"}}, {"case": {"name": "two"}}], [warned, coin_result()])
+    assert content(sweep).notes == ("Warning (1 of 2 audits): the trials lean on the weather.",)
+    assert ("Warning", "the trials lean on the weather.") in content(sweep).audits[0].facts
+    for text in report(sweep, tmp_path, figures=False):
+        assert "Warning (1 of 2 audits): the trials lean on the weather." in text.replace("\\", "")
+    assert content(sweep_of([{}], [warned])).notes == ("Warning: the trials lean on the weather.",)
+
+
 def test_a_claim_refuted_at_another_delta_is_told_everywhere_with_the_place(tmp_path: Path) -> None:
     place = "at epsilon = 0.3 the claim promises delta <= 0.1, but these trials show delta >= 0.2"
     sweep = sweep_of(
@@ -238,7 +248,7 @@ def test_the_table_of_a_terminal_marks_what_is_refuted_at_another_delta() -> Non
     sweep = sweep_of([{"mechanism.name": "a"}, {"mechanism.name": "b"}], [elsewhere_result(), coin_result()])
     table = results_table(sweep)
     assert [str(cell) for cell in table.columns[-1].cells] == ["violation †", "consistent"]
-    assert table.columns[0].header == "mechanism"
+    assert str(table.columns[0].header) == "mechanism"
 
 
 def test_the_answer_stands_before_the_question_is_told_at_length(violation: tuple[str, str]) -> None:

@@ -13,7 +13,7 @@ from audit.verdict import Verdict
 from experiments.results import SweepResult, corrected
 from experiments.sweep import combinations, folder_name, point_seed, settings
 from mechanisms import Laplace
-from mechanisms.errors import StoreError
+from mechanisms.errors import ResultError
 
 SWEEP = {"mechanism.epsilon": [0.5, 1.0], "audit.delta": [0.0, 1e-5, 1e-3]}
 
@@ -132,20 +132,21 @@ def test_the_json_form_reads_back_and_writes_the_same_bytes(sweep_result):
     assert again.to_json() == text
     assert again.points[1].parameters == sweep_result.points[1].parameters
     assert again.verdict is sweep_result.verdict
-    assert json.loads(text)["version"] == 1
+    assert json.loads(text)["version"] == 2
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("{", "not readable as JSON"),
-        ("[]", "these are not results of an experiment"),
-        ('{"format": "else"}', "these are not results of an experiment: format is 'else'"),
-        ('{"format": "dpassay.sweep-result", "version": 99}', "version 99; this dpassay reads up to 1"),
+        ("[]", "these are no results, but a JSON list"),
+        ('{"format": "else"}', 'format must be .*, but is "else"'),
+        ('{"format": "dpassay.sweep-result", "version": 99}', "version must be 2, but is 99: a newer dpassay"),
+        ('{"format": "dpassay.sweep-result", "version": 1}', "version must be 2, but is 1: another release"),
     ],
 )
 def test_other_json_is_refused(text, message):
-    with pytest.raises(StoreError, match=message):
+    with pytest.raises(ResultError, match=message):
         SweepResult.from_json(text)
 
 

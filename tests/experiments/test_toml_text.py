@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.toml_text import locate, to_toml
+from experiments.toml_lines import locate
+from experiments.toml_text import to_toml
 
 TEXT = '''title = "a"
 description = """

@@ -2,6 +2,8 @@
 
 import shlex
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -81,3 +83,57 @@ def test_a_program_becomes_a_mechanism_and_its_own_errors_stay_readable():
     assert mechanism.release(pair.d1, 7, np.random.default_rng(0)).values.shape == (7,)
     with pytest.raises(ReleaseError, match="which is not JSON"):
         FunctionMechanism(program("print('x\\n' * 2)"), claim=PureDP(1.0), neighbours=pair, style="many-runs")
+
+
+def test_a_child_that_outlives_its_program_does_not_hold_it_up_and_is_ended(tmp_path):
+    left = tmp_path / "left"
+    code = (
+        "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']);"
+        f"open({str(left)!r}, 'w').write(str(p.pid)); print('1\\n' * 3)"
+    )
+    started = time.monotonic()
+    assert call(code, timeout=40) == [1, 1, 1]
+    assert time.monotonic() - started < 30
+    assert _ends(int(left.read_text()))
+
+
+def test_children_of_a_program_that_hangs_are_ended_with_it(tmp_path):
+    left = tmp_path / "left"
+    code = (
+        "import subprocess, sys, time; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']);"
+        f"open({str(left)!r}, 'w').write(str(p.pid)); time.sleep(60)"
+    )
+    with pytest.raises(ReleaseError, match="took longer than timeout=3 seconds"):
+        call(code, timeout=3)
+    assert _ends(int(left.read_text()))
+
+
+def _ends(process):
+    """Whether a process is gone, or a zombie that nobody has asked about, within a few seconds."""
+    for _ in range(50):
+        try:
+            if "\nState:\tZ" in Path(f"/proc/{process}/status").read_text():
+                return True
+        except OSError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("import sys; sys.stdout.buffer.write(b'\\xff\\n' * 3)", "wrote what is not UTF-8"),
+        ("print('[' * 100_000)", "which is not JSON"),
+        ("print('9' * 5_000)", "which is not JSON"),
+        ("import sys; sys.stderr.buffer.write(b'\\xff' * 10_000); sys.exit(3)", "ended with exit code 3"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended with exit code -9"),
+    ],
+)
+def test_what_no_reader_expects_is_refused(code, message):
+    with pytest.raises(ReleaseError, match=message):
+        call(code, size=1)
+
+
+def test_lines_end_where_json_has_them_end():
+    assert call("print('\"a\\u2028b\"')", size=1) == ["a\u2028b"]

@@ -71,8 +71,21 @@ def test_default_arguments_do_not_confuse_the_call(function, style):
 
 
 @pytest.mark.parametrize(
-    "function", [lambda *args: 0, lambda data, size: 0, lambda data, *, rng: 0, lambda: 0, lambda a, b, c, d: 0]
+    ("function", "place", "name"),
+    [
+        (lambda rng, data: 0, 1, "rng"),
+        (lambda data, size: 0, 2, "size"),
+        (lambda size, data, rng: 0, 1, "size"),
+        (lambda data, epsilon: 0, 2, "epsilon"),
+        (lambda data, rng, size: 0, 2, "rng"),
+    ],
 )
+def test_a_parameter_whose_name_is_not_that_of_its_place_is_refused_by_name(function, place, name):
+    with pytest.raises(ParameterError, match=rf"parameter {place} of <lambda> is called '{name}', but is given"):
+        style_of(function)
+
+
+@pytest.mark.parametrize("function", [lambda *args: 0, lambda data, *, rng: 0, lambda: 0, lambda a, b, c, d: 0])
 def test_unclear_parameters_are_refused_with_a_way_out(function):
     with pytest.raises(ParameterError, match=r"release\(dataset, rng\).*style="):
         style_of(function)
@@ -406,7 +419,7 @@ def test_a_function_that_always_raises_shows_what_it_says_on_each_side():
         raise ValueError("abc" if len(dataset) == 2 else "xyz")
 
     expected = (
-        r"raised ValueError in each of 10 first runs, on both sides: ValueError\('xyz'\) on side 0, ValueError\('abc'\)"
+        r"raised ValueError in each of 10 first runs, on both sides: 'ValueError: xyz' on side 0, 'ValueError: abc'"
     )
     with pytest.raises(ReleaseError, match=expected):
         FunctionMechanism(release, claim=PureDP(1.0), neighbours=Neighbours([1], [1, 2], "add_remove"))

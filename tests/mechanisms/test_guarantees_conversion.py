@@ -175,8 +175,10 @@ def test_refusals_show_a_way_out():
         to_approximate(GaussianDP(1.0), delta=0.0)
     with pytest.raises(AccountingError, match=r"grid of 0\.0001, but 0\.001"):
         to_privacy_loss(PrivacyLossDP.laplace(1.0), interval=1e-3)
-    with pytest.raises(AccountingError, match="not whole"):
-        RenyiDP.gaussian(1.0, sampling_probability=0.5, orders=[2.5])
+    with pytest.raises(ParameterError, match="orders must be finite and > 1"):
+        RenyiDP.gaussian(1.0, sampling_probability=0.5, orders=[1.0])
+    with pytest.raises(ParameterError, match="At the order inf"):
+        RenyiDP.gaussian(1.0, orders=[2.0, math.inf])
     with pytest.raises(AccountingError, match="'replace_one' is not known for Poisson"):
         RenyiDP.gaussian(1.0, sampling_probability=0.5, relation="replace_one")
 

@@ -1,6 +1,7 @@
 """Logistic regression by output and objective perturbation, and noisy projected SGD."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,11 @@ from mechanisms.base import Neighbours, Outputs
 from mechanisms.catalogue import build
 from mechanisms.errors import NeighboursError, ParameterError, ReleaseError
 from mechanisms.guarantees import ApproximateDP, GaussianDP, RenyiDP
+from mechanisms.guarantees.noisy_sgd import (
+    largest_formula_epsilon,
+    projected_sgd_standard_deviation,
+    projected_sgd_step,
+)
 from mechanisms.learning.base import TrainingData
 from mechanisms.learning.objective_perturbation import ObjectivePerturbation
 from mechanisms.learning.output_perturbation import OutputPerturbation
@@ -337,3 +343,33 @@ def test_the_formula_is_no_claim_for_less_noise_or_more_steps(options, message):
     with pytest.raises(ParameterError, match=message):
         NoisyProjectedSGD(epsilon=1.0, n_records=4, **options)
     assert NoisyProjectedSGD(epsilon=1.0, n_records=4, claim="renyi", **options).guarantee().epsilon(1e-5) > 0
+
+
+@pytest.mark.parametrize("delta", [1e-10, 1e-5, 0.01, 0.5])
+@pytest.mark.parametrize("n", [2, 30])
+def test_the_formula_is_taken_as_far_as_its_theorem_goes_and_true_there(n, delta):
+    largest = largest_formula_epsilon(delta)
+    assert projected_sgd_step(
+        projected_sgd_standard_deviation(largest, delta, n_records=n), delta, n_records=n, lipschitz=1.0, steps=n * n
+    )[0] == pytest.approx(1.2564)
+    taken = NoisyProjectedSGD(0.999 * largest, delta, n_records=n)
+    assert replace(taken, claim="renyi").guarantee().epsilon(delta) < 0.5 * taken.epsilon
+    for epsilon in (1.001 * largest, 300.0):
+        with pytest.raises(ParameterError, match=r"theorem for epsilon up to .* before sampling, a step would be"):
+            NoisyProjectedSGD(epsilon, delta, n_records=n)
+        assert NoisyProjectedSGD(epsilon, delta, n_records=n, claim="renyi").guarantee().epsilon(1e-5) > 0
+    noise = projected_sgd_standard_deviation(largest, delta, n_records=n)
+    assert (
+        NoisyProjectedSGD(300.0, delta, n_records=n, standard_deviation=noise * 1.001).guarantee().epsilon(delta) == 300
+    )
+
+
+def test_the_formula_is_false_far_beyond_its_theorem():
+    """delta(300) of all 900 iterates, from the privacy losses of runs, where 0.01 would be claimed."""
+    mechanism = NoisyProjectedSGD(300.0, 0.01, n_records=30, claim="renyi", view="all")
+    shift, size = 30.0 / mechanism.sigma, 500
+    iterates = mechanism.release(mechanism.worst_case().d1, size, np.random.default_rng(0)).values[:, :, 0]
+    sums = np.diff(iterates, axis=1, prepend=0.0) / mechanism.sigma
+    losses = np.sum([s * np.logaddexp(math.log(29), s * shift * sums - shift**2 / 2) for s in (1, -1)], axis=(0, 2))
+    seen = np.mean(np.maximum(0.0, -np.expm1(np.minimum(0.0, 300.0 - losses))))
+    assert seen - math.sqrt(math.log(1 / FALSE_ALARM) / (2 * size)) > 0.5

@@ -29,6 +29,7 @@ from mechanisms.learning.base import Floats, TrainingData
 from mechanisms.learning.dp_sgd import DPSGD
 from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron
 from mechanisms.learning.models.base import Model
+from mechanisms.learning.pairs import UNSEEN
 from mechanisms.learning.sampling import CyclicBatches, FullBatch, Sampling
 from mechanisms.learning.training import Batch, Trainer
 
@@ -110,8 +111,10 @@ class BrokenDPSGD(DPSGD):
         return GaussianDP(distance * math.sqrt(self.steps) / self.noise_multiplier, relation=self.relation)
 
     def _revealed(self) -> Guarantee | None:
-        """The curve of outputs that tell the sides apart for certain, if the law of the observations is known."""
-        return ExactDP([1.0, 0.0], [0.0, 1.0], relation=self.relation) if self.law_is_known else None
+        """The curve of outputs that tell the sides apart for certain, if the law of the observations is known and some
+        direction has a share in the canary."""
+        seen = bool(np.abs(self.directions @ self.canary).max() > UNSEEN)
+        return ExactDP([1.0, 0.0], [0.0, 1.0], relation=self.relation) if self.law_is_known and seen else None
 
     def _centre(self, data: TrainingData) -> Floats:
         """Observations without noise, `(steps, m)`."""

@@ -24,7 +24,7 @@ def midpoint_noise_multiplier(
 
     The slip: the lower end is known to be too little noise, the upper end to be enough; of the middle nothing is known.
     Asked for epsilon 5 at delta = 1e-5, with 100 steps at rate 0.05 and Renyi accounting, it returns 0.9033, which is
-    epsilon 5.05. Short is measured in the noise multiplier, where epsilon may be steep: the smaller the noise, the
+    epsilon 5.043. Short is measured in the noise multiplier, where epsilon may be steep: the smaller the noise, the
     worse.
     Correct: return the upper end.
 

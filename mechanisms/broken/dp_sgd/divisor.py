@@ -22,7 +22,7 @@ from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import Floats
 from mechanisms.learning.models import LogisticRegression
 from mechanisms.learning.models.base import Model
-from mechanisms.learning.sampling import FullBatch, Mask, PoissonSampling, Sampling
+from mechanisms.learning.sampling import BatchSampling, FullBatch, Mask, PoissonSampling, Sampling
 from mechanisms.learning.training import Batch, Trainer
 from mechanisms.validation import whole
 
@@ -87,6 +87,8 @@ class _DivisorFromData(BrokenDPSGD):
         """The exact curve of one step whose final parameters are seen."""
         started_at_zero = self.recipe.initial is not None and not self.recipe.initial.any()
         if self.steps > 1 or self.view != "final" or self.projection is not None or not started_at_zero:
+            return None
+        if not self.noise_multiplier:
             return None
         divisors0, divisors1 = self._divisors(self.records), self._divisors(self.records + 1)
         p0, p1 = radius_laws(divisors0, divisors1, self.network.n_parameters)
@@ -160,6 +162,8 @@ class RealisedBatchSize(_DivisorFromData):
     trainer_class: ClassVar[type[Trainer]] = _SizeOfBatch
 
     def _divisors(self, n_records: int) -> dict[float, float]:
+        if isinstance(self.scheme, BatchSampling):
+            return {float(self.scheme.batch_size): 1.0}
         rate = getattr(self.scheme, "sampling_probability", 1.0)
         sizes = np.arange(n_records + 1)
         chances = binom(n_records, sizes) * rate**sizes * (1.0 - rate) ** (n_records - sizes)

@@ -8,16 +8,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from mechanisms.base import Neighbours
+from mechanisms.base import Neighbours, Relation
 from mechanisms.broken.dp_sgd.base import BrokenDPSGD, Unclipped
+from mechanisms.errors import NeighboursError
 from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.base import Floats
+from mechanisms.learning.base import Floats, TrainingData
 from mechanisms.learning.models.passes import accumulate, backward, forward
+from mechanisms.learning.pairs import check_in_place
 from mechanisms.learning.sampling import FullBatch, Sampling
 from mechanisms.learning.training import Batch, Recipe, Trainer
 from mechanisms.validation import whole
 
 ALL_BY_FIVE = FullBatch(expected_batch_size=5)
+REGROUPED = 4
+"""Microbatches of the worst-case pair under add_remove, where epsilon grows with their number without limit."""
 
 
 class _ClippedMean(Unclipped):
@@ -113,6 +117,11 @@ class MicrobatchMeanClipped(BrokenDPSGD):
     moves by 2 clip_norm. With full batches mu is twice the claimed one: as if the noise multiplier were halved. (Under
     replace_one 2 clip_norm is declared anyway, and the claim holds.)
 
+    All of this is so where the records keep their places: under zero_out, the default, and replace_one. Under
+    add_remove a record that comes first moves every other one by a place, into another microbatch, and can turn all of
+    them around: epsilon grows with the number of records, without limit, and `truth` is that of the worst-case pair of
+    4 microbatches.
+
     Args:
         microbatch_size: examples that are averaged, >= 1; 1 is correct.
         all others: as for `DPSGD`. Microbatches are successive records, gradient records apart from the examples.
@@ -127,6 +136,7 @@ class MicrobatchMeanClipped(BrokenDPSGD):
     """
 
     noise_multiplier: float = 3.99
+    relation: Relation = Relation.ZERO_OUT
     microbatch_size: int = 2
 
     trainer_class: ClassVar[type[Trainer]] = _ClippedMicrobatches
@@ -140,13 +150,33 @@ class MicrobatchMeanClipped(BrokenDPSGD):
         """Also how many examples are averaged."""
         return _MicrobatchRecipe(**vars(super().recipe), microbatch_size=self.microbatch_size)
 
+    @property
+    def regroups(self) -> bool:
+        """Whether a record moves the others between microbatches."""
+        return self.relation is Relation.ADD_REMOVE and self.microbatch_size > 1
+
     def worst_case(self) -> Neighbours:
-        """The mean of one microbatch is -2 clip_norm along `canary` without the record, and 2 clip_norm with it."""
-        return self._pair(4.0 * self.microbatch_size, -2.0 * self.microbatch_size)
+        """The mean of one microbatch is -2 clip_norm along `canary` without the record, and 2 clip_norm with it; under
+        add_remove that of each of 4 is."""
+        k = self.microbatch_size
+        if not self.regroups:
+            return self._pair(4.0 * k, -2.0 * k)
+        others = []
+        for sum_before in range(2 * REGROUPED - 1, 0, -2):
+            others += [-2.0 * k * sum_before, *[0.0] * (k - 2), 2.0 * k * (sum_before - 1)]
+        return self._pair(4.0 * k * REGROUPED, *others[:-1])
+
+    def check(self, neighbours: Neighbours) -> None:
+        """Also that, under replace_one, all other records keep their places."""
+        super().check(neighbours)
+        if self.relation is Relation.REPLACE_ONE and self.microbatch_size > 1:
+            check_in_place(neighbours, "microbatches")
 
     def truth(self) -> Guarantee | None:
-        """`GaussianDP(2 sqrt(steps) / noise_multiplier)` for full batches."""
-        return self._gaussian(2.0) if self.microbatch_size > 1 else self._gaussian(self.reach)
+        """`GaussianDP(2 sqrt(steps) / noise_multiplier)` for full batches; under add_remove 4 times that mu."""
+        if self.microbatch_size == 1:
+            return self._gaussian(self.reach)
+        return self._gaussian(2.0 * REGROUPED if self.regroups else 2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +188,8 @@ class NoiseOnAverage(MicrobatchMeanClipped):
     The slip is in the account. Where the gradient of every example is known to have at most norm clip_norm, the mean
     moves by clip_norm / B, and the noise multiplier is B times the one that is counted. The claim holds, and is much
     too large: an audit must not flag it, and a comparison of methods by it is wrong. Without such a bound on the data
-    this is `MicrobatchMeanClipped`, and the claim is false.
+    this is `MicrobatchMeanClipped`, and the claim is false: pairs of longer gradient records are refused. (Nothing is
+    clipped then, so that it does not matter which records share a microbatch.)
 
     Args:
         microbatch_size: B, examples of the batch.
@@ -178,6 +209,17 @@ class NoiseOnAverage(MicrobatchMeanClipped):
     def worst_case(self) -> Neighbours:
         """The largest gradient that is within the bound, and no other record."""
         return self._pair(1.0)
+
+    def check(self, neighbours: Neighbours) -> None:
+        """Also that no gradient record is longer than clip_norm, as its claim supposes."""
+        BrokenDPSGD.check(self, neighbours)
+        sides = [TrainingData.of(neighbours.side(side)).gradients for side in (0, 1)]
+        longest = max((np.linalg.norm(g, axis=1).max(initial=0.0) for g in sides if g is not None), default=0.0)
+        if longest > self.clip_norm * (1.0 + 1e-9):
+            raise NeighboursError(
+                f"the claim supposes gradients of norm at most clip_norm = {self.clip_norm:g}, but a gradient record "
+                f"has {longest:g}. Give shorter ones, or audit MicrobatchMeanClipped, which supposes nothing."
+            )
 
     def truth(self) -> Guarantee | None:
         """`GaussianDP(sqrt(steps) / (B noise_multiplier))` for full batches."""

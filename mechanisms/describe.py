@@ -151,7 +151,7 @@ class _Describer:
         else:
             try:  # a class that is not written in Python tells by how it pickles what it holds
                 held = {"state": list(thing.__reduce_ex__(4)[1:3])}
-            except TypeError:
+            except Exception:  # most raise a TypeError, some anything
                 return {"opaque": _path(cls)}
         code = {} if _is_installed(cls.__module__) else {"sha256": self._code_digest(cls)}
         return {"class": _path(cls), **code, **{name: self.describe(value) for name, value in held.items()}}

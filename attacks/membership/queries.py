@@ -1,0 +1,72 @@
+"""A batch of shadow models: trained on their rows of the inclusion matrix, and asked about records.
+
+The pieces know no plan, no store and no workers; `audit.membership.train_shadows` runs them batch by batch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.membership.shadows import Shadows
+from attacks.membership.signals import SIGNALS
+from mechanisms.errors import ParameterError
+from mechanisms.learning.base import Classifiers, HasGradients, Learner, TrainingData
+
+Floats = NDArray[np.float64]
+
+KEPT = 40_000_000
+"""Log probabilities of all models are kept up to this many numbers; beyond, only the signals made from them."""
+CHUNK = 4_000_000
+"""Numbers in one batch of predictions."""
+
+
+def train(
+    learner: Learner, data: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator, asked: TrainingData
+) -> tuple[Classifiers, dict[str, Floats]]:
+    """One model a row of `inclusion`, `(n_models, n_records)`; and, where the learner shows its trajectory, the signal
+    on the records `asked` that is made from it."""
+    if getattr(learner, "view", None) != "trajectory":
+        return learner.fit_subsets(data, inclusion, rng), {}
+    from attacks.membership.gradients import inner_products
+    from mechanisms.learning.trained import TrainedModels
+
+    white_box: Any = learner
+    trajectories = np.asarray(white_box.release_subsets(data, inclusion, rng).values)
+    signal = inner_products(trajectories, white_box.network, asked)
+    return TrainedModels(white_box.network, trajectories[:, -1]), {"gradient-inner-product": signal}
+
+
+def ask(models: Classifiers, data: TrainingData, *, n_models: int) -> dict[str, Floats]:
+    """What the models say about the records, in batches of records: signals `(len(models), n_records)`.
+
+    Args:
+        models: one batch of them.
+        data: the records.
+        n_models: of all batches together: where there are not too many, the log probabilities, `(len(models),
+            n_records, n_classes)`, stand for the signals that are made from them.
+    """
+    y = data.y.astype(np.int64)
+    if len(y) and y.max() >= models.n_classes:
+        raise ParameterError(f"y holds label {y.max()}, but the models know classes 0 to {models.n_classes - 1} only.")
+    step = max(1, CHUNK // max(1, len(models) * models.n_classes))
+    keep = n_models * len(y) * models.n_classes <= KEPT
+    parts: dict[str, list[Floats]] = {}
+    for start in range(0, len(y), step):
+        rows = slice(start, start + step)
+        log_p = models.log_probabilities(data.X[rows])
+        made = {"log_probabilities": log_p} if keep else {name: f(log_p, y[rows]) for name, f in SIGNALS.items()}
+        if isinstance(models, HasGradients):
+            made["gradient-norm"] = -models.gradient_norms(data.X[rows], y[rows])
+        for name, values in made.items():
+            parts.setdefault(name, []).append(values)
+    return {name: np.concatenate(pieces, axis=1) for name, pieces in parts.items()}
+
+
+def shadows_of(answers: dict[str, Floats], data: TrainingData, inclusion: NDArray[np.bool_]) -> Shadows:
+    """The answers of all models, batches joined, as `Shadows`."""
+    signals = dict(answers)
+    log_probabilities = signals.pop("log_probabilities", None)
+    return Shadows(inclusion, data.y.astype(np.int64), signals, log_probabilities=log_probabilities, X=data.X)

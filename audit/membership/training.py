@@ -1,0 +1,242 @@
+"""Shadow models, and the models of the game, trained by the trials engine.
+
+    coins for all models -> chunks of models -> each chunk trained on its own stream and asked -> all answers joined
+
+The coins are tossed before any training, on a stream of their own. How many models a chunk holds follows from their
+number and size alone, so that serial, parallel and resumed training give the same bytes. A pair of complements is
+never cut in two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from attacks.membership.queries import ask, shadows_of, train
+from attacks.membership.shadows import Shadows, draw_inclusion
+from audit.trials.execution import execute
+from audit.trials.options import RunOptions, versions
+from audit.trials.plan import CHUNK_BYTES, CHUNKS_A_SIDE, Chunk
+from audit.trials.progress import Reporter
+from audit.trials.repeats import Repeats
+from audit.trials.seeds import Stage, stream
+from audit.trials.store import Arrays
+from mechanisms.describe import describe, label
+from mechanisms.errors import ParameterError
+from mechanisms.learning.base import Learner, TrainingData, check_learner
+from mechanisms.validation import whole
+
+Mask = NDArray[np.bool_]
+
+UNSIGNED = np.empty(0, dtype=np.uint8)
+"""In the place of a chunk's signature: models of different records do not repeat each other."""
+
+
+def train_shadows(
+    learner: Learner,
+    records: Any,
+    n_models: int,
+    *,
+    seed: int,
+    design: str = "pairs",
+    population: Any = None,
+    n_jobs: int | None = 1,
+    store: Path | str | None = None,
+    progress: bool | Reporter = False,
+) -> Shadows:
+    """Trains models on random halves of the records, and asks each about every record.
+
+    Args:
+        learner: trains on subsets, such as `DPSGD` or `EstimatorLearner(MLPClassifier())`.
+        records: the `(X, y)` that are scored, or `TrainingData`; labels 0 .. n_classes - 1.
+        n_models: how many models; even for "pairs".
+        seed: of the coins and of the training, in separate streams.
+        design: "pairs" or "bernoulli"; see `attacks.membership.shadows`.
+        population: `(X, y)` from the same source that no model sees and that are not scored: Attack-P, RMIA, exposure
+            and quantile regression compare with them.
+        n_jobs: workers, as for `audit.audit`: threads for `DPSGD`, processes for other learners.
+        store: directory that keeps what trained models said, so that interrupted training continues; None keeps none.
+        progress: True shows a progress bar when stderr is a terminal; or a `Reporter`, which counts models.
+
+    Returns:
+        Signals of every model on every record; the log probabilities too, where they are not too many to keep. Models
+        that give gradients have the signal "gradient-norm", those of a learner with the view "trajectory"
+        "gradient-inner-product".
+
+    Raises:
+        ParameterError: no learner, such as a bare scikit-learn classifier; an odd number of models in pairs; gradient
+            records, which have no label to predict; labels that are not whole numbers, or that no class of the models
+            stands for.
+        FingerprintError, StoreError: the store holds something else, or cannot be written.
+
+    Guarantees:
+        * Serial, parallel and resumed training with the same seed give the same shadows, byte for byte.
+
+    Example:
+        >>> from sklearn.neighbors import KNeighborsClassifier
+        >>> from mechanisms.external.estimator import EstimatorLearner
+        >>> rng = np.random.default_rng(0)
+        >>> records = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+        >>> shadows = train_shadows(EstimatorLearner(KNeighborsClassifier(1)), records, 4, seed=0)
+        >>> len(shadows), bool(shadows.signal("correct")[shadows.inclusion].all())
+        (4, True)
+    """
+    options = RunOptions(n_jobs, store, progress)
+    whole(0, seed=seed)
+    check_learner(learner)
+    asked = {"records": _examples("records", records)}
+    if population is not None:
+        asked["population"] = _examples("population", population)
+    data = asked["records"]
+    inclusion = draw_inclusion(n_models, len(data), stream(seed, Stage.COINS), design=design)
+    work = QueryWork(learner, data, inclusion, asked, seed)
+    chunks = plan_training(n_models, work.bytes_per_model, together=2 if design == "pairs" else 1)
+    about = {"game": "shadow models", "design": design} | work.describe()
+    answers = work.split(run_training(chunks, work, about, learner, options))
+    outside = np.zeros((n_models, len(asked.get("population", ()))), dtype=np.bool_)
+    return replace(
+        shadows_of(answers["records"], data, inclusion),
+        population=None if population is None else shadows_of(answers["population"], asked["population"], outside),
+        partner=np.arange(n_models) ^ 1 if design == "pairs" else None,
+        fair=True,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class QueryWork:
+    """Trains the models of a chunk, and asks them about records.
+
+    Args:
+        learner: what trains.
+        data: all that it may train on.
+        inclusion: `(n_models, len(data))` what each model is trained on.
+        asked: name -> the records that are asked about; the first ones get the signals of training too.
+        seed: root of the streams, one a chunk.
+    """
+
+    learner: Learner
+    data: TrainingData
+    inclusion: Mask
+    asked: Mapping[str, TrainingData]
+    seed: int
+
+    def __call__(self, chunk: Chunk) -> Arrays:
+        rng = stream(self.seed, chunk.stage, chunk.side, chunk.index)
+        first = next(iter(self.asked))
+        inside = self.inclusion[chunk.start : chunk.start + chunk.size]
+        models, steps = train(self.learner, self.data, inside, rng, self.asked[first])
+        said = {name: ask(models, data, n_models=len(self.inclusion)) for name, data in self.asked.items()}
+        said[first] |= steps
+        return {f"{name}.{signal}": values for name, found in said.items() for signal, values in found.items()}
+
+    @property
+    def bytes_per_model(self) -> int:
+        """About the memory that one model's answers take, or its trajectory."""
+        answers = sum(len(data) * (int(data.y.max(initial=0)) + 1) for data in self.asked.values())
+        learner: Any = self.learner
+        traced = getattr(learner, "view", None) == "trajectory"
+        return 8 * max(answers, (learner.steps + 1) * learner.network.n_parameters if traced else 1)
+
+    def split(self, arrays: Arrays) -> dict[str, Arrays]:
+        """Name -> the answers about its records."""
+        return {
+            name: {key.partition(".")[2]: values for key, values in arrays.items() if key.startswith(f"{name}.")}
+            for name in self.asked
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """Everything that determines the answers, but for how the coins were tossed."""
+        return {
+            "learner": describe(self.learner),
+            "data": describe(self.data),
+            "asked": describe(self.asked),
+            "n_models": len(self.inclusion),
+            "seed": self.seed,
+        }
+
+
+class Joined:
+    """The arrays of all chunks, joined along their first axis in the order of the chunks."""
+
+    def __init__(self) -> None:
+        self._parts: dict[int, Arrays] = {}
+
+    def add(self, chunk: Chunk, arrays: Arrays) -> None:
+        """One finished chunk."""
+        self._parts[chunk.index] = arrays
+
+    def arrays(self) -> Arrays:
+        """Name -> values of all models."""
+        parts = [self._parts[index] for index in sorted(self._parts)]
+        names = [name for name in parts[0] if name != "signature"]
+        return {name: np.concatenate([part[name] for part in parts]) for name in names}
+
+
+def plan_training(n_models: int, bytes_per_model: int, *, together: int = 1) -> list[Chunk]:
+    """The chunks of a number of training runs, of a multiple of `together` each.
+
+    >>> [chunk.size for chunk in plan_training(6, 1, together=2)], len(plan_training(1000, 1))
+    ([2, 2, 2], 32)
+    """
+    wanted = min(-(-n_models // CHUNKS_A_SIDE), max(1, CHUNK_BYTES // max(1, bytes_per_model)))
+    size = together * -(-wanted // together)
+    starts = enumerate(range(0, n_models, size))
+    return [Chunk(Stage.TRAINING, 0, index, start, min(size, n_models - start)) for index, start in starts]
+
+
+def run_training(
+    chunks: list[Chunk], work: Callable[[Chunk], Arrays], about: Mapping[str, Any], learner: Any, options: RunOptions
+) -> Arrays:
+    """Runs the chunks that the store does not hold, and joins all of them.
+
+    Args:
+        chunks: of `plan_training`.
+        work: trains the models of one chunk; the first axis of its arrays is the model.
+        about: everything that determines the arrays, JSON-ready.
+        learner: what trains; says by `parallel`, if it has it, which kind of workers it can use.
+        options: workers, store, progress.
+    """
+    joined = Joined()
+    description = {**about, "chunk_size": chunks[0].size, "scikit-learn": version("scikit-learn"), **versions()}
+    with options.opened(description) as (store, reporter), threadpool_limits(limits=1):
+        execute(
+            chunks,
+            _OneThread(work),
+            joined,
+            store=store,
+            n_jobs=options.n_jobs,
+            workers=getattr(learner, "parallel", "processes"),
+            repeats=Repeats(label(learner)),
+            reporter=reporter,
+        )
+    return joined.arrays()
+
+
+@dataclass(frozen=True, eq=False)
+class _OneThread:
+    """Work by one thread of BLAS, in every process: the rounding of a product depends on the number of threads."""
+
+    work: Callable[[Chunk], Arrays]
+
+    def __call__(self, chunk: Chunk) -> Arrays:
+        with threadpool_limits(limits=1):
+            return self.work(chunk) | {"signature": UNSIGNED}
+
+
+def _examples(name: str, dataset: Any) -> TrainingData:
+    data = TrainingData.of(dataset)
+    if data.n_gradients:
+        raise ParameterError(f"{name} must be examples with labels, but hold {data.n_gradients} gradient records.")
+    if (data.y < 0).any() or (data.y != np.rint(data.y)).any():
+        raise ParameterError(f"{name} must have labels 0 .. n_classes - 1, whole numbers, but y holds others.")
+    return data
+
+
+__all__ = ["QueryWork", "plan_training", "run_training", "train_shadows"]

@@ -1,0 +1,130 @@
+"""What audited code may change in the process that calls it: read before, compared and put back after."""
+
+from __future__ import annotations
+
+import locale
+import os
+import random
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """One thing that belongs to the whole process.
+
+    Args:
+        name: for people.
+        read: what it is now.
+        restore: makes it what it was.
+        same: whether two readings are equal.
+    """
+
+    name: str
+    read: Callable[[], Any]
+    restore: Callable[[Any], object]
+    same: Callable[[Any, Any], bool] = lambda before, now: bool(before == now)
+
+
+def _directory() -> str | None:
+    try:
+        return os.getcwd()  # noqa: PTH109 - a string, at every chunk
+    except OSError:  # it was removed
+        return None
+
+
+def _to_directory(path: str | None) -> None:
+    if path is not None:
+        os.chdir(path)
+
+
+def _set_environment(saved: dict[str, str]) -> None:
+    for name in os.environ.keys() - saved.keys():
+        del os.environ[name]
+    os.environ.update(saved)
+
+
+def _filters() -> list[Any]:
+    return list(warnings.filters)
+
+
+def _set_filters(saved: list[Any]) -> None:
+    warnings.simplefilter("default")  # only to make Python forget which filters it has applied where
+    warnings.filters[:] = saved  # type: ignore[index]
+
+
+def _same_array_state(before: Any, now: Any) -> bool:
+    return bool(before[0] == now[0] and before[2:] == now[2:] and np.array_equal(before[1], now[1]))
+
+
+def _timer() -> bool:
+    return hasattr(signal, "getitimer") and signal.getitimer(signal.ITIMER_REAL)[0] > 0.0
+
+
+def _stop_timer(ran: bool) -> None:
+    if not ran:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+
+def _streams() -> tuple[Any, Any, Any]:
+    return sys.stdin, sys.stdout, sys.stderr
+
+
+def _set_streams(saved: tuple[Any, Any, Any]) -> None:
+    sys.stdin, sys.stdout, sys.stderr = saved
+
+
+def _locale() -> str:
+    return locale.setlocale(locale.LC_ALL)
+
+
+ASPECTS = (
+    Aspect("working directory", _directory, _to_directory),
+    Aspect("environment variables", os.environ.copy, _set_environment),
+    Aspect("error state of numpy (np.seterr)", np.geterr, lambda saved: np.seterr(**saved)),
+    Aspect("print options of numpy", np.get_printoptions, lambda saved: np.set_printoptions(**saved)),
+    Aspect("warnings filters", _filters, _set_filters),
+    Aspect("standard streams (sys.stdout)", _streams, _set_streams, lambda a, b: all(map(lambda x, y: x is y, a, b))),
+    Aspect("recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
+    Aspect("locale", _locale, lambda saved: locale.setlocale(locale.LC_ALL, saved)),
+    Aspect("alarm timer", _timer, _stop_timer, lambda ran, runs: ran or not runs),
+    Aspect("global random state of numpy (np.random)", np.random.get_state, np.random.set_state, _same_array_state),
+    Aspect("global random state of Python (random)", random.getstate, random.setstate),
+)
+"""In the order in which they are named."""
+
+
+class ProcessState:
+    """The state at one moment; the global random states start from `seed` then, if there is one."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._modules = len(sys.modules)
+        self._saved = [aspect.read() for aspect in ASPECTS]
+        self._started = self._saved
+        if seed is not None:
+            random.seed(seed)
+            np.random.seed(seed % 2**32)  # noqa: NPY002 - this is what audited code may draw from
+            self._started = [*self._saved[:-2], *(aspect.read() for aspect in ASPECTS[-2:])]
+
+    def restore(self) -> tuple[str, ...]:
+        """Puts back what has changed since, and names it.
+
+        Nothing is named if modules were imported meanwhile: importing changes this and that, once in every process.
+        """
+        changed = []
+        for aspect, saved, started in zip(ASPECTS, self._saved, self._started, strict=True):
+            same = aspect.same(started, aspect.read())
+            if not same:
+                changed.append(aspect.name)
+            if not same or started is not saved:
+                with suppress(OSError, ValueError, TypeError, locale.Error):  # such as a directory that is gone
+                    aspect.restore(saved)
+        imported = len(sys.modules) != self._modules
+        return () if imported else tuple(changed)

@@ -1,0 +1,163 @@
+"""No write leaves its folder, and two writers of one file never meet."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from audit.trials.folder import Folder, is_temporary, write_atomically
+from audit.trials.store import TrialStore
+from mechanisms.errors import StoreError
+
+SECRET = b"not to be touched"
+LINK = "is a symbolic link, and nothing is written or read through it"
+
+
+@pytest.fixture
+def outside(tmp_path):
+    """A folder that nobody may write to, with a file in it."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "file").write_bytes(SECRET)
+    yield folder
+    assert [p.name for p in folder.iterdir()] == ["file"]
+    assert (folder / "file").read_bytes() == SECRET
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = Folder(tmp_path / "run")
+    made.make()
+    return made
+
+
+def test_a_link_is_replaced_by_what_is_written(folder, outside):
+    (folder.root / "results.json").symlink_to(outside / "file")
+    folder.write("results.json", b"new")
+    assert not (folder.root / "results.json").is_symlink()
+    assert folder.read("results.json") == b"new"
+
+
+def test_a_link_under_the_name_of_a_temporary_file_is_not_followed(folder, outside):
+    """The names that were once used for them, and any that can be guessed."""
+    for name in ("results.json.tmp", ".results.json.tmp", "results.json~"):
+        (folder.root / name).symlink_to(outside / "file")
+    folder.write("results.json", b"new")
+    assert folder.read("results.json") == b"new"
+
+
+def test_a_folder_that_is_a_link_is_refused(folder, outside):
+    (folder.root / "figures").symlink_to(outside)
+    for act in (
+        lambda: folder.write("figures/a.svg", b"new"),
+        lambda: folder.make("figures"),
+        lambda: folder.make("figures/deeper"),
+        lambda: folder.append("figures/journal.jsonl"),
+        lambda: folder.read("figures/file"),
+        lambda: folder.remove_temporaries("figures"),
+    ):
+        with pytest.raises(StoreError, match=rf"run/figures {LINK}.*Remove it, or choose another directory"):
+            act()
+
+
+def test_appending_refuses_links_of_both_kinds_and_what_is_no_file(folder, outside):
+    (folder.root / "soft").symlink_to(outside / "file")
+    os.link(outside / "file", folder.root / "hard")
+    os.mkfifo(folder.root / "pipe")
+    with pytest.raises(StoreError, match=LINK):
+        folder.append("soft")
+    for name in ("hard", "pipe"):
+        with pytest.raises(StoreError, match=f"{name} has a second name elsewhere, or is no file"):
+            folder.append(name)
+    (folder.root / "hard").unlink()
+
+
+def test_reading_refuses_links_and_does_not_wait_for_a_pipe(folder, outside):
+    (folder.root / "soft").symlink_to(outside / "file")
+    os.mkfifo(folder.root / "pipe")
+    for name in ("soft", "pipe"):
+        with pytest.raises(StoreError, match="nothing is written or read through it"):
+            folder.read(name)
+    with pytest.raises(FileNotFoundError):
+        folder.read("missing")
+
+
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "a//x", ".", "a/.."])
+def test_a_name_that_leads_up_is_refused(folder, name):
+    with pytest.raises(StoreError, match="does not name something below a folder"):
+        folder.write(name, b"")
+
+
+def test_the_folder_itself_may_be_reached_through_a_link(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "here").symlink_to(tmp_path / "disk")
+    Folder(tmp_path / "here").write("a", b"1")
+    assert (tmp_path / "disk" / "a").read_bytes() == b"1"
+
+
+def test_writers_of_one_file_never_meet(folder):
+    """Each of many writers leaves the whole of its own content, and nothing else."""
+    contents = [bytes([65 + i]) * 200_000 for i in range(8)]
+    threads = [threading.Thread(target=folder.write, args=("x", content)) for content in contents * 3]
+    for thread in threads:
+        thread.start()
+    seen = set()
+    while any(thread.is_alive() for thread in threads):
+        if (folder.root / "x").exists():
+            seen.add(folder.read("x"))
+    for thread in threads:
+        thread.join()
+    assert seen | {folder.read("x")} <= set(contents)
+    assert [p.name for p in folder.root.iterdir()] == ["x"]
+
+
+def test_temporary_names_are_random_and_old_ones_are_removed(folder, monkeypatch):
+    names = []
+    monkeypatch.setattr(os, "replace", lambda source, *_, **__: names.append(source))
+    for _ in range(5):
+        folder.write("x", b"")
+    assert len(set(names)) == 5
+    assert all(is_temporary(name) and re.fullmatch(r"\.x\.[0-9a-f]{16}\.tmp", name) for name in names)
+    (folder.root / "mine.tmp").write_bytes(b"")
+    os.utime(folder.root / names[0], (time.time() - 7200,) * 2)
+    folder.remove_temporaries(seconds=3600)
+    assert sorted(p.name for p in folder.root.iterdir()) == sorted([*names[1:], "mine.tmp"])
+    folder.remove_temporaries()
+    assert [p.name for p in folder.root.iterdir()] == ["mine.tmp"]
+
+
+def test_a_file_has_the_permissions_that_the_user_gives_new_files(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_atomically(tmp_path / "x", b"")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "x").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("name", ["chunks", "journal.jsonl", "manifest.json", "chunks/evaluation-0-000000.npz"])
+def test_a_store_with_a_link_in_it_is_refused_or_replaces_the_link(tmp_path, outside, name):
+    directory = tmp_path / "trials"
+    with TrialStore(directory, {"seed": 1}, warn=print) as store:
+        store.save("evaluation-0-000000", {"scores": np.arange(3.0)})
+    link = directory / name
+    link.rename(tmp_path / "moved")
+    link.symlink_to(outside if name == "chunks" else outside / "file")
+    with pytest.raises(StoreError, match=LINK), TrialStore(directory, {"seed": 1}, warn=print) as store:
+        store.load("evaluation-0-000000")
+
+
+def test_a_link_in_the_place_of_a_chunk_that_is_run_again_is_replaced(tmp_path, outside):
+    directory = tmp_path / "trials"
+    (directory / "chunks").mkdir(parents=True)
+    (directory / "chunks" / "a.npz").symlink_to(outside / "file")
+    with TrialStore(directory, {"seed": 1}, warn=print) as store:
+        store.save("a", {"scores": np.arange(3.0)})
+        assert store.load("a") is not None
+    assert not Path(directory / "chunks" / "a.npz").is_symlink()

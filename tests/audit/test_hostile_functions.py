@@ -1,0 +1,178 @@
+"""Audited code is hostile code: however it leaves, there is an outcome or an error that names it."""
+
+import os
+import signal
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hostile_functions import CASES, CHANGES, from_global_numpy, hanging_on, noisy, to_another_directory
+
+from audit import audit
+from mechanisms import Mechanism, Neighbours, PureDP
+from mechanisms.errors import ParameterError, ReleaseError
+from mechanisms.external.function import FunctionMechanism
+
+PAIR = Neighbours([1, 0], [1, 0, 1], "add_remove")
+
+
+def audited(function, **options):
+    given = {"trials": 60, "seed": 0, "bound": "clopper-pearson", "attack": "threshold"} | options
+    return audit(function, PAIR, claim=PureDP(1.0), **given)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _imported():
+    """What the first audit of a process imports changes its environment; that is not the audited code's doing."""
+    audited(noisy)
+
+
+def process():
+    return (
+        Path.cwd(),
+        dict(os.environ),
+        np.geterr(),
+        list(warnings.filters),
+        [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)],
+        signal.getitimer(signal.ITIMER_REAL),
+        np.random.get_state()[1].tolist(),  # noqa: NPY002
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_way_of_leaving_is_an_outcome_or_a_named_error_and_the_process_is_as_before(case):
+    before = process()
+    if case.error is not None:
+        with pytest.raises(case.error) as raised:
+            audited(case.function, **case.options)
+        assert case.says in str(raised.value)
+    else:
+        result = audited(case.function, **case.options)
+        if case.event is not None:
+            (label, counts), *others = result.events.items()
+            assert label.startswith(case.event)
+            assert not others
+            assert counts[0] == 0 < counts[1]
+            result.summary().encode("utf-8")
+        assert case.says in " ".join(result.warnings)
+        assert bool(result.warnings) == (case.function in CHANGES)
+        assert type(result).from_json(result.to_json()) == result
+    assert process() == before
+
+
+def test_changes_and_global_randomness_are_the_same_in_workers_and_repeat_with_the_seed():
+    for function in (to_another_directory, from_global_numpy):
+        here = audited(function).to_json()
+        assert audited(function).to_json() == here
+        assert audited(function, n_jobs=2).to_json() == here
+        assert audited(function, seed=1).to_json() != here
+
+
+@pytest.mark.parametrize("swallows", [True, False])
+def test_a_real_interrupt_ends_the_audit_even_where_the_function_swallows_it(swallows):
+    def slow(dataset, rng):
+        time.sleep(0.05)
+        return noisy(dataset, rng)
+
+    def swallowing(dataset, rng):
+        try:
+            time.sleep(0.05)
+        except BaseException:
+            return 0.0
+        return noisy(dataset, rng)
+
+    timer = threading.Timer(0.8, os.kill, [os.getpid(), signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        audited(swallowing if swallows else slow, trials=10_000)
+    timer.join()
+
+
+def test_what_another_alarm_raises_gets_through():
+    """As pytest-timeout does it."""
+
+    def late(*_):
+        raise TimeoutError("the test took too long")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(TimeoutError, match="the test took too long"):
+            audited(hanging_on)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_worker_that_dies_is_an_error_with_the_name_of_the_function():
+    here = os.getpid()
+
+    def dying(dataset, rng):
+        if os.getpid() != here:
+            os._exit(3)
+        return noisy(dataset, rng)
+
+    def crashing(dataset, rng):
+        if os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return noisy(dataset, rng)
+
+    dying.__qualname__, crashing.__qualname__ = "dying", "crashing"
+    for function, how in ((dying, r"EXIT\(3\)"), (crashing, r"SIGKILL\(-9\)")):
+        with pytest.raises(ReleaseError, match=rf"{function.__name__}.* died \(.*{how}"):
+            audited(function, n_jobs=2)
+
+
+def test_a_function_that_cannot_be_sent_to_workers_is_named():
+    lock = threading.Lock()
+
+    def holding(dataset, rng):
+        with lock:
+            return noisy(dataset, rng)
+
+    with pytest.raises(ReleaseError, match="cannot be sent to worker processes"):
+        audited(holding, n_jobs=2)
+
+
+class Foreign(FunctionMechanism.__mro__[1]):  # a Mechanism of somebody else
+    relation = PAIR.relation
+
+    def release(self, dataset, size, rng):
+        raise GeneratorExit
+
+    def guarantee(self):
+        return PureDP(1.0)
+
+    def worst_case(self):
+        return PAIR
+
+    def check(self, neighbours):
+        pass
+
+
+def test_a_mechanism_of_somebody_else_is_guarded_too():
+    assert Foreign.__mro__[1] is Mechanism
+    with pytest.raises(ReleaseError, match="raised GeneratorExit in release"):
+        audit(Foreign(), trials=60, seed=0)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("inf"), "soon"])
+def test_a_timeout_is_a_positive_number(timeout):
+    with pytest.raises(ParameterError, match="timeout"):
+        audited(noisy, timeout=timeout)
+
+
+def test_too_many_trials_are_refused_and_many_chunks_take_no_memory():
+    from audit.trials.plan import MAXIMUM_TRIALS, plan_trials
+    from audit.trials.seeds import Stage
+
+    options = {"bytes_per_run": 8, "learns": False, "chooses": True, "batched": True}
+    with pytest.raises(ParameterError, match="trials must be at most 100,000,000,000 per side"):
+        plan_trials(10**18, **options)
+    chunks = next(plan_trials(MAXIMUM_TRIALS, **options).rounds())
+    assert len(chunks) > 10**6
+    assert chunks[-1].start + chunks[-1].size == chunks.end
+    assert next(plan_trials(MAXIMUM_TRIALS, **options).chunks(Stage.EVALUATION)) == chunks[0]

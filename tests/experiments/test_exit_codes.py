@@ -1,0 +1,188 @@
+"""Exit codes are verdicts: whatever audited code does to its process, and whatever becomes of the standard streams.
+
+All commands run in copies of one process that has imported everything, which is much faster than starting each anew.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HOSTILE = ROOT / "tests" / "audit" / "hostile_functions.py"
+sys.path.insert(0, str(HOSTILE.parent))
+from hostile_functions import ENDINGS, leaking, noisy  # noqa: E402
+
+DRIVER = """
+import json, os, sys, tempfile
+import audit, hostile_functions
+from experiments import check, cli
+from mechanisms import Neighbours, PureDP
+
+pair = Neighbours([1, 0], [1, 0, 1], "add_remove")
+audit.audit(hostile_functions.noisy, pair, claim=PureDP(1.0), trials=100, attack="threshold", confidence=1 - 1e-6)
+
+def opened(where, number):
+    if where == "closed":
+        return os.close(number)
+    if where == "nobody":
+        reading, writing = os.pipe()
+        os.close(reading)
+    else:
+        writing = os.open(where, os.O_WRONLY | os.O_CREAT)
+    os.dup2(writing, number)
+    os.close(writing)
+
+def begin(words, out, err):
+    opened(out, 1)
+    opened(err, 2)
+    sys.stdout = None if out == "closed" else open(1, "w", closefd=False)
+    sys.stderr = None if err == "closed" else open(2, "w", closefd=False)
+    try:
+        cli.run_app(words)
+    finally:
+        sys.stdout.flush()
+
+for name, words, out, err in json.load(sys.stdin):
+    folder = tempfile.mkdtemp()
+    out, err = (where or f"{folder}/{which}" for where, which in ((out, "out"), (err, "err")))
+    child = os.fork()
+    if child == 0:
+        begin(words, out, err)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    said = [open(p).read() if p.startswith(folder) else "" for p in (out, err)]
+    print(json.dumps([name, code, *said]), flush=True)
+"""
+CHECK = ["--epsilon", "1", "--d0", "[1, 0]", "--d1", "[1, 0, 1]", "--attack", "threshold", "--trials", "100", "--quiet"]
+STREAMS = {
+    "out full": (leaking, "/dev/full", "", 2),
+    "out closed": (leaking, "closed", "", 1),
+    "out unread": (leaking, "nobody", "", 141),
+    "err full": (leaking, "", "/dev/full", 1),
+    "err closed": (leaking, "", "closed", 1),
+    "err unread": (leaking, "", "nobody", 1),
+    "both closed": (leaking, "closed", "closed", 1),
+    "both full": (leaking, "/dev/full", "/dev/full", 2),
+    "both unread": (leaking, "nobody", "nobody", 141),
+    "kept, out full": (noisy, "/dev/full", "", 2),
+    "kept, out closed": (noisy, "closed", "", 0),
+    "kept, out unread": (noisy, "nobody", "", 141),
+}
+"""Function, stdout, stderr, exit code."""
+OTHERS = {
+    "list unread": (["list", "mechanisms"], "nobody", "", 141),
+    "list full": (["list", "mechanisms"], "/dev/full", "", 2),
+    "help full": (["--help"], "/dev/full", "", 2),
+    "mistake, err full": (["check", "nothing.py:f"], "", "/dev/full", 2),
+    "usage, err closed": (["check", "--epsilon", "much"], "", "closed", 2),
+    "no command, err unread": (["chekc"], "", "nobody", 2),
+    "program": (["check", "--command", "true", *CHECK], "", "", 2),
+}
+
+
+def check(function, *more):
+    return ["check", f"{HOSTILE}:{function.__name__}", *CHECK, *more]
+
+
+@pytest.fixture(scope="module")
+def ended():
+    """Name of a case -> exit code, stdout and stderr."""
+    cases = [(f.__name__, check(f), "", "") for f in ENDINGS]
+    cases += [(name, check(f), out, err) for name, (f, out, err, _) in STREAMS.items()]
+    cases += [(name, words, out, err) for name, (words, out, err, _) in OTHERS.items()]
+    done = subprocess.run(
+        [sys.executable, "-c", DRIVER],
+        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{HOSTILE.parent}", "OMP_NUM_THREADS": "1"},
+        input=json.dumps(cases),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(found) == len(cases), done.stderr
+    return {name: rest for name, *rest in found}
+
+
+@pytest.mark.parametrize("function", ENDINGS, ids=lambda function: function.__name__)
+def test_audited_code_that_ends_its_process_gives_no_verdict(ended, function):
+    expected, says = ENDINGS[function]
+    code, _, err = ended[function.__name__]
+    assert (code, says in err) == (expected, True), err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("name", [*STREAMS, *OTHERS])
+def test_exit_codes_hold_whatever_becomes_of_the_streams(ended, name):
+    code, _, err = ended[name]
+    assert code == (STREAMS | OTHERS)[name][-1], err
+    assert "Traceback" not in err
+
+
+def test_a_verdict_is_printed_once_even_if_the_function_forks(ended):
+    assert ended["forking"][1].count("verdict ") == 1
+
+
+SLOW = "import time\ndef slow(dataset, rng):\n    time.sleep(0.01)\n    return sum(dataset) + rng.laplace()\n"
+
+
+def _started(tmp_path, *arguments):
+    (tmp_path / "slow.py").write_text(SLOW)
+    words = [sys.executable, "-m", "dpassay", "check", "slow.py:slow", *CHECK[:-3], "--trials", "20000", *arguments]
+    return subprocess.Popen(
+        words, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+
+
+def _descendants(process):
+    """Processes below one; empty where there is no /proc."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] != "Z":
+            parents[int(status.parent.name)] = int(fields[1])
+    found, new = set(), {process}
+    while new:
+        found |= new
+        new = {child for child, parent in parents.items() if parent in new} - found
+    return found - {process}
+
+
+def _alive(processes):
+    alive = set()
+    for number in processes:
+        try:
+            if Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                alive.add(number)
+        except OSError:
+            continue
+    return alive
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, -9)], ids=["term", "kill"])
+def test_nothing_is_left_of_a_check_that_is_ended(tmp_path, number, code):
+    process = _started(tmp_path, "--jobs", "2")
+    deadline = time.monotonic() + 60
+    while len(below := _descendants(process.pid)) < 4:  # the child, the resource tracker and two workers
+        assert time.monotonic() < deadline, process.poll()
+        time.sleep(0.1)
+    child = min(below)
+    time.sleep(0.5)
+    below |= _descendants(process.pid)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)  # a worker that is left would hold the pipes
+    assert process.returncode == code
+    assert b"Traceback" not in err
+    deadline = time.monotonic() + 20
+    while _alive(below):
+        assert time.monotonic() < deadline, _alive(below)
+        time.sleep(0.1)
+    assert not [path for path in Path("/dev/shm").glob("*") if f"-{child}-" in path.name or f"_{child}_" in path.name]

@@ -1,0 +1,102 @@
+"""Output laws worked out again from the papers, cut into cells, and what they show: nothing here asks a mechanism.
+
+A law is a vector of probabilities. Cutting a continuous law into cells loses a little, so that divergences are never
+too large: what exceeds a claim refutes it.
+"""
+
+import math
+from itertools import product
+
+import numpy as np
+from scipy import stats
+
+EDGES = np.linspace(-40.0, 40.0, 8001)
+COARSE = np.linspace(-12.0, 12.0, 145)
+
+
+def cells(cdf, edges=EDGES):
+    """Masses of (-inf, e_0], (e_0, e_1], ..., (e_k, inf)."""
+    return np.diff(np.concatenate([[0.0], cdf(edges), [1.0]]))
+
+
+def laplace(centre, scale, edges=EDGES):
+    return cells(stats.laplace(centre, scale).cdf, edges)
+
+
+def normal(centre, scale, edges=EDGES):
+    return cells(lambda x: stats.norm.cdf((x - centre) / scale), edges)
+
+
+def mixture(weights, laws):
+    return np.einsum("w,w...->...", np.asarray(weights), np.asarray(list(laws)))
+
+
+def joint(*laws):
+    """Of independent outputs."""
+    found = laws[0]
+    for law in laws[1:]:
+        found = np.multiply.outer(found, law)
+    return np.ravel(found)
+
+
+def geometric(centre, rate, lower=None, upper=None, reach=400):
+    """Two-sided geometric noise on whole numbers, clamped."""
+    values = np.arange(-reach, reach + 1)
+    masses = math.tanh(rate / 2.0) * np.exp(-rate * np.abs(values - centre))
+    clamped = np.clip(values, lower, upper)
+    return np.bincount(clamped + reach, masses, minlength=2 * reach + 1) / masses.sum()
+
+
+def shown(p0, p1, epsilon):
+    """delta at each epsilon: the larger of the two hockey-stick divergences."""
+    factors = np.exp(np.asarray(epsilon, dtype=float))[:, None]
+    p0, p1 = np.ravel(p0), np.ravel(p1)
+    forward, backward = np.maximum(0.0, p1 - factors * p0), np.maximum(0.0, p0 - factors * p1)
+    return np.maximum(forward.sum(axis=1), backward.sum(axis=1))
+
+
+def gaussian_shown(distance, epsilon):
+    """The same for N(0, 1) and N(distance, 1), in closed form: Balle and Wang (2018), Theorem 8."""
+    t = np.asarray(epsilon, dtype=float)
+    if distance == 0.0:
+        return np.zeros(t.shape)
+    return stats.norm.cdf(distance / 2 - t / distance) - np.exp(t + stats.norm.logcdf(-distance / 2 - t / distance))
+
+
+def sampled_sums(shifts, sampling, size, rate, steps):
+    """(weight, centres of all steps) for every way in which batches of records that add `shifts` can be drawn."""
+    n = len(shifts)
+    if sampling == "full-batch":
+        return [(1.0, (sum(shifts),) * steps)]
+    if sampling in ("cyclic", "shuffled"):
+        return _ordered(shifts, sampling, size, steps)
+    if sampling == "poisson":
+        drawn = [np.array(bits, dtype=bool) for bits in product((0, 1), repeat=n)]
+        once = [(float(np.prod(np.where(d, rate, 1.0 - rate))), float(np.dot(d, shifts))) for d in drawn]
+    else:
+        drawn = [np.array(bits, dtype=bool) for bits in product((0, 1), repeat=n) if sum(bits) == size]
+        once = [(1.0 / len(drawn), float(np.dot(d, shifts))) for d in drawn]
+    return [(math.prod(w for w, _ in way), tuple(c for _, c in way)) for way in product(once, repeat=steps)]
+
+
+def _ordered(shifts, sampling, size, steps):
+    """One epoch at a time, each in its own order."""
+    from itertools import permutations
+
+    n_batches = -(-len(shifts) // size)
+    orders = list(permutations(shifts)) if sampling == "shuffled" else [tuple(shifts)]
+    epochs = -(-steps // n_batches)
+    found = []
+    for way in product(orders, repeat=epochs):
+        sums = [sum(order[i : i + size]) for order in way for i in range(0, len(shifts), size)]
+        found.append((len(orders) ** -epochs, tuple(sums[:steps])))
+    return found
+
+
+def noisy_sums(ways, deviation):
+    """The joint law of all steps: a mixture of products of Gaussians. Equal ways are counted together."""
+    together, edges = {}, EDGES if len(ways[0][1]) == 1 else COARSE
+    for weight, centres in ways:
+        key = tuple(np.round(centres, 9))
+        together[key] = together.get(key, 0.0) + weight
+    return sum(w * joint(*(normal(c / deviation, 1.0, edges) for c in centres)) for centres, w in together.items())
