@@ -3,9 +3,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+ADAPTERS := .venv-adapters
 SOURCES := mechanisms attacks audit experiments dpassay.py pytest_dpassay.py tests benchmarks
 
-.PHONY: demo test test-all breaks lint types imports bench docs wheel clean help
+.PHONY: demo test test-all test-adapters breaks lint types imports bench docs numbers wheel clean help
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -27,6 +28,15 @@ test: $(STAMP)   ## the fast tests, about five minutes on two cores
 test-all: $(STAMP)  ## every test, the long statistical ones included
 	$(BIN)/python -m pytest -n auto
 
+$(ADAPTERS)/%/.installed: tests/adapters/%.txt pyproject.toml
+	@test -x $(ADAPTERS)/$*/bin/python || $(PYTHON) -m venv $(ADAPTERS)/$*
+	$(ADAPTERS)/$*/bin/python -m pip install --quiet --editable . pytest hypothesis --requirement $<
+	@touch $@
+
+test-adapters: $(ADAPTERS)/opacus/.installed $(ADAPTERS)/diffprivlib/.installed  ## the adapters with the real Opacus and diffprivlib, each in its own environment
+	$(ADAPTERS)/opacus/bin/python -m pytest --no-skips tests/adapters/test_opacus.py
+	$(ADAPTERS)/diffprivlib/bin/python -m pytest --no-skips tests/adapters/test_diffprivlib.py
+
 breaks: $(STAMP) ## takes each correction out of a copy, one after the other: a fast test must fail
 	$(BIN)/python tests/run_breaks.py --write
 
@@ -46,8 +56,11 @@ bench: $(STAMP)  ## speed and memory, as ratios against a baseline in the same r
 docs: $(STAMP)   ## the tables of docs/, from the catalogues
 	$(BIN)/python docs/build.py
 
+numbers: $(STAMP) ## the numbers that README and docs state, measured again; about three minutes
+	$(BIN)/python docs/measured.py
+
 wheel: $(STAMP)  ## dist/*.whl
 	$(BIN)/python -m build --wheel --outdir dist .
 
 clean:           ## everything that can be made again
-	rm -rf $(VENV) build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(ADAPTERS) build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

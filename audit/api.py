@@ -26,6 +26,7 @@ from mechanisms.describe import fingerprint, label
 from mechanisms.errors import DependentTrialsError, PrivacyViolation
 from mechanisms.external.guard import calls_take_at_most
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.validation import counted
 
 
 def audit(
@@ -34,7 +35,7 @@ def audit(
     *,
     attack: str | Attack = "auto",
     bound: str | Bound | Sequence[str | Bound] = "auto",
-    trials: int = 100_000,
+    trials: int | float = 100_000,
     delta: float | None = None,
     confidence: float = 0.95,
     claim: Guarantee | None = None,
@@ -55,7 +56,8 @@ def audit(
             known, what looks for the canary in a DPSGD, else a classifier; see `attacks.catalogue.choose`.
         bound: a name in `audit.bounds.catalogue`, a `Bound`, or several of these, which then share the significance;
             "auto" is "joint-exact" with its threshold chosen on the pilot, or "betting" with stop="anytime".
-        trials: runs per side, pilot included; at least 10.
+        trials: runs per side, pilot included: a whole number, at least 10, also written 1e5. A classifier, which "auto"
+            is for a function, needs 60: it learns from 30 pilot runs a side.
         delta: of the statement, in [0, 1); None takes the delta at which the claim is usually quoted.
         confidence: strictly between 0 and 1.
         claim: what is tested; None takes `mechanism.guarantee()`.
@@ -99,7 +101,7 @@ def audit(
     with calls_take_at_most(timeout):
         question = Question.ask(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, family)
         seed = root_seed(seed)
-        plan = question.plan(trials, seed)
+        plan = question.plan(counted(1, trials=trials), seed)
     digest = question.describe(plan, seed)
     with options.opened(digest) as (opened, reporter):
         return Run(question, plan, seed, fingerprint(digest), opened, n_jobs, reporter, timeout).result()

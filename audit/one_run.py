@@ -26,9 +26,12 @@ from mechanisms.errors import AccountingError, ParameterError, RelationError
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.validation import whole
 
+ELSEWHERE = "scores from elsewhere"
+"""What stands for the mechanism where only its scores are known."""
+
 
 def audit_one_run(
-    mechanism: Mechanism,
+    mechanism: Mechanism | None,
     scores: BitScores,
     *,
     attack: str = "one run with many canaries",
@@ -42,14 +45,15 @@ def audit_one_run(
     """Judges the claim of `mechanism` by the canaries of one run, or of a few.
 
     Args:
-        mechanism: what was run; its relation must be add_remove: a canary was in the run, or not there.
+        mechanism: what was run; its relation must be add_remove: a canary was in the run, or not there. None where
+            only the scores are known; `claim` must be given then.
         scores: the bits, tossed as fair coins before the run, and what the attack gave each canary.
         attack: what made the scores, for people.
         bound: a bound that reads bits, its name, or several, which share the significance; "auto" is "one-run-fdp",
             which assumes a curve of the claim's family, and "one-run", which assumes nothing.
         delta: of the statement; None takes the delta at which the claim is usually quoted.
         confidence: strictly between 0 and 1.
-        claim: what is tested; None takes `mechanism.guarantee()`.
+        claim: what is tested, under add_remove; None takes `mechanism.guarantee()`.
         family: of how many audits this is one, as for `audit.audit`.
         seed: of the game, to be told in the result.
 
@@ -85,16 +89,16 @@ def audit_one_run(
             f"{type(scores).__name__}. For a pair of datasets use audit."
         )
     whole(0, seed=seed)
-    if mechanism.relation is not Relation.ADD_REMOVE:
+    given, claim = claim, _claim(mechanism, claim)
+    if mechanism is not None and mechanism.relation is not Relation.ADD_REMOVE:
         raise RelationError(
             f"a canary that is in or out is 'add_remove', but the guarantee of {label(mechanism)} speaks of "
             f"{mechanism.relation.value!r}. Audit a mechanism under add_remove."
         )
-    given, claim = claim, mechanism.guarantee() if claim is None else claim
     if claim.relation not in (None, Relation.ADD_REMOVE):
         raise RelationError(f"the claim {claim} speaks of {claim.relation.value!r}, the coins of 'add_remove'.")
     if delta is None:
-        delta = mechanism.quoted_delta if given is None else given.default_delta
+        delta = claim.default_delta if mechanism is None or given is not None else mechanism.quoted_delta
     if delta is None:
         raise ParameterError(f"delta must be given: {claim} promises a whole curve. Try delta=1e-5.")
     check_level(delta=delta, confidence=confidence)
@@ -112,8 +116,8 @@ def audit_one_run(
     sides = PairScores(out=scores.scores[~scores.bits], in_=scores.scores[scores.bits])
     power = detectable_in_bits(bounds, claim=claim, delta=delta, confidence=strictest, n_bits=scores.bits.size)
     return AuditResult(
-        mechanism=label(mechanism),
-        relation=mechanism.relation.value,
+        mechanism=ELSEWHERE if mechanism is None else label(mechanism),
+        relation=Relation.ADD_REMOVE.value,
         attack=attack,
         claim=epsilon,
         claim_name=str(claim),
@@ -133,6 +137,21 @@ def audit_one_run(
         events={},
         fingerprint=fingerprint({"mechanism": describe(mechanism), "scores": describe(scores), "seed": seed}),
     )
+
+
+def _claim(mechanism: Mechanism | None, claim: Guarantee | None) -> Guarantee:
+    """The claim that is tested; raises `ParameterError` where neither argument has one."""
+    if mechanism is not None and not isinstance(mechanism, Mechanism):
+        raise ParameterError(
+            f"mechanism must be a Mechanism, or None with a claim beside the scores, but is {mechanism!r}."
+        )
+    if claim is not None and not isinstance(claim, Guarantee):
+        raise ParameterError(f"claim must be a guarantee, such as GaussianDP(1.0), but is {claim!r}.")
+    if claim is not None:
+        return claim
+    if mechanism is None:
+        raise ParameterError("claim must be given where mechanism is None, for example claim=GaussianDP(1.0).")
+    return mechanism.guarantee()
 
 
 def _ledger(scores: BitScores, found: tuple[LowerBound, ...], best: LowerBound) -> tuple[LedgerEntry, ...]:

@@ -22,6 +22,9 @@ from mechanisms.guarantees import ApproximateDP, PureDP
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.printable import fenced
 
+LONGEST_SHOWN = 200
+"""Characters of a dataset that a message repeats."""
+
 
 @dataclass(frozen=True)
 class Claimed:
@@ -29,7 +32,7 @@ class Claimed:
 
     Args:
         epsilon, delta: the claim; None leaves it to the mechanism.
-        d0, d1: datasets as JSON; None leaves the pair to the mechanism.
+        d0, d1: datasets as JSON, or "@FILE" for a file of JSON; None leaves the pair to the mechanism.
         relation: of the pair.
         records: whether the datasets are collections of records.
     """
@@ -158,12 +161,16 @@ def _wrapped(
     )
 
 
-def _dataset(option: str, text: str, as_json: bool) -> Dataset:
-    """A dataset from JSON."""
+def _dataset(option: str, given: str, as_json: bool) -> Dataset:
+    """A dataset from JSON, or from a file of it."""
+    text = _file(option, given.removeprefix("@")) if given.startswith("@") else given
+    shown = given if len(given) <= LONGEST_SHOWN else f"{given[:LONGEST_SHOWN]}..."
     try:
         value = json.loads(text)
-    except ValueError as error:
-        raise ParameterError(f"{option} must be JSON, such as '[1, 0, 1]', but is {text!r} ({error}).") from error
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(
+            f"{option} must be JSON, such as '[1, 0, 1]', or @FILE for a file of it, but is {shown!r} ({error})."
+        ) from error
     if as_json or not isinstance(value, list):
         return value
     try:
@@ -171,3 +178,12 @@ def _dataset(option: str, text: str, as_json: bool) -> Dataset:
     except ValueError:
         return value
     return array if array.dtype.kind in "biuf" else value
+
+
+def _file(option: str, name: str) -> str:
+    """The text of a file; raises `ParameterError` where there is none."""
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise ParameterError(f"{option} cannot be read from the file {name!r}: {why}.") from error

@@ -35,6 +35,7 @@ app = typer.Typer(
     name="dpassay",
     help="Audits of differential privacy: lower bounds on epsilon that hold with a stated confidence.",
     epilog="Exit codes: 0 consistent, 1 violation, 2 no verdict, 3 underpowered (with --strict), 130 interrupted.",
+    rich_markup_mode="markdown",  # in the other modes brackets are markup, and vanish
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -138,8 +139,10 @@ def check_command(
     ] = None,
     epsilon: Annotated[float | None, typer.Option(metavar="E", help="The claim; default: the mechanism's own.")] = None,
     delta: Annotated[float | None, typer.Option(metavar="D", help="Of the claim, and where it is tested.")] = None,
-    d0: Annotated[str | None, typer.Option(metavar="JSON", help="The dataset without the record.")] = None,
-    d1: Annotated[str | None, typer.Option(metavar="JSON", help="The dataset with it.")] = None,
+    d0: Annotated[
+        str | None, typer.Option(metavar="JSON", help="The dataset without the record, or @FILE that holds it.")
+    ] = None,
+    d1: Annotated[str | None, typer.Option(metavar="JSON", help="The dataset with it, or @FILE.")] = None,
     relation: Annotated[str, typer.Option(metavar="R", help="add_remove, replace_one or zero_out.")] = "add_remove",
     records: Annotated[
         bool, typer.Option(help="Whether the datasets are lists of records, and are checked to be neighbours.")
@@ -152,6 +155,10 @@ def check_command(
         typer.Option(metavar="WHEN", help="'anytime': stop as soon as the claim is refuted. Default: run all trials."),
     ] = None,
     attack: Annotated[str, typer.Option(metavar="NAME", help="See `dpassay list attacks`.")] = "auto",
+    bound: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="See `dpassay list bounds`; repeatable: several share the significance."),
+    ] = None,
     confidence: Annotated[
         float, typer.Option(metavar="C", help="Of the bound; 1 - C is the probability of a false alarm.")
     ] = CHECK_CONFIDENCE,
@@ -180,6 +187,7 @@ def check_command(
         trials=trials,
         stop=stop,
         attack=attack,
+        bound=bound or "auto",
         confidence=confidence,
         seed=seed,
         n_jobs=jobs,

@@ -75,7 +75,7 @@ def run(
         tell: hears a line on each audit that is done.
 
     Returns:
-        The result, and where it lies.
+        The result, and where it lies. A run that was finished by this very code is read back, not run again.
 
     Raises:
         ConfigError: something in the configuration cannot be run; nothing has been written.
@@ -86,7 +86,14 @@ def run(
     ask = _audits if config.membership is None else _study
     answer = ask(config, source, n_jobs, progress, tell)
     directory = RunDirectory(RUNS / source.name if out is None else Path(out))
+    done = directory.finished(config)
     directory.claim(config)
+    if done is not None:
+        if tell is not None:
+            tell(
+                f"{directory.path} is finished; its results follow. To run it anew, remove it or choose another --out."
+            )
+        return _read_back(directory, config, done)
     started, clock, finished = datetime.now(UTC), time.monotonic(), False
     try:
         result = answer(directory)
@@ -98,6 +105,7 @@ def run(
             "wall_seconds": round(time.monotonic() - clock, 3),
             "workers": n_jobs,
             "finished": finished,
+            "results": directory.digest("results.json") if finished else None,
         }
         _remember(directory, config.seed, session)
     return Run(directory.path, result, tuple(files))
@@ -178,6 +186,16 @@ def report(directory: Path | str) -> Run:
             f"Restore both, or run the experiment again in another directory."
         )
     return Run(home.path, result, tuple(write_results(result, config, source.name, home)))
+
+
+def _read_back(directory: RunDirectory, config: Config, results: str) -> Run:
+    """A run from its numbers, and the figures and reports that lie beside them."""
+    files = [
+        *sorted((directory.path / "figures").glob("*")),
+        *(directory.path / name for name in ("report.html", "report.md")),
+    ]
+    read = SweepResult.from_json if config.membership is None else MembershipResult.from_json
+    return Run(directory.path, read(results), tuple(file for file in files if file.is_file()))
 
 
 def _answer(

@@ -17,6 +17,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,32 @@ class RunDirectory:
                 self._refuse_foreign_files()
             self.write("config.toml", config.to_toml())
         return before
+
+    def finished(self, config: Config) -> str | None:
+        """The text of results.json, where this very code finished this very configuration; else None.
+
+        Asked before `claim`. None too where results.json is no longer what was written, a report is missing, or the
+        code is a checkout with changes that no commit names: then it is run again, from the trials that lie here.
+        """
+        from experiments.environment import environment
+
+        try:
+            noted = json.loads((self.path / "environment.json").read_text(encoding="utf-8"))
+            last, now = noted["sessions"][-1], environment()
+            known = not str(now["commit"]).endswith("+changes")
+            same = all(noted[key] == now[key] for key in ("versions", "commit"))
+            asked = (self.path / "config.toml").read_text(encoding="utf-8") == config.to_toml()
+            whole = last["finished"] and last["results"] == self.digest("results.json")
+            if known and same and asked and whole and (self.path / "report.html").is_file():
+                return (self.path / "results.json").read_text(encoding="utf-8")
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            pass
+        return None
+
+    def digest(self, name: str) -> str:
+        """SHA-256 of a file, in hexadecimal."""
+        with self.disk():
+            return sha256((self.path / name).read_bytes()).hexdigest()
 
     def config(self) -> tuple[Config, Source]:
         """The configuration that was run here; raises `StoreError` if there is none or it is damaged."""

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from audit.membership.result import MembershipResult
-from audit.text import meaning
+from audit.text import meaning, percent
 from audit.verdict import Verdict
 from mechanisms.printable import line, terminal
 
@@ -73,7 +73,10 @@ def _verdict_lines(result: SweepResult) -> list[Text]:
         alike = sum(point.verdict is verdict for point in result.points)
         several = f" ({alike} of {len(result.points)} audits)" if len(result.points) > 1 else ""
         if alike:
-            lines.append(Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {meaning(verdict)}{several}"))
+            level = f"; {percent(result.confidence)} confidence"
+            lines.append(
+                Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {meaning(verdict)}{several}{level}")
+            )
     return lines
 
 

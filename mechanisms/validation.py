@@ -73,6 +73,15 @@ def whole(minimum: int, /, **values: Any) -> None:
             raise ParameterError(f"{name} must be a whole number >= {minimum}, but is {value!r}.")
 
 
+def counted(minimum: int, /, **value: Any) -> int:
+    """The one value as an int: a whole number, `minimum` or above, also as a float such as 1e5."""
+    ((name, given),) = value.items()
+    number = int(given) if isinstance(given, float) and given.is_integer() else given
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < minimum:
+        raise ParameterError(f"{name} must be a whole number >= {minimum}, such as 1000 or 1e5, but is {given!r}.")
+    return int(number)
+
+
 def one_of(allowed: Collection[str], /, **values: Any) -> None:
     """Each value is one of the names in `allowed`."""
     for name, value in values.items():

@@ -1,8 +1,22 @@
 """Settings that every test shares: hypothesis with a fixed profile, so that a red build repeats."""
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=60, database=None)
 settings.load_profile("fixed")
 
 pytest_plugins = ["pytester"]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--no-skips", action="store_true", help="A test that would be skipped fails: nothing is missing.")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    report = yield
+    if report.skipped and item.config.getoption("--no-skips") and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, with --no-skips: {report.longrepr}"
+    return report

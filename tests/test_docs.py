@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from attacks.catalogue import catalogue as attacks
+from attacks.membership.catalogue import catalogue as membership
+from audit.bounds.catalogue import catalogue as bounds
 from audit.bounds.one_run_fdp import OneRunFDP
 from audit.verdict import Verdict
 from experiments.build import load_data
@@ -18,6 +20,7 @@ from experiments.questions import questions
 from experiments.run import run
 from experiments.source import Source
 from mechanisms.base import Relation
+from mechanisms.catalogue import catalogue as mechanisms
 from mechanisms.errors import ConfigError
 from mechanisms.learning.dp_sgd import DPSGD
 
@@ -145,3 +148,48 @@ def test_the_config_on_the_page_on_membership_can_be_run():
     assert len(asked.population[1]) == 300
     given = {name: getattr(asked.section, name) for name in asked.section.model_fields_set}
     assert set(given) == set(MembershipSection.model_fields)
+
+
+# --- all pages --------------------------------------------------------------------------------------------------------
+
+PAGES = [DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+
+
+def anchors(page):
+    """What a heading is linked by."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text()):
+        file, _, heading = link.partition("#")
+        there = page.parent / file if file else page
+        assert there.exists(), link
+        assert not heading or heading in anchors(there), link
+
+
+def test_every_page_is_linked_from_the_readme():
+    readme = PAGES[0].read_text()
+    assert [page.name for page in DOCS.glob("*.md") if f"(docs/{page.name})" not in readme] == []
+
+
+def test_no_name_in_a_config_leads_to_other_peoples_code():
+    """docs/trust.md: a config names mechanisms, attacks, bounds and datasets of the library, and runs nothing else."""
+    catalogues = [mechanisms, attacks, bounds, membership]
+    places = [place for one in catalogues for place in one.entries.values()]
+    assert len(places) > 50
+    assert [place for place in places if place.startswith("mechanisms.external")] == []
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+MEASURED = runpy.run_path(str(DOCS / "measured.py"), run_name="measured")
+
+
+@pytest.mark.parametrize("number", MEASURED["NUMBERS"], ids=lambda number: number.name)
+def test_a_number_stands_on_its_page_as_it_is_measured(number):
+    assert number.is_on_its_page, "give docs/measured.py the sentence that the page has"
+    if number.seconds <= 5:
+        assert MEASURED["check"](number)

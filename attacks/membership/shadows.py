@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.membership.leave_one_out import Others
-from attacks.membership.signals import SIGNALS, WHITE_BOX
+from attacks.membership.signals import FROM_LOSS, SIGNALS, WHITE_BOX, from_loss
 from mechanisms.errors import AttackError, ParameterError, unknown_name_message
 from mechanisms.validation import one_of, whole
 
@@ -36,7 +36,8 @@ class Shadows:
     Args:
         inclusion: `(n_models, n_records)` True where the record was in the training set of the model.
         y: `(n_records,)` labels; zeros where they do not matter.
-        signals: name -> `(n_models, n_records)`, higher = more like a member; see `attacks.membership.signals`.
+        signals: name -> `(n_models, n_records)`, higher = more like a member; see `attacks.membership.signals`. From
+            "loss", minus the cross-entropy, the confidence exp(loss) and its logit follow, which RMIA and LiRA read.
         log_probabilities: `(n_models, n_records, n_classes)`, from which missing signals are made; None for none.
         X: `(n_records, n_features)` features, for attacks that look at them; None for none.
         population: records that no model was trained on and that are not scored, under the same models.
@@ -134,10 +135,16 @@ class Shadows:
         if name in self.signals:
             return self.signals[name]
         if name not in self._cache:
-            if self.log_probabilities is None or name not in SIGNALS:
-                raise self._missing(name)
-            self._cache[name] = SIGNALS[name](self.log_probabilities, self.y)
+            self._cache[name] = self._made(name)
         return self._cache[name]
+
+    def _made(self, name: str) -> Floats:
+        """A signal that was not given, from the log probabilities, or from the loss where that is enough."""
+        if self.log_probabilities is not None and name in SIGNALS:
+            return SIGNALS[name](self.log_probabilities, self.y)
+        if "loss" in self.signals and name in FROM_LOSS:
+            return from_loss(name, self.signals["loss"])
+        raise self._missing(name)
 
     def _missing(self, name: str) -> Exception:
         if name not in SIGNALS and name not in WHITE_BOX:

@@ -18,11 +18,14 @@ as `FLOOR`, which is what adding 1e-45 to each probability does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mechanisms.errors import AttackError
 
 Floats = NDArray[np.float64]
 Labels = NDArray[Any]
@@ -123,6 +126,43 @@ SIGNALS: dict[str, Callable[[Floats, Labels], Floats]] = {
     "correct": correct,
 }
 """Those that need no more than log probabilities."""
+
+
+def from_loss(name: str, log_p: Floats) -> Floats:
+    """A signal that follows from the log probability of the label alone: "confidence" or "rescaled-logit".
+
+    Args:
+        name: one of `FROM_LOSS`.
+        log_p: minus the cross-entropy loss, any shape, at most 0.
+
+    Raises:
+        AttackError: a value above 0, of which no probability is the logarithm.
+
+    Example:
+        >>> from_loss("rescaled-logit", np.log([0.7])).round(4)  # log(0.7 / 0.3)
+        array([0.8473])
+    """
+    if (log_p > 0.0).any():
+        raise AttackError(
+            f"signal {name!r} follows from 'loss' where that is the log probability of the label, minus the "
+            f"cross-entropy, at most 0; but 'loss' holds {float(log_p.max()):.4g}. Turn its sign (signals are higher "
+            f"for members), or give {name!r} itself."
+        )
+    return FROM_LOSS[name](np.maximum(log_p, FLOOR))
+
+
+def _log_odds(log_p: Floats) -> Floats:
+    """log p - log(1 - p), the latter at least `FLOOR`."""
+    others = np.full_like(log_p, FLOOR)
+    sure = log_p > -math.log(2.0)  # which of the two forms of log(1 - p) keeps its digits
+    with np.errstate(divide="ignore"):
+        others[sure] = np.log(-np.expm1(log_p[sure]))
+    others[~sure] = np.log1p(-np.exp(log_p[~sure]))
+    return log_p - np.maximum(others, FLOOR)
+
+
+FROM_LOSS: dict[str, Callable[[Floats], Floats]] = {"confidence": np.exp, "rescaled-logit": _log_odds}
+"""Those that the probability of the label alone gives."""
 
 WHITE_BOX = ("gradient-norm", "gradient-inner-product")
 """Those that the model itself must give."""

@@ -19,6 +19,7 @@ IN, OUT = "in", "out"
 
 _PER_SIDE, _TAIL = 60, 16  # thresholds tried on the pilot: at most about 300
 _PILOT_LEVEL = 0.05  # each pilot rate is taken at this one-sided limit, so that a lucky tail is not taken for a leak
+_HOPEFUL = 0.5, 0.8, 0.95  # where these promise nothing, limits at which the direction is chosen: medians, and beyond
 _NEARLY = 0.02  # relative: promises so close count as equal, and the fewest errors decide
 
 
@@ -49,6 +50,10 @@ def choose_event(pilot: Scores, promise: Callable[[Rectangle], tuple[Floats, Flo
     Those limits barely tell no false positive at one threshold from no false positive at another, and the lower
     of the two, with a few more hits, has false positives that the pilot was too small to show. So among promises that
     are nearly equal the fewest errors win, and then the fewest hits.
+
+    Where a pilot is too small to promise anything, the largest difference of the rates decides about the threshold, and
+    what the event or its complement promises at medians in the place of limits about the direction: of a rate near 0
+    the ratio shows far more than of a rate near 1.
     """
     tally = pilot_tally(pilot)
     looked_at = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
@@ -57,15 +62,26 @@ def choose_event(pilot: Scores, promise: Callable[[Rectangle], tuple[Floats, Flo
     hits_out, hits_in = tally.hits_out[looked_at], tally.hits_in[looked_at]
     limits = Rectangle.at(hits_out, hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=_PILOT_LEVEL)
     promises = np.concatenate(promise(limits))
-    if not promises.max() > 0.0:  # nothing is promised: the plain difference of the rates decides
+    if not promises.max() > 0.0:
         at = int(looked_at[np.argmax(np.abs(hits_in / tally.n_in - hits_out / tally.n_out))])
-        return Choice(chosen_threshold(pilot, at), IN, among)
+        return Choice(chosen_threshold(pilot, at), _likely_direction(tally, at, promise), among)
     errors = np.concatenate([hits_out, tally.n_in - hits_in])
     hits = np.concatenate([hits_in, tally.n_out - hits_out])
     good = np.flatnonzero(promises >= (1.0 - _NEARLY) * promises.max())
     best = int(good[np.lexsort((hits[good], errors[good]))[0]])
     way, at = divmod(best, len(looked_at))
     return Choice(chosen_threshold(pilot, int(looked_at[at])), (IN, OUT)[way], among)
+
+
+def _likely_direction(tally: Tally, at: int, promise: Callable[[Rectangle], tuple[Floats, Floats]]) -> str:
+    """The direction that promises more at the first limits, from medians on, at which one promises anything."""
+    hits_out, hits_in = tally.hits_out[[at]], tally.hits_in[[at]]
+    for level in _HOPEFUL:
+        limits = Rectangle.at(hits_out, hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=level)
+        inside, outside = promise(limits)
+        if max(inside[0], outside[0]) > 0.0:
+            return OUT if outside[0] > inside[0] else IN
+    return IN
 
 
 def checked_threshold(threshold: float | str) -> float | str:

@@ -32,7 +32,7 @@ from audit.trials.store import Arrays
 from mechanisms.base import Relation
 from mechanisms.describe import describe
 from mechanisms.errors import AttackError, ParameterError, RelationError
-from mechanisms.learning.base import Learner, TrainingData
+from mechanisms.learning.base import Learner, TrainingData, check_learner
 from mechanisms.validation import whole
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def membership_game(
     options = RunOptions(n_jobs, store, progress)
     whole(1, n_runs=n_runs)
     whole(0, n_references=n_references, seed=seed)
+    check_learner(learner)
     check_relation(learner)
     chosen = build(attack) if isinstance(attack, str) else attack
     crafted = _examples("canaries", canaries)

@@ -7,7 +7,9 @@ errors come from the influence of each score, summed over the models and over th
 
 and no smaller than each of the three. With one model and no repeats V is DeLong's variance of the AUC. Rates have
 Clopper and Pearson's limits at the effective number of scores n / d, with the design effect d = V / V under
-independence (Korn and Graubard 1998); exact for one model.
+independence (Korn and Graubard 1998). With one model they are exact for that model: what another model of the same
+training would score is not in them, and with two, of which one is the complement of the other, a shift that all scores
+of a model share is hardly seen.
 
 The true positive rate at a false positive rate x is read, as everywhere, above the lowest threshold that at most a
 share x of these non-members exceeds. With n of them and k = floor(x n), the threshold has a false positive rate of

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from audit.membership.roc import RateAt
 
 
+TURNED = 0.4
+"""An AUC below this one, and for certain below one half, makes scores suspect of the wrong sign."""
+
+
 def summary(result: MembershipResult) -> str:
     """The table of all attacks, then what must be known to read it."""
     lines = [*(f"{name:<8}  {text}" for name, text in head(result)), "", *_table(result), "", *notes(result)]
@@ -91,6 +95,12 @@ def notes(result: MembershipResult) -> list[str]:
         f"{metrics.attack}: {metrics.n_missing:,} scores are missing, too few references."
         for metrics in result.attacks
         if metrics.n_missing
+    ]
+    found += [
+        f"{metrics.attack}: an AUC far below one half. Its scores may have the wrong sign: higher must mean member; "
+        "the signal 'loss' is minus the loss."
+        for metrics in result.attacks
+        if metrics.auc < TURNED and metrics.auc_upper < 0.5
     ]
     found += [f"skipped {name}: {reason}" for name, reason in result.skipped]
     return found

@@ -30,7 +30,7 @@ from audit.trials.seeds import Stage, stream
 from audit.trials.store import Arrays
 from mechanisms.describe import describe, label
 from mechanisms.errors import ParameterError
-from mechanisms.learning.base import Learner, TrainingData
+from mechanisms.learning.base import Learner, TrainingData, check_learner
 from mechanisms.validation import whole
 
 Mask = NDArray[np.bool_]
@@ -71,8 +71,9 @@ def train_shadows(
         "gradient-inner-product".
 
     Raises:
-        ParameterError: an odd number of models in pairs; gradient records, which have no label to predict; labels that
-            are not whole numbers, or that no class of the models stands for.
+        ParameterError: no learner, such as a bare scikit-learn classifier; an odd number of models in pairs; gradient
+            records, which have no label to predict; labels that are not whole numbers, or that no class of the models
+            stands for.
         FingerprintError, StoreError: the store holds something else, or cannot be written.
 
     Guarantees:
@@ -89,6 +90,7 @@ def train_shadows(
     """
     options = RunOptions(n_jobs, store, progress)
     whole(0, seed=seed)
+    check_learner(learner)
     asked = {"records": _examples("records", records)}
     if population is not None:
         asked["population"] = _examples("population", population)

@@ -41,8 +41,15 @@ class Silent:
         """Nothing to say."""
 
 
+NUMBERS = 62
+"""Columns that the numbers of a bar take at most: runs done of all, rate, time left and the note."""
+SHORTEST_NAME = 12
+
+
 class Bar(Silent):
     """A rich progress bar: runs done, rate, time left, current note. Quiet when stderr is not a terminal.
+
+    Where the terminal is narrow the name is cut and the bar shrinks; numbers stay whole.
 
     Args:
         name: of the audit, where it is one of several.
@@ -51,14 +58,15 @@ class Bar(Silent):
     def __init__(self, name: str = "") -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.table import Column
 
         console = Console(stderr=True)
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
+            BarColumn(),  # the one column that may shrink
+            MofNCompleteColumn(table_column=Column(no_wrap=True)),
             TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
+            TimeRemainingColumn(compact=True, table_column=Column(no_wrap=True)),
             TextColumn("{task.fields[note]}", markup=False),
             console=console,
             disable=not console.is_terminal,
@@ -73,7 +81,13 @@ class Bar(Silent):
         self._progress.start()
         if self._task is not None:
             self._progress.remove_task(self._task)
-        self._task = self._progress.add_task(f"{self._name} {stage} runs".lstrip(), total=total, rate="", note="")
+        self._task = self._progress.add_task(self._described(stage), total=total, rate="", note="")
+
+    def _described(self, stage: str) -> str:
+        """Name and stage, as much of the name as there is room for."""
+        room = max(SHORTEST_NAME, self._progress.console.width - NUMBERS - len(stage))
+        name = self._name if len(self._name) <= room else self._name[: room - 1] + "…"
+        return f"{name} {stage}".lstrip()
 
     def advance(self, runs: int, note: str = "") -> None:
         """Moves the bar."""

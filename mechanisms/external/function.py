@@ -279,19 +279,30 @@ class FunctionMechanism(Mechanism):
         )
 
     def _explain_failure(self) -> None:
-        """Runs once more, and turns the exception into an error of ours that shows it."""
+        """Runs once more on each side, and turns the exceptions into an error of ours that shows them."""
+        errors = [self._error(side) for side in (0, 1)]
+        if errors[0] is None or errors[1] is None:
+            return
+        words = [in_words(error) for error in errors if error is not None]
+        (kind, _, text), (kind1, _, _) = (one.partition(": ") for one in words)
+        said = text if words[0] == words[1] else f"{words[0]!r} on side 0, {words[1]!r} on side 1"
+        call = "dataset" if self.style == "own-randomness" else "dataset, rng"
+        raised = kind if kind == kind1 else "an exception"
+        raise ReleaseError(
+            f"{self.name}({call}) raised {raised} in each of {2 * PROBES} first runs, on both sides: {said}. Fix the "
+            "function or its call (style=...); an exception counts as an outcome only if some run succeeds. On the "
+            "command line, wrap the call in a function of (dataset, rng). To audit it all the same, give "
+            "form=mechanisms.external.outcomes.Form()."
+        ) from errors[0]
+
+    def _error(self, side: int) -> BaseException | None:
+        """What the function raises on that side, if anything."""
         arguments = () if self.style == "own-randomness" else (np.random.default_rng(0),)
         try:
-            self.function(self.neighbours.d0, *arguments)
+            self.function(self.neighbours.side(side), *arguments)
         except BaseException as error:
-            call = "dataset" if self.style == "own-randomness" else "dataset, rng"
-            name, _, message = in_words(error).partition(": ")
-            raise ReleaseError(
-                f"{self.name}({call}) raised {name} in each of {2 * PROBES} first runs, on both sides: {message}. Fix "
-                "the function or its call (style=...); an exception counts as an outcome only if some run succeeds. On "
-                "the command line, wrap the call in a function of (dataset, rng). To audit it all the same, give "
-                "form=mechanisms.external.outcomes.Form()."
-            ) from error
+            return error
+        return None
 
 
 def _same(one: Outputs, other: Outputs) -> bool:

@@ -127,4 +127,17 @@ class Learner(Protocol):
         ...
 
 
-__all__ = ["Classifiers", "Floats", "HasGradients", "Learner", "TrainingData"]
+def check_learner(learner: Any) -> None:
+    """Raises `ParameterError` for what does not train on subsets; an estimator is told its adapter."""
+    if isinstance(learner, Learner) and not isinstance(learner, type):
+        return
+    name = learner.__name__ if isinstance(learner, type) else type(learner).__name__
+    way = (
+        f"Wrap it: EstimatorLearner({name}(...)), from mechanisms.external."
+        if hasattr(learner, "fit")
+        else "Give a DPSGD, an EstimatorLearner, or an object with the method fit_subsets."
+    )
+    raise ParameterError(f"learner must train one model on each of many subsets, but is {learner!r}. {way}")
+
+
+__all__ = ["Classifiers", "Floats", "HasGradients", "Learner", "TrainingData", "check_learner"]

@@ -7,8 +7,10 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from attacks.membership import Shadows, draw_inclusion
 from attacks.membership.gradients import GradientInnerProduct, GradientNorm
+from attacks.membership.lira import LiRA
+from attacks.membership.rmia import RMIA
 from attacks.membership.threshold import Loss
-from audit.membership import train_shadows
+from audit.membership import membership_game, train_shadows
 from audit.trials.seeds import Stage, stream
 from mechanisms.errors import AttackError, ParameterError
 from mechanisms.external.estimator import EstimatorLearner
@@ -171,3 +173,36 @@ def test_shadows_refuse_what_does_not_fit(change, message):
 def test_records_that_nothing_can_predict_are_refused(records, message):
     with pytest.raises(ParameterError, match=message):
         train_shadows(softmax(), records, 2, seed=0)
+
+
+def test_from_a_loss_follow_the_confidence_and_its_logit_and_so_what_lira_and_rmia_say():
+    y = RNG.integers(0, 3, size=40)
+    log_p = np.log(RNG.dirichlet([0.5, 0.5, 0.5], size=(8, 40)))
+    inclusion = draw_inclusion(8, 40, RNG)
+    whole = Shadows(inclusion, y, log_probabilities=log_p)
+    alone = Shadows(inclusion, y, {"loss": whole.signal("loss")})
+    for name in ("confidence", "rescaled-logit"):
+        np.testing.assert_allclose(alone.signal(name), whole.signal(name), rtol=1e-7, atol=1e-9)
+    for attack in (LiRA(), RMIA(), RMIA(mode="offline")):
+        np.testing.assert_allclose(attack.score(alone), attack.score(whole), rtol=1e-5, atol=1e-9)
+    sure = Shadows(inclusion[:1, :3], np.zeros(3), {"loss": np.array([[0.0, -1e-30, -200.0]])})
+    assert np.isfinite(sure.signal("rescaled-logit")).all()
+
+
+def test_a_loss_that_is_no_log_probability_is_refused_where_one_is_needed():
+    turned = Shadows(draw_inclusion(8, 40, RNG), np.zeros(40), {"loss": RNG.exponential(size=(8, 40))})
+    with pytest.raises(AttackError, match=r"'rescaled-logit' follows from 'loss' .* at most 0; .* Turn its sign"):
+        LiRA().score(turned)
+    with pytest.raises(AttackError, match=r"signal 'margin' .* hold loss"):
+        turned.signal("margin")
+
+
+def test_a_bare_estimator_is_told_its_adapter():
+    data = RNG.normal(size=(20, 2)), np.arange(20) % 2
+    for learner in (KNeighborsClassifier(1), KNeighborsClassifier):
+        with pytest.raises(ParameterError, match=r"Wrap it: EstimatorLearner\(KNeighborsClassifier\(\.\.\.\)\)"):
+            train_shadows(learner, data, 4, seed=0)
+        with pytest.raises(ParameterError, match=r"Wrap it: EstimatorLearner"):
+            membership_game(learner, data, attack="loss", seed=0)
+    with pytest.raises(ParameterError, match=r"but is 3\. Give a DPSGD, an EstimatorLearner, or .* fit_subsets"):
+        train_shadows(3, data, 4, seed=0)

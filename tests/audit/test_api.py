@@ -153,6 +153,13 @@ def test_p_value_bounds_and_refutation_of_several_bounds_share_the_significance_
         assert (result.refutation is None) == (verdict is Verdict.CONSISTENT)
 
 
+def test_a_number_of_trials_may_be_written_as_on_the_command_line():
+    assert audit(Laplace(epsilon=1.0), trials=1e3, seed=0) == audit(Laplace(epsilon=1.0), trials=1000, seed=0)
+    for wrong in (1.5, float("nan"), float("inf"), "1e3", True, 0):
+        with pytest.raises(ParameterError, match=r"trials must be a whole number >= 1, such as 1000 or 1e5, but is"):
+            audit(Laplace(epsilon=1.0), trials=wrong, seed=0)
+
+
 def test_few_trials_are_underpowered_not_consistent():
     result = audit(Laplace(epsilon=4.0), trials=40, seed=0)
     assert result.verdict is Verdict.UNDERPOWERED

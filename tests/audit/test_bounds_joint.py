@@ -415,6 +415,24 @@ def test_among_thresholds_without_false_positives_the_safest_is_taken(bound):
     assert ready.threshold == np.inf
 
 
+def test_a_pilot_too_small_to_promise_anything_finds_the_side_with_power():
+    # the exponential mechanism on data: 2.9 % against 1.8 % is a ratio of 1.6, that of the complements is 1.01
+    rng, n, level = np.random.default_rng(0), 18_000, {"delta": 0.0, "confidence": 0.99}
+
+    def scores(n, n_out, n_in):
+        return PairScores(*((np.arange(n) >= below).astype(float) for below in (n_out, n_in)))
+
+    expected = scores(n, round(0.0293 * n), round(0.0179 * n))
+    shown = []
+    for _ in range(20):
+        pilot = scores(2000, *rng.binomial(2000, [0.0293, 0.0179]))
+        ready = JointExact().prepare(pilot, **level, n_out=n, n_in=n)
+        shown.append(ready.lower_bound(expected, **level).epsilon)
+    known = JointExact(threshold=0.5, direction="out").lower_bound(expected, **level).epsilon
+    assert known > 0.3
+    assert np.mean(shown) > 0.9 * known
+
+
 def test_ordering_is_tuned_to_the_level_and_kept():
     ready = FIXED.prepare(PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9)
     assert (ready.ordering.significance, ready.ordering.delta) == (pytest.approx(0.01), 0.01)

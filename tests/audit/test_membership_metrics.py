@@ -329,6 +329,17 @@ def test_the_summary_marks_what_is_unresolvable_and_promises_no_epsilon():
     assert "lira(mode='offline-tail')" in text
 
 
+def test_an_auc_far_below_one_half_says_that_the_sign_may_be_turned():
+    rng = np.random.default_rng(0)
+    inclusion = draw_inclusion(8, 200, rng)
+    turned = Shadows(inclusion, np.zeros(200), {"loss": rng.normal(size=(8, 200)) - inclusion})
+    right = Shadows(inclusion, np.zeros(200), {"loss": rng.normal(size=(8, 200)) + inclusion})
+    blind = Shadows(inclusion, np.zeros(200), {"loss": rng.normal(size=(8, 200))})
+    said = ["loss: an AUC far below one half. Its scores may have the wrong sign" in evaluate(one, "loss").summary()
+            for one in (turned, right, blind)]  # fmt: skip
+    assert said == [True, False, False]
+
+
 def test_variants_of_an_attack_have_names_of_their_own():
     assert name_of(LiRA()) == "lira"
     assert name_of(LiRA(variance="record")) == "lira(variance='record')"

@@ -112,3 +112,23 @@ def test_the_bound_of_one_run_exceeds_the_truth_no_more_often_than_it_may(bound)
     from scipy import stats
 
     assert misses <= stats.binom.isf(1e-6, 150, 0.2)
+
+
+def test_scores_alone_are_judged_by_the_claim_that_is_given():
+    result = audit_one_run(None, perfect(), claim=PureDP(1.0))
+    assert (result.verdict, result.claim, result.delta) == (Verdict.VIOLATION, 1.0, 0.0)
+    assert (result.mechanism, result.relation) == ("scores from elsewhere", "add_remove")
+    known = audit_one_run(learner(), perfect(), claim=PureDP(1.0))
+    assert result.bounds == known.bounds
+    assert AuditResult.from_json(result.to_json()) == result
+
+
+def test_scores_alone_without_a_claim_and_what_is_no_mechanism_are_named():
+    with pytest.raises(ParameterError, match=r"claim must be given where mechanism is None, for example claim=Gauss"):
+        audit_one_run(None, perfect(), delta=1e-5)
+    with pytest.raises(ParameterError, match=r"delta must be given"):
+        audit_one_run(None, perfect(), claim=GaussianDP(1.0))
+    with pytest.raises(ParameterError, match=r"mechanism must be a Mechanism, or None .* but is 'dp-sgd'"):
+        audit_one_run("dp-sgd", perfect(), claim=PureDP(1.0))
+    with pytest.raises(ParameterError, match=r"claim must be a guarantee, such as GaussianDP\(1\.0\), but is 1\.0"):
+        audit_one_run(None, perfect(), claim=1.0)

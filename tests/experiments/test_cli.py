@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from experiments.cli import app
@@ -139,7 +140,7 @@ def test_datasets_that_are_no_records_are_taken_as_they_are(call):
         (("check", "counting.py:release"), "--epsilon is missing: only a mechanism knows its own claim."),
         (("check", "counting.py:release", "--epsilon", 1), "--d0 and --d1 are missing: only a mechanism knows its worst case."),
         (("check", "counting.py:release", "--epsilon", 1, "--d0", "[]"), "give both --d0 and --d1"),
-        (("check", "counting.py:release", "--epsilon", 1, "--d0", "[1", "--d1", "[]"), "--d0 must be JSON, such as '[1, 0, 1]', but is '[1'"),
+        (("check", "counting.py:release", "--epsilon", 1, "--d0", "[1", "--d1", "[]"), "--d0 must be JSON, such as '[1, 0, 1]', or @FILE for a file of it, but is '[1'"),
         (("check", "counting.py:release", "--epsilon", -1, *PAIR), "epsilon must be a finite number >= 0, but is -1.0."),
         (("check", "counting.py:release", "--epsilon", "nan", *PAIR), "epsilon must be a finite number >= 0, but is NaN."),
         (("check", "counting.py:release", "--epsilon", 1, "--delta", 1.5, *PAIR), "delta must lie in [0, 1), but is 1.5."),
@@ -174,6 +175,34 @@ def test_a_mistake_exits_with_2_and_one_message(call, arguments, message):
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_a_check_takes_bounds_and_datasets_from_files(call):
+    Path("d0.json").write_text("[1, 0]")
+    Path("d1.json").write_text("[1, 0, 1]")
+    arguments = ("check", "counting.py:release", "--epsilon", 1, "--trials", 500)
+    inline = call(*arguments, *PAIR)
+    assert call(*arguments, "--d0", "@d0.json", "--d1", "@d1.json").stdout == inline.stdout
+    done = call(*arguments, *PAIR, "--bound", "clopper-pearson", "--bound", "simultaneous-band")
+    assert done.exit_code == 0
+    assert "2: clopper-pearson, simultaneous-band; Bonferroni over 2" in done.stdout
+    for wrong, message in (("@d2.json", "cannot be read from the file 'd2.json': No such file"),
+                           ("@counting.py", "must be JSON, such as '[1, 0, 1]', or @FILE for a file of it, but is '@co"),
+                           ("[" * 100_000, "must be JSON")):  # fmt: skip
+        refused = call(*arguments, "--d0", wrong, "--d1", "[]")
+        assert refused.exit_code == 2
+        assert refused.stderr.startswith(f"dpassay: --d0 {message}")
+        assert len(refused.stderr) < 600
+
+
+@pytest.mark.parametrize("name", ["run", "check", "list", "report", "calibrate", "demo"])
+def test_help_shows_every_word_of_it_brackets_too(name, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "250")
+    shown = " ".join(CliRunner().invoke(app, [name, "--help"]).stdout.split())
+    (command,) = [found for key, found in typer.main.get_command(app).commands.items() if key == name]
+    written = [parameter.help for parameter in command.params if getattr(parameter, "help", None)]
+    assert len(written) >= 1
+    assert [text for text in [command.help, *written] if " ".join(text.replace("`", "").split()) not in shown] == []
 
 
 def test_a_summary_that_cannot_be_written_is_refused_before_anything_runs(call):

@@ -110,6 +110,9 @@ class TestDPSGD:
     def test_the_private_classifier_learns(self, trained):
         assert 0.75 < trained[0].private < trained[0].plain
 
+    def test_accuracy_does_not_show_the_slip(self, trained):
+        assert trained[0].slipped > trained[0].private - 0.02
+
     def test_the_moments_accountant_says_1_26(self, trained):
         found = trained[0].accountants
         assert found["moments accountant"] == pytest.approx(1.2586, abs=5e-5)  # Abadi et al. (2016): 1.26

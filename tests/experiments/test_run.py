@@ -267,6 +267,36 @@ def test_a_report_is_made_again_from_the_numbers_alone(config):
     assert numbers(done.directory) == before
 
 
+def test_a_finished_run_says_so_at_once_and_is_read_back_only_if_nothing_has_changed(config, monkeypatch):
+    monkeypatch.setattr("experiments.environment._commit", lambda: "c0ffee")
+    first = run(config, settings={"audit.trials": 500})
+    told, computed, was = [], [], run_module.write_results
+    monkeypatch.setattr(run_module, "write_results", lambda *given: computed.append(1) or was(*given))
+
+    def again(trials=500):
+        told.clear(), computed.clear()
+        done = run(config, settings={"audit.trials": trials}, tell=told.append)
+        assert (done.result, set(done.files)) == (first.result, set(first.files))
+        return bool(computed)
+
+    assert not again()
+    assert told == ["runs/mine is finished; its results follow. To run it anew, remove it or choose another --out."]
+    monkeypatch.setattr("experiments.environment._commit", lambda: "decaf")
+    assert again()
+    assert not again()
+    results = Path("runs/mine/results.json")
+    results.write_text(results.read_text().replace("0", "1", 1))
+    assert again()
+    Path("runs/mine/report.html").unlink()
+    assert again()
+    config.write_text(CONFIG.replace('title = "Laplace"', 'title = "Pierre-Simon"'))
+    assert run(config, settings={"audit.trials": 500}).result.title == "Pierre-Simon"
+    config.write_text(CONFIG)
+    monkeypatch.setattr("experiments.environment._commit", lambda: "c0ffee+changes")
+    assert again()
+    assert again()
+
+
 def test_a_report_of_nothing_is_refused(tmp_path):
     with pytest.raises(StoreError, match=r"is no run directory: it has no config\.toml|is no run directory"):
         report(tmp_path)

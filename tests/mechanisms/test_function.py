@@ -414,6 +414,17 @@ def test_a_function_of_many_runs_that_raises_is_refused_and_shown():
 # --- refusals ---
 
 
+def test_a_function_that_always_raises_shows_what_it_says_on_each_side():
+    def release(dataset, rng):
+        raise ValueError("abc" if len(dataset) == 2 else "xyz")
+
+    expected = (
+        r"raised ValueError in each of 10 first runs, on both sides: 'ValueError: xyz' on side 0, 'ValueError: abc'"
+    )
+    with pytest.raises(ReleaseError, match=expected):
+        FunctionMechanism(release, claim=PureDP(1.0), neighbours=Neighbours([1], [1, 2], "add_remove"))
+
+
 def test_a_call_that_always_raises_is_a_mistake_and_shown():
     def release(dataset, rng):
         return rng.no_such_noise()

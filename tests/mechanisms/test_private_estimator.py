@@ -203,36 +203,3 @@ def test_an_estimator_that_promises_nothing_needs_a_claim():
 
     with pytest.raises(AccountingError, match=r"Silent has no epsilon .* Give claim="):
         PrivateEstimator(Silent(), PAIR, relation="replace_one")
-
-
-# --- diffprivlib ------------------------------------------------------------------------------------------------------
-
-
-def diffprivlib_regression(data_norm, **options):
-    models = pytest.importorskip("diffprivlib.models", reason="needs dpassay[peers]", exc_type=ImportError)
-    return models.LogisticRegression(data_norm=data_norm, fit_intercept=False, **options)
-
-
-def blank_pair(norm):
-    """One informative record, whose features side 0 has as zeros, beside two that say nothing."""
-    y = np.array([0, 1, 1])
-    return Neighbours((np.zeros((3, 1)), y), (np.array([[0.0], [0.0], [norm]]), y), "replace_one")
-
-
-def test_logistic_regression_of_diffprivlib_releases_its_coefficients():
-    mechanism = PrivateEstimator(diffprivlib_regression(1.0, epsilon=2.0), blank_pair(1.0), relation="replace_one")
-    assert mechanism.guarantee() == PureDP(2.0, "replace_one")
-    assert draw(mechanism).values.shape == (5, 2)
-
-
-def test_diffprivlib_says_that_a_norm_read_from_the_data_leaks():
-    estimator = diffprivlib_regression(None)
-    with pytest.warns(match=r"LogisticRegression warns: Data norm has not been specified"):
-        PrivateEstimator(estimator, blank_pair(1.0), relation="replace_one")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("norm", "verdict"), [(1.0, Verdict.CONSISTENT), (1000.0, Verdict.VIOLATION)])
-def test_diffprivlib_bounds_the_curvature_by_the_norm_instead_of_its_square(norm, verdict):
-    mechanism = PrivateEstimator(diffprivlib_regression(norm, epsilon=1.0), blank_pair(norm), relation="replace_one")
-    assert audit(mechanism, trials=2000, seed=1).verdict is verdict

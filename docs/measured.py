@@ -1,0 +1,272 @@
+"""The numbers that README and docs/*.md state, measured again: `make numbers`, or `python docs/measured.py NAME...`.
+
+Each entry has the sentence that states it, word for word, and what computes it. It prints both, and ends with 1 where a
+sentence is gone from its page, or off by more than its digits and the noise of so many repeats allow.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from attacks.membership.catalogue import catalogue as membership
+from audit import audit
+from audit.bounds.base import Bound
+from audit.bounds.catalogue import build
+from audit.bounds.one_run_fdp import OneRunFDP
+from audit.games import BitScores
+from audit.membership.records import models_needed
+from audit.one_run import audit_one_run
+from audit.power import detectable_epsilon
+from audit.testing.laws import SampledLaw, gaussian, laplace_ratio
+from audit.trials.plan import plan_trials
+from mechanisms import Laplace, PureDP
+from mechanisms.guarantees import GaussianDP, LaplaceDP
+from mechanisms.guarantees.base import Guarantee
+
+DOCS = Path(__file__).parent
+README = DOCS.parent / "README.md"
+SHOWN = ("joint-exact", "betting", "clopper-pearson", "simultaneous-band")
+ONE_RUN = ("one-run", "one-run-fdp")
+SEES = ("joint-exact", "simultaneous-band", "accountant-family")
+
+
+@dataclass(frozen=True)
+class Number:
+    """What a page says.
+
+    Args:
+        name: for the command line.
+        page: where.
+        sentence: the words, with the numbers in braces: "{0.842} of 1".
+        measure: gives as many numbers, in that order.
+        within: by how much each may be off.
+        seconds: about how long it takes.
+    """
+
+    name: str
+    page: Path
+    sentence: str
+    measure: Callable[[], Sequence[float]]
+    within: float
+    seconds: int = 1
+
+    @property
+    def said(self) -> list[float]:
+        return [float(text.replace(",", "")) for text in re.findall(r"{([^}]*)}", self.sentence)]
+
+    @property
+    def is_on_its_page(self) -> bool:
+        words = re.sub(r"[{}]", "", self.sentence)
+        return " ".join(words.split()) in " ".join(self.page.read_text().split())
+
+
+def mean_bounds(
+    names: Sequence[str], law: SampledLaw, trials: int, delta: float, claim: Guarantee, repeats: int = 100
+) -> list[float]:
+    """Mean bound at 95 % of audits with `trials` a side, cut as an audit cuts them."""
+    return [_mean_bound(build(name).against(claim), law, trials, delta, repeats) for name in names]
+
+
+def _mean_bound(bound: Bound, law: SampledLaw, trials: int, delta: float, repeats: int) -> float:
+    level = {"delta": delta, "confidence": 0.95}
+    plan = plan_trials(trials, bytes_per_run=8, learns=False, chooses=bound.uses_pilot, batched=True)
+    pilots, counted = (law.draws(np.random.default_rng(s), n, n) for s, n in ((1, plan.pilot), (2, plan.evaluation)))
+    shown = []
+    for _ in range(repeats):
+        ready = bound.prepare(next(pilots), **level, n_out=plan.evaluation, n_in=plan.evaluation)
+        shown.append(ready.lower_bound(next(counted), **level).epsilon)
+    return float(np.mean(shown))
+
+
+def laplace_row(trials: int, repeats: int) -> list[float]:
+    """Of the table of what bounds show."""
+    return mean_bounds(SHOWN, laplace_ratio(1.0), trials, 0.0, LaplaceDP(1.0), repeats)
+
+
+def mu_of(epsilon: float) -> float:
+    """Of the Gaussian pair with this epsilon at delta = 1e-5."""
+    return float(brentq(lambda mu: GaussianDP(mu).epsilon(1e-5) - epsilon, 0.1, 10.0))
+
+
+def gaussian_means(name: str) -> list[float]:
+    """With 1,000 and 5,000 trials a side, where epsilon is 8 at delta = 1e-5."""
+    mu = mu_of(8.0)
+    return [mean_bounds([name], gaussian(mu), trials, 1e-5, GaussianDP(mu), 40)[0] for trials in (1_000, 5_000)]
+
+
+def detected(claim: Guarantee, delta: float) -> list[float]:
+    """What 1,000 evaluation trials a side detect."""
+    options = {"claim": claim, "delta": delta, "confidence": 0.95, "n_out": 1_000, "n_in": 1_000}
+    return [detectable_epsilon([build(name).against(claim)], **options).epsilon for name in SEES]
+
+
+def runs_until_refuted(confidence: float) -> float:
+    """Median over seeds of the counted runs a side until a claim of 1 falls, where the truth is 2."""
+    options = {"claim": PureDP(1.0), "stop": "anytime", "trials": 20_000, "confidence": confidence}
+    audits = (audit(Laplace(epsilon=2.0), seed=seed, **options) for seed in range(40))
+    return float(np.median([result.trials.evaluation for result in audits]))
+
+
+def gain_of_the_family(mu: float, n_canaries: int) -> float:
+    """Mean bound of "one-run-fdp" over that of "one-run", where a canary moves its score by mu."""
+    shown = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        bits = rng.random((1, n_canaries)) < 0.5
+        scores = BitScores(bits, rng.normal(size=bits.shape) + mu * bits)
+        audits = (audit_one_run(None, scores, bound=name, claim=GaussianDP(mu), delta=1e-5) for name in ONE_RUN)
+        shown.append([result.bound.epsilon for result in audits])
+    without, with_family = np.mean(shown, axis=0)
+    return float(with_family / without)
+
+
+def most_of_one_run(epsilon: float, n_canaries: int) -> float:
+    """The ceiling of "one-run-fdp" at 95 % with "one-run" beside it, for a Gaussian claim at delta = 1e-5."""
+    bound = OneRunFDP().against(GaussianDP(mu_of(epsilon)))
+    return bound.ceiling(0, n_canaries, delta=1e-5, confidence=0.975)
+
+
+def rate_at_a_thousandth() -> list[float]:
+    """TPR at 0.1 % FPR with 100 non-members, N(2, 1) against N(0, 1): read off, and the truth."""
+    rng = np.random.default_rng(0)
+    thresholds = rng.normal(size=(4_000, 100)).max(axis=1)
+    return [float(norm.sf(thresholds - 2.0).mean()), float(norm.sf(norm.isf(0.001) - 2.0))]
+
+
+BOUNDS, MEMBERSHIP, LEARNING = DOCS / "bounds.md", DOCS / "membership.md", DOCS / "learning.md"
+NUMBERS = (
+    Number(
+        "attacks",
+        README,
+        "(LiRA, RMIA and {13} others)",
+        lambda: [len(membership.entries) - 2],
+        0,
+    ),
+    Number(
+        "family-of-one-run",
+        BOUNDS,
+        "about {1.3} to {1.8} times as much",
+        lambda: [gain_of_the_family(1.0, 5_000), gain_of_the_family(3.0, 1_000)],
+        0.06,
+        10,
+    ),
+    Number(
+        "laplace-1000",
+        BOUNDS,
+        "| 1,000 | {0.842} | {0.788} | {0.772} | {0.744} |",
+        lambda: laplace_row(1_000, 400),
+        0.012,
+        60,
+    ),
+    Number(
+        "laplace-10000",
+        BOUNDS,
+        "| 10,000 | {0.956} | {0.932} | {0.933} | {0.910} |",
+        lambda: laplace_row(10_000, 100),
+        0.006,
+        60,
+    ),
+    Number(
+        "gaussian-family",
+        BOUNDS,
+        "`accountant-family` shows {7.33} with 1,000 trials a side and {7.65} with 5,000",
+        lambda: gaussian_means("accountant-family"),
+        0.08,
+        20,
+    ),
+    Number(
+        "gaussian-event",
+        BOUNDS,
+        "`joint-exact`, shows {2.4} and {3.1}",
+        lambda: gaussian_means("joint-exact"),
+        0.2,
+        20,
+    ),
+    Number(
+        "power-pure",
+        BOUNDS,
+        "| `PureDP(1)` | 0 | {1.22} | {1.37} | {1.21} |",
+        lambda: detected(PureDP(1.0), 0.0),
+        0.006,
+        10,
+    ),
+    Number(
+        "power-laplace",
+        BOUNDS,
+        "| `LaplaceDP(1)` | 0 | {1.30} | {1.52} | {1.29} |",
+        lambda: detected(LaplaceDP(1.0), 0.0),
+        0.006,
+        10,
+    ),
+    Number(
+        "power-gaussian",
+        BOUNDS,
+        "| `GaussianDP(1)`, epsilon {4.38} | 1e-5 | {7.07} | {6.61} | {5.61} |",
+        lambda: [GaussianDP(1.0).epsilon(1e-5), *detected(GaussianDP(1.0), 1e-5)],
+        0.006,
+        10,
+    ),
+    Number(
+        "early",
+        BOUNDS,
+        "falls after about {100} runs a side at 95 % confidence, and after about {350} at",
+        lambda: [runs_until_refuted(0.95), runs_until_refuted(1.0 - 1e-6)],
+        50,
+        60,
+    ),
+    Number(
+        "resolvable",
+        MEMBERSHIP,
+        "is {0.32} on average for two normal laws two standard deviations apart, where the truth is {0.14}",
+        rate_at_a_thousandth,
+        0.006,
+    ),
+    Number(
+        "models",
+        MEMBERSHIP,
+        "That takes models: {22} for these 600 records",
+        lambda: [models_needed(600)],
+        0,
+    ),
+    Number(
+        "one-run",
+        LEARNING,
+        "of a claim of 10, two thousand canaries show at most {8.8}",
+        lambda: [most_of_one_run(10.0, 2_000)],
+        0.06,
+    ),
+)
+"""The rest is computed where it stands: snippets print what they say, and the tests run them."""
+
+
+def check(number: Number) -> bool:
+    """Whether the page says what is measured; prints both."""
+    found = [float(value) for value in number.measure()]
+    close = np.allclose(found, number.said, rtol=0.0, atol=number.within)
+    right = number.is_on_its_page and bool(close)
+    measured = ", ".join(f"{value:.4g}" for value in found)
+    sys.stdout.write(f"{'ok ' if right else 'OFF'}  {number.page.name}: {number.sentence}  measured: {measured}\n")
+    return right
+
+
+def main(names: Sequence[str]) -> int:
+    """Measures the numbers of these names, or all; 1 if one is off."""
+    known = {number.name: number for number in NUMBERS}
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        sys.stderr.write(f"unknown: {', '.join(unknown)}. Known: {', '.join(known)}\n")
+        return 2
+    right = [check(known[name]) for name in names or known]
+    return 0 if all(right) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,19 @@
+"""The snippets of docs/adapters.md, a section at a time: each section runs in the environment of its own library."""
+
+import re
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "adapters.md"
+
+
+def blocks(section: str) -> str:
+    """The Python of the section under this heading, in one piece."""
+    text = PAGE.read_text().partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    found = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert found, section
+    return "\n".join(found)
+
+
+def said(code: str) -> list[str]:
+    """The lines that it says it prints."""
+    return re.findall(r"^#> (.*)$", code, flags=re.MULTILINE)

@@ -1,0 +1,200 @@
+"""Training with the real PyTorch and Opacus: run by `make test-adapters`, skipped where they are not installed."""
+
+import contextlib
+import io
+import logging
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from adapter_page import blocks, said
+
+from attacks.distinguishing.threshold import Threshold
+from audit import audit
+from audit.verdict import Verdict
+from mechanisms.errors import NeighboursError, ParameterError, ReleaseError
+from mechanisms.external.opacus import OpacusTraining
+from mechanisms.learning.base import Learner, TrainingData
+from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.models import SoftmaxRegression
+from mechanisms.records import remove_record
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(12, 3)), RNG.integers(0, 2, size=12)
+
+NORM = Threshold(statistic="norm")
+
+
+def training(**changes):
+    options = {
+        "make_model": lambda: None,
+        "make_optimizer": lambda parameters: None,
+        "n_records": 12,
+        "batch_size": 4,
+        "noise_multiplier": 1.0,
+    }
+    return OpacusTraining(**options | changes)
+
+
+def torch():
+    pytest.importorskip("opacus", reason="needs dpassay[torch]")
+    return pytest.importorskip("torch", reason="needs dpassay[torch]")
+
+
+def linear(n_features=3, n_outputs=2, rate=0.5, **changes):
+    nn, optim = torch().nn, torch().optim
+    changes = {"make_optimizer": lambda parameters: optim.SGD(parameters, lr=rate)} | changes
+    return training(make_model=lambda: nn.Linear(n_features, n_outputs), **changes)
+
+
+def draw(mechanism, dataset, size=3, seed=0):
+    return mechanism.release(dataset, size, np.random.default_rng(seed))
+
+
+def test_without_noise_it_is_our_own_dp_sgd():
+    mechanism = linear(batch_size=12, epochs=5, noise_multiplier=0.0, max_grad_norm=0.5, initial=np.zeros(8))
+    ours = DPSGD(
+        SoftmaxRegression(3, 2), steps=5, noise_multiplier=0.0, clip_norm=0.5, sampling="full-batch", batch_size=12,
+        learning_rate=0.5,
+    )  # fmt: skip
+    weights = ours.release((X, Y), 1, RNG).values.reshape(2, 4)
+    expected = np.concatenate([weights[:, :3].ravel(), weights[:, 3]])
+    for constants in ("opacus", "public"):
+        found = draw(replace(mechanism, constants=constants), (X, Y)).values
+        np.testing.assert_allclose(found, np.tile(expected, (3, 1)), rtol=1e-4, atol=1e-6)
+
+
+def test_a_gradient_record_adds_one_to_each_observation_of_a_full_batch():
+    mechanism = linear(batch_size=12, epochs=5, noise_multiplier=0.0, max_grad_norm=0.5, view="observations")
+    blind = X[1:] * [0.0, 1.0, 1.0]  # no example touches the first weight
+    pair = mechanism.canary_pair((blind, Y[1:]))
+    for constants, divisor0 in (("opacus", 11), ("public", 12)):
+        chosen = replace(mechanism, constants=constants)
+        np.testing.assert_allclose(draw(chosen, pair.d0).values, np.zeros((3, 5)), atol=1e-6)
+        np.testing.assert_allclose(draw(chosen, pair.d1).values, np.ones((3, 5)), rtol=1e-5)
+        noisy = draw(replace(chosen, noise_multiplier=3.0, epochs=2000), pair.d0, size=1).values
+        assert noisy.std() == pytest.approx(3.0 * 12 / divisor0, rel=0.1)  # 6 standard errors
+
+
+def test_poisson_batches_hold_a_record_at_the_rate_of_the_claim():
+    mechanism = linear(epochs=400, noise_multiplier=0.0, view="observations", constants="public")
+    seen = draw(mechanism, mechanism.canary_pair((X[1:] * [0.0, 1.0, 1.0], Y[1:])).d1, size=1).values
+    np.testing.assert_allclose(seen, np.round(seen), atol=1e-4)
+    assert set(np.round(seen).ravel()) == {0.0, 1.0}
+    assert abs(seen.mean() - 1 / 3) < 5 * np.sqrt(2 / 9 / 1200)
+
+
+def test_runs_repeat_and_leave_the_state_of_pytorch_alone():
+    state, threads, level = torch().random.get_rng_state(), torch().get_num_threads(), logging.getLogger("opacus").level
+    mechanism = linear()
+    first, again, other = (draw(mechanism, (X, Y), seed=seed).values for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).all()
+    assert len(np.unique(first[:, 0])) == 3
+    assert torch().equal(torch().random.get_rng_state(), state)
+    assert (torch().get_num_threads(), logging.getLogger("opacus").level) == (threads, level)
+
+
+def test_make_private_leaks_the_number_of_records():
+    """Opacus #571 and #819, in 1.6.0: it divides by int(sample_rate * n), n the private number of records."""
+    pair = remove_record((RNG.normal(size=(3, 64)), np.array([0, 1, 2])), 0)
+    mechanism = linear(64, 10, n_records=3, batch_size=3, noise_multiplier=10.0)
+    verdicts = [
+        audit(replace(mechanism, constants=constants), pair, attack=NORM, trials=120, delta=1e-5, seed=0).verdict
+        for constants in ("opacus", "public")
+    ]
+    assert verdicts == [Verdict.VIOLATION, Verdict.CONSISTENT]
+
+
+def test_make_private_divides_by_zero_where_a_float_rounds_down():
+    """49 records, batches of 1: int(49 * (1 / 49)) is 0."""
+    data = RNG.normal(size=(49, 3)), RNG.integers(0, 2, size=49)
+    mechanism = linear(n_records=49, batch_size=1, noise_multiplier=1.0)
+    assert draw(mechanism, data, size=1).events[0].startswith("nan at 0, 1")
+    assert draw(replace(mechanism, constants="public"), data, size=1).events is None
+
+
+@pytest.mark.parametrize("mode", ["ew", "functorch", "ghost"])
+def test_other_ways_to_make_gradients_give_the_same_model(mode):
+    mechanism = linear(epochs=2)
+    other = replace(mechanism, grad_sample_mode=mode)
+    np.testing.assert_allclose(draw(other, (X, Y)).values, draw(mechanism, (X, Y)).values, rtol=1e-4, atol=1e-6)
+    if mode == "ghost":
+        with pytest.raises(ParameterError, match="makes no gradients of single records"):
+            draw(other, other.canary_pair((X[1:], Y[1:])).d1)
+
+
+def test_classifiers_are_the_trained_modules():
+    mechanism = linear(n_outputs=3, noise_multiplier=0.1, epochs=3)
+    assert isinstance(mechanism, Learner)
+    models = mechanism.fit_subsets(TrainingData(X, Y), RNG.random((4, 12)) < 0.7, np.random.default_rng(0))
+    log_p = models.log_probabilities(X)
+    assert (len(models), models.n_classes, log_p.shape) == (4, 3, (4, 12, 3))
+    weights, biases = models.parameters[:, :9].reshape(4, 3, 3), models.parameters[:, 9:]
+    logits = np.einsum("rkf,nf->rnk", weights, X) + biases[:, None]
+    np.testing.assert_allclose(log_p, logits - np.log(np.exp(logits).sum(axis=2, keepdims=True)), atol=1e-5)
+
+
+def test_one_output_is_the_logit_of_class_one():
+    nn = torch().nn
+
+    class Flat(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(3, 1)
+
+        def forward(self, x):
+            return self.linear(x).squeeze(1)
+
+    mechanism = replace(linear(), make_model=Flat, loss=nn.BCEWithLogitsLoss())
+    models = mechanism.fit_subsets(TrainingData(X, Y.astype(float)), np.ones((2, 12), dtype=bool), RNG)
+    logits = models.parameters[:, :3] @ X.T + models.parameters[:, 3:]
+    np.testing.assert_allclose(models.log_probabilities(X)[:, :, 1], -np.log1p(np.exp(-logits)), atol=1e-5)
+
+
+def test_opacus_claims_what_we_claim():
+    mechanism = linear(n_records=577, batch_size=64, epochs=3)
+    ours = mechanism.guarantee().epsilon(1e-5)
+    assert mechanism.opacus_claim(1e-5).epsilon(1e-5) == pytest.approx(ours, rel=0.02)
+    assert mechanism.opacus_claim(1e-5, accountant="rdp").epsilon(1e-5) > ours
+
+
+def test_a_module_that_opacus_refuses_is_an_error_not_an_outcome():
+    nn = torch().nn
+    mechanism = replace(linear(), make_model=lambda: nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 2)))
+    with pytest.raises(ReleaseError, match="raised UnsupportedModuleError on both sides"):
+        mechanism.check(remove_record((X, Y), 0))
+
+
+def test_pairs_whose_difference_is_not_observed_are_refused():
+    mechanism = linear(batch_size=12, view="observations", constants="public")
+    with pytest.raises(NeighboursError, match=r"differ in an example.*canary_pair"):
+        mechanism.check(remove_record((X, Y), 0))
+    pair = mechanism.canary_pair((X[1:], Y[1:]))
+    elsewhere = replace(mechanism, observed=np.eye(mechanism.n_parameters)[1])
+    with pytest.raises(NeighboursError, match=r"at right angles"):
+        elsewhere.check(pair)
+    elsewhere.check(elsewhere.canary_pair((X[1:], Y[1:])))
+
+
+def test_white_box_observations_reach_the_claim():
+    mechanism = linear(batch_size=12, epochs=4, view="observations", constants="public", noise_multiplier=1.0)
+    pair = mechanism.canary_pair((X[1:] * [0.0, 1.0, 1.0], Y[1:]))
+    result = audit(mechanism, pair, trials=200, delta=1e-5, bound="accountant-family", seed=0)
+    assert result.claim == pytest.approx(9.997, abs=1e-3)
+    assert 0.7 * result.claim < result.bound.epsilon <= result.claim
+
+
+@pytest.mark.slow
+def test_workers_are_processes_and_do_not_change_the_result():
+    pair = remove_record((X, Y), 0)
+    results = [audit(linear(), pair, attack=NORM, trials=40, delta=1e-5, seed=0, n_jobs=n) for n in (1, 2)]
+    assert results[0].bound == results[1].bound
+
+
+def test_the_page_in_the_docs_says_what_happens():
+    torch()
+    code = blocks("Opacus")
+    with contextlib.redirect_stdout(io.StringIO()) as heard:
+        exec(code, {})
+    assert heard.getvalue().splitlines() == said(code)

@@ -1,0 +1,66 @@
+"""The tests in README and docs/pytest.md run as they are printed, and print what the page says."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "pytest.md").read_text()
+
+
+def test_files(page):
+    """Name and text of each block of Python that opens with the name of its file."""
+    return dict(re.findall(r"```python\n# (test_\w+\.py)\n(.*?)```", page, flags=re.DOTALL))
+
+
+test_files.__test__ = False
+README, PRINTED = test_files((ROOT / "README.md").read_text()), test_files(PAGE)
+
+
+def session(folder, *arguments):
+    """What one session of pytest in the folder printed, and its exit code; plugins as they are installed."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "COV_"))}
+    command = [sys.executable, "-m", "pytest", "-p", "no:randomly", "-p", "no:cacheprovider", "--tb=short", *arguments]
+    done = subprocess.run(command, cwd=folder, env=clean | {"COLUMNS": "80"}, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def write(folder, name, text):
+    (folder / name).write_text(f"# {name}\n{text}")
+
+
+def lines(text):
+    """The lines of a transcript, less what depends on versions, and on the width of the terminal."""
+    kept = [re.sub(r", fingerprint \w+", "", line) for line in text.splitlines()]
+    return [line for line in kept if line.strip() and not line.startswith(("=", "_"))]
+
+
+def test_every_block_of_python_is_a_whole_file():
+    blocks = re.findall(r"```python\n", PAGE)
+    assert (len(README), len(PRINTED)) == (1, len(blocks))
+    assert len(PRINTED) == 3
+
+
+@pytest.mark.parametrize(("name", "text"), [*README.items(), *PRINTED.items()], ids=[*README, *PRINTED])
+def test_a_file_passes_as_printed(tmp_path, name, text):
+    write(tmp_path, name, text)
+    code, output = session(tmp_path)
+    assert code == 0, output
+    assert "consistent" in output
+    if name == "test_release.py":
+        summary = next(block for block in re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL) if "catches" in block)
+        assert set(lines(summary)) <= set(lines(output))
+
+
+@pytest.mark.slow
+def test_a_broken_release_fails_with_the_lines_on_the_page(tmp_path):
+    text = PRINTED["test_release.py"]
+    write(tmp_path, "test_release.py", text.replace("scale=1.0", "scale=0.25"))
+    code, output = session(tmp_path)
+    shown = next(block for block in re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL) if "VIOLATION" in block)
+    assert code == 1
+    assert set(lines(shown)) <= set(lines(output))
