@@ -62,7 +62,7 @@ def summary(result: AuditResult) -> str:
         ("mechanism", result.mechanism),
         ("pair", f"neighbours under {result.relation}"),
         ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
-        ("bound", f"epsilon >= {bound.epsilon:.6g} with {percent(result.confidence)} confidence   [{bound.method}]"),
+        ("bound", f"{_shown(result)}   [{bound.method}]"),
     ]
     if result.dependence is not None:
         rows += [("seen", result.dependence), ("what to do", INDEPENDENT)]
@@ -70,10 +70,13 @@ def summary(result: AuditResult) -> str:
         rows.append(("curve", f"{result.refutation}   [{result.refutation.method}]"))
     if result.truth is not None:
         rows.append(("exact", f"epsilon  = {result.truth:.6g} on this pair"))
+    if result.verdict is not Verdict.DEPENDENT:
+        rows += [
+            ("p-value", f"{p_value(result.p_value)} against the claim"),
+            ("ceiling", f"{result.ceiling:.6g}: the largest bound that these trials could have given"),
+            ("detectable", detectable(result)),
+        ]
     rows += [
-        ("p-value", f"{p_value(result.p_value)} against the claim"),
-        ("ceiling", f"{result.ceiling:.6g}: the largest bound that these trials could have given"),
-        ("detectable", detectable(result)),
         ("attack", result.attack),
         ("trials", str(result.trials)),
         ("seed", str(result.seed)),
@@ -87,6 +90,12 @@ def summary(result: AuditResult) -> str:
     rows += [("look", f"{entry.what}: {entry.looked_at}; {entry.correction}") for entry in result.ledger]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {line(text)}" for name, text in rows)
+
+
+def _shown(result: AuditResult) -> str:
+    if result.verdict is Verdict.DEPENDENT:
+        return f"none holds; {result.bound.epsilon:.6g} came out"
+    return f"epsilon >= {result.bound.epsilon:.6g} with {percent(result.confidence)} confidence"
 
 
 def evidence(result: AuditResult) -> str:

@@ -44,8 +44,8 @@ class FirstRuns:
         if not self.sources:
             return ()
         return (
-            f"the function draws from {' and '.join(self.sources)}, not only from the rng that it is given: no seed "
-            "repeats these runs.",
+            f"the results depend on {' and '.join(self.sources)}, and not only on the rng that is given: no seed repeats "
+            "these runs.",
         )
 
 
@@ -82,7 +82,7 @@ class Snapshot:
             if state != self.generators.get(name)
         ]
         if not (sources or shared or repeated):
-            sources = [ELSEWHERE]
+            sources = [f"what it keeps from run to run, {' and '.join(sorted(changed))}" if changed else ELSEWHERE]
         return FirstRuns(tuple(sorted(_remember(function, changed))), tuple(now.generators), tuple(sources))
 
 
