@@ -44,8 +44,8 @@ class FirstRuns:
         if not self.sources:
             return ()
         return (
-            f"the results depend on {' and '.join(self.sources)}, and not only on the rng that is given: no seed repeats "
-            "these runs.",
+            f"the results depend on {' and '.join(self.sources)}, and not only on the rng that is given: no seed "
+            "repeats these runs.",
         )
 
 
