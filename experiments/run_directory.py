@@ -90,14 +90,14 @@ class RunDirectory:
         from experiments.environment import environment
 
         try:
-            noted = json.loads((self.path / "environment.json").read_text(encoding="utf-8"))
+            noted = json.loads(self.read("environment.json"))
             last, now = noted["sessions"][-1], environment()
             known = not str(now["commit"]).endswith("+changes")
             same = all(noted[key] == now[key] for key in ("versions", "commit"))
-            asked = (self.path / "config.toml").read_text(encoding="utf-8") == config.to_toml()
+            asked = self.read("config.toml") == config.to_toml()
             whole = last["finished"] and last["results"] == self.digest("results.json")
             if known and same and asked and whole and (self.path / "report.html").is_file():
-                return (self.path / "results.json").read_text(encoding="utf-8")
+                return self.read("results.json")
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
             pass
         return None
@@ -105,7 +105,7 @@ class RunDirectory:
     def digest(self, name: str) -> str:
         """SHA-256 of a file, in hexadecimal."""
         with self.disk():
-            return sha256((self.path / name).read_bytes()).hexdigest()
+            return sha256(self.folder.read(name)).hexdigest()
 
     def config(self) -> tuple[Config, Source]:
         """The configuration that was run here; raises `StoreError` if there is none or it is damaged."""
