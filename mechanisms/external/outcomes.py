@@ -455,5 +455,7 @@ def _shape_label(shape: tuple[int, ...]) -> str:
 
 def _marks(numbers: Floats) -> Floats:
     """1, 2, 3 where `numbers` are NaN, infinite, minus infinite; 0 elsewhere."""
-    marks: Floats = np.select([np.isnan(numbers), np.isposinf(numbers), np.isneginf(numbers)], [1.0, 2.0, 3.0], 0.0)
+    marks = np.zeros(numbers.shape)
+    if not np.isfinite(numbers).all():
+        marks[np.isnan(numbers)], marks[numbers == np.inf], marks[numbers == -np.inf] = 1.0, 2.0, 3.0
     return marks
