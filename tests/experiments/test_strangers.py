@@ -58,6 +58,8 @@ WITHOUT = {"environment.json"}
 def without_pictures(monkeypatch):
     monkeypatch.setattr("experiments.plots.draw_all", lambda *_: [])
     monkeypatch.setattr("experiments.report.write", lambda *_: [])
+    monkeypatch.setattr("experiments.plots.membership.draw_study", lambda *_: [])
+    monkeypatch.setattr("experiments.report.write_membership", lambda *_: [])
 
 
 def test_no_name_reaches_the_terminal_or_a_file_as_a_command(tmp_path, monkeypatch):
