@@ -12,7 +12,8 @@ A `Form` is the usual one: fixed beforehand from the first runs, so that what co
 other runs of a chunk. Where the first runs show odd parts (NaN, an infinity, None, a string, a whole number that no
 float holds), the rest of the row is not thrown away: such a part counts as 0, and its place gets a second number, its
 mark, that tells what was there. Where they show several forms, results are padded with zeros to the longest, and one
-more number tells the form: the length of a vector. See `Form.place`.
+more number tells the form: the length of a vector. See `Form.place`. The sign of a zero is kept: -0.0 is read as the
+number `BELOW_ZERO`.
 
 Long labels are cut and end in a digest, so that different ones stay different. Anything else, such as an object of
 one's own, is refused: reading it as one more event would hide what it holds.
@@ -40,6 +41,8 @@ LONGEST = 60
 """Characters of a label, digest included."""
 EXACT = 2**53
 """Whole numbers up to this one are floats."""
+BELOW_ZERO = -float(np.finfo(np.float64).tiny)
+"""Stands for -0.0, which compares equal to 0.0 but can be told from it: the largest normal number below zero."""
 PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.bool_})
 """Types of results that are read all at once."""
 NAMES = {1.0: "nan", 2.0: "inf", 3.0: "-inf", 4.0: "None"}
@@ -234,7 +237,7 @@ def collect(results: Sequence[Any], form: Form) -> Outputs:
             values[i] = placed
         else:
             labels[i] = outcome.label if isinstance(outcome, Event) else outcome.event()
-    return Outputs(values, np.array(labels, dtype=np.str_) if any(labels) else None)
+    return Outputs(_signed(values), np.array(labels, dtype=np.str_) if any(labels) else None)
 
 
 def collect_array(array: NDArray[Any], form: Form) -> Outputs:
@@ -250,7 +253,7 @@ def collect_array(array: NDArray[Any], form: Form) -> Outputs:
     flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
     finite = np.isfinite(flat)
     if usual and finite.all():
-        return Outputs(rows)
+        return Outputs(_signed(rows))
     values = np.zeros((len(rows), *form.shape))
     label = _shape_label(rows.shape[1:])
     single = rows.ndim == 1
@@ -271,6 +274,7 @@ def collect_array(array: NDArray[Any], form: Form) -> Outputs:
                 values[fits, width + k] = marks[:, place] if place < marks.shape[1] else 0.0
             if form.padded:
                 values[fits, -1] = flat.shape[1] if rows.ndim == 2 else _code(label)
+    values = _signed(values)
     if fits.all():
         return Outputs(values)
     labels = ["" if ok else cut(label) for ok in fits]
@@ -335,6 +339,12 @@ def _digest(text: str) -> bytes:
 def _code(text: str) -> float:
     """A stable number for `text`, above those of `NAMES`."""
     return 5.0 + int.from_bytes(_digest(text), "big")
+
+
+def _signed(values: Floats) -> Floats:
+    """`values` with every -0.0 replaced by `BELOW_ZERO`."""
+    negative = (values == 0.0) & np.signbit(values)
+    return np.where(negative, BELOW_ZERO, values) if negative.any() else values
 
 
 def _as_plain_array(results: Sequence[Any]) -> NDArray[np.float64] | None:
@@ -445,5 +455,7 @@ def _shape_label(shape: tuple[int, ...]) -> str:
 
 def _marks(numbers: Floats) -> Floats:
     """1, 2, 3 where `numbers` are NaN, infinite, minus infinite; 0 elsewhere."""
-    marks: Floats = np.select([np.isnan(numbers), np.isposinf(numbers), np.isneginf(numbers)], [1.0, 2.0, 3.0], 0.0)
+    marks = np.zeros(numbers.shape)
+    if not np.isfinite(numbers).all():
+        marks[np.isnan(numbers)], marks[numbers == np.inf], marks[numbers == -np.inf] = 1.0, 2.0, 3.0
     return marks

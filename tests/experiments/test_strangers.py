@@ -9,8 +9,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from test_membership_config import STUDY
+from test_one_run_config import GRADIENTS
 from typer.testing import CliRunner
 
+from audit.power import Detectable
 from experiments.cli import app
 from experiments.run import report, run
 from mechanisms.errors import DpassayError
@@ -55,6 +58,8 @@ WITHOUT = {"environment.json"}
 def without_pictures(monkeypatch):
     monkeypatch.setattr("experiments.plots.draw_all", lambda *_: [])
     monkeypatch.setattr("experiments.report.write", lambda *_: [])
+    monkeypatch.setattr("experiments.plots.membership.draw_study", lambda *_: [])
+    monkeypatch.setattr("experiments.report.write_membership", lambda *_: [])
 
 
 def test_no_name_reaches_the_terminal_or_a_file_as_a_command(tmp_path, monkeypatch):
@@ -176,12 +181,23 @@ def corruptions(count: int, seed: int, config: Path, whole: Path) -> tuple[int, 
     return same, refused
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(300, marks=pytest.mark.slow)])
+CORRUPTIBLE = {
+    "sweep": CONFIG,
+    "membership": STUDY.replace("steps = 60", "steps = 4").replace("n_models = 8", "n_models = 16"),
+    "one-run": GRADIENTS.replace("n_canaries = 400", "n_canaries = 40\nn_runs = 8"),
+}
+
+
+@pytest.mark.parametrize("name", CORRUPTIBLE)
+@pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore")
-def test_a_corrupted_run_directory_gives_the_same_results_or_is_refused(count, tmp_path, without_pictures):
+def test_a_corrupted_run_directory_gives_the_same_results_or_is_refused(
+    count, name, tmp_path, monkeypatch, without_pictures
+):
+    monkeypatch.setattr("audit.one_run.detectable_in_bits", lambda *given, **options: Detectable(1.0, None))  # slow
     config = tmp_path / "mine.toml"
-    config.write_text(CONFIG)
+    config.write_text(CORRUPTIBLE[name])
     whole = run(config, out=tmp_path / "whole").directory
     same, refused = corruptions(count, 8, config, whole)
     assert same + refused == count
-    assert min(same, refused) >= 2
+    assert min(same, refused) >= 1

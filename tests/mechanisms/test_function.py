@@ -303,6 +303,16 @@ def test_whole_numbers_that_no_float_holds_stay_apart():
     assert len(np.unique(collect(numbers, form).values, axis=0)) == 6
 
 
+@pytest.mark.parametrize("form", [Form(), Form((2,), "shape (2,)"), Form((3,), "shape (2,)", (1,))])
+def test_the_sign_of_a_zero_is_kept_however_it_is_returned(form):
+    rows = np.array([0.0, -0.0, 1.0]) if form.shape == () else np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, -0.0]])
+    for outputs in (collect(rows.tolist(), form), collect(list(rows), form), collect_array(rows, form)):
+        assert outputs.events is None
+        flat = outputs.values.reshape(3, -1)
+        assert flat[1, 0] < flat[0, 0] == 0.0 < flat[2, 0]
+    assert not (rows < 0.0).any(), "what was returned was changed"
+
+
 @pytest.mark.parametrize("result", ["the sum of all records is " * 4 + "{}", ValueError("the sum is " * 9 + "{}")])
 def test_long_texts_that_differ_at_the_end_stay_apart(result):
     labels = set()

@@ -1,0 +1,34 @@
+"""Broken functions are violations and their correct twins are not, at a confidence of 99.99 %, whatever they return."""
+
+import pytest
+from twins import PAIR, TWINS
+
+from audit import audit
+from mechanisms import PureDP
+
+
+def audited(make, broken, seed, trials):
+    options = {"trials": trials, "confidence": 0.9999, "seed": seed, "bound": "clopper-pearson"}
+    return audit(make(broken), PAIR, claim=PureDP(1.0), **options).verdict.value
+
+
+def wrong(make, seeds, trials):
+    """What came out otherwise than it must."""
+    right = {True: "violation", False: "consistent"}
+    found = {(seed, broken): audited(make, broken, seed, trials) for seed in seeds for broken in right}
+    return {key: verdict for key, verdict in found.items() if verdict != right[key[1]]}
+
+
+@pytest.mark.parametrize("make", TWINS, ids=lambda make: make.__name__)
+def test_the_broken_function_is_a_violation_and_its_twin_is_consistent(make):
+    assert not wrong(make, range(2), 600)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", TWINS, ids=lambda make: make.__name__)
+def test_the_same_over_twenty_seeds(make):
+    assert not wrong(make, range(20), 1_000)
+
+
+def test_there_are_twenty_pairs_and_more():
+    assert len({make.__name__ for make in TWINS}) == len(TWINS) >= 20
