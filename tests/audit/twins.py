@@ -192,7 +192,7 @@ class Forgetful:
 
 def raising_on_one_side(broken):
     def release(dataset, rng):
-        if rng.random() < 0.2 and (len(dataset) == 3 or not broken):
+        if rng.random() < 0.5 and (len(dataset) == 3 or not broken):
             raise ZeroDivisionError
         return count(dataset, rng, broken=False)
 

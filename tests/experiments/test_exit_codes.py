@@ -83,6 +83,54 @@ OTHERS = {
     "no command, err unread": (["chekc"], "", "nobody", 2),
     "program": (["check", "--command", "true", *CHECK], "", "", 2),
 }
+RELEASE = "\ndef release(dataset, rng):\n    return sum(dataset) + rng.laplace(scale={scale})\n"
+LEAKS, KEEPS = RELEASE.format(scale=0.01), RELEASE.format(scale=2.0)
+MODULES = {
+    "import exits with 0": ("import sys; sys.exit(0)" + LEAKS, 2),
+    "import exits with 1": ("raise SystemExit(1)" + LEAKS, 2),
+    "import exits at once": ("import os; os._exit(0)" + LEAKS, 2),
+    "import exits at once with 1": ("import os; os._exit(1)" + LEAKS, 2),
+    "import interrupts": ("raise KeyboardInterrupt" + LEAKS, 2),
+    "import leaves as generators do": ("raise GeneratorExit" + LEAKS, 2),
+    "import divides by zero": ("1 / 0" + LEAKS, 2),
+    "import of nothing": ("import nothing_of_this_name" + LEAKS, 2),
+    "import nests too deeply": ("def f(): f()\nf()" + LEAKS, 2),
+    "import is killed": ("import os; os.kill(os.getpid(), 9)" + LEAKS, 2),
+    "import aborts": ("import os; os.abort()" + LEAKS, 2),
+    "import asks to be ended": ("import os, time; os.kill(os.getpid(), 15); time.sleep(5)" + LEAKS, 143),
+    "no Python": ("release = = 1", 2),
+    "null bytes": ("release = '\0'", 2),
+    "lone surrogate": ("raise ValueError('\\udc80\\x1b[2J')" + LEAKS, 2),
+    "message that exits": (
+        "class E(Exception):\n    def __str__(self): raise SystemExit(0)\nraise E" + LEAKS,
+        2,
+    ),
+    "empty": ("", 2),
+    "name is a number": ("release = 5", 2),
+    "name exits": ("def __getattr__(name): raise SystemExit(0)", 2),
+    "too many parameters": ("def release(a, b, c, d): return 0", 2),
+    "hidden signature": (
+        "class R:\n    @property\n    def __signature__(self): raise SystemExit(0)\n"
+        "    def __call__(self, dataset, rng): return 0\nrelease = R()",
+        2,
+    ),
+    "no stdout": ("import sys; sys.stdout = None" + LEAKS, 1),
+    "no stderr": ("import sys; sys.stderr = None" + LEAKS, 1),
+    "no signals": ("import signal; signal.signal(15, signal.SIG_IGN); signal.signal(2, signal.SIG_IGN)" + LEAKS, 1),
+    "hook of exceptions": ("import os, sys; sys.excepthook = lambda *_: os._exit(0)" + LEAKS, 1),
+    "exit later": ("import atexit, os; atexit.register(os._exit, 0)" + LEAKS, 1),
+    "exit later, kept": ("import atexit, os; atexit.register(os._exit, 1)" + KEEPS, 0),
+    "another directory": ("import os; os.chdir('/')" + LEAKS, 1),
+    "strict numpy": ("import numpy; numpy.seterr(all='raise')" + LEAKS, 1),
+    "strict warnings": ("import warnings; warnings.simplefilter('error')" + LEAKS, 1),
+    "a fork": ("import os; os.fork()" + LEAKS, 1),
+    "a thread": (
+        "import threading, time; threading.Thread(target=time.sleep, args=(60,)).start()" + LEAKS,
+        1,
+    ),
+    "prints": ("print('\\x1b[2J verdict   consistent')" + LEAKS, 1),
+}
+"""A module whose function `release` is checked, and the exit code."""
 
 
 def check(function, *more):
@@ -90,11 +138,16 @@ def check(function, *more):
 
 
 @pytest.fixture(scope="module")
-def ended():
+def ended(tmp_path_factory):
     """Name of a case -> exit code, stdout and stderr."""
+    folder = tmp_path_factory.mktemp("modules")
     cases = [(f.__name__, check(f), "", "") for f in ENDINGS]
     cases += [(name, check(f), out, err) for name, (f, out, err, _) in STREAMS.items()]
     cases += [(name, words, out, err) for name, (words, out, err, _) in OTHERS.items()]
+    for number, (name, (text, _)) in enumerate(MODULES.items()):
+        path = folder / f"module_{number}.py"
+        path.write_text(text)
+        cases.append((name, ["check", f"{path}:release", *CHECK], "", ""))
     done = subprocess.run(
         [sys.executable, "-c", DRIVER],
         env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{HOSTILE.parent}", "OMP_NUM_THREADS": "1"},
@@ -120,6 +173,13 @@ def test_audited_code_that_ends_its_process_gives_no_verdict(ended, function):
 def test_exit_codes_hold_whatever_becomes_of_the_streams(ended, name):
     code, _, err = ended[name]
     assert code == (STREAMS | OTHERS)[name][-1], err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_may_do_anything_when_it_is_imported(ended, name):
+    code, _, err = ended[name]
+    assert code == MODULES[name][-1], err
     assert "Traceback" not in err
 
 
