@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -67,8 +67,9 @@ class Snapshot:
     def of(cls, function: Callable[..., Any]) -> Snapshot:
         """That of `function`, now."""
         held = dict(_held(function, set()))
-        generators = {name: _state(thing) for name, thing in held.items() if is_generator(thing)}
-        kept = {name: _digest(thing) for name, thing in held.items() if not is_generator(thing)}
+        own = {name: thing for name, thing in held.items() if _safely(partial(is_generator, thing), otherwise=False)}
+        generators = {name: _safely(partial(_state, thing), "") for name, thing in own.items()}
+        kept = {name: _digest(thing) for name, thing in held.items() if name not in own}
         return cls(kept, generators, _shared_states())
 
     def seen_after(self, function: Callable[..., Any], *, repeated: bool) -> FirstRuns:
@@ -123,14 +124,37 @@ def _held(thing: Any, seen: set[int], prefix: str = "its") -> Iterator[tuple[str
     if id(thing) in seen or len(seen) > MOST:
         return
     seen.add(id(thing))
-    for kind, name, value in _parts(thing):
+    nothing: list[tuple[str, str, Any]] = []
+    for kind, name, value in _safely(lambda: list(_parts(thing)), nothing):
         called = f"{prefix} {kind} {name!r}" if kind else prefix
-        if _is_code(value):
+        place = _safely(partial(_place, value), "plain")
+        if place == "code":
             yield from _held(value, seen, prefix)
-        elif is_generator(value) or not _has_insides(value):
+        elif place == "plain":
             yield called, value
         else:
             yield from _held(value, seen, called)
+
+
+T = TypeVar("T")
+
+
+def _safely(look: Callable[[], T], otherwise: T) -> T:
+    """What `look` gives, or `otherwise`: things of strangers may do anything when they are looked at.
+
+    A real interrupt is noted by the guard, which raises it again.
+    """
+    try:
+        return look()
+    except BaseException:
+        return otherwise
+
+
+def _place(value: Any) -> str:
+    """How `value` is looked into: "code" is followed, things with "insides" have attributes, "plain" ones are read."""
+    if _is_code(value):
+        return "code"
+    return "plain" if is_generator(value) or not _has_insides(value) else "insides"
 
 
 def _parts(thing: Any) -> Iterator[tuple[str, str, Any]]:
@@ -184,7 +208,7 @@ def _has_insides(value: Any) -> bool:
 
 def _digest(thing: Any) -> bytes:
     """A digest of plain data; of what is large, or cannot be read, only that it is there."""
-    try:
-        return fingerprint(thing) if is_small(thing) else type(thing).__name__.encode()
-    except Exception:  # data of a stranger may do anything when it is looked at
-        return b"unreadable"
+    return _safely(
+        lambda: fingerprint(thing) if is_small(thing) else type(thing).__name__.encode(),
+        b"unreadable",
+    )

@@ -219,7 +219,7 @@ def taken(result: Any) -> Any:
         return result
     try:
         return result.copy() if isinstance(result, np.ndarray) and result.dtype != object else copy.deepcopy(result)
-    except Exception:  # what cannot be copied is looked at as it is
+    except BaseException:  # what cannot be copied is looked at as it is
         return result
 
 
