@@ -25,9 +25,9 @@ CI_ROWS = 20
 CI_EVIDENCE = 3
 """Violations whose evidence stands in the Markdown summary, and notes on the table."""
 INDEPENDENCE = (
-    "The bounds assume that trials are independent: each draws its randomness anew, whatever the others drew. Mechanisms "
-    "of the library are so by construction, and other people's are tested; what all runs share, and how long a run "
-    "takes, is not tested."
+    "The bounds assume that trials are independent: each draws its randomness anew, whatever the others drew. That of "
+    "mechanisms of the library is by construction, that of other people's is tested; what all runs share, and how long "
+    "a run takes, is not tested."
 )
 _THEME = {
     "ink": INK,
