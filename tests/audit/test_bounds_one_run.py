@@ -311,7 +311,7 @@ def test_result_says_what_was_looked_at_and_survives_json():
     assert looked_at["guesses"][1] == "fixed beforehand, Bonferroni over 2"
     assert found.assumptions == ()
     assert found.n_trials == 800
-    result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(found,))
+    result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(found,), claim=found.epsilon)
     assert AuditResult.from_json(result.to_json()).bounds == (found,)
 
 

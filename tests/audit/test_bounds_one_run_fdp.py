@@ -224,7 +224,7 @@ def test_result_names_its_family_shows_the_bound_without_it_and_survives_json():
     without = OneRun().lower_bound(scores, delta=1e-6, confidence=0.95).epsilon
     assert looked_at["without it"].looked_at == f"epsilon >= {without:.6g} at delta = 1e-06"
     assert looked_at["family"].correction.startswith("fixed beforehand; mu >= ")
-    result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(found,))
+    result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(found,), claim=found.epsilon)
     assert AuditResult.from_json(result.to_json()).bounds == (found,)
 
 
