@@ -446,9 +446,9 @@ def test_mostly_blind_audits_are_not_called_consistent() -> None:
 
 def test_the_terminal_has_a_line_for_each_verdict() -> None:
     lines = [line.plain for line in _verdict_lines(_partly_blind(1))]
-    assert lines[0] == "CONSISTENT: these trials do not contradict the claim (3 of 4 audits)"
+    assert lines[0] == "CONSISTENT: these trials do not contradict the claim (3 of 4 audits); 95 % confidence"
     assert lines[1].startswith("UNDERPOWERED: too few trials")
-    assert lines[1].endswith("(1 of 4 audits)")
+    assert lines[1].endswith("(1 of 4 audits); 95 % confidence")
 
 
 def _leaning(claim: float = 2.0) -> AuditResult:
