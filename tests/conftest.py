@@ -1,11 +1,13 @@
 """Settings that every test shares: hypothesis with a fixed profile, so that a red build repeats."""
 
 import signal
+import threading
 
 import pytest
 from hypothesis import settings
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where a shell started the tests in the background
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    # as where a shell started the tests in the background: those that interrupt would wait for ever
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=60, database=None)
