@@ -22,7 +22,7 @@ demo: $(STAMP)   ## the main job: audit a Laplace count on real data, and the te
 	$(BIN)/dpassay run laplace-count --out runs/laplace-count
 	$(BIN)/dpassay demo randomized-response
 
-test: $(STAMP)   ## the fast tests, about five minutes on two cores
+test: $(STAMP)   ## the fast tests, about a quarter of an hour on two cores
 	$(BIN)/python -m pytest -m "not slow" -n auto
 
 test-all: $(STAMP)  ## every test, the long statistical ones included
