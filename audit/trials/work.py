@@ -101,7 +101,8 @@ class PilotWork:
     def __call__(self, chunk: Chunk) -> Arrays:
         outputs, changed = run(self.mechanism, self.neighbours, self.seed, chunk, self.timeout)
         events = {} if outputs.events is None else {"events": outputs.events}
-        sums = outputs.values.reshape(len(outputs), -1).sum(axis=1, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):  # a sum that is no number is never apart from another
+            sums = outputs.values.reshape(len(outputs), -1).sum(axis=1, dtype=np.float64)
         seen = order(outputs, sums, np.empty(0)) if self.tested else {}
         return {"values": outputs.values, "signature": signature(outputs)} | events | seen | changed
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from attacks.distinguishing.threshold import Threshold
 from audit import Verdict, assert_private, audit
 from audit.bounds.clopper_pearson import ClopperPearson
 from audit.games import PairScores
@@ -317,3 +318,12 @@ def test_assert_private_raises_where_there_is_no_verdict():
 def test_dependent_trials_are_seen_where_the_audit_may_stop_at_any_time():
     result = audit(slow_noise(), PAIR, claim=PureDP(0.1), trials=2_000, seed=0, stop="anytime")
     assert result.verdict is Verdict.DEPENDENT
+
+
+def test_outputs_whose_sum_no_float_holds_are_tested_without_a_warning():
+    def release(data, size, rng):
+        large = 1.7e308 * np.sign(rng.normal(size=(size, 2)))
+        return np.column_stack([large, sum(data) + rng.laplace(size=size)])
+
+    result = audit(release, PAIR, claim=PureDP(1.0), trials=400, seed=0, attack=Threshold(statistic=2))
+    assert result.verdict is Verdict.CONSISTENT
