@@ -1,24 +1,41 @@
-"""How long the command line and the imports take, as whole processes."""
+"""How long the command line, the imports and a test session take, as whole processes."""
 
 from __future__ import annotations
 
 import statistics
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.measure import report, seconds
+from benchmarks.measure import interleaved, ratio, report, seconds
 
 
-def median_seconds(command: list[str]) -> float:
+def process(*command: str) -> Callable[[], None]:
     def once() -> None:
         subprocess.run(command, capture_output=True, check=True)
 
     once()
+    return once
+
+
+def median_seconds(*command: str) -> float:
+    once = process(*command)
     return statistics.median(seconds(once) for _ in range(9))
+
+
+def plugin_ratio() -> float:
+    """A pytest session that checks no privacy, against the same session without the plugin."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "test_nothing.py")
+        path.write_text("def test_nothing(): pass\n")
+        session = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={folder}", str(path))
+        return ratio(*interleaved(process(*session), process(*session, "-p", "no:dpassay")))
 
 
 def main() -> None:
     dpassay = str(Path(sys.executable).parent / "dpassay")
-    report("dpassay --help", median_seconds([dpassay, "--help"]), 0.7, unit="s")
-    report("import audit", median_seconds([sys.executable, "-c", "import audit"]), 0.7, unit="s")
+    report("dpassay --help", median_seconds(dpassay, "--help"), 0.7, unit="s")
+    report("import audit", median_seconds(sys.executable, "-c", "import audit"), 0.7, unit="s")
+    report("a pytest session without privacy checks, against no plugin", plugin_ratio(), 1.1)
