@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ADAPTERS := .venv-adapters
-SOURCES := mechanisms attacks audit experiments dpassay.py pytest_dpassay.py tests benchmarks
+SOURCES := __init__.py mechanisms attacks audit experiments src tests benchmarks docs
 
 .PHONY: demo test test-all test-adapters breaks lint types imports bench docs numbers wheel clean help
 

@@ -6,6 +6,6 @@ events.py          odd outcomes (exceptions, NaN, text) as scores
 catalogue.py       all of them by name
 """
 
-from attacks.base import Attack, Scorer
+from .base import Attack, Scorer
 
 __all__ = ["Attack", "Scorer"]

@@ -17,7 +17,7 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Mechanism, Neighbours, Outputs
+from ..mechanisms.base import Mechanism, Neighbours, Outputs
 
 
 class Scorer(Protocol):

@@ -6,20 +6,20 @@ come before the classifier, which has to learn it from pilot runs and suits ever
 
 from __future__ import annotations
 
-from attacks.base import Attack
-from mechanisms.base import Mechanism, Neighbours
-from mechanisms.errors import ParameterError, UnknownNameError
-from mechanisms.registry import Catalogue
+from ..mechanisms.base import Mechanism, Neighbours
+from ..mechanisms.errors import ParameterError, UnknownNameError
+from ..mechanisms.registry import Catalogue
+from .base import Attack
 
 catalogue = Catalogue(
     "attack",
     {
-        "likelihood-ratio": "attacks.distinguishing.likelihood_ratio:LikelihoodRatio",
-        "gradient-product": "attacks.distinguishing.gradient_product:GradientProduct",
-        "canary-loss": "attacks.distinguishing.canary_loss:CanaryLoss",
-        "canary-direction": "attacks.distinguishing.canary_direction:CanaryDirection",
-        "classifier": "attacks.distinguishing.classifier:Classifier",
-        "threshold": "attacks.distinguishing.threshold:Threshold",
+        "likelihood-ratio": "dpassay.attacks.distinguishing.likelihood_ratio:LikelihoodRatio",
+        "gradient-product": "dpassay.attacks.distinguishing.gradient_product:GradientProduct",
+        "canary-loss": "dpassay.attacks.distinguishing.canary_loss:CanaryLoss",
+        "canary-direction": "dpassay.attacks.distinguishing.canary_direction:CanaryDirection",
+        "classifier": "dpassay.attacks.distinguishing.classifier:Classifier",
+        "threshold": "dpassay.attacks.distinguishing.threshold:Threshold",
     },
 )
 get = catalogue.get
@@ -46,7 +46,7 @@ def choose(attack: str | Attack, mechanism: Mechanism, neighbours: Neighbours) -
         AttackError: the attack cannot be used on this mechanism.
 
     Example:
-        >>> from mechanisms.noise.laplace import Laplace
+        >>> from dpassay.mechanisms.noise.laplace import Laplace
         >>> mechanism = Laplace(epsilon=1.0)
         >>> choose("auto", mechanism, mechanism.worst_case())
         ('likelihood-ratio', LikelihoodRatio())
@@ -61,7 +61,7 @@ def choose(attack: str | Attack, mechanism: Mechanism, neighbours: Neighbours) -
         raise ParameterError(
             f"attack must be 'auto', a name ({', '.join(catalogue)}) or an Attack, but is {attack!r} "
             f"({type(attack).__name__}). Give an instance, such as Classifier(), of a class that extends "
-            "attacks.base.Attack."
+            "dpassay.attacks.base.Attack."
         )
     return _name_of(attack), attack.against(mechanism, neighbours)
 

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.base import Attack, Scorer
-from attacks.models.table import log_odds_of_counts
-from mechanisms.base import Outputs
-from mechanisms.errors import AttackError
+from ..mechanisms.base import Outputs
+from ..mechanisms.errors import AttackError
+from .base import Attack, Scorer
+from .models.table import log_odds_of_counts
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.str_]
@@ -81,7 +81,7 @@ def fit_scorer(attack: Attack, outputs0: Outputs, outputs1: Outputs, rng: np.ran
         * without events the scores are those of the attack, and cost no more than a look for NaN.
 
     Example:
-        >>> from attacks.distinguishing import Threshold
+        >>> from dpassay.attacks.distinguishing import Threshold
         >>> rng = np.random.default_rng(0)
         >>> out, in_ = rng.normal(size=100), rng.normal(size=100)
         >>> in_[:10] = np.nan

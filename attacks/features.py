@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.errors import AttackError
-from mechanisms.validation import one_of
+from ..mechanisms.errors import AttackError
+from ..mechanisms.validation import one_of
 
 Floats = NDArray[np.float64]
 Featuriser = Callable[[NDArray[Any]], NDArray[Any]]

@@ -15,12 +15,12 @@ verdict.py   bound against claim
 results.py   what is returned, and its JSON form
 """
 
-from audit.api import assert_private, audit
-from audit.bounds.base import Bound, LedgerEntry, LowerBound
-from audit.results import AuditResult
-from audit.search import SearchResult, search
-from audit.verdict import Verdict
-from mechanisms.errors import PrivacyViolation
+from ..mechanisms.errors import PrivacyViolation
+from .api import assert_private, audit
+from .bounds.base import Bound, LedgerEntry, LowerBound
+from .results import AuditResult
+from .search import SearchResult, search
+from .verdict import Verdict
 
 __all__ = [
     "AuditResult",

@@ -2,7 +2,7 @@
 
     mechanism and pair -> trials -> scores -> bounds -> verdict
 
-What is asked is checked and completed in `audit.question`, and answered in `audit.run`.
+What is asked is checked and completed in `dpassay.audit.question`, and answered in `dpassay.audit.run`.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from attacks.base import Attack
-from audit.bounds.base import Bound
-from audit.question import Question
-from audit.results import AuditResult
-from audit.run import Run
-from audit.text import INDEPENDENT
-from audit.trials.options import RunOptions
-from audit.trials.progress import Reporter
-from audit.trials.seeds import root_seed
-from audit.verdict import Verdict
-from mechanisms.base import Mechanism, Neighbours
-from mechanisms.describe import fingerprint, label
-from mechanisms.errors import DependentTrialsError, PrivacyViolation
-from mechanisms.external.guard import calls_take_at_most
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.validation import counted
+from ..attacks.base import Attack
+from ..mechanisms.base import Mechanism, Neighbours
+from ..mechanisms.describe import fingerprint, label
+from ..mechanisms.errors import DependentTrialsError, PrivacyViolation
+from ..mechanisms.external.guard import calls_take_at_most
+from ..mechanisms.guarantees.base import Guarantee
+from ..mechanisms.validation import counted
+from .bounds.base import Bound
+from .question import Question
+from .results import AuditResult
+from .run import Run
+from .text import INDEPENDENT
+from .trials.options import RunOptions
+from .trials.progress import Reporter
+from .trials.seeds import root_seed
+from .verdict import Verdict
 
 
 def audit(
@@ -52,10 +52,11 @@ def audit(
     Args:
         mechanism: a `Mechanism`, or a function `release(dataset, rng)` (one run) or `release(dataset, size, rng)`.
         neighbours: the pair; None takes `mechanism.worst_case()`.
-        attack: a name in `attacks.catalogue`, an `Attack`, or "auto": the likelihood ratio where the output law is
-            known, what looks for the canary in a DPSGD, else a classifier; see `attacks.catalogue.choose`.
-        bound: a name in `audit.bounds.catalogue`, a `Bound`, or several of these, which then share the significance;
-            "auto" is "joint-exact" with its threshold chosen on the pilot, or "betting" with stop="anytime".
+        attack: a name in `dpassay.attacks.catalogue`, an `Attack`, or "auto": the likelihood ratio where the output law
+            is known, what looks for the canary in a DPSGD, else a classifier; see `dpassay.attacks.catalogue.choose`.
+        bound: a name in `dpassay.audit.bounds.catalogue`, a `Bound`, or several of these, which then share the
+            significance; "auto" is "joint-exact" with its threshold chosen on the pilot, or "betting" with
+            stop="anytime".
         trials: runs per side, pilot included: a whole number, at least 10, also written 1e5. A classifier, which "auto"
             is for a function, needs 60: it learns from 30 pilot runs a side.
         delta: of the statement, in [0, 1); None takes the delta at which the claim is usually quoted.
@@ -79,7 +80,7 @@ def audit(
     Raises:
         ParameterError: a value out of range; the message names it.
         NeighboursError, RelationError: the pair is not one that the claim speaks of.
-        AttackError, ReleaseError, StoreError: see `mechanisms.errors`.
+        AttackError, ReleaseError, StoreError: see `dpassay.mechanisms.errors`.
 
     Every exception of the audited code is an outcome or a named error, and what it changes in this process is put back
     (see `AuditResult.warnings`). Code that ends the whole process, as `os._exit` does, ends this one too, unless
@@ -90,7 +91,7 @@ def audit(
         * Serial, parallel and resumed audits with the same seed give the same result, byte for byte.
 
     Example:
-        >>> from mechanisms import Laplace
+        >>> from dpassay.mechanisms import Laplace
         >>> result = audit(Laplace(epsilon=1.0), trials=20_000, seed=0)
         >>> result.verdict.value, result.claim
         ('consistent', 1.0)
@@ -122,7 +123,7 @@ def assert_private(
         The result, whose verdict is `consistent` or `underpowered`.
 
     Example:
-        >>> from mechanisms import Laplace
+        >>> from dpassay.mechanisms import Laplace
         >>> assert_private(Laplace(epsilon=1.0), trials=5_000, confidence=1 - 1e-6, seed=1).verdict.value
         'consistent'
     """

@@ -12,9 +12,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.games import Floats
-from audit.results import ClaimCurve
-from mechanisms.guarantees.base import Guarantee
+from ..mechanisms.guarantees.base import Guarantee
+from .games import Floats
+from .results import ClaimCurve
 
 MOST = 160
 """Points of a trade-off curve."""

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from audit.bounds.base import LowerBound
-from audit.bounds.curve import Refutation
-from audit.games import Tally
-from audit.verdict import Verdict
-from mechanisms.errors import ResultError
+from ..mechanisms.errors import ResultError
+from .bounds.base import LowerBound
+from .bounds.curve import Refutation
+from .games import Tally
+from .verdict import Verdict
 
 if TYPE_CHECKING:
-    from audit.results import AuditResult
+    from .results import AuditResult
 
 INFINITY = float("inf")
 

@@ -3,7 +3,8 @@
     BitScores -> bounds -> verdict
 
 `audit` runs a mechanism thousands of times on a pair. Here one run, or a few, give thousands of bits:
-`audit.membership.white_box_game` and `membership_game` play the game, and this judges the claim by what came out.
+`dpassay.audit.membership.white_box_game` and `membership_game` play the game, and this judges the claim by what came
+out.
 """
 
 from __future__ import annotations
@@ -12,19 +13,19 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from audit.bounds.base import Bound, LedgerEntry, LowerBound, check_level
-from audit.claim_curve import claim_curve
-from audit.games import BitScores, PairScores
-from audit.power import detectable_in_bits
-from audit.question import as_bounds
-from audit.results import AuditResult, Trials
-from audit.run import KEPT
-from audit.verdict import judge
-from mechanisms.base import Mechanism, Relation
-from mechanisms.describe import describe, fingerprint, label
-from mechanisms.errors import AccountingError, ParameterError, RelationError
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.validation import whole
+from ..mechanisms.base import Mechanism, Relation
+from ..mechanisms.describe import describe, fingerprint, label
+from ..mechanisms.errors import AccountingError, ParameterError, RelationError
+from ..mechanisms.guarantees.base import Guarantee
+from ..mechanisms.validation import whole
+from .bounds.base import Bound, LedgerEntry, LowerBound, check_level
+from .claim_curve import claim_curve
+from .games import BitScores, PairScores
+from .power import detectable_in_bits
+from .question import as_bounds
+from .results import AuditResult, Trials
+from .run import KEPT
+from .verdict import judge
 
 ELSEWHERE = "scores from elsewhere"
 """What stands for the mechanism where only its scores are known."""
@@ -54,7 +55,7 @@ def audit_one_run(
         delta: of the statement; None takes the delta at which the claim is usually quoted.
         confidence: strictly between 0 and 1.
         claim: what is tested, under add_remove; None takes `mechanism.guarantee()`.
-        family: of how many audits this is one, as for `audit.audit`.
+        family: of how many audits this is one, as for `dpassay.audit.audit`.
         seed: of the game, to be told in the result.
 
     Returns:
@@ -73,9 +74,9 @@ def audit_one_run(
 
     Example:
         >>> import numpy as np
-        >>> from audit.membership import white_box_game
-        >>> from mechanisms.learning.dp_sgd import DPSGD
-        >>> from mechanisms.learning.models import LogisticRegression
+        >>> from dpassay.audit.membership import white_box_game
+        >>> from dpassay.mechanisms.learning.dp_sgd import DPSGD
+        >>> from dpassay.mechanisms.learning.models import LogisticRegression
         >>> mechanism = DPSGD(LogisticRegression(499), steps=10, noise_multiplier=4.0, sampling="full-batch",
         ...                   batch_size=500)
         >>> game = white_box_game(mechanism, np.eye(500), seed=0)

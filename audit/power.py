@@ -1,9 +1,10 @@
 """What so many trials could have shown: the power that stands beside a verdict of `consistent`.
 
-A claim is one of a family of curves (`audit.bounds.families`): what it would be with less noise. The truth is taken
-to be a member, and the attack to be perfect: at each false positive rate a its false negative rate is tradeoff(a), no
-more. A claim without a family, such as the law of a table, is taken for one of (epsilon, delta), whose curve is that
-of randomised response with an atom (Kairouz, Oh and Viswanath 2015, theorem 2), the most open leak of all.
+A claim is one of a family of curves (`dpassay.audit.bounds.families`): what it would be with less noise. The truth is
+taken to be a member, and the attack to be perfect: at each false positive rate a its false negative rate is
+tradeoff(a), no more. A claim without a family, such as the law of a table, is taken for one of (epsilon, delta), whose
+curve is that of randomised response with an atom (Kairouz, Oh and Viswanath 2015, theorem 2), the most open leak of
+all.
 
 The counts that a member gives with a probability of at least P are taken at quantiles of sqrt(P) on each side, the
 worse ones, at every threshold. A bound that looks at one event, or that is decided by the most telling of many events,
@@ -22,14 +23,14 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from audit.bounds.base import Bound, check_level
-from audit.bounds.binomial import lower, quantile, upper
-from audit.bounds.families import CurveFamily, epsilon_of, family_of
-from audit.games import BitScores, Counts, Floats, PairCounts, Tally
-from mechanisms.errors import AccountingError, ParameterError
-from mechanisms.guarantees import ApproximateDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.validation import open_unit, whole
+from ..mechanisms.errors import AccountingError, ParameterError
+from ..mechanisms.guarantees import ApproximateDP
+from ..mechanisms.guarantees.base import Guarantee
+from ..mechanisms.validation import open_unit, whole
+from .bounds.base import Bound, check_level
+from .bounds.binomial import lower, quantile, upper
+from .bounds.families import CurveFamily, epsilon_of, family_of
+from .games import BitScores, Counts, Floats, PairCounts, Tally
 
 PRECISION = 1e-3
 """Relative, of the parameter that is searched."""
@@ -86,8 +87,8 @@ def detectable_epsilon(
           it caught 67 % instead of 90 % (28.4 against 4.4, 900 trials a side).
 
     Example:
-        >>> from audit.bounds.clopper_pearson import ClopperPearson
-        >>> from mechanisms.guarantees import GaussianDP, PureDP
+        >>> from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+        >>> from dpassay.mechanisms.guarantees import GaussianDP, PureDP
         >>> def found(claim, delta, n):
         ...     options = {"claim": claim, "delta": delta, "confidence": 0.95, "n_out": n, "n_in": n}
         ...     return round(detectable_epsilon([ClopperPearson()], **options).epsilon, 2)
@@ -139,8 +140,8 @@ def detectable_in_bits(
     for each member, and 18 of 20 must refute the claim. About right, not conservative.
 
     Example:
-        >>> from audit.bounds.one_run import OneRun
-        >>> from mechanisms.guarantees import PureDP
+        >>> from dpassay.audit.bounds.one_run import OneRun
+        >>> from dpassay.mechanisms.guarantees import PureDP
         >>> options = {"claim": PureDP(1.0), "delta": 0.0, "confidence": 0.95}
         >>> found = [detectable_in_bits([OneRun()], **options, n_bits=n).epsilon for n in (2, 1000, 10_000)]
         >>> found[0], 1.2 < found[1] < 1.5, 1.05 < found[2] < 1.15

@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from attacks.base import Attack
-from attacks.catalogue import choose
-from audit.bounds.base import Bound, check_level
-from audit.bounds.catalogue import catalogue as bounds_catalogue
-from audit.games import BitScores, PairScores
-from audit.trials.independence import SHARE, independent_by_construction
-from audit.trials.options import versions
-from audit.trials.plan import TrialPlan, check_width, plan_trials
-from audit.trials.work import probe
-from mechanisms.base import Mechanism, Neighbours
-from mechanisms.describe import describe, label
-from mechanisms.errors import AccountingError, ParameterError, RelationError
-from mechanisms.external.function import FunctionMechanism
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.canaries.base import Canary
-from mechanisms.validation import whole
+from ..attacks.base import Attack
+from ..attacks.catalogue import choose
+from ..mechanisms.base import Mechanism, Neighbours
+from ..mechanisms.describe import describe, label
+from ..mechanisms.errors import AccountingError, ParameterError, RelationError
+from ..mechanisms.external.function import FunctionMechanism
+from ..mechanisms.guarantees.base import Guarantee
+from ..mechanisms.learning.canaries.base import Canary
+from ..mechanisms.validation import whole
+from .bounds.base import Bound, check_level
+from .bounds.catalogue import catalogue as bounds_catalogue
+from .games import BitScores, PairScores
+from .trials.independence import SHARE, independent_by_construction
+from .trials.options import versions
+from .trials.plan import TrialPlan, check_width, plan_trials
+from .trials.work import probe
 
 ANYTIME = "anytime"
 """The one rule for stopping early: at the first look that refutes the claim."""

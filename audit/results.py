@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from audit import consistency, saved
-from audit.bounds.base import LedgerEntry, LowerBound
-from audit.bounds.curve import Refutation
-from audit.games import Tally
-from audit.verdict import Verdict
+from . import consistency, saved
+from .bounds.base import LedgerEntry, LowerBound
+from .bounds.curve import Refutation
+from .games import Tally
+from .verdict import Verdict
 
 FORMAT = "dpassay.audit-result"
 VERSION = 2
@@ -140,27 +140,27 @@ class AuditResult:
 
     def summary(self) -> str:
         """The table that a person reads."""
-        from audit.text import summary
+        from .text import summary
 
         return summary(self)
 
     def evidence(self) -> str:
         """Ten lines on the event that decided, enough to check the verdict by hand."""
-        from audit.text import evidence
+        from .text import evidence
 
         return evidence(self)
 
     def plot(self) -> Any:
         """A matplotlib Figure: bound and claim, trade-off curve, privacy profile, scores of the two sides."""
         # Drawing lives in `experiments`, to the right of this room; it is looked up by name, when asked for.
-        return import_module("experiments.plots").draw_result(self)
+        return import_module("dpassay.experiments.plots").draw_result(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values; see `audit.saved`."""
+        """The JSON form as a dictionary of plain values; see `dpassay.audit.saved`."""
         return saved.packed(self, format=FORMAT, version=VERSION)
 
     def to_json(self) -> str:
-        """The JSON form: deterministic, versioned, with a digest, without times or paths; see `audit.saved`."""
+        """The JSON form: deterministic, versioned, with a digest, without times or paths; see `dpassay.audit.saved`."""
         return saved.dumps(self, format=FORMAT, version=VERSION)
 
     @classmethod

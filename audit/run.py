@@ -16,29 +16,29 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from attacks.base import Scorer
-from attacks.events import fit_scorer
-from audit.bounds.base import Bound, LedgerEntry, LowerBound
-from audit.claim_curve import claim_curve
-from audit.games import Floats, PairScores, Scores, Tally
-from audit.power import detectable_epsilon, refutable
-from audit.question import Question
-from audit.results import AuditResult, Trials
-from audit.trials.changed import Changed
-from audit.trials.execution import Work, execute
-from audit.trials.independence import SHARE, Dependence, Independence
-from audit.trials.plan import Chunks, TrialPlan
-from audit.trials.progress import Reporter
-from audit.trials.reduction import EvaluationScores, PilotOutputs, Reduction
-from audit.trials.repeats import Repeats
-from audit.trials.seeds import Stage, stream
-from audit.trials.store import TrialStore
-from audit.trials.work import EvaluationWork, PilotWork
-from audit.verdict import judge
-from mechanisms.base import Mechanism
-from mechanisms.describe import label
-from mechanisms.external.first_runs import FirstRuns
-from mechanisms.external.function import FunctionMechanism
+from ..attacks.base import Scorer
+from ..attacks.events import fit_scorer
+from ..mechanisms.base import Mechanism
+from ..mechanisms.describe import label
+from ..mechanisms.external.first_runs import FirstRuns
+from ..mechanisms.external.function import FunctionMechanism
+from .bounds.base import Bound, LedgerEntry, LowerBound
+from .claim_curve import claim_curve
+from .games import Floats, PairScores, Scores, Tally
+from .power import detectable_epsilon, refutable
+from .question import Question
+from .results import AuditResult, Trials
+from .trials.changed import Changed
+from .trials.execution import Work, execute
+from .trials.independence import SHARE, Dependence, Independence
+from .trials.plan import Chunks, TrialPlan
+from .trials.progress import Reporter
+from .trials.reduction import EvaluationScores, PilotOutputs, Reduction
+from .trials.repeats import Repeats
+from .trials.seeds import Stage, stream
+from .trials.store import TrialStore
+from .trials.work import EvaluationWork, PilotWork
+from .verdict import judge
 
 GRID = 1024
 """Thresholds on the grid of counts, from quantiles of the pilot scores."""

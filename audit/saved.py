@@ -6,7 +6,7 @@ Written    dataclasses as objects, in the order of their fields; tuples and arra
            values; infinities and NaN as "inf", "-inf", "nan".
 Read       the digest over everything else must fit, so that no change goes unnoticed; then each field must have the
            type that its class states. A field with a default may be missing: results grow new fields without a new
-           version. Whether the numbers agree with each other is for `audit.consistency` to say.
+           version. Whether the numbers agree with each other is for `dpassay.audit.consistency` to say.
 
 The digest finds damage and careless edits. Whoever computes it anew can state anything that is consistent: results of
 strangers are as good as the strangers.
@@ -27,7 +27,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from mechanisms.errors import DpassayError, ResultError
+from ..mechanisms.errors import DpassayError, ResultError
 
 R = TypeVar("R")
 

@@ -17,19 +17,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from attacks.base import Attack
-from audit import consistency, saved
-from audit.api import audit
-from audit.bounds.base import Bound, LedgerEntry, LowerBound
-from audit.question import Question
-from audit.results import AuditResult
-from audit.trials.seeds import Stage, child_seed, root_seed
-from audit.verdict import Verdict
-from mechanisms.base import Mechanism, Neighbours
-from mechanisms.describe import label
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.validation import whole
+from ..attacks.base import Attack
+from ..mechanisms.base import Mechanism, Neighbours
+from ..mechanisms.describe import label
+from ..mechanisms.errors import ParameterError
+from ..mechanisms.guarantees.base import Guarantee
+from ..mechanisms.validation import whole
+from . import consistency, saved
+from .api import audit
+from .bounds.base import Bound, LedgerEntry, LowerBound
+from .question import Question
+from .results import AuditResult
+from .trials.seeds import Stage, child_seed, root_seed
+from .verdict import Verdict
 
 FORMAT = "dpassay.search-result"
 VERSION = 2
@@ -103,11 +103,11 @@ class SearchResult:
         return self.confirmed.summary()
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values; see `audit.saved`."""
+        """The JSON form as a dictionary of plain values; see `dpassay.audit.saved`."""
         return saved.packed(self, format=FORMAT, version=VERSION)
 
     def to_json(self) -> str:
-        """The JSON form: deterministic, versioned, with a digest, without times or paths; see `audit.saved`."""
+        """The JSON form: deterministic, versioned, with a digest, without times or paths; see `dpassay.audit.saved`."""
         return saved.dumps(self, format=FORMAT, version=VERSION)
 
     @classmethod
@@ -139,8 +139,8 @@ def search(
     """Audits every candidate pair under every attack on few trials, and the most promising one on fresh ones.
 
     Args:
-        mechanism, bound, delta, confidence, claim, stop, seed, n_jobs, progress: as for `audit.audit`; `stop` is for
-            the confirmation.
+        mechanism, bound, delta, confidence, claim, stop, seed, n_jobs, progress: as for `dpassay.audit.audit`; `stop`
+            is for the confirmation.
         candidates: neighbouring pairs, at least one.
         attacks: names or `Attack`s, at least one; each is tried on each pair.
         explore: runs per side of each look, pilot included.
@@ -152,7 +152,8 @@ def search(
         there are no looks.
 
     Raises:
-        ParameterError: no candidates or no attacks; what `audit.audit` raises, before anything runs where it can.
+        ParameterError: no candidates or no attacks; what `dpassay.audit.audit` raises, before anything runs where it
+            can.
 
     Guarantees:
         * With probability at least `confidence`, `result.bound.epsilon` does not exceed the true epsilon of the
@@ -160,7 +161,7 @@ def search(
         * The same seed gives the same result, byte for byte.
 
     Example:
-        >>> from mechanisms import Laplace, Neighbours
+        >>> from dpassay.mechanisms import Laplace, Neighbours
         >>> near, far = Neighbours(0.0, 0.3, "add_remove"), Neighbours(0.0, 1.0, "add_remove")
         >>> found = search(Laplace(epsilon=1.0), [near, far], trials=20_000, seed=0)
         >>> found.candidate, found.verdict.value, found.ledger[0].looked_at

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from audit.verdict import Verdict
-from mechanisms.printable import line
+from ..mechanisms.printable import line
+from .verdict import Verdict
 
 if TYPE_CHECKING:
-    from audit.results import AuditResult
+    from .results import AuditResult
 
 _MEANING = {
     Verdict.VIOLATION: "these trials contradict the claim: implementation, proof or accounting is wrong",

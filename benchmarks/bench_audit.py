@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-
-from audit import audit
 from benchmarks.measure import interleaved, ratio, report
-from mechanisms import Laplace
+
+from dpassay.audit import audit
+from dpassay.mechanisms import Laplace
 
 
 def bare_numpy(n: int) -> None:

@@ -14,12 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from benchmarks.measure import interleaved, ratio, report, seconds
 from threadpoolctl import threadpool_limits
 
-from benchmarks.measure import interleaved, ratio, report, seconds
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import SoftmaxRegression
-from mechanisms.learning.normals import standard_normal
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models import SoftmaxRegression
+from dpassay.mechanisms.learning.normals import standard_normal
 
 N, FEATURES, CLASSES, STEPS, RATE = 1000, 64, 10, 100, 0.1
 RUNS = 256

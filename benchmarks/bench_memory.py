@@ -9,8 +9,8 @@ from benchmarks.measure import report
 
 SCRIPT = """
 import resource
-from audit import audit
-from mechanisms import Laplace
+from dpassay.audit import audit
+from dpassay.mechanisms import Laplace
 audit(Laplace(epsilon=1.0), trials={trials}, seed=1)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """

@@ -12,14 +12,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from experiments.config import DataSection, GameSection
-from experiments.listing import entries, kinds
-from mechanisms.learning.canaries import Canary, worst_case_initial
-from mechanisms.learning.canaries.catalogue import catalogue as canaries
-from mechanisms.learning.catalogue import samplings, schedules
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models.catalogue import catalogue as models
-from mechanisms.registry import Catalogue
+from dpassay.experiments.config import DataSection, GameSection
+from dpassay.experiments.listing import entries, kinds
+from dpassay.mechanisms.learning.canaries import Canary, worst_case_initial
+from dpassay.mechanisms.learning.canaries.catalogue import catalogue as canaries
+from dpassay.mechanisms.learning.catalogue import samplings, schedules
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models.catalogue import catalogue as models
+from dpassay.mechanisms.registry import Catalogue
 
 HERE = Path(__file__).parent
 BLOCK = re.compile(r"(<!-- ((?!end)[\w -]+) -->\n\n).*?(\n?<!-- end -->)", re.DOTALL)

@@ -16,20 +16,20 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from attacks.membership.catalogue import catalogue as membership
-from audit import audit
-from audit.bounds.base import Bound
-from audit.bounds.catalogue import build
-from audit.bounds.one_run_fdp import OneRunFDP
-from audit.games import BitScores
-from audit.membership.records import models_needed
-from audit.one_run import audit_one_run
-from audit.power import detectable_epsilon
-from audit.testing.laws import SampledLaw, gaussian, laplace_ratio
-from audit.trials.plan import plan_trials
-from mechanisms import Laplace, PureDP
-from mechanisms.guarantees import GaussianDP, LaplaceDP
-from mechanisms.guarantees.base import Guarantee
+from dpassay.attacks.membership.catalogue import catalogue as membership
+from dpassay.audit import audit
+from dpassay.audit.bounds.base import Bound
+from dpassay.audit.bounds.catalogue import build
+from dpassay.audit.bounds.one_run_fdp import OneRunFDP
+from dpassay.audit.games import BitScores
+from dpassay.audit.membership.records import models_needed
+from dpassay.audit.one_run import audit_one_run
+from dpassay.audit.power import detectable_epsilon
+from dpassay.audit.testing.laws import SampledLaw, gaussian, laplace_ratio
+from dpassay.audit.trials.plan import plan_trials
+from dpassay.mechanisms import Laplace, PureDP
+from dpassay.mechanisms.guarantees import GaussianDP, LaplaceDP
+from dpassay.mechanisms.guarantees.base import Guarantee
 
 DOCS = Path(__file__).parent
 README = DOCS.parent / "README.md"

@@ -13,39 +13,39 @@ from typing import Any
 
 import numpy as np
 
-from attacks.base import Attack
-from attacks.catalogue import catalogue as attacks
-from attacks.membership.base import MembershipAttack
-from attacks.membership.catalogue import catalogue as membership_attacks
-from audit.bounds.base import Bound
-from audit.bounds.catalogue import catalogue as bounds
-from audit.membership.game import check_relation
-from experiments import datasets, examples
-from experiments.config import DataSection, GameSection, Named, NeighboursSection
-from mechanisms.base import Dataset, Mechanism, Neighbours, Relation
-from mechanisms.catalogue import catalogue as mechanisms
-from mechanisms.errors import ParameterError, RelationError, unknown_name_message
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.base import TrainingData
-from mechanisms.learning.canaries.base import Canary
-from mechanisms.learning.canaries.catalogue import catalogue as canaries
-from mechanisms.learning.canaries.initial import worst_case_initial
-from mechanisms.learning.catalogue import samplings, schedules
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models.base import Model
-from mechanisms.learning.models.catalogue import catalogue as models
-from mechanisms.queries.catalogue import catalogue as queries
-from mechanisms.records import check_records, n_records, remove_record, replace_record, zero_record
-from mechanisms.registry import Catalogue
+from ..attacks.base import Attack
+from ..attacks.catalogue import catalogue as attacks
+from ..attacks.membership.base import MembershipAttack
+from ..attacks.membership.catalogue import catalogue as membership_attacks
+from ..audit.bounds.base import Bound
+from ..audit.bounds.catalogue import catalogue as bounds
+from ..audit.membership.game import check_relation
+from ..mechanisms.base import Dataset, Mechanism, Neighbours, Relation
+from ..mechanisms.catalogue import catalogue as mechanisms
+from ..mechanisms.errors import ParameterError, RelationError, unknown_name_message
+from ..mechanisms.guarantees.base import Guarantee
+from ..mechanisms.learning.base import TrainingData
+from ..mechanisms.learning.canaries.base import Canary
+from ..mechanisms.learning.canaries.catalogue import catalogue as canaries
+from ..mechanisms.learning.canaries.initial import worst_case_initial
+from ..mechanisms.learning.catalogue import samplings, schedules
+from ..mechanisms.learning.dp_sgd import DPSGD
+from ..mechanisms.learning.models.base import Model
+from ..mechanisms.learning.models.catalogue import catalogue as models
+from ..mechanisms.queries.catalogue import catalogue as queries
+from ..mechanisms.records import check_records, n_records, remove_record, replace_record, zero_record
+from ..mechanisms.registry import Catalogue
+from . import datasets, examples
+from .config import DataSection, GameSection, Named, NeighboursSection
 
 guarantees = Catalogue(
     "guarantee",
     {
-        "pure": "mechanisms.guarantees:PureDP",
-        "approximate": "mechanisms.guarantees:ApproximateDP",
-        "gaussian": "mechanisms.guarantees:GaussianDP",
-        "laplace": "mechanisms.guarantees:LaplaceDP",
-        "concentrated": "mechanisms.guarantees:ConcentratedDP",
+        "pure": "dpassay.mechanisms.guarantees:PureDP",
+        "approximate": "dpassay.mechanisms.guarantees:ApproximateDP",
+        "gaussian": "dpassay.mechanisms.guarantees:GaussianDP",
+        "laplace": "dpassay.mechanisms.guarantees:LaplaceDP",
+        "concentrated": "dpassay.mechanisms.guarantees:ConcentratedDP",
     },
 )
 INSIDE = {

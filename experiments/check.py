@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from audit.api import audit
-from audit.results import AuditResult
-from experiments.process.supervisor import in_child
-from mechanisms.base import Dataset, Mechanism, Neighbours
-from mechanisms.errors import NeighboursError, ParameterError, StoreError
-from mechanisms.external.command import BATCH_SECONDS, Command
-from mechanisms.external.function import FunctionMechanism
-from mechanisms.external.guard import calls_take_at_most, expendable
-from mechanisms.external.target import load_target
-from mechanisms.guarantees import ApproximateDP, PureDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.printable import fenced
+from ..audit.api import audit
+from ..audit.results import AuditResult
+from ..mechanisms.base import Dataset, Mechanism, Neighbours
+from ..mechanisms.errors import NeighboursError, ParameterError, StoreError
+from ..mechanisms.external.command import BATCH_SECONDS, Command
+from ..mechanisms.external.function import FunctionMechanism
+from ..mechanisms.external.guard import calls_take_at_most, expendable
+from ..mechanisms.external.target import load_target
+from ..mechanisms.guarantees import ApproximateDP, PureDP
+from ..mechanisms.guarantees.base import Guarantee
+from ..mechanisms.printable import fenced
+from .process.supervisor import in_child
 
 LONGEST_SHOWN = 200
 """Characters of a dataset that a message repeats."""
@@ -76,7 +76,7 @@ def check(
         target: "package.module:object" or "file.py:object"; a function or a mechanism.
         program: a command line, in place of a target.
         claimed: the claim and the pair.
-        seed, n_jobs, options: as for `audit.audit`.
+        seed, n_jobs, options: as for `dpassay.audit.audit`.
         timeout: seconds for one call of a Python function, or for one batch of a program; None is no limit for a
             function, `BATCH_SECONDS` for a program.
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 
 import typer
 
-from experiments.process.signals import exit_code, raise_on_signals
-from experiments.process.streams import open_streams
-from experiments.process.supervisor import supervised
+from .process.signals import exit_code, raise_on_signals
+from .process.streams import open_streams
+from .process.supervisor import supervised
 
 if TYPE_CHECKING:
-    from audit.verdict import Verdict
+    from ..audit.verdict import Verdict
 
 P = ParamSpec("P")
 
@@ -77,7 +77,7 @@ def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
                 _complain(f"{called} Take that out, or guard it by __main__.")
                 code = MISTAKE
             except BaseException as error:
-                from mechanisms.errors import DpassayError
+                from ..mechanisms.errors import DpassayError
 
                 if isinstance(error, DpassayError):
                     _complain("\n  ".join([str(error), *getattr(error, "__notes__", ())]))
@@ -104,9 +104,9 @@ def run_command(
     quiet: Quiet = False,
 ) -> int:
     """Run an experiment, or continue one that was interrupted."""
-    from experiments.overrides import parse_settings
-    from experiments.run import run
-    from experiments.terminal import show_run
+    from .overrides import parse_settings
+    from .run import run
+    from .terminal import show_run
 
     try:
         done = run(
@@ -176,7 +176,7 @@ def check_command(
     json_: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the whole result.")] = None,
 ) -> int:
     """Check the claim of a function, a mechanism or a program, as a test in a build would."""
-    from experiments.check import Claimed, check, check_writable, write_summaries
+    from .check import Claimed, check, check_writable, write_summaries
 
     check_writable(markdown, json_)
     claimed = Claimed(epsilon, delta, d0, d1, relation, records)
@@ -204,8 +204,8 @@ def list_command(
     kind: Annotated[str | None, typer.Argument(help="One of the kinds; without it, the kinds are listed.")] = None,
 ) -> int:
     """List what there is, with a line on each: mechanisms, attacks, bounds, experiments, datasets, demos and more."""
-    from experiments.listing import entries, kinds
-    from experiments.terminal import show_entries
+    from .listing import entries, kinds
+    from .terminal import show_entries
 
     show_entries(kinds() if kind is None else entries(kind))
     return 0
@@ -217,8 +217,8 @@ def report_command(
     strict: Strict = False,
 ) -> int:
     """Draw and report a finished run again, from its numbers."""
-    from experiments.run import report
-    from experiments.terminal import show_run
+    from .run import report
+    from .terminal import show_run
 
     done = report(directory)
     show_run(done)
@@ -239,8 +239,8 @@ def calibrate_command(
     quiet: Quiet = False,
 ) -> int:
     """Measure on known laws how often the bounds exceed the truth, and how close they come to it."""
-    from experiments.calibrate import calibrate
-    from experiments.terminal import show_calibration
+    from .calibrate import calibrate
+    from .terminal import show_calibration
 
     done = calibrate(
         full=full,
@@ -263,12 +263,12 @@ def demo_command(
     """Give a lesson on the terminal."""
     import runpy
 
-    from experiments.listing import demos
-    from mechanisms.errors import UnknownNameError
+    from ..mechanisms.errors import UnknownNameError
+    from .listing import demos
 
     if name not in demos():
         raise UnknownNameError("demo", name, demos())
-    runpy.run_module(f"experiments.demos.{name.replace('-', '_')}", run_name="__main__")
+    runpy.run_module(f"dpassay.experiments.demos.{name.replace('-', '_')}", run_name="__main__")
     return 0
 
 
@@ -331,12 +331,12 @@ def _exit_code(verdict: Verdict | None, *, strict: bool) -> int:
 
 
 def _tell(line: str) -> None:
-    from mechanisms.printable import line as one_line
+    from ..mechanisms.printable import line as one_line
 
     sys.stderr.write(one_line(line) + "\n")
 
 
 def _complain(message: str) -> None:
-    from mechanisms.printable import terminal
+    from ..mechanisms.printable import terminal
 
     sys.stderr.write(f"dpassay: {terminal(message)}\n")

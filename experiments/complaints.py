@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from experiments.source import Source
-from experiments.sweep import point_text
-from mechanisms.errors import ConfigError, DpassayError
+from ..mechanisms.errors import ConfigError, DpassayError
+from .source import Source
+from .sweep import point_text
 
 
 @contextmanager

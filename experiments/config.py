@@ -13,8 +13,8 @@
     [sweep]               dotted key -> list of values; one audit for each combination
     [[sweep.case]]        a name, and tables whose keys are set together; one audit for each
 
-Checked here: keys, types and ranges. That names exist and options fit is checked in `experiments.questions`, before the
-first trial.
+Checked here: keys, types and ranges. That names exist and options fit is checked in `dpassay.experiments.questions`,
+before the first trial.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from experiments.overrides import apply
-from experiments.source import Source
-from experiments.sweep import CASE, swept_keys, unswept
-from experiments.toml_text import to_toml
-from mechanisms.errors import ConfigError, unknown_name_message
+from ..mechanisms.errors import ConfigError, unknown_name_message
+from .overrides import apply
+from .source import Source
+from .sweep import CASE, swept_keys, unswept
+from .toml_text import to_toml
 
 WORDS = ("title", "description")
 """Keys that explain an experiment and do not change it."""

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.errors import DataError, ParameterError, UnknownNameError, unknown_name_message
-from mechanisms.validation import unit_interval, whole
+from ..mechanisms.errors import DataError, ParameterError, UnknownNameError, unknown_name_message
+from ..mechanisms.validation import unit_interval, whole
 
 if TYPE_CHECKING:
     import pandas as pd

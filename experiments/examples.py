@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.datasets import Data, columns
-from mechanisms.errors import ParameterError
-from mechanisms.learning.canaries import gradients
+from ..mechanisms.errors import ParameterError
+from ..mechanisms.learning.canaries import gradients
+from .datasets import Data, columns
 
 
 def with_target(data: Data, target: str, *, name: str) -> Data:
@@ -22,7 +22,7 @@ def with_target(data: Data, target: str, *, name: str) -> Data:
         ParameterError: no table, no such column, or a missing value.
 
     Example:
-        >>> from experiments.datasets import load
+        >>> from dpassay.experiments.datasets import load
         >>> X, y = with_target(load("iris"), "target", name="iris")
         >>> X.shape, np.unique(y).tolist()
         ((150, 4), [0, 1, 2])

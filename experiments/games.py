@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attacks.base import Attack
-from attacks.membership.base import MembershipAttack
-from audit.api import audit
-from audit.bounds.base import Bound
-from audit.games import BitScores
-from audit.membership.game import membership_game, white_box_game
-from audit.one_run import audit_one_run
-from audit.results import AuditResult
-from audit.trials.progress import Reporter
-from experiments.sweep import folder_name, point_text
-from mechanisms.base import Mechanism, Neighbours
-from mechanisms.errors import DpassayError
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.base import TrainingData
-from mechanisms.learning.dp_sgd import DPSGD
+from ..attacks.base import Attack
+from ..attacks.membership.base import MembershipAttack
+from ..audit.api import audit
+from ..audit.bounds.base import Bound
+from ..audit.games import BitScores
+from ..audit.membership.game import membership_game, white_box_game
+from ..audit.one_run import audit_one_run
+from ..audit.results import AuditResult
+from ..audit.trials.progress import Reporter
+from ..mechanisms.base import Mechanism, Neighbours
+from ..mechanisms.errors import DpassayError
+from ..mechanisms.guarantees.base import Guarantee
+from ..mechanisms.learning.base import TrainingData
+from ..mechanisms.learning.dp_sgd import DPSGD
+from .sweep import folder_name, point_text
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -35,7 +35,7 @@ class Question(ABC):
     Args:
         parameters: sweep key -> value that make this one of the points of a sweep.
         seed: root of its random streams.
-        mechanism, bounds, claim, delta, confidence: as for `audit.audit`.
+        mechanism, bounds, claim, delta, confidence: as for `dpassay.audit.audit`.
     """
 
     parameters: dict[str, Any]
@@ -70,7 +70,7 @@ class PairQuestion(Question):
     """Runs on both datasets of a pair.
 
     Args:
-        neighbours, attack, trials, stop: as for `audit.audit`.
+        neighbours, attack, trials, stop: as for `dpassay.audit.audit`.
     """
 
     neighbours: Neighbours | None
@@ -106,7 +106,7 @@ class OneRunQuestion(Question):
         canaries: examples, or gradient records, for each of which a coin is tossed.
         records: those that are in every run.
         attack: on examples; gradients are told by the likelihood ratio of every step.
-        n_runs, n_references: as for `audit.membership.membership_game`.
+        n_runs, n_references: as for `dpassay.audit.membership.membership_game`.
     """
 
     mechanism: DPSGD
@@ -132,7 +132,7 @@ class OneRunQuestion(Question):
     def play(
         self, *, n_jobs: int | None = 1, store: Path | None = None, progress: bool | Reporter = False
     ) -> BitScores:
-        """Coins, runs, scores; the options are those of `audit.membership.membership_game`."""
+        """Coins, runs, scores; the options are those of `dpassay.audit.membership.membership_game`."""
         gradients = self.canaries.gradients
         if gradients is not None:
             return white_box_game(

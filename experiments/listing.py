@@ -7,9 +7,9 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from experiments.source import CONFIGS, shipped
-from mechanisms.errors import UnknownNameError
-from mechanisms.registry import Catalogue
+from ..mechanisms.errors import UnknownNameError
+from ..mechanisms.registry import Catalogue
+from .source import CONFIGS, shipped
 
 DEMOS = Path(__file__).parent / "demos"
 
@@ -37,37 +37,37 @@ def demos() -> dict[str, str]:
 
 
 def _mechanisms() -> dict[str, str]:
-    from mechanisms.catalogue import catalogue
+    from ..mechanisms.catalogue import catalogue
 
     return _summaries(catalogue)
 
 
 def _attacks() -> dict[str, str]:
-    from attacks.catalogue import catalogue
+    from ..attacks.catalogue import catalogue
 
     return _summaries(catalogue)
 
 
 def _membership() -> dict[str, str]:
-    from attacks.membership.catalogue import catalogue
+    from ..attacks.membership.catalogue import catalogue
 
     return _summaries(catalogue)
 
 
 def _bounds() -> dict[str, str]:
-    from audit.bounds.catalogue import catalogue
+    from ..audit.bounds.catalogue import catalogue
 
     return _summaries(catalogue)
 
 
 def _guarantees() -> dict[str, str]:
-    from experiments.build import guarantees
+    from .build import guarantees
 
     return _summaries(guarantees)
 
 
 def _queries() -> dict[str, str]:
-    from mechanisms.queries.catalogue import catalogue
+    from ..mechanisms.queries.catalogue import catalogue
 
     return _summaries(catalogue)
 
@@ -77,7 +77,7 @@ def _experiments() -> dict[str, str]:
 
 
 def _datasets() -> dict[str, str]:
-    from experiments.datasets import LOADERS
+    from .datasets import LOADERS
 
     return {name: _first_line(inspect.getdoc(loader) or "") for name, loader in LOADERS.items()}
 

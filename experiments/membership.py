@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attacks.membership.base import MembershipAttack
-from audit.membership.evaluate import evaluate
-from audit.membership.result import MembershipResult
-from audit.membership.training import train_shadows
-from audit.trials.progress import Reporter
-from experiments import build
-from experiments.complaints import pointing_at
-from experiments.config import Config, MembershipSection
-from experiments.source import Source
-from mechanisms.errors import AccountingError, ParameterError
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.dp_sgd import DPSGD
+from ..attacks.membership.base import MembershipAttack
+from ..audit.membership.evaluate import evaluate
+from ..audit.membership.result import MembershipResult
+from ..audit.membership.training import train_shadows
+from ..audit.trials.progress import Reporter
+from ..mechanisms.errors import AccountingError, ParameterError
+from ..mechanisms.guarantees.base import Guarantee
+from ..mechanisms.learning.dp_sgd import DPSGD
+from . import build
+from .complaints import pointing_at
+from .config import Config, MembershipSection
+from .source import Source
 
 
 @dataclass(frozen=True, eq=False)

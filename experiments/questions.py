@@ -13,21 +13,21 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from attacks.catalogue import choose
-from audit.games import BitScores, PairScores
-from audit.question import as_bounds
-from audit.trials.plan import MINIMUM_TRIALS
-from experiments import build
-from experiments.complaints import at, pointing_at
-from experiments.config import AuditSection, Config, DataSection, GameSection, Named
-from experiments.games import OneRunQuestion, PairQuestion, Question
-from experiments.overrides import apply
-from experiments.source import Source
-from experiments.sweep import combinations, places, point_seed, settings, swept_keys
-from mechanisms.base import Dataset, Mechanism
-from mechanisms.errors import ParameterError, RelationError
-from mechanisms.learning.models.base import Model
-from mechanisms.validation import whole
+from ..attacks.catalogue import choose
+from ..audit.games import BitScores, PairScores
+from ..audit.question import as_bounds
+from ..audit.trials.plan import MINIMUM_TRIALS
+from ..mechanisms.base import Dataset, Mechanism
+from ..mechanisms.errors import ParameterError, RelationError
+from ..mechanisms.learning.models.base import Model
+from ..mechanisms.validation import whole
+from . import build
+from .complaints import at, pointing_at
+from .config import AuditSection, Config, DataSection, GameSection, Named
+from .games import OneRunQuestion, PairQuestion, Question
+from .overrides import apply
+from .source import Source
+from .sweep import combinations, places, point_seed, settings, swept_keys
 
 T = TypeVar("T")
 

@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from audit import consistency, saved
-from audit.bounds.base import LedgerEntry, LowerBound
-from audit.multiplicity import holm
-from audit.results import AuditResult
-from audit.verdict import Verdict
-from experiments.sweep import value_name
+from ..audit import consistency, saved
+from ..audit.bounds.base import LedgerEntry, LowerBound
+from ..audit.multiplicity import holm
+from ..audit.results import AuditResult
+from ..audit.verdict import Verdict
+from .sweep import value_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,11 +78,11 @@ class SweepResult:
         return tuple(self.points[0].parameters) if self.points else ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values; see `audit.saved`."""
+        """The JSON form as a dictionary of plain values; see `dpassay.audit.saved`."""
         return saved.packed(self, format=FORMAT, version=VERSION)
 
     def to_json(self) -> str:
-        """Versioned JSON with a digest, the same bytes for the same experiment; see `audit.saved`."""
+        """Versioned JSON with a digest, the same bytes for the same experiment; see `dpassay.audit.saved`."""
         return saved.dumps(self, format=FORMAT, version=VERSION)
 
     @classmethod

@@ -15,19 +15,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from audit.membership.result import MembershipResult
-from audit.results import AuditResult
-from audit.trials.progress import Bar
-from audit.verdict import Verdict
-from experiments.config import Config
-from experiments.games import Question
-from experiments.membership import study
-from experiments.questions import questions
-from experiments.results import SweepResult, corrected
-from experiments.run_directory import RunDirectory, append_session
-from experiments.source import Source
-from mechanisms.errors import ResultError, StoreError
-from mechanisms.printable import csv_cell
+from ..audit.membership.result import MembershipResult
+from ..audit.results import AuditResult
+from ..audit.trials.progress import Bar
+from ..audit.verdict import Verdict
+from ..mechanisms.errors import ResultError, StoreError
+from ..mechanisms.printable import csv_cell
+from .config import Config
+from .games import Question
+from .membership import study
+from .questions import questions
+from .results import SweepResult, corrected
+from .run_directory import RunDirectory, append_session
+from .source import Source
 
 RUNS = Path("runs")
 """Where experiments go that are not told where: runs/NAME."""
@@ -70,7 +70,7 @@ def run(
         name_or_path: a configuration by path, or by name among those that come with dpassay.
         settings: dotted key -> value, on top of the configuration.
         out: the run directory; None is runs/NAME.
-        n_jobs: workers, as for `audit.audit`; the numbers do not depend on it.
+        n_jobs: workers, as for `dpassay.audit.audit`; the numbers do not depend on it.
         progress: whether to show a progress bar, when stderr is a terminal.
         tell: hears a line on each audit that is done.
 
@@ -80,7 +80,7 @@ def run(
     Raises:
         ConfigError: something in the configuration cannot be run; nothing has been written.
         FingerprintError, StoreError: the directory holds something else, or cannot be written.
-        DataError, ReleaseError, AttackError: see `mechanisms.errors`.
+        DataError, ReleaseError, AttackError: see `dpassay.mechanisms.errors`.
     """
     config, source = Config.load(name_or_path, settings)
     ask = _audits if config.membership is None else _study
@@ -149,9 +149,9 @@ def write_results(
     result: SweepResult | MembershipResult, config: Config, name: str, directory: RunDirectory
 ) -> list[Path]:
     """Writes the numbers, then draws and reports them. Returns the figures and the reports."""
-    from experiments.plots import draw_all
-    from experiments.plots.membership import draw_study
-    from experiments.report import write, write_membership
+    from .plots import draw_all
+    from .plots.membership import draw_study
+    from .report import write, write_membership
 
     directory.write("results.json", result.to_json())
     table = io.StringIO()
@@ -208,7 +208,7 @@ def _answer(
     family: int,
 ) -> AuditResult:
     """One audit of a family of so many, in its own folder of trials."""
-    from experiments.plots.formatting import cut, parameters_text
+    from .plots.formatting import cut, parameters_text
 
     store, point = directory.trials(question.folder), parameters_text(question.parameters)
     bar = Bar(f"{place} {cut(point, 40)}") if progress else False

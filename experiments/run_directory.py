@@ -8,7 +8,7 @@
     environment.json   versions, commit, machine, and when it ran
 
 Every file is written under another name and then renamed: what has its name is whole. Links below the folder are not
-followed, so that no write leaves it; see `audit.trials.folder`.
+followed, so that no write leaves it; see `dpassay.audit.trials.folder`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from audit.trials.folder import Folder, is_temporary
-from audit.trials.store import differences
-from experiments.config import Config
-from experiments.source import Source
-from mechanisms.errors import ConfigError, FingerprintError, StoreError
+from ..audit.trials.folder import Folder, is_temporary
+from ..audit.trials.store import differences
+from ..mechanisms.errors import ConfigError, FingerprintError, StoreError
+from .config import Config
+from .source import Source
 
 LEFT_BEHIND = 3600.0
 """Seconds after which a file that is still being written counts as left behind by a process that was killed."""
@@ -87,7 +87,7 @@ class RunDirectory:
         Asked before `claim`. None too where results.json is no longer what was written, a report is missing, or the
         code is a checkout with changes that no commit names: then it is run again, from the trials that lie here.
         """
-        from experiments.environment import environment
+        from .environment import environment
 
         try:
             noted = json.loads(self.read("environment.json"))
@@ -175,7 +175,7 @@ class RunDirectory:
 
 def append_session(directory: RunDirectory, seed: int, session: dict[str, Any]) -> None:
     """Adds one session to environment.json: what happened when, and on which machine."""
-    from experiments.environment import environment
+    from .environment import environment
 
     try:
         sessions = list(json.loads(directory.read("environment.json"))["sessions"])

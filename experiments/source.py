@@ -12,8 +12,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from experiments.toml_lines import locate
-from mechanisms.errors import ConfigError, UnknownNameError
+from ..mechanisms.errors import ConfigError, UnknownNameError
+from .toml_lines import locate
 
 DEEPEST = 20
 """Lists and tables that may lie in each other."""

@@ -10,15 +10,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from audit.membership.result import MembershipResult
-from audit.text import meaning, percent
-from audit.verdict import Verdict
-from mechanisms.printable import line, terminal
+from ..audit.membership.result import MembershipResult
+from ..audit.text import meaning, percent
+from ..audit.verdict import Verdict
+from ..mechanisms.printable import line, terminal
 
 if TYPE_CHECKING:
-    from experiments.calibrate import Calibration
-    from experiments.results import SweepPoint, SweepResult
-    from experiments.run import Run
+    from .calibrate import Calibration
+    from .results import SweepPoint, SweepResult
+    from .run import Run
 
 STYLES = {
     Verdict.VIOLATION: "bold red",
@@ -42,7 +42,7 @@ def console() -> Console:
 
 def show_run(run: Run) -> None:
     """The table of a finished experiment, its verdict, and where the rest lies."""
-    from experiments.report.sentences import elsewhere_notes, warning_notes
+    from .report.sentences import elsewhere_notes, warning_notes
 
     out = console()
     if isinstance(run.result, MembershipResult):
@@ -90,7 +90,7 @@ def _show_files(run: Run) -> None:
 
 def results_table(result: SweepResult) -> Table:
     """One row an audit."""
-    from experiments.plots.formatting import IN_FAMILY, NOTHING_ASSUMED, number, short_keys, value_text
+    from .plots.formatting import IN_FAMILY, NOTHING_ASSUMED, number, short_keys, value_text
 
     table = Table(title=Text(line(result.title)), title_justify="left", title_style="bold", box=None, pad_edge=False)
     for heading in short_keys(result.parameter_names):
@@ -108,7 +108,7 @@ def results_table(result: SweepResult) -> Table:
 
 def show_calibration(done: Calibration) -> None:
     """A row for each method, the verdict, and where the rest lies."""
-    from experiments.report.certificate import summary_table
+    from .report.certificate import summary_table
 
     out, content = console(), summary_table(done.certificate)
     table = Table(box=None, pad_edge=False)
@@ -143,8 +143,8 @@ def _numbers(point: SweepPoint, *, both: bool) -> list[float | None]:
 
 
 def _verdict_text(point: SweepPoint) -> Text:
-    from experiments.plots.formatting import DAGGER
-    from experiments.report.sentences import refuted_elsewhere
+    from .plots.formatting import DAGGER
+    from .report.sentences import refuted_elsewhere
 
     mark = "*" if _only_alone(point) else f" {DAGGER}" if refuted_elsewhere(point) else ""
     return Text(point.verdict.value + mark, style=STYLES[point.verdict])

@@ -1,4 +1,4 @@
-"""Plain values as TOML text. Reading is left to `tomllib`, where a key stands to `experiments.toml_lines`."""
+"""Plain values as TOML text. Reading is left to `tomllib`, where a key stands to `dpassay.experiments.toml_lines`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mechanisms.printable import UNSEEN
+from ..mechanisms.printable import UNSEEN
 
 
 def to_toml(table: Mapping[str, Any]) -> str:

@@ -7,9 +7,9 @@ broken/          wrong on purpose, each with its true epsilon
 catalogue.py     all of them by name
 """
 
-from mechanisms.base import Mechanism, Neighbours, Outputs, Relation
-from mechanisms.external.function import FunctionMechanism
-from mechanisms.guarantees import (
+from .base import Mechanism, Neighbours, Outputs, Relation
+from .external.function import FunctionMechanism
+from .guarantees import (
     ApproximateDP,
     ConcentratedDP,
     ExactDP,
@@ -22,14 +22,14 @@ from mechanisms.guarantees import (
     compose,
     group,
 )
-from mechanisms.learning import DPSGD, TrainingData
-from mechanisms.local.k_ary import KAryRandomizedResponse
-from mechanisms.local.randomized_response import RandomizedResponse
-from mechanisms.noise.gaussian import Gaussian
-from mechanisms.noise.geometric import Geometric
-from mechanisms.noise.laplace import Laplace
-from mechanisms.repeated import Repeated
-from mechanisms.selection.exponential import Exponential
+from .learning import DPSGD, TrainingData
+from .local.k_ary import KAryRandomizedResponse
+from .local.randomized_response import RandomizedResponse
+from .noise.gaussian import Gaussian
+from .noise.geometric import Geometric
+from .noise.laplace import Laplace
+from .repeated import Repeated
+from .selection.exponential import Exponential
 
 __all__ = [
     "DPSGD",

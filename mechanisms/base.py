@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.errors import ParameterError, RelationError
-from mechanisms.validation import one_of
+from .errors import ParameterError, RelationError
+from .validation import one_of
 
 if TYPE_CHECKING:
-    from mechanisms.guarantees.base import Guarantee
+    from .guarantees.base import Guarantee
 
 Dataset: TypeAlias = Any
 """Whatever the mechanism takes: an array, a DataFrame, an `(X, y)` pair, a vector of query answers."""

@@ -212,7 +212,7 @@ def _names(slots: str | Iterable[str]) -> list[str]:
 def _is_installed(module: str | None) -> bool:
     """Whether a module belongs to Python or to an installed package, this one included, whose versions are recorded."""
     top = (module or "").partition(".")[0]
-    if top in ("mechanisms", "attacks", "audit", "experiments") or top in sys.stdlib_module_names:
+    if top == "dpassay" or top in sys.stdlib_module_names:
         return True
     file = getattr(sys.modules.get(top), "__file__", None) or ""
     return "site-packages" in file or "dist-packages" in file

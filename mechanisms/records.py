@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mechanisms.base import Dataset, Neighbours, Relation
-from mechanisms.errors import NeighboursError, ParameterError
+from .base import Dataset, Neighbours, Relation
+from .errors import NeighboursError, ParameterError
 
 Keys: TypeAlias = Sequence[Hashable]
 """One key a record; equal keys, equal records."""
@@ -104,7 +104,7 @@ def check_records(neighbours: Neighbours) -> None:
         >>> check_records(Neighbours([1, 2], [1, 2], "add_remove"))  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ...
-        mechanisms.errors.NeighboursError: d0 and d1 are the same: under 'add_remove' neighbours differ in one record...
+        dpassay.mechanisms.errors.NeighboursError: d0 and d1 are the same: under 'add_remove' neighbours differ...
     """
     keys = _common_keys(neighbours.d0, neighbours.d1)
     if keys is None:

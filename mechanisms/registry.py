@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast
 
-from mechanisms.errors import ParameterError, UnknownNameError, missing_message, unknown_name_message
+from .errors import ParameterError, UnknownNameError, missing_message, unknown_name_message
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Dataset, HasLogDensity, Mechanism, Neighbours, Outputs, Relation
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import GaussianDP, compose
-from mechanisms.guarantees.base import Floats, Guarantee
-from mechanisms.guarantees.profile import ProfileGuarantee
-from mechanisms.validation import whole
+from .base import Dataset, HasLogDensity, Mechanism, Neighbours, Outputs, Relation
+from .errors import ParameterError
+from .guarantees import GaussianDP, compose
+from .guarantees.base import Floats, Guarantee
+from .guarantees.profile import ProfileGuarantee
+from .validation import whole
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Repeated(Mechanism):
     Args:
         base: the mechanism.
         times: how often it is run, >= 1.
-        accounting: the theorem, as for `mechanisms.guarantees.compose`: "basic", "advanced", "optimal", "renyi" or
-            "privacy-loss".
+        accounting: the theorem, as for `dpassay.mechanisms.guarantees.compose`: "basic", "advanced", "optimal", "renyi"
+            or "privacy-loss".
         form: of "advanced", as for `compose`; None for the others.
 
     Guarantees:
@@ -34,7 +34,7 @@ class Repeated(Mechanism):
           bound. `truth()` is exact up to the grid of the privacy-loss distribution (1e-4 in epsilon a release).
 
     Example:
-        >>> from mechanisms import Laplace
+        >>> from dpassay.mechanisms import Laplace
         >>> mechanism = Repeated(Laplace(epsilon=0.5), times=4)
         >>> mechanism.release(0.0, 10, np.random.default_rng(0)).values.shape
         (10, 4)

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any
 
-from mechanisms.errors import ParameterError, unknown_name_message
+from .errors import ParameterError, unknown_name_message
 
 
 def _number(name: str, value: Any, allowed: str) -> float:

@@ -32,7 +32,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = (
-    "mechanisms", "attacks", "audit", "experiments", "tests", "dpassay.py", "pytest_dpassay.py", "pyproject.toml",
+    "__init__.py", "mechanisms", "attacks", "audit", "experiments", "src", "tests", "pyproject.toml",
 )  # fmt: skip
 NOTES = "DPASSAY_BREAKS_NOTES"
 """Environment variable with the file that a session leaves its notes in."""
@@ -64,7 +64,8 @@ class Break:
     @property
     def module(self) -> str:
         """Name that the file is imported by."""
-        return self.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        path = self.file.removeprefix("src/dpassay/").removesuffix(".py").removesuffix("/__init__")
+        return f"dpassay.{path.replace('/', '.')}"
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def run_tests(copy: Path, tests: Sequence[str], *, longest: float) -> Session:
     notes.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-p", "run_breaks", "-p", "no:cacheprovider", "-p", "no:randomly"]
     command += ["-p", "no:xdist", "-m", "not slow", "-x", "-q", "--no-header", "--tb=short", *tests]
-    path = os.pathsep.join([str(copy), str(Path(__file__).resolve().parent)])
+    path = os.pathsep.join([str(copy / "src"), str(Path(__file__).resolve().parent)])
     settings = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", NOTES: str(notes)}
     try:
         done = subprocess.run(
@@ -132,9 +133,8 @@ def pytest_unconfigure() -> None:
     """Leaves the notes."""
     if NOTES not in os.environ:
         return
-    rooms = (*(name.removesuffix(".py") for name in SOURCES), "tests")
     loaded = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
-    files = {name: file for name, file in loaded.items() if file and name.partition(".")[0] in rooms}
+    files = {name: file for name, file in loaded.items() if file and name.partition(".")[0] == "dpassay"}
     Path(os.environ[NOTES]).write_text(json.dumps({"failures": _failures, "files": files}))
 
 
@@ -154,7 +154,8 @@ def copied(root: Path) -> Iterator[Path]:
         copy = Path(name).resolve()
         for source in SOURCES:
             if (root / source).is_dir():
-                shutil.copytree(root / source, copy / source, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+                ignored = shutil.ignore_patterns("__pycache__", ".*")
+                shutil.copytree(root / source, copy / source, symlinks=True, ignore=ignored)
             elif (root / source).exists():
                 shutil.copy(root / source, copy / source)
         yield copy

@@ -37,14 +37,17 @@ def test_breaks_have_names_of_their_own_and_are_all_in_the_table():
 # --- the harness, on a small room of its own -------------------------------------------------------------------------
 
 CODE = "LEVEL = 0.05\n\n\ndef half():\n    return LEVEL / 2\n"
-TEST = "from audit.level import half\n\n\ndef test_half():\n    assert half() == 0.025\n"
+TEST = "from dpassay.audit.level import half\n\n\ndef test_half():\n    assert half() == 0.025\n"
 
 
 @pytest.fixture
 def small(tmp_path):
-    for name, text in {"audit/__init__.py": "", "audit/level.py": CODE, "tests/test_level.py": TEST}.items():
+    files = {"__init__.py": "", "audit/__init__.py": "", "audit/level.py": CODE, "tests/test_level.py": TEST}
+    for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "dpassay").symlink_to("..")
     (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\nmarkers = ['slow: long']\n")
     return tmp_path
 

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from attacks.catalogue import catalogue as attacks
-from attacks.membership.catalogue import catalogue as membership
-from audit.bounds.catalogue import catalogue as bounds
-from audit.bounds.one_run_fdp import OneRunFDP
-from audit.verdict import Verdict
-from experiments.build import load_data
-from experiments.config import Config, DataSection, MembershipSection
-from experiments.membership import study
-from experiments.questions import questions
-from experiments.run import run
-from experiments.source import Source
-from mechanisms.base import Relation
-from mechanisms.catalogue import catalogue as mechanisms
-from mechanisms.errors import ConfigError
-from mechanisms.learning.dp_sgd import DPSGD
+from dpassay.attacks.catalogue import catalogue as attacks
+from dpassay.attacks.membership.catalogue import catalogue as membership
+from dpassay.audit.bounds.catalogue import catalogue as bounds
+from dpassay.audit.bounds.one_run_fdp import OneRunFDP
+from dpassay.audit.verdict import Verdict
+from dpassay.experiments.build import load_data
+from dpassay.experiments.config import Config, DataSection, MembershipSection
+from dpassay.experiments.membership import study
+from dpassay.experiments.questions import questions
+from dpassay.experiments.run import run
+from dpassay.experiments.source import Source
+from dpassay.mechanisms.base import Relation
+from dpassay.mechanisms.catalogue import catalogue as mechanisms
+from dpassay.mechanisms.errors import ConfigError
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
 
 DOCS = Path(__file__).parent.parent / "docs"
 DP_SGD = """
@@ -180,7 +180,7 @@ def test_no_name_in_a_config_leads_to_other_peoples_code():
     catalogues = [mechanisms, attacks, bounds, membership]
     places = [place for one in catalogues for place in one.entries.values()]
     assert len(places) > 50
-    assert [place for place in places if place.startswith("mechanisms.external")] == []
+    assert [place for place in places if place.startswith("dpassay.mechanisms.external")] == []
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------

@@ -7,10 +7,7 @@ import pkgutil
 
 import pytest
 
-import attacks
-import audit
-import experiments
-import mechanisms
+from dpassay import attacks, audit, experiments, mechanisms
 
 MODULES = [
     module.name

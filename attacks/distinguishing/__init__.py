@@ -9,11 +9,11 @@ canary_direction.py   hidden state: how far the last iterate went along the grad
 gradient_product.py   all iterates: each step, compared with the gradient of the canary
 """
 
-from attacks.distinguishing.canary_direction import CanaryDirection
-from attacks.distinguishing.canary_loss import CanaryLoss
-from attacks.distinguishing.classifier import Classifier
-from attacks.distinguishing.gradient_product import GradientProduct
-from attacks.distinguishing.likelihood_ratio import LikelihoodRatio
-from attacks.distinguishing.threshold import Threshold
+from .canary_direction import CanaryDirection
+from .canary_loss import CanaryLoss
+from .classifier import Classifier
+from .gradient_product import GradientProduct
+from .likelihood_ratio import LikelihoodRatio
+from .threshold import Threshold
 
 __all__ = ["CanaryDirection", "CanaryLoss", "Classifier", "GradientProduct", "LikelihoodRatio", "Threshold"]

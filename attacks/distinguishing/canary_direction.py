@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.base import Scorer
-from attacks.distinguishing.told import ToldAttack
-from mechanisms.base import Outputs
-from mechanisms.errors import AttackError
+from ...mechanisms.base import Outputs
+from ...mechanisms.errors import AttackError
+from ..base import Scorer
+from .told import ToldAttack
 
 if TYPE_CHECKING:
-    from mechanisms.learning.dp_sgd import DPSGD
+    from ...mechanisms.learning.dp_sgd import DPSGD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +37,9 @@ class CanaryDirection(ToldAttack):
         arXiv:2405.14457, with the canary in every step.
 
     Example:
-        >>> from mechanisms.learning.canaries import Dirac
-        >>> from mechanisms.learning.dp_sgd import DPSGD
-        >>> from mechanisms.learning.models import LogisticRegression
+        >>> from dpassay.mechanisms.learning.canaries import Dirac
+        >>> from dpassay.mechanisms.learning.dp_sgd import DPSGD
+        >>> from dpassay.mechanisms.learning.models import LogisticRegression
         >>> learner = DPSGD(LogisticRegression(2), steps=9, noise_multiplier=1.0, sampling="full-batch", batch_size=1)
         >>> pair = Dirac().pair((np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([1, 0])), learner)
         >>> attack, empty = CanaryDirection().against(learner, pair), Outputs(np.empty((0, 3)))
@@ -57,7 +57,7 @@ class CanaryDirection(ToldAttack):
         return CanaryDirectionScorer(_initial(learner), self._direction())
 
     def _direction(self) -> NDArray[np.float64]:
-        from mechanisms.learning.pairs import clipped_gradient, differing
+        from ...mechanisms.learning.pairs import clipped_gradient, differing
 
         learner, neighbours = self._told()
         only0, only1 = differing(neighbours)

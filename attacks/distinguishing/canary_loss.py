@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.base import Scorer
-from attacks.distinguishing.told import ToldAttack
-from mechanisms.base import Outputs, Relation
-from mechanisms.errors import AttackError
-from mechanisms.learning.base import TrainingData
+from ...mechanisms.base import Outputs, Relation
+from ...mechanisms.errors import AttackError
+from ...mechanisms.learning.base import TrainingData
+from ..base import Scorer
+from .told import ToldAttack
 
 if TYPE_CHECKING:
-    from mechanisms.learning.models.base import Model
+    from ...mechanisms.learning.models.base import Model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +39,9 @@ class CanaryLoss(ToldAttack):
         Yeom, Giacomelli, Fredrikson, Jha (2018), section 3.1; as an audit Jagielski, Ullman, Oprea (2020).
 
     Example:
-        >>> from mechanisms.learning.canaries import Blank
-        >>> from mechanisms.learning.dp_sgd import DPSGD
-        >>> from mechanisms.learning.models import LogisticRegression
+        >>> from dpassay.mechanisms.learning.canaries import Blank
+        >>> from dpassay.mechanisms.learning.dp_sgd import DPSGD
+        >>> from dpassay.mechanisms.learning.models import LogisticRegression
         >>> learner = DPSGD(LogisticRegression(2), steps=9, noise_multiplier=1.0, sampling="full-batch", batch_size=1)
         >>> pair = Blank().pair((np.eye(3, 2), np.array([1, 1, 0])), learner)
         >>> attack, empty = CanaryLoss().against(learner, pair), Outputs(np.empty((0, 3)))
@@ -51,7 +51,7 @@ class CanaryLoss(ToldAttack):
     """
 
     def _check_told(self) -> None:
-        from mechanisms.learning.pairs import differing
+        from ...mechanisms.learning.pairs import differing
 
         _, neighbours = self._told()
         if any(data.n_gradients for data in differing(neighbours)):
@@ -62,7 +62,7 @@ class CanaryLoss(ToldAttack):
 
     def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Scorer:
         """The scorer; the pilot outputs are not looked at."""
-        from mechanisms.learning.pairs import differing
+        from ...mechanisms.learning.pairs import differing
 
         learner, neighbours = self._told()
         only0, only1 = differing(neighbours)
@@ -81,7 +81,7 @@ class CanaryLossScorer:
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
         """Scores of `outputs`, shape `(size,)`, in nats."""
-        from mechanisms.learning.trained import TrainedModels
+        from ...mechanisms.learning.trained import TrainedModels
 
         values = outputs.values if outputs.values.ndim == 2 else outputs.values[:, -1]
         models = TrainedModels(self.model, np.ascontiguousarray(values))

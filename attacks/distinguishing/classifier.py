@@ -10,14 +10,14 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.base import Attack
-from attacks.features import Features, Featuriser, as_rows, check_kind
-from attacks.models.additive import fit_additive
-from attacks.models.boosting import fit_boosting
-from attacks.models.table import Cells, find_cells, fit_table
-from mechanisms.base import Mechanism, Neighbours, Outputs
-from mechanisms.errors import AttackError
-from mechanisms.validation import one_of, whole
+from ...mechanisms.base import Mechanism, Neighbours, Outputs
+from ...mechanisms.errors import AttackError
+from ...mechanisms.validation import one_of, whole
+from ..base import Attack
+from ..features import Features, Featuriser, as_rows, check_kind
+from ..models.additive import fit_additive
+from ..models.boosting import fit_boosting
+from ..models.table import Cells, find_cells, fit_table
 
 Floats = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ class Classifier(Attack):
 
     Example:
         >>> import numpy as np
-        >>> from mechanisms.base import Mechanism, Neighbours, Outputs
+        >>> from dpassay.mechanisms.base import Mechanism, Neighbours, Outputs
         >>> rng = np.random.default_rng(0)
         >>> out, in_ = Outputs(rng.integers(0, 3, 900)), Outputs(rng.integers(1, 4, 900))
         >>> scorer = Classifier().fit(out, in_, rng)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.base import Scorer
-from attacks.distinguishing.told import ToldAttack
-from mechanisms.base import Outputs
-from mechanisms.errors import AttackError
-from mechanisms.learning.base import TrainingData
-from mechanisms.validation import one_of
+from ...mechanisms.base import Outputs
+from ...mechanisms.errors import AttackError
+from ...mechanisms.learning.base import TrainingData
+from ...mechanisms.validation import one_of
+from ..base import Scorer
+from .told import ToldAttack
 
 if TYPE_CHECKING:
-    from mechanisms.learning.dp_sgd import DPSGD
+    from ...mechanisms.learning.dp_sgd import DPSGD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +46,9 @@ class GradientProduct(ToldAttack):
         Nasr et al. (2023), "Tight auditing of differentially private machine learning", section 4 (inner products).
 
     Example:
-        >>> from mechanisms.learning.canaries import Natural
-        >>> from mechanisms.learning.dp_sgd import DPSGD
-        >>> from mechanisms.learning.models import LogisticRegression
+        >>> from dpassay.mechanisms.learning.canaries import Natural
+        >>> from dpassay.mechanisms.learning.dp_sgd import DPSGD
+        >>> from dpassay.mechanisms.learning.models import LogisticRegression
         >>> learner = DPSGD(LogisticRegression(2), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=1,
         ...                 learning_rate=1.0, view="trajectory")
         >>> pair = Natural().pair((np.array([[0.6, 0.0], [2.0, 0.0]]), np.array([1, 0])), learner)
@@ -74,7 +74,7 @@ class GradientProduct(ToldAttack):
 
     def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Scorer:
         """The scorer; the pilot outputs are not looked at."""
-        from mechanisms.learning.pairs import differing, shared
+        from ...mechanisms.learning.pairs import differing, shared
 
         learner, neighbours = self._told()
         only0, only1 = differing(neighbours)
@@ -102,7 +102,7 @@ class GradientProductScorer:
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
         """Scores of `outputs` `(size, steps + 1, n_parameters)`, shape `(size,)`."""
-        from mechanisms.learning.pairs import clipped_gradient
+        from ...mechanisms.learning.pairs import clipped_gradient
 
         recipe = self.learner.recipe
         total, previous = np.zeros(len(outputs)), 0.0
@@ -139,7 +139,7 @@ class _OtherRecords:
         self.rate = _sampling_probability(learner)
 
     def expected_sum(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-        from mechanisms.learning.sampling import Draw
+        from ...mechanisms.learning.sampling import Draw
 
         trainer = self.trainer
         found = np.empty(parameters.shape, dtype=trainer.dtype)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.base import Attack, Scorer
-from mechanisms.base import HasLogDensity, Mechanism, Neighbours, Outputs
-from mechanisms.errors import AttackError
+from ...mechanisms.base import HasLogDensity, Mechanism, Neighbours, Outputs
+from ...mechanisms.errors import AttackError
+from ..base import Attack, Scorer
 
 RESOLUTION = 2.0**-30
 """Scores are rounded to multiples of this (about 1e-9); see `LikelihoodRatioScorer`."""
@@ -42,8 +42,8 @@ class LikelihoodRatio(Attack):
 
     Example:
         >>> import numpy as np
-        >>> from mechanisms.base import Outputs
-        >>> from mechanisms.noise.laplace import Laplace
+        >>> from dpassay.mechanisms.base import Outputs
+        >>> from dpassay.mechanisms.noise.laplace import Laplace
         >>> mechanism = Laplace(epsilon=1.0)
         >>> attack = LikelihoodRatio().against(mechanism, mechanism.worst_case())
         >>> nothing = Outputs(np.empty(0))

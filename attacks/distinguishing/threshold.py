@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.base import Attack, Scorer
-from attacks.features import as_matrix
-from mechanisms.base import Outputs
-from mechanisms.errors import AttackError
-from mechanisms.validation import one_of, whole
+from ...mechanisms.base import Outputs
+from ...mechanisms.errors import AttackError
+from ...mechanisms.validation import one_of, whole
+from ..base import Attack, Scorer
+from ..features import as_matrix
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class Threshold(Attack):
 
     Example:
         >>> import numpy as np
-        >>> from mechanisms.base import Outputs
+        >>> from dpassay.mechanisms.base import Outputs
         >>> rng = np.random.default_rng(0)
         >>> out, in_ = Outputs(rng.normal(0.0, 1.0, 500)), Outputs(rng.normal(-1.0, 1.0, 500))
         >>> Threshold().fit(out, in_, rng).score(Outputs(np.array([2.0, -3.0]))).tolist()

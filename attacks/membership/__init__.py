@@ -1,7 +1,7 @@
 """Membership inference: was this record in the training set? Higher score = it was.
 
 base.py                MembershipAttack: read this first
-shadows.py             Shadows, the matrix that every attack reads; `audit.membership.train_shadows` makes it
+shadows.py             Shadows, the matrix that every attack reads; `dpassay.audit.membership.train_shadows` makes it
 queries.py             a batch of shadow models: trained, and asked about records
 signals.py             loss, confidence, entropies, margin, rescaled logit
 leave_one_out.py       statistics over the other models, for all targets at once
@@ -19,10 +19,10 @@ gradients.py           white box: gradient norm, inner products with the steps o
 exposure.py            rank among candidates, in bits
 catalogue.py           all of them by name
 
-What a score is worth, and when it may speak about epsilon: `audit.membership`.
+What a score is worth, and when it may speak about epsilon: `dpassay.audit.membership`.
 """
 
-from attacks.membership.base import MembershipAttack
-from attacks.membership.shadows import Shadows, draw_inclusion
+from .base import MembershipAttack
+from .shadows import Shadows, draw_inclusion
 
 __all__ = ["MembershipAttack", "Shadows", "draw_inclusion"]

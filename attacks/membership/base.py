@@ -6,7 +6,7 @@
 Every model is a target once, and a reference for the others. The score of target t uses the signals of t, and the
 signals and the inclusion of the *other* models: never the inclusion of t, nor that of its complement where models come
 in pairs. What the complement says counts in scales that are common to all targets alone (the thresholds that entropy
-tries, the smallest variance of LiRA). A membership metric is no bound on epsilon: see `audit.membership`.
+tries, the smallest variance of LiRA). A membership metric is no bound on epsilon: see `dpassay.audit.membership`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.errors import AttackError
+from ...mechanisms.errors import AttackError
 
 if TYPE_CHECKING:
-    from attacks.membership.shadows import Shadows
+    from .shadows import Shadows
 
 Floats = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from attacks.membership.base import Floats, MembershipAttack
-from attacks.membership.shadows import Shadows
-from mechanisms.validation import one_of, unit_interval
+from ...mechanisms.validation import one_of, unit_interval
+from .base import Floats, MembershipAttack
+from .shadows import Shadows
 
 
 @dataclass(frozen=True)

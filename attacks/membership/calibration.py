@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from attacks.membership.base import Floats, MembershipAttack
-from attacks.membership.shadows import Shadows
-from mechanisms.validation import one_of
+from ...mechanisms.validation import one_of
+from .base import Floats, MembershipAttack
+from .shadows import Shadows
 
 OFFSETS = ("out-mean", "out-median", "in-mean", "midpoint")
 

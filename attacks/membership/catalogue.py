@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from mechanisms.registry import Catalogue
+from ...mechanisms.registry import Catalogue
 
 catalogue = Catalogue(
     "membership attack",
     {
-        "loss": "attacks.membership.threshold:Loss",
-        "correctness-gap": "attacks.membership.threshold:CorrectnessGap",
-        "shadow-classifier": "attacks.membership.shadow_classifier:ShadowClassifier",
-        "entropy": "attacks.membership.entropy:Entropy",
-        "modified-entropy": "attacks.membership.entropy:ModifiedEntropy",
-        "calibration": "attacks.membership.calibration:Calibration",
-        "lira": "attacks.membership.lira:LiRA",
-        "attack-p": "attacks.membership.population:AttackP",
-        "attack-r": "attacks.membership.reference:AttackR",
-        "rmia": "attacks.membership.rmia:RMIA",
-        "base": "attacks.membership.base_attack:BASE",
-        "quantile-regression": "attacks.membership.quantile:QuantileRegression",
-        "gradient-norm": "attacks.membership.gradients:GradientNorm",
-        "gradient-inner-product": "attacks.membership.gradients:GradientInnerProduct",
-        "exposure": "attacks.membership.exposure:Exposure",
+        "loss": "dpassay.attacks.membership.threshold:Loss",
+        "correctness-gap": "dpassay.attacks.membership.threshold:CorrectnessGap",
+        "shadow-classifier": "dpassay.attacks.membership.shadow_classifier:ShadowClassifier",
+        "entropy": "dpassay.attacks.membership.entropy:Entropy",
+        "modified-entropy": "dpassay.attacks.membership.entropy:ModifiedEntropy",
+        "calibration": "dpassay.attacks.membership.calibration:Calibration",
+        "lira": "dpassay.attacks.membership.lira:LiRA",
+        "attack-p": "dpassay.attacks.membership.population:AttackP",
+        "attack-r": "dpassay.attacks.membership.reference:AttackR",
+        "rmia": "dpassay.attacks.membership.rmia:RMIA",
+        "base": "dpassay.attacks.membership.base_attack:BASE",
+        "quantile-regression": "dpassay.attacks.membership.quantile:QuantileRegression",
+        "gradient-norm": "dpassay.attacks.membership.gradients:GradientNorm",
+        "gradient-inner-product": "dpassay.attacks.membership.gradients:GradientInnerProduct",
+        "exposure": "dpassay.attacks.membership.exposure:Exposure",
     },
 )
 get = catalogue.get

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.membership.base import Floats, MembershipAttack
-from attacks.membership.shadows import Shadows
-from mechanisms.validation import one_of, whole
+from ...mechanisms.validation import one_of, whole
+from .base import Floats, MembershipAttack
+from .shadows import Shadows
 
 
 @dataclass(frozen=True)

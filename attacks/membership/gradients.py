@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from attacks.membership.base import Floats, MembershipAttack
-from attacks.membership.shadows import Shadows
-from mechanisms.learning.base import HasGradients, TrainingData
-from mechanisms.validation import positive, unit_interval
+from ...mechanisms.learning.base import HasGradients, TrainingData
+from ...mechanisms.validation import positive, unit_interval
+from .base import Floats, MembershipAttack
+from .shadows import Shadows
 
 if TYPE_CHECKING:
-    from mechanisms.learning.models.base import Model
+    from ...mechanisms.learning.models.base import Model
 
 BLOCK = 8_000_000
 """Numbers in one batch of gradients."""
@@ -89,7 +89,7 @@ def inner_products(trajectories: Floats, model: Model, records: TrainingData) ->
     Returns:
         `(n_models, n_records)`.
     """
-    from mechanisms.learning.trained import TrainedModels
+    from ...mechanisms.learning.trained import TrainedModels
 
     n_models, _, n_parameters = trajectories.shape
     y = records.y.astype(np.int64)

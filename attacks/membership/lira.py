@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from attacks.membership.base import Floats, MembershipAttack
-from attacks.membership.leave_one_out import Others
-from attacks.membership.shadows import Shadows
-from mechanisms.validation import one_of
+from ...mechanisms.validation import one_of
+from .base import Floats, MembershipAttack
+from .leave_one_out import Others
+from .shadows import Shadows
 
 MODES = ("online", "offline-tail", "offline-density")
 ENOUGH = 64

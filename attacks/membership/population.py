@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from attacks.membership.base import Floats, MembershipAttack
-from attacks.membership.shadows import Shadows
+from .base import Floats, MembershipAttack
+from .shadows import Shadows
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.membership.base import Floats, MembershipAttack
-from attacks.membership.shadows import Shadows
-from attacks.models.threads import single_thread
-from mechanisms.errors import AttackError
-from mechanisms.validation import non_negative, one_of
+from ...mechanisms.errors import AttackError
+from ...mechanisms.validation import non_negative, one_of
+from ..models.threads import single_thread
+from .base import Floats, MembershipAttack
+from .shadows import Shadows
 
 HALF_LOG_TWO = 0.635181422730739
 """-E log |N(0, 1)|: what the mean log distance falls short of the log standard deviation."""

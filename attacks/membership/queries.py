@@ -1,6 +1,6 @@
 """A batch of shadow models: trained on their rows of the inclusion matrix, and asked about records.
 
-The pieces know no plan, no store and no workers; `audit.membership.train_shadows` runs them batch by batch.
+The pieces know no plan, no store and no workers; `dpassay.audit.membership.train_shadows` runs them batch by batch.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.membership.shadows import Shadows
-from attacks.membership.signals import SIGNALS
-from mechanisms.errors import ParameterError
-from mechanisms.learning.base import Classifiers, HasGradients, Learner, TrainingData
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.learning.base import Classifiers, HasGradients, Learner, TrainingData
+from .shadows import Shadows
+from .signals import SIGNALS
 
 Floats = NDArray[np.float64]
 
@@ -30,8 +30,8 @@ def train(
     on the records `asked` that is made from it."""
     if getattr(learner, "view", None) != "trajectory":
         return learner.fit_subsets(data, inclusion, rng), {}
-    from attacks.membership.gradients import inner_products
-    from mechanisms.learning.trained import TrainedModels
+    from ...mechanisms.learning.trained import TrainedModels
+    from .gradients import inner_products
 
     white_box: Any = learner
     trajectories = np.asarray(white_box.release_subsets(data, inclusion, rng).values)

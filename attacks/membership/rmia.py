@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from attacks.membership.base import Floats, MembershipAttack
-from attacks.membership.population import share_below
-from attacks.membership.shadows import Shadows
-from mechanisms.errors import ParameterError
-from mechanisms.validation import one_of, positive, unit_interval
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.validation import one_of, positive, unit_interval
+from .base import Floats, MembershipAttack
+from .population import share_below
+from .shadows import Shadows
 
 
 @dataclass(frozen=True)

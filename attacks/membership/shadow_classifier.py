@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.membership.base import Floats, MembershipAttack
-from attacks.membership.shadows import Shadows
-from attacks.models.threads import single_thread
-from mechanisms.errors import AttackError
-from mechanisms.validation import one_of, whole
+from ...mechanisms.errors import AttackError
+from ...mechanisms.validation import one_of, whole
+from ..models.threads import single_thread
+from .base import Floats, MembershipAttack
+from .shadows import Shadows
 
 TOP = 3
 """Largest probabilities that are features."""

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.membership.leave_one_out import Others
-from attacks.membership.signals import FROM_LOSS, SIGNALS, WHITE_BOX, from_loss
-from mechanisms.errors import AttackError, ParameterError, unknown_name_message
-from mechanisms.validation import one_of, whole
+from ...mechanisms.errors import AttackError, ParameterError, unknown_name_message
+from ...mechanisms.validation import one_of, whole
+from .leave_one_out import Others
+from .signals import FROM_LOSS, SIGNALS, WHITE_BOX, from_loss
 
 Floats = NDArray[np.float64]
 
@@ -36,8 +36,9 @@ class Shadows:
     Args:
         inclusion: `(n_models, n_records)` True where the record was in the training set of the model.
         y: `(n_records,)` labels; zeros where they do not matter.
-        signals: name -> `(n_models, n_records)`, higher = more like a member; see `attacks.membership.signals`. From
-            "loss", minus the cross-entropy, the confidence exp(loss) and its logit follow, which RMIA and LiRA read.
+        signals: name -> `(n_models, n_records)`, higher = more like a member; see
+            `dpassay.attacks.membership.signals`. From "loss", minus the cross-entropy,
+            the confidence exp(loss) and its logit follow, which RMIA and LiRA read.
         log_probabilities: `(n_models, n_records, n_classes)`, from which missing signals are made; None for none.
         X: `(n_records, n_features)` features, for attacks that look at them; None for none.
         population: records that no model was trained on and that are not scored, under the same models.

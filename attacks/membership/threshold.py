@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from attacks.membership.base import Floats, MembershipAttack
-from attacks.membership.shadows import Shadows
+from .base import Floats, MembershipAttack
+from .shadows import Shadows
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Loss(MembershipAttack):
     """Scores a record by how well the target model predicts its label: minus the loss.
 
     Args:
-        signal: any signal of `attacks.membership.signals` in place of the loss.
+        signal: any signal of `dpassay.attacks.membership.signals` in place of the loss.
 
     Guarantees:
         * member losses N(0, 1) and non-member losses N(1, 1) give AUC Phi(1 / sqrt 2) = 0.7602.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.features import robust_scale
-from attacks.models.threads import single_thread
+from ..features import robust_scale
+from .threads import single_thread
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.models.threads import single_openmp_thread, single_thread
+from .threads import single_openmp_thread, single_thread
 
 Floats = NDArray[np.float64]
 

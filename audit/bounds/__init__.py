@@ -14,6 +14,6 @@ guessing.py          which bits are guessed, and how many guesses are right
 candidates.py        which of very many thresholds to look at
 """
 
-from audit.bounds.base import Bound, LedgerEntry, LowerBound
+from .base import Bound, LedgerEntry, LowerBound
 
 __all__ = ["Bound", "LedgerEntry", "LowerBound"]

@@ -1,9 +1,9 @@
 """The bound that may be looked at as often as one likes: a gambler's wealth against every epsilon.
 
 **Null and level.** For each epsilon, K_t(epsilon) is the wealth, after t steps, of a gambler who starts with 1 and bets
-against "the pair is (epsilon, delta)-DP"; `audit.bounds.wealth` shows that it is a non-negative supermartingale when
-that is so, hence Pr[sup_t K_t(epsilon) >= 1/significance] <= significance (Ville 1939). The bound is the first epsilon,
-going up from 0, whose wealth never reached 1/significance. It exceeds the true epsilon e only if K(e) did: one event,
+against "the pair is (epsilon, delta)-DP"; `dpassay.audit.bounds.wealth` shows that it is a non-negative supermartingale
+when that is so, hence Pr[sup_t K_t(epsilon) >= 1/significance] <= significance (Ville 1939). The bound is the first
+epsilon, going up from 0, whose wealth never reached 1/significance. It exceeds the true epsilon e only if K(e) did: one event,
 one payment, however fine the search, and at every time together.
 
 **Fixed before looking.** The prior weights over bets, directions and thresholds (they are averaged, which costs nothing
@@ -21,13 +21,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
-from audit.bounds.learned_events import best_thresholds, rounds
-from audit.bounds.pilot import IN, OUT
-from audit.bounds.wealth import Bets, Flags, Stretch, highest
-from audit.games import Floats, PairCounts, PairScores, Scores
-from mechanisms.errors import ParameterError
-from mechanisms.validation import delta_range, non_negative, one_of
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.validation import delta_range, non_negative, one_of
+from ..games import Floats, PairCounts, PairScores, Scores
+from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
+from .learned_events import best_thresholds, rounds
+from .pilot import IN, OUT
+from .wealth import Bets, Flags, Stretch, highest
 
 RESOLUTION = 2.0**-13
 """The bound is a multiple of this (about 0.0001)."""

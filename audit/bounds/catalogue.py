@@ -1,18 +1,18 @@
 """Names of the bounds. A new one is one file and one line here; `dpassay list bounds` shows them."""
 
-from mechanisms.registry import Catalogue
+from ...mechanisms.registry import Catalogue
 
 catalogue = Catalogue(
     "bound",
     {
-        "accountant-family": "audit.bounds.family:Family",
-        "betting": "audit.bounds.betting:Betting",
-        "clopper-pearson": "audit.bounds.clopper_pearson:ClopperPearson",
-        "one-run": "audit.bounds.one_run:OneRun",
-        "one-run-fdp": "audit.bounds.one_run_fdp:OneRunFDP",
-        "joint-exact": "audit.bounds.joint:JointExact",
-        "reconstruction": "audit.bounds.reconstruction:Reconstruction",
-        "simultaneous-band": "audit.bounds.simultaneous:SimultaneousBand",
+        "accountant-family": "dpassay.audit.bounds.family:Family",
+        "betting": "dpassay.audit.bounds.betting:Betting",
+        "clopper-pearson": "dpassay.audit.bounds.clopper_pearson:ClopperPearson",
+        "one-run": "dpassay.audit.bounds.one_run:OneRun",
+        "one-run-fdp": "dpassay.audit.bounds.one_run_fdp:OneRunFDP",
+        "joint-exact": "dpassay.audit.bounds.joint:JointExact",
+        "reconstruction": "dpassay.audit.bounds.reconstruction:Reconstruction",
+        "simultaneous-band": "dpassay.audit.bounds.simultaneous:SimultaneousBand",
     },
 )
 get = catalogue.get

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.bounds.rectangle import Rectangle
-from audit.games import Counts, Floats
-from mechanisms.guarantees.base import Guarantee
+from ...mechanisms.guarantees.base import Guarantee
+from ..games import Counts, Floats
+from .rectangle import Rectangle
 
 _ROUNDING = 1e-9  # relative: by so much a limit must lie below the claim
 _LARGEST_EPSILON = 50.0
@@ -62,7 +62,7 @@ def contradicting(limits: Rectangle, claim: Guarantee) -> NDArray[np.bool_]:
     """Which of the rectangles contradict `claim`.
 
     Example:
-        >>> from mechanisms.guarantees import GaussianDP
+        >>> from dpassay.mechanisms.guarantees import GaussianDP
         >>> limits = Rectangle.at([159, 30], [500, 40], n_out=1000, n_in=1000, significance=0.025)
         >>> contradicting(limits, GaussianDP(0.8)).tolist()
         [True, False]

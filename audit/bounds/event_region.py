@@ -37,8 +37,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from audit.bounds.binomial import upper
-from audit.games import Floats
+from ..games import Floats
+from .binomial import upper
 
 Curve: TypeAlias = Callable[[Floats], Floats]
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from weakref import WeakValueDictionary
 
-from mechanisms.errors import AccountingError, ParameterError
-from mechanisms.guarantees import (
+from ...mechanisms.errors import AccountingError, ParameterError
+from ...mechanisms.guarantees import (
     ApproximateDP,
     ConcentratedDP,
     GaussianDP,
@@ -28,8 +28,8 @@ from mechanisms.guarantees import (
     PureDP,
     RenyiDP,
 )
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.guarantees.privacy_loss import NoisySteps
+from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.guarantees.privacy_loss import NoisySteps
 
 _EXACT, _COARSE = 1e-9, 1e-3
 _INTERVAL = 1e-3  # of privacy losses, times ratio^2 where that is > 1: a few thousand losses, 4 digits of epsilon

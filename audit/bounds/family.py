@@ -3,8 +3,8 @@
 Null at theta: the trade-off curve of the pair lies nowhere below f_theta, where f_theta are the curves of guarantees
 that differ in one number and are ordered (GaussianDP in mu, PrivacyLossDP in the noise, ...). The nulls are nested, so
 the first theta, going up, that is not refuted is a lower bound at the confidence of one test. The test is the joint one
-of `audit.bounds.event_region`; fixed before looking: the family (by the claim), the threshold and the ranking (by the
-pilot and the confidence).
+of `dpassay.audit.bounds.event_region`; fixed before looking: the family (by the claim), the threshold and the ranking
+(by the pilot and the confidence).
 
 What it says, with the stated confidence:
 
@@ -27,18 +27,18 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from audit.bounds.base import Bound, LedgerEntry, LowerBound, check_level
-from audit.bounds.binomial import lower, upper
-from audit.bounds.candidates import candidates
-from audit.bounds.event_region import RANKING, Curve, EventRegion
-from audit.bounds.families import CurveFamily, epsilon_of, family_for, least_member
-from audit.bounds.pilot import checked_threshold, chosen_threshold, fixed_threshold, pilot_tally
-from audit.bounds.rectangle import Rectangle
-from audit.games import Floats, Scores
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import ApproximateDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.validation import delta_range, non_negative
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.guarantees import ApproximateDP
+from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.validation import delta_range, non_negative
+from ..games import Floats, Scores
+from .base import Bound, LedgerEntry, LowerBound, check_level
+from .binomial import lower, upper
+from .candidates import candidates
+from .event_region import RANKING, Curve, EventRegion
+from .families import CurveFamily, epsilon_of, family_for, least_member
+from .pilot import checked_threshold, chosen_threshold, fixed_threshold, pilot_tally
+from .rectangle import Rectangle
 
 _PER_SIDE, _TAIL = 60, 16  # thresholds tried on the pilot: at most about 300
 _PILOT_LEVEL = 0.01  # each pilot rate is taken at this one-sided limit
@@ -61,8 +61,8 @@ class Family(Bound):
         * 0 where nothing is shown: scores that order the sides the wrong way are no evidence.
 
     Example:
-        >>> from mechanisms.guarantees import GaussianDP
-        >>> from audit.games import PairCounts, Tally
+        >>> from dpassay.mechanisms.guarantees import GaussianDP
+        >>> from dpassay.audit.games import PairCounts, Tally
         >>> counts = Tally(np.array([0.0, 1.0]), np.array([1000, 159]), np.array([1000, 500]), 1000, 1000)
         >>> bound = Family(threshold=1.0).against(GaussianDP(1.0))
         >>> found = bound.lower_bound(PairCounts(counts), delta=1e-5, confidence=0.95)

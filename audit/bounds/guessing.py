@@ -11,9 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from audit.games import BitScores
-from mechanisms.errors import ParameterError
-from mechanisms.validation import finite, unit_interval, whole
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.validation import finite, unit_interval, whole
+from ..games import BitScores
 
 FEWEST, FACTOR = 50, 4  # the grid: n/2, n/8, n/32, ... down to at least 50 guesses
 

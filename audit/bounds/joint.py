@@ -4,8 +4,8 @@ Null at epsilon, in the direction "in":   Pr[score >= t | side 1] <= e^epsilon P
                  in the direction "out":  Pr[score < t | side 0] <= e^epsilon Pr[score < t | side 1] + delta
 
 Fixed before looking: t, the direction, the sizes and the ordering of the outcomes (tuned to the delta and confidence
-asked for). The test and the proof of its level are in `audit.bounds.unconditional`. The whole significance goes to one
-inequality; with both directions, half of it to each.
+asked for). The test and the proof of its level are in `dpassay.audit.bounds.unconditional`. The whole significance
+goes to one inequality; with both directions, half of it to each.
 
 Of all the epsilons and deltas that the test rejects at one significance, each is rejected on one and the same event:
 the outcome is among the most extreme ones at the true rates, or a limit on those rates fails. So the statements hold
@@ -21,16 +21,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
-from audit.bounds.binomial import upper
-from audit.bounds.clopper_pearson import ClopperPearson
-from audit.bounds.curve import Refutation
-from audit.bounds.pilot import IN, OUT, checked_threshold, choose_event, fixed_threshold
-from audit.bounds.rectangle import Rectangle
-from audit.bounds.unconditional import Ordering, UnconditionalTest
-from audit.games import Floats, Scores
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.validation import delta_range, non_negative, one_of
+from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.validation import delta_range, non_negative, one_of
+from ..games import Floats, Scores
+from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
+from .binomial import upper
+from .clopper_pearson import ClopperPearson
+from .curve import Refutation
+from .pilot import IN, OUT, checked_threshold, choose_event, fixed_threshold
+from .rectangle import Rectangle
+from .unconditional import Ordering, UnconditionalTest
 
 AUTO, BOTH = "auto", "both"
 _DIRECTIONS = (AUTO, IN, OUT, BOTH)
@@ -60,7 +60,7 @@ class JointExact(Bound):
           always to the safe side: about 0.01 standard errors of epsilon at 10,000 trials a side, 0.1 at a million.
 
     Example:
-        >>> from audit.games import PairCounts, Tally
+        >>> from dpassay.audit.games import PairCounts, Tally
         >>> counts = Tally(np.array([0.0, 1.0]), np.array([1000, 184]), np.array([1000, 500]), 1000, 1000)
         >>> bound = JointExact(threshold=1.0).lower_bound(PairCounts(counts), delta=0.0, confidence=0.95)
         >>> round(bound.epsilon, 3)  # Clopper-Pearson: 0.805

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.bounds.binomial import lower, upper
-from audit.bounds.candidates import candidates
-from audit.bounds.wealth import block_edges
-from audit.games import Floats, PairScores, Tally
+from ..games import Floats, PairScores, Tally
+from .binomial import lower, upper
+from .candidates import candidates
+from .wealth import block_edges
 
 FIRST_STEPS = 8
 """Steps before anything can be learned."""

@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, special
 
-from audit.bounds.binomial import log_pmf
-from mechanisms.validation import open_unit, whole
+from ...mechanisms.validation import open_unit, whole
+from .binomial import log_pmf
 
 Floats = NDArray[np.float64]
 Basis = tuple[NDArray[np.intp], Floats]

@@ -54,11 +54,11 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
-from audit.bounds.binomial import log_pmf, lower, upper
-from audit.bounds.guessing import Guessing, Size, bit_scores, check_counts
-from audit.games import BitScores, Scores
-from mechanisms.validation import delta_range, non_negative, one_of
+from ...mechanisms.validation import delta_range, non_negative, one_of
+from ..games import BitScores, Scores
+from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
+from .binomial import log_pmf, lower, upper
+from .guessing import Guessing, Size, bit_scores, check_counts
 
 _STEPS = 64  # where the published delta term, which need not grow with epsilon, is looked at for its first crossing
 _TINY = 1e-250

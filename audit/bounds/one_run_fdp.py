@@ -33,14 +33,14 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
-from audit.bounds.families import CurveFamily, epsilon_of, family_for, family_of, least_member
-from audit.bounds.guessing import Guessing, Size, bit_scores, check_counts
-from audit.bounds.one_run import least_epsilon, ledger
-from audit.games import BitScores, Scores
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.guarantees.gaussian import GaussianDP
-from mechanisms.validation import non_negative, open_unit, whole
+from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.guarantees.gaussian import GaussianDP
+from ...mechanisms.validation import non_negative, open_unit, whole
+from ..games import BitScores, Scores
+from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
+from .families import CurveFamily, epsilon_of, family_for, family_of, least_member
+from .guessing import Guessing, Size, bit_scores, check_counts
+from .one_run import least_epsilon, ledger
 
 GAUSSIAN = family_of(GaussianDP(1.0))
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audit.bounds.candidates import candidates
-from audit.bounds.rectangle import Rectangle
-from audit.games import Floats, PairScores, Scores, Tally
-from mechanisms.errors import ParameterError
+from ...mechanisms.errors import ParameterError
+from ..games import Floats, PairScores, Scores, Tally
+from .candidates import candidates
+from .rectangle import Rectangle
 
 PILOT = "pilot"
 IN, OUT = "in", "out"

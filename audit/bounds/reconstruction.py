@@ -28,16 +28,16 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
-from audit.bounds.binomial import lower, upper
-from audit.bounds.families import CurveFamily, epsilon_of, family_for, least_member
-from audit.bounds.rectangle import Rectangle
-from audit.games import Scores, Successes
-from mechanisms.base import Relation
-from mechanisms.errors import ParameterError, RelationError
-from mechanisms.guarantees.approximate import ApproximateDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.validation import non_negative, one_of, open_unit, unit_interval, whole
+from ...mechanisms.base import Relation
+from ...mechanisms.errors import ParameterError, RelationError
+from ...mechanisms.guarantees.approximate import ApproximateDP
+from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.validation import non_negative, one_of, open_unit, unit_interval, whole
+from ..games import Scores, Successes
+from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
+from .binomial import lower, upper
+from .families import CurveFamily, epsilon_of, family_for, least_member
+from .rectangle import Rectangle
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Reconstruction(Bound):
             A number K says that the secret is uniform on K candidates and that their datasets are neighbours of each
             other (`replace_one`): stronger, at kappa = 1 / K by about ln(1 / (1 - gamma)). Not for `add_remove` and
             `zero_out`, where two candidates are two steps apart.
-        family: None makes no assumption on the trade-off curve. A family of `audit.bounds.families` takes it to be one
-            of that: the least member that allows gamma, and its epsilon at delta. "claim": the family of the claim,
-            which `against` tells.
+        family: None makes no assumption on the trade-off curve. A family of `dpassay.audit.bounds.families` takes it
+            to be one of that: the least member that allows gamma, and its epsilon at delta. "claim": the family of the
+            claim, which `against` tells.
 
     Guarantees:
         * exact at every number of rounds; holds for all delta at once;
@@ -154,7 +154,7 @@ class Reconstruction(Bound):
         The claim is refuted at significance a when this is <= a, that is when the lower limit of the success rate
         exceeds what the claim allows. No family is assumed: the claim is tested as it stands.
 
-        >>> from mechanisms.guarantees import GaussianDP
+        >>> from dpassay.mechanisms.guarantees import GaussianDP
         >>> round(Reconstruction().curve_p_value(Successes(60, 100, kappa=0.1), GaussianDP(1.0)), 9)
         1.6185e-05
         """
@@ -238,7 +238,7 @@ def allowed_success(claim: Guarantee, kappa: float, *, candidates: int | None = 
         RelationError: candidates, and a claim under a relation other than `replace_one`.
 
     Example:
-        >>> from mechanisms.guarantees import PureDP
+        >>> from dpassay.mechanisms.guarantees import PureDP
         >>> round(allowed_success(PureDP(1.0), 0.1), 6), round(allowed_success(PureDP(1.0), 0.1, candidates=10), 6)
         (0.271828, 0.231969)
     """

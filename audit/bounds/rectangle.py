@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from audit.bounds.binomial import lower, upper
+from .binomial import lower, upper
 
 Floats = NDArray[np.float64]
 

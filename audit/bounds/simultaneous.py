@@ -11,15 +11,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
-from audit.bounds.candidates import candidates
-from audit.bounds.curve import Refutation, contradicting, refute
-from audit.bounds.noncrossing import both_miss, local_level
-from audit.bounds.rectangle import Rectangle
-from audit.games import Floats, Scores, Tally
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.validation import delta_range, non_negative, open_unit
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.validation import delta_range, non_negative, open_unit
+from ..games import Floats, Scores, Tally
+from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
+from .candidates import candidates
+from .curve import Refutation, contradicting, refute
+from .noncrossing import both_miss, local_level
+from .rectangle import Rectangle
 
 _PER_SIDE, _TAIL = 500, 64  # thresholds with limits of their own: at most about 2000
 
@@ -38,7 +38,7 @@ class Band:
 
     Example:
         >>> normal = np.random.default_rng(5).normal(size=(2, 4000))
-        >>> from audit.games import PairScores
+        >>> from dpassay.audit.games import PairScores
         >>> found = band(PairScores(normal[0], normal[1] + 1.0).tally, confidence=0.95)
         >>> 0.0 < found.epsilon_lower(0.1) < found.epsilon_lower(0.0)
         True
@@ -109,8 +109,8 @@ def band(tally: Tally, *, confidence: float) -> Band:
 
     The survival probabilities of the ordered scores of a side are ordered uniform variables (at atoms, no larger than
     such), so the limits BetaInv(1 - eta; k + 1, n - k) after k hits hold at every threshold together with a
-    probability that `audit.bounds.noncrossing` computes. eta is the largest local level at which the bands of both
-    sides together miss with probability at most 1 - confidence; with equal sizes, half of that each.
+    probability that `dpassay.audit.bounds.noncrossing` computes. eta is the largest local level at which the bands of
+    both sides together miss with probability at most 1 - confidence; with equal sizes, half of that each.
 
     Args:
         tally: hits of both sides; at every distinct score, or on a coarse grid of thresholds.
@@ -150,7 +150,7 @@ class SimultaneousBand(Bound):
         * unchanged under increasing maps of the scores.
 
     Example:
-        >>> from audit.games import PairScores
+        >>> from dpassay.audit.games import PairScores
         >>> scores = PairScores(np.repeat([0.0, 1.0], [816, 184]), np.repeat([0.0, 1.0], [500, 500]))
         >>> bound = SimultaneousBand().lower_bound(scores, delta=0.0, confidence=0.95)
         >>> round(bound.epsilon, 3), bound.threshold, bound.hits

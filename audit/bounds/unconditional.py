@@ -44,9 +44,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from audit.bounds.base import SMALLEST_P_VALUE
-from audit.bounds.binomial import lower, quantile, upper
-from mechanisms.validation import delta_range, open_unit
+from ...mechanisms.validation import delta_range, open_unit
+from .base import SMALLEST_P_VALUE
+from .binomial import lower, quantile, upper
 
 Floats = NDArray[np.float64]
 

@@ -6,9 +6,9 @@ katz.py        katz_log: normal interval for the logarithm of a ratio
 bootstrap.py   plug_in: observed rates, resampled
 """
 
-from audit.estimates.base import Estimate
-from audit.estimates.bootstrap import plug_in
-from audit.estimates.katz import katz_log
-from audit.estimates.posterior import bayesian
+from .base import Estimate
+from .bootstrap import plug_in
+from .katz import katz_log
+from .posterior import bayesian
 
 __all__ = ["Estimate", "bayesian", "katz_log", "plug_in"]

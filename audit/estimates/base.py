@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from audit.games import Scores
-from mechanisms.errors import ParameterError
+from ...mechanisms.errors import ParameterError
+from ..games import Scores
 
 
 @dataclass(frozen=True)

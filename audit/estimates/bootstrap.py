@@ -9,11 +9,11 @@ from typing import Self
 import numpy as np
 from scipy import special
 
-from audit.bounds.base import check_level
-from audit.estimates.base import Estimate, hits_at
-from audit.games import Counts, Floats, PairScores, Scores
-from mechanisms.errors import ParameterError
-from mechanisms.validation import one_of, whole
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.validation import one_of, whole
+from ..bounds.base import check_level
+from ..games import Counts, Floats, PairScores, Scores
+from .base import Estimate, hits_at
 
 _THRESHOLDS = 256  # at most about so many are compared, evenly spread over the ranks
 

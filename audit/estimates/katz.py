@@ -6,10 +6,10 @@ import math
 
 from scipy import special
 
-from audit.bounds.base import check_level
-from audit.estimates.base import Estimate, hits_at
-from audit.games import Scores
-from mechanisms.errors import ParameterError
+from ...mechanisms.errors import ParameterError
+from ..bounds.base import check_level
+from ..games import Scores
+from .base import Estimate, hits_at
 
 
 def katz_log(scores: Scores, *, threshold: float, delta: float = 0.0, level: float = 0.95) -> Estimate:
@@ -36,7 +36,7 @@ def katz_log(scores: Scores, *, threshold: float, delta: float = 0.0, level: flo
 
     Example:
         >>> import numpy as np
-        >>> from audit.games import PairCounts, Tally
+        >>> from dpassay.audit.games import PairCounts, Tally
         >>> counts = PairCounts(Tally(np.array([0.0, 1.0]), np.array([1000, 184]), np.array([1000, 500]), 1000, 1000))
         >>> found = katz_log(counts, threshold=1.0, level=0.9)
         >>> round(found.value, 6), round(found.interval[0], 6)

@@ -15,9 +15,9 @@ training.py   shadow models, trained by the trials engine
 game.py       the game whose bits are fair coins
 """
 
-from audit.membership.evaluate import evaluate
-from audit.membership.game import membership_game, one_run, white_box_game
-from audit.membership.result import MembershipResult
-from audit.membership.training import train_shadows
+from .evaluate import evaluate
+from .game import membership_game, one_run, white_box_game
+from .result import MembershipResult
+from .training import train_shadows
 
 __all__ = ["MembershipResult", "evaluate", "membership_game", "one_run", "train_shadows", "white_box_game"]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.membership.roc import Pooled
-from mechanisms.errors import ParameterError
-from mechanisms.validation import one_of, open_unit, whole
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.validation import one_of, open_unit, whole
+from .roc import Pooled
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def blind_baseline(
         )
     from sklearn.model_selection import StratifiedKFold
 
-    from attacks.models.threads import single_thread
+    from ...attacks.models.threads import single_thread
 
     odds, fold = np.empty(len(rows)), np.empty(len(rows), dtype=np.int64)
     with single_thread():

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.membership.base import MembershipAttack
-from attacks.membership.catalogue import build, catalogue
-from attacks.membership.shadows import Shadows
-from audit.membership.blind import Blind, blind_baseline
-from audit.membership.records import group_rows, record_table
-from audit.membership.result import AttackMetrics, MembershipResult, Region
-from audit.membership.roc import Pooled
-from mechanisms.describe import label
-from mechanisms.errors import AttackError, ParameterError
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.validation import open_unit
+from ...attacks.membership.base import MembershipAttack
+from ...attacks.membership.catalogue import build, catalogue
+from ...attacks.membership.shadows import Shadows
+from ...mechanisms.describe import label
+from ...mechanisms.errors import AttackError, ParameterError
+from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.validation import open_unit
+from .blind import Blind, blind_baseline
+from .records import group_rows, record_table
+from .result import AttackMetrics, MembershipResult, Region
+from .roc import Pooled
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ def evaluate(
     """Scores every model and record by every attack, and measures what the scores give away.
 
     Metrics, not bounds: they average over models and records, and their thresholds are chosen on the scores that they
-    count. For a bound on epsilon see `audit.membership.game`.
+    count. For a bound on epsilon see `dpassay.audit.membership.game`.
 
     Args:
         shadows: models and their signals; from `train_shadows`, or of one model with a natural split.

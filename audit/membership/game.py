@@ -17,26 +17,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.membership.base import MembershipAttack
-from attacks.membership.catalogue import build
-from attacks.membership.gradients import canary_log_ratio
-from attacks.membership.queries import shadows_of
-from attacks.membership.shadows import Shadows
-from audit.games import BitScores
-from audit.membership.training import QueryWork, plan_training, run_training
-from audit.trials.options import RunOptions
-from audit.trials.plan import Chunk
-from audit.trials.progress import Reporter
-from audit.trials.seeds import Stage, stream
-from audit.trials.store import Arrays
-from mechanisms.base import Relation
-from mechanisms.describe import describe
-from mechanisms.errors import AttackError, ParameterError, RelationError
-from mechanisms.learning.base import Learner, TrainingData, check_learner
-from mechanisms.validation import whole
+from ...attacks.membership.base import MembershipAttack
+from ...attacks.membership.catalogue import build
+from ...attacks.membership.gradients import canary_log_ratio
+from ...attacks.membership.queries import shadows_of
+from ...attacks.membership.shadows import Shadows
+from ...mechanisms.base import Relation
+from ...mechanisms.describe import describe
+from ...mechanisms.errors import AttackError, ParameterError, RelationError
+from ...mechanisms.learning.base import Learner, TrainingData, check_learner
+from ...mechanisms.validation import whole
+from ..games import BitScores
+from ..trials.options import RunOptions
+from ..trials.plan import Chunk
+from ..trials.progress import Reporter
+from ..trials.seeds import Stage, stream
+from ..trials.store import Arrays
+from .training import QueryWork, plan_training, run_training
 
 if TYPE_CHECKING:
-    from mechanisms.learning.dp_sgd import DPSGD
+    from ...mechanisms.learning.dp_sgd import DPSGD
 
 
 def membership_game(
@@ -62,7 +62,7 @@ def membership_game(
         attack: name of a membership attack, or one with options; higher = in.
         n_references: further runs, with coins of their own, that the attack may learn from; trained once.
         seed: of coins and training, in separate streams.
-        n_jobs, store, progress: as for `audit.membership.train_shadows`; runs and references are kept alike.
+        n_jobs, store, progress: as for `dpassay.audit.membership.train_shadows`; runs and references are kept alike.
 
     Raises:
         RelationError: the guarantee of the learner speaks of another relation.
@@ -72,7 +72,7 @@ def membership_game(
 
     Example:
         >>> from sklearn.neighbors import KNeighborsClassifier
-        >>> from mechanisms.external.estimator import EstimatorLearner
+        >>> from dpassay.mechanisms.external.estimator import EstimatorLearner
         >>> rng = np.random.default_rng(0)
         >>> canaries = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
         >>> game = membership_game(EstimatorLearner(KNeighborsClassifier(1)), canaries, attack="loss", seed=0)
@@ -162,7 +162,7 @@ def white_box_game(
         records: `(X, y)` that are in every run; None for none.
         n_runs: runs, each with fresh coins.
         seed: of coins and training, in separate streams.
-        n_jobs, store, progress: as for `audit.membership.train_shadows`.
+        n_jobs, store, progress: as for `dpassay.audit.membership.train_shadows`.
 
     Raises:
         RelationError: the guarantee speaks of another relation than add_remove.

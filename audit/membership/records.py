@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from audit.bounds import binomial
-from audit.membership.roc import Pooled, RateAt
-from audit.multiplicity import holm
+from ..bounds import binomial
+from ..multiplicity import holm
+from .roc import Pooled, RateAt
 
 Floats = NDArray[np.float64]
 

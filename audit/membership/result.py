@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from audit import consistency, saved
-from audit.games import Tally
-from audit.membership.blind import Blind
-from audit.membership.records import GroupRow, RecordTable
-from audit.membership.roc import RateAt
-from mechanisms.errors import ParameterError
+from ...mechanisms.errors import ParameterError
+from .. import consistency, saved
+from ..games import Tally
+from .blind import Blind
+from .records import GroupRow, RecordTable
+from .roc import RateAt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,14 +130,14 @@ class MembershipResult:
 
     def summary(self) -> str:
         """The table that a person reads."""
-        from audit.membership.text import summary
+        from .text import summary
 
         return summary(self)
 
     def plot(self) -> Any:
         """A matplotlib Figure: ROC curves on logarithmic axes, and the vulnerability of the records."""
         # Drawing lives in `experiments`, to the right of this room; it is looked up by name, when asked for.
-        return import_module("experiments.plots.membership").draw_membership(self)
+        return import_module("dpassay.experiments.plots.membership").draw_membership(self)
 
     def to_frame(self) -> pd.DataFrame:
         """One row an attack: AUC, rates with their intervals, advantages, counts, exposed records."""
@@ -146,11 +146,11 @@ class MembershipResult:
         return pd.DataFrame([_row(metrics) for metrics in self.attacks])
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values; see `audit.saved`."""
+        """The JSON form as a dictionary of plain values; see `dpassay.audit.saved`."""
         return saved.packed(self, format=FORMAT, version=VERSION)
 
     def to_json(self) -> str:
-        """The JSON form: deterministic, versioned, with a digest, without times or paths; see `audit.saved`."""
+        """The JSON form: deterministic, versioned, with a digest, without times or paths; see `dpassay.audit.saved`."""
         return saved.dumps(self, format=FORMAT, version=VERSION)
 
     @classmethod

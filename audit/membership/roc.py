@@ -37,9 +37,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from audit.bounds import binomial
-from audit.games import PairScores, Tally
-from mechanisms.errors import ParameterError
+from ...mechanisms.errors import ParameterError
+from ..bounds import binomial
+from ..games import PairScores, Tally
 
 Floats = NDArray[np.float64]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from audit.membership.records import RecordTable, models_needed
-from audit.text import percent
+from ..text import percent
+from .records import RecordTable, models_needed
 
 if TYPE_CHECKING:
-    from audit.membership.result import AttackMetrics, MembershipResult
-    from audit.membership.roc import RateAt
+    from .result import AttackMetrics, MembershipResult
+    from .roc import RateAt
 
 
 TURNED = 0.4

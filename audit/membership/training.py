@@ -19,19 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from attacks.membership.queries import ask, shadows_of, train
-from attacks.membership.shadows import Shadows, draw_inclusion
-from audit.trials.execution import execute
-from audit.trials.options import RunOptions, versions
-from audit.trials.plan import CHUNK_BYTES, CHUNKS_A_SIDE, Chunk
-from audit.trials.progress import Reporter
-from audit.trials.repeats import Repeats
-from audit.trials.seeds import Stage, stream
-from audit.trials.store import Arrays
-from mechanisms.describe import describe, label
-from mechanisms.errors import ParameterError
-from mechanisms.learning.base import Learner, TrainingData, check_learner
-from mechanisms.validation import whole
+from ...attacks.membership.queries import ask, shadows_of, train
+from ...attacks.membership.shadows import Shadows, draw_inclusion
+from ...mechanisms.describe import describe, label
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.learning.base import Learner, TrainingData, check_learner
+from ...mechanisms.validation import whole
+from ..trials.execution import execute
+from ..trials.options import RunOptions, versions
+from ..trials.plan import CHUNK_BYTES, CHUNKS_A_SIDE, Chunk
+from ..trials.progress import Reporter
+from ..trials.repeats import Repeats
+from ..trials.seeds import Stage, stream
+from ..trials.store import Arrays
 
 Mask = NDArray[np.bool_]
 
@@ -58,10 +58,10 @@ def train_shadows(
         records: the `(X, y)` that are scored, or `TrainingData`; labels 0 .. n_classes - 1.
         n_models: how many models; even for "pairs".
         seed: of the coins and of the training, in separate streams.
-        design: "pairs" or "bernoulli"; see `attacks.membership.shadows`.
+        design: "pairs" or "bernoulli"; see `dpassay.attacks.membership.shadows`.
         population: `(X, y)` from the same source that no model sees and that are not scored: Attack-P, RMIA, exposure
             and quantile regression compare with them.
-        n_jobs: workers, as for `audit.audit`: threads for `DPSGD`, processes for other learners.
+        n_jobs: workers, as for `dpassay.audit.audit`: threads for `DPSGD`, processes for other learners.
         store: directory that keeps what trained models said, so that interrupted training continues; None keeps none.
         progress: True shows a progress bar when stderr is a terminal; or a `Reporter`, which counts models.
 
@@ -81,7 +81,7 @@ def train_shadows(
 
     Example:
         >>> from sklearn.neighbors import KNeighborsClassifier
-        >>> from mechanisms.external.estimator import EstimatorLearner
+        >>> from dpassay.mechanisms.external.estimator import EstimatorLearner
         >>> rng = np.random.default_rng(0)
         >>> records = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
         >>> shadows = train_shadows(EstimatorLearner(KNeighborsClassifier(1)), records, 4, seed=0)

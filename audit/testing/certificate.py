@@ -25,16 +25,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audit import consistency, saved
-from audit.bounds.binomial import lower, quantile, upper
-from audit.games import Floats
-from audit.testing.coverage import FALSE_ALARM
-from audit.testing.laws import Law
-from audit.testing.methods import BOUND, KINDS, REHEARSAL, Method, Question, Sample
-from audit.trials.plan import plan_trials
-from audit.trials.progress import Reporter, reporter_for
-from mechanisms.errors import ParameterError
-from mechanisms.validation import open_unit, whole
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.validation import open_unit, whole
+from .. import consistency, saved
+from ..bounds.binomial import lower, quantile, upper
+from ..games import Floats
+from ..trials.plan import plan_trials
+from ..trials.progress import Reporter, reporter_for
+from .coverage import FALSE_ALARM
+from .laws import Law
+from .methods import BOUND, KINDS, REHEARSAL, Method, Question, Sample
 
 FORMAT = "dpassay.certificate"
 VERSION = 2
@@ -196,7 +196,7 @@ class Certificate:
         return tuple(cell for cell in self.cells if cell.method == method)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values; see `audit.saved`."""
+        """The JSON form as a dictionary of plain values; see `dpassay.audit.saved`."""
         return saved.packed(self, format=FORMAT, version=VERSION)
 
     def to_json(self) -> str:
@@ -235,8 +235,8 @@ def certify(
         progress: True shows a bar when stderr is a terminal; or a `Reporter`.
 
     Example:
-        >>> from audit.testing.laws import randomized_response
-        >>> from audit.testing.methods import our_methods, uncorrected
+        >>> from dpassay.audit.testing.laws import randomized_response
+        >>> from dpassay.audit.testing.methods import our_methods, uncorrected
         >>> plan = Plan("one law", (Setting(randomized_response(1.0), (0.0,), ((50, 50),), repeats=200),))
         >>> found = certify(plan, our_methods(("simultaneous-band",)), seed=1)
         >>> found.holds, len(found.cells)

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audit.bounds.base import Bound
-from audit.bounds.binomial import quantile
-from audit.games import Floats
-from audit.testing.laws import (
+from ...mechanisms.validation import whole
+from ..bounds.base import Bound
+from ..bounds.binomial import quantile
+from ..games import Floats
+from .laws import (
     FiniteLaw,
     Law,
     SampledLaw,
@@ -28,7 +29,6 @@ from audit.testing.laws import (
     laplace_ratio,
     randomized_response,
 )
-from mechanisms.validation import whole
 
 FALSE_ALARM = 1e-6
 
@@ -89,7 +89,7 @@ def misses(
         n_pilot: pilot scores on each side, drawn afresh for each audit and handed to `bound.prepare`; 0 for none.
 
     Example:
-        >>> from audit.bounds.clopper_pearson import ClopperPearson
+        >>> from dpassay.audit.bounds.clopper_pearson import ClopperPearson
         >>> fixed = ClopperPearson(threshold=2.0)
         >>> found = misses(fixed, randomized_response(1.0), repeats=500, n_out=100, n_in=100, confidence=0.8, seed=1)
         >>> found.holds

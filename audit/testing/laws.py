@@ -14,11 +14,11 @@ from typing import Protocol
 
 import numpy as np
 
-from audit.games import Floats, PairCounts, PairScores, Scores, Tally
-from mechanisms.guarantees import ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.guarantees.profile import ProfileGuarantee
-from mechanisms.validation import positive, unit_interval
+from ...mechanisms.guarantees import ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP
+from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.guarantees.profile import ProfileGuarantee
+from ...mechanisms.validation import positive, unit_interval
+from ..games import Floats, PairCounts, PairScores, Scores, Tally
 
 Sampler = Callable[[np.random.Generator, int], Floats]
 BATCH = 256

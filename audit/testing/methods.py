@@ -18,12 +18,12 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy import special
 
-from audit.bounds.base import Bound
-from audit.bounds.binomial import upper
-from audit.bounds.catalogue import catalogue
-from audit.games import Floats, PairCounts, PairScores, Scores, Tally
-from audit.testing.laws import Law
-from mechanisms.errors import AccountingError
+from ...mechanisms.errors import AccountingError
+from ..bounds.base import Bound
+from ..bounds.binomial import upper
+from ..bounds.catalogue import catalogue
+from ..games import Floats, PairCounts, PairScores, Scores, Tally
+from .laws import Law
 
 KNOWN = ", known event"
 REHEARSAL = 100_000

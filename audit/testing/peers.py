@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from audit.testing.methods import PEER, Number, Question, Sample
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import GaussianDP
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.guarantees import GaussianDP
+from .methods import PEER, Number, Question, Sample
 
 LARGEST = 20_000
 """Scores a side beyond which these are not asked: they take seconds there."""

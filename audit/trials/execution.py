@@ -16,14 +16,14 @@ from contextlib import closing
 from itertools import islice
 from pickle import PicklingError
 
-from audit.trials.plan import Chunk
-from audit.trials.progress import Reporter, Silent
-from audit.trials.reduction import Reduction
-from audit.trials.repeats import Repeats
-from audit.trials.store import Arrays, TrialStore
-from audit.trials.workers import died, options
-from mechanisms.describe import label
-from mechanisms.errors import ReleaseError
+from ...mechanisms.describe import label
+from ...mechanisms.errors import ReleaseError
+from .plan import Chunk
+from .progress import Reporter, Silent
+from .reduction import Reduction
+from .repeats import Repeats
+from .store import Arrays, TrialStore
+from .workers import died, options
 
 Work = Callable[[Chunk], Arrays]
 Results = Generator[tuple[Chunk, Arrays], None, None]

@@ -40,10 +40,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from audit.games import Floats
-from audit.trials.plan import Chunk
-from audit.trials.store import Arrays
-from mechanisms.base import Mechanism, Outputs
+from ...mechanisms.base import Mechanism, Outputs
+from ..games import Floats
+from .plan import Chunk
+from .store import Arrays
 
 Counts = NDArray[np.int64]
 
@@ -57,8 +57,6 @@ HEAD = 128
 """Runs at the beginning of a chunk whose places are compared with those of other chunks."""
 MOST_CHUNKS = 64
 """Chunks of a side, from the first on, whose places are compared with those of every other one."""
-OWN = ("mechanisms", "attacks", "audit", "experiments")
-"""Packages of this library."""
 _SCATTER = np.geomspace(1.0, 1e7, 15)
 """Weights k of a chunk's own rate: from rates of all sizes to rates that differ by 1 in 3,000."""
 
@@ -111,8 +109,8 @@ def order(outputs: Outputs, scores: Floats, events: Floats) -> Arrays:
 def independent_by_construction(mechanism: Mechanism) -> bool:
     """Whether a mechanism, and all that it is made of, draws every run from the stream that it is given: those of this
     library do, but for the ones that run other people's code."""
-    package, _, rest = type(mechanism).__module__.partition(".")
-    if package not in OWN or rest.startswith("external"):
+    module = type(mechanism).__module__
+    if not module.startswith("dpassay.") or module.startswith("dpassay.mechanisms.external."):
         return False
     held: list[object] = (
         [getattr(mechanism, field.name) for field in fields(mechanism)] if is_dataclass(mechanism) else []

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from audit.trials.progress import Reporter, reporter_for
-from audit.trials.store import TrialStore
-from mechanisms.describe import opaque
-from mechanisms.errors import ParameterError
+from ...mechanisms.describe import opaque
+from ...mechanisms.errors import ParameterError
+from .progress import Reporter, reporter_for
+from .store import TrialStore
 
 
 @dataclass(frozen=True)

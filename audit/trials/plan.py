@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from audit.trials.seeds import Stage
-from mechanisms.errors import ParameterError
-from mechanisms.validation import whole
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.validation import whole
+from .seeds import Stage
 
 MAXIMUM_TRIALS = 10**11
 """Most trials a side that an audit accepts: about an hour of the fastest mechanisms."""

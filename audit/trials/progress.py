@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Protocol
 
-from mechanisms.printable import line
+from ...mechanisms.printable import line
 
 
 class Reporter(Protocol):

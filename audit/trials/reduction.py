@@ -8,13 +8,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.games import Floats, PairCounts, PairScores, Scores, Tally
-from audit.trials.independence import Independence
-from audit.trials.plan import Chunk, TrialPlan
-from audit.trials.seeds import Stage
-from audit.trials.store import Arrays
-from audit.trials.unvarying import Unvarying
-from mechanisms.base import Outputs
+from ...mechanisms.base import Outputs
+from ..games import Floats, PairCounts, PairScores, Scores, Tally
+from .independence import Independence
+from .plan import Chunk, TrialPlan
+from .seeds import Stage
+from .store import Arrays
+from .unvarying import Unvarying
 
 
 class Reduction(Protocol):

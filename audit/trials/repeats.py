@@ -14,10 +14,10 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.trials.plan import Chunk
-from audit.trials.store import Arrays
-from mechanisms.base import Outputs
-from mechanisms.errors import ReleaseError
+from ...mechanisms.base import Outputs
+from ...mechanisms.errors import ReleaseError
+from .plan import Chunk
+from .store import Arrays
 
 ROWS = 64
 """Runs at the beginning of a chunk that stand for all of it."""

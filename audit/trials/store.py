@@ -7,7 +7,7 @@
 Guarantees
     * A chunk is written to a temporary file, flushed to the disk, renamed, and only then journaled: a process killed
       at any point leaves a store from which the next run continues.
-    * No write leaves the directory: links in it are refused; see `audit.trials.folder`.
+    * No write leaves the directory: links in it are refused; see `dpassay.audit.trials.folder`.
     * A store of other trials is refused, and the difference is named.
     * A chunk whose bytes do not match the journal, or that is missing, is recomputed and reported.
     * Nothing is ever unpickled.
@@ -29,8 +29,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.trials.folder import Folder, is_temporary
-from mechanisms.errors import FingerprintError, StoreError
+from ...mechanisms.errors import FingerprintError, StoreError
+from .folder import Folder, is_temporary
 
 Arrays = dict[str, NDArray[Any]]
 _FORMAT = "dpassay.trials"

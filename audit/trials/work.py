@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.base import Scorer
-from attacks.events import mark
-from audit.games import Floats
-from audit.trials.independence import independent_by_construction, order
-from audit.trials.plan import Chunk
-from audit.trials.repeats import signature
-from audit.trials.seeds import Stage, stream
-from audit.trials.store import Arrays
-from audit.trials.unvarying import only_output
-from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
-from mechanisms.describe import label
-from mechanisms.errors import DpassayError, ReleaseError
-from mechanisms.external.function import FunctionMechanism
-from mechanisms.external.guard import Guard
-from mechanisms.external.outcomes import in_words
+from ...attacks.base import Scorer
+from ...attacks.events import mark
+from ...mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
+from ...mechanisms.describe import label
+from ...mechanisms.errors import DpassayError, ReleaseError
+from ...mechanisms.external.function import FunctionMechanism
+from ...mechanisms.external.guard import Guard
+from ...mechanisms.external.outcomes import in_words
+from ..games import Floats
+from .independence import independent_by_construction, order
+from .plan import Chunk
+from .repeats import signature
+from .seeds import Stage, stream
+from .store import Arrays
+from .unvarying import only_output
 
 
 def run(

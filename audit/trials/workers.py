@@ -10,8 +10,8 @@ import time
 from concurrent.futures import BrokenExecutor
 from typing import Any
 
-from mechanisms.errors import ReleaseError
-from mechanisms.external.guard import expendable
+from ...mechanisms.errors import ReleaseError
+from ...mechanisms.external.guard import expendable
 
 WATCH_SECONDS = 0.5
 """Between two looks whether the parent still lives."""

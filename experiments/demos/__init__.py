@@ -4,14 +4,14 @@ Each file reads from top to bottom as a notebook does (cells start with `# %%`) 
 the whole lecture and returns the numbers that it found.
 """
 
-from mechanisms.registry import Catalogue
+from ...mechanisms.registry import Catalogue
 
 catalogue = Catalogue(
     "demo",
     {
-        "add-or-replace": "experiments.demos.add_or_replace:main",
-        "dp-sgd": "experiments.demos.dp_sgd:main",
-        "randomized-response": "experiments.demos.randomized_response:main",
+        "add-or-replace": "dpassay.experiments.demos.add_or_replace:main",
+        "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
+        "randomized-response": "dpassay.experiments.demos.randomized_response:main",
     },
 )
 get = catalogue.get

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from audit import AuditResult, audit
-from experiments.demos.lecture import Lecture
-from mechanisms import Laplace, Neighbours, Relation
-from mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
-from mechanisms.errors import NeighboursError, RelationError
+from ...audit import AuditResult, audit
+from ...mechanisms import Laplace, Neighbours, Relation
+from ...mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
+from ...mechanisms.errors import NeighboursError, RelationError
+from .lecture import Lecture
 
 SEED = 30
 TRIALS = 1_000_000
@@ -192,9 +192,9 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Four lower bounds beside the one claim."""
-    from experiments.plots.canvas import new_figure, style_axes, write
-    from experiments.plots.palette import BOUND, VIOLATION
-    from experiments.plots.palette import CLAIM as CLAIM_COLOUR
+    from ..plots.canvas import new_figure, style_axes, write
+    from ..plots.palette import BOUND, VIOLATION
+    from ..plots.palette import CLAIM as CLAIM_COLOUR
 
     figure = new_figure(8.0, 3.2)
     ax = figure.add_subplot()

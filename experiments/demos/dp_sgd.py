@@ -18,17 +18,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.base import Attack
-from attacks.distinguishing.canary_loss import CanaryLoss
-from attacks.distinguishing.likelihood_ratio import LikelihoodRatio
-from audit import AuditResult, audit
-from experiments.datasets import digits
-from experiments.demos.lecture import Lecture
-from mechanisms.broken.dp_sgd.mean_clipped import MeanClipped
-from mechanisms.guarantees.noisy_sgd import epsilon_curves
-from mechanisms.learning import DPSGD, SoftmaxRegression
-from mechanisms.learning.calibration import calibrate_noise
-from mechanisms.learning.canaries import Canary, ClipBKD, Dirac, Mislabelled, Natural
+from ...attacks.base import Attack
+from ...attacks.distinguishing.canary_loss import CanaryLoss
+from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatio
+from ...audit import AuditResult, audit
+from ...mechanisms.broken.dp_sgd.mean_clipped import MeanClipped
+from ...mechanisms.guarantees.noisy_sgd import epsilon_curves
+from ...mechanisms.learning import DPSGD, SoftmaxRegression
+from ...mechanisms.learning.calibration import calibrate_noise
+from ...mechanisms.learning.canaries import Canary, ClipBKD, Dirac, Mislabelled, Natural
+from ..datasets import digits
+from .lecture import Lecture
 
 SEED = 2016
 EPSILON, DELTA = 8.0, 1e-5
@@ -116,7 +116,7 @@ def draw_accountants(lecture: Lecture) -> None:
     """Their answers against the number of epochs."""
     if lecture.out is None:
         return
-    from experiments.plots.accountants import AccountantCurves
+    from ..plots.accountants import AccountantCurves
 
     curves = AccountantCurves.of_setting(delta=DELTA)
     figure = curves.plot().figure

@@ -3,11 +3,11 @@
 The only place that imports matplotlib.
 """
 
-from experiments.plots.bound_claim import BoundClaim
-from experiments.plots.draw import draw_all, draw_result
-from experiments.plots.ladder import Ladder
-from experiments.plots.profile import Profile
-from experiments.plots.scores import ScoreHistogram
-from experiments.plots.tradeoff import Tradeoff
+from .bound_claim import BoundClaim
+from .draw import draw_all, draw_result
+from .ladder import Ladder
+from .profile import Profile
+from .scores import ScoreHistogram
+from .tradeoff import Tradeoff
 
 __all__ = ["BoundClaim", "Ladder", "Profile", "ScoreHistogram", "Tradeoff", "draw_all", "draw_result"]

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from audit.games import Floats
-from audit.text import percent
-from experiments.plots.canvas import EndLabel, axes_or_new, end_labels, logarithmic, style_axes
-from experiments.plots.formatting import number
-from experiments.plots.palette import BOUND, series_colour
-from mechanisms.guarantees.noisy_sgd import ACCOUNTANTS, epsilon_curves
+from ...audit.games import Floats
+from ...audit.text import percent
+from ...mechanisms.guarantees.noisy_sgd import ACCOUNTANTS, epsilon_curves
+from .canvas import EndLabel, axes_or_new, end_labels, logarithmic, style_axes
+from .formatting import number
+from .palette import BOUND, series_colour
 
 SHOWN = "shown by an audit"
 DASHES = ((0, (5, 2)), "-", (0, (3, 1.5, 1, 1.5)), (0, (1, 1)))

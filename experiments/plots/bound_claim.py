@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 
-from audit.results import AuditResult
-from audit.text import percent
-from audit.verdict import Verdict
-from experiments.plots.canvas import axes_or_new
-from experiments.plots.formatting import (
+from ...audit.results import AuditResult
+from ...audit.text import percent
+from ...audit.verdict import Verdict
+from .canvas import axes_or_new
+from .formatting import (
     IN_FAMILY,
     NOTHING_ASSUMED,
     delta_text,
@@ -22,11 +22,11 @@ from experiments.plots.formatting import (
     percent_range,
     refuted_text,
 )
-from experiments.plots.number_line import draw_number_line
-from experiments.plots.sweep_lines import draw_lines
+from .number_line import draw_number_line
+from .sweep_lines import draw_lines
 
 if TYPE_CHECKING:
-    from experiments.results import SweepPoint, SweepResult
+    from ..results import SweepPoint, SweepResult
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import NullLocator
 from matplotlib.transforms import blended_transform_factory
 
-from experiments.plots.formatting import one_notation
-from experiments.plots.palette import INK, MUTED, RULE, Colour
+from .formatting import one_notation
+from .palette import INK, MUTED, RULE, Colour
 
 FONT = "DejaVu Sans"
 """Ships with matplotlib and decides the layout. An SVG names narrower ones to fall back on, so nothing overflows."""
@@ -39,7 +39,7 @@ class NotebookFigure(Figure):
     """A figure that notebooks show, without any plotting window being involved."""
 
     def _repr_svg_(self) -> str:
-        from experiments.plots.files import svg_text
+        from .files import svg_text
 
         return svg_text(self, title="dpassay", description="")
 

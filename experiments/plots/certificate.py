@@ -15,14 +15,14 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
-from audit.testing.certificate import Cell, Certificate
-from audit.testing.methods import BOUND, KNOWN, PEER, UNCORRECTED
-from audit.text import percent
-from experiments.plots.canvas import EndLabel, axes_or_new, end_labels, logarithmic, new_figure, style_axes
-from experiments.plots.files import save
-from experiments.plots.formatting import cut, number
-from experiments.plots.palette import AMBER, CLAIM, RULE, SERIES, VIOLATION
-from experiments.plots.sweep_lines import MARKERS
+from ...audit.testing.certificate import Cell, Certificate
+from ...audit.testing.methods import BOUND, KNOWN, PEER, UNCORRECTED
+from ...audit.text import percent
+from .canvas import EndLabel, axes_or_new, end_labels, logarithmic, new_figure, style_axes
+from .files import save
+from .formatting import cut, number
+from .palette import AMBER, CLAIM, RULE, SERIES, VIOLATION
+from .sweep_lines import MARKERS
 
 TICKS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 REACH = 1.6

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from matplotlib.axes import Axes
 
-from audit.results import AuditResult
-from audit.verdict import Verdict
-from experiments.plots.bound_claim import BoundClaim
-from experiments.plots.canvas import FONT, SMALL, NotebookFigure, new_figure
-from experiments.plots.files import save
-from experiments.plots.formatting import cut, number, parameters_text
-from experiments.plots.ladder import Ladder
-from experiments.plots.palette import INK, MUTED
-from experiments.plots.profile import Profile
-from experiments.plots.scores import ScoreHistogram
-from experiments.plots.tradeoff import Tradeoff
+from ...audit.results import AuditResult
+from ...audit.verdict import Verdict
+from .bound_claim import BoundClaim
+from .canvas import FONT, SMALL, NotebookFigure, new_figure
+from .files import save
+from .formatting import cut, number, parameters_text
+from .ladder import Ladder
+from .palette import INK, MUTED
+from .profile import Profile
+from .scores import ScoreHistogram
+from .tradeoff import Tradeoff
 
 if TYPE_CHECKING:
-    from experiments.results import SweepPoint, SweepResult
+    from ..results import SweepPoint, SweepResult
 
 SHOWN = 6
 """Audits of a sweep that get figures of their own: violations first, then spread over the sweep."""

@@ -15,10 +15,10 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from audit.trials.folder import write_atomically
-from experiments.plots.canvas import FONT
-from experiments.plots.palette import dark_rules
-from mechanisms.printable import html
+from ...audit.trials.folder import write_atomically
+from ...mechanisms.printable import html
+from .canvas import FONT
+from .palette import dark_rules
 
 DPI = 200
 FALLBACK = f"'{FONT}',Verdana,Helvetica,Arial,sans-serif"

@@ -7,8 +7,8 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from experiments.sweep import CASE
-from mechanisms.printable import line
+from ...mechanisms.printable import line
+from ..sweep import CASE
 
 DAGGER = "†"
 """Marks a claim that is refuted at another delta than the one that was asked, where the bound stays below the claim."""

@@ -13,11 +13,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 
-from audit.results import AuditResult
-from audit.text import percent
-from audit.verdict import Verdict
-from experiments.plots.canvas import SMALL, axes_or_new, style_axes, write
-from experiments.plots.formatting import (
+from ...audit.results import AuditResult
+from ...audit.text import percent
+from ...audit.verdict import Verdict
+from .canvas import SMALL, axes_or_new, style_axes, write
+from .formatting import (
     DAGGER,
     IN_FAMILY,
     NOTHING_ASSUMED,
@@ -28,10 +28,10 @@ from experiments.plots.formatting import (
     percent_range,
     refuted_text,
 )
-from experiments.plots.palette import BOUND, CLAIM, MUTED, TRUTH, VIOLATION, Colour
+from .palette import BOUND, CLAIM, MUTED, TRUTH, VIOLATION, Colour
 
 if TYPE_CHECKING:
-    from experiments.results import SweepPoint, SweepResult
+    from ..results import SweepPoint, SweepResult
 
 NAME_WIDTH = 34
 """Letters in a line of the name of a rung."""

@@ -11,16 +11,16 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from scipy.special import ndtr
 
-from audit.bounds.simultaneous import band
-from audit.games import Floats, Tally
-from audit.membership.result import HEADLINE_FPR as AT
-from audit.membership.result import AttackMetrics, MembershipResult, Region
-from audit.membership.text import too_few_models
-from audit.text import percent
-from experiments.plots.canvas import NotebookFigure, axes_or_new, logarithmic, new_figure, style_axes
-from experiments.plots.files import save
-from experiments.plots.formatting import cut, share
-from experiments.plots.palette import CLAIM, MUTED, SERIES, SIDE0, VIOLATION, series_colour
+from ...audit.bounds.simultaneous import band
+from ...audit.games import Floats, Tally
+from ...audit.membership.result import HEADLINE_FPR as AT
+from ...audit.membership.result import AttackMetrics, MembershipResult, Region
+from ...audit.membership.text import too_few_models
+from ...audit.text import percent
+from .canvas import NotebookFigure, axes_or_new, logarithmic, new_figure, style_axes
+from .files import save
+from .formatting import cut, share
+from .palette import CLAIM, MUTED, SERIES, SIDE0, VIOLATION, series_colour
 
 BINS = 25
 SIGNIFICANCE = 0.05

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
-from experiments.plots.canvas import TEXT, style_axes, write
-from experiments.plots.formatting import NOTHING_ASSUMED, number
-from experiments.plots.palette import BOUND, CEILING, CLAIM, TRUTH, VIOLATION, Colour
+from .canvas import TEXT, style_axes, write
+from .formatting import NOTHING_ASSUMED, number
+from .palette import BOUND, CEILING, CLAIM, TRUTH, VIOLATION, Colour
 
 if TYPE_CHECKING:
-    from experiments.plots.bound_claim import BoundClaim
+    from .bound_claim import BoundClaim
 
 
 def draw_number_line(plot: BoundClaim, ax: Axes) -> None:

@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
-from audit.games import Floats, Tally
-from audit.results import AuditResult
-from experiments.plots.canvas import axes_or_new, logarithmic, style_axes
-from experiments.plots.formatting import cut, number, share
-from experiments.plots.palette import MUTED, SIDE0, SIDE1
+from ...audit.games import Floats, Tally
+from ...audit.results import AuditResult
+from .canvas import axes_or_new, logarithmic, style_axes
+from .formatting import cut, number, share
+from .palette import MUTED, SIDE0, SIDE1
 
 BEGINS = "event of the bound begins"
 OUT: Any = "-"

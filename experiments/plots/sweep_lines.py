@@ -10,12 +10,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from experiments.plots.canvas import EndLabel, end_labels, logarithmic, style_axes, write
-from experiments.plots.formatting import NOTHING_ASSUMED, cut, number, one_notation
-from experiments.plots.palette import BOUND, CEILING, CLAIM, INK, MUTED, TRUTH, VIOLATION, Colour, series_colour
+from .canvas import EndLabel, end_labels, logarithmic, style_axes, write
+from .formatting import NOTHING_ASSUMED, cut, number, one_notation
+from .palette import BOUND, CEILING, CLAIM, INK, MUTED, TRUTH, VIOLATION, Colour, series_colour
 
 if TYPE_CHECKING:
-    from experiments.plots.bound_claim import BoundClaim, Series
+    from .bound_claim import BoundClaim, Series
 
 MARKERS = "osD^vP"
 """As many as there are colours: after one round they go with other ones."""

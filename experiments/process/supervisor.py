@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from experiments.process.signals import catchable
+from .signals import catchable
 
 LAST_SECONDS = 5.0
 """How long a child that has passed on its exit code may take to end."""

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from audit.testing.certificate import Cell, Certificate
-from audit.testing.methods import BOUND, PEER, UNCORRECTED
-from audit.text import percent
-from audit.trials.folder import write_atomically
-from experiments.plots.formatting import number
-from experiments.report.content import Table
-from experiments.report.figures import each_caption_once, load
-from experiments.report.pages import page
+from ...audit.testing.certificate import Cell, Certificate
+from ...audit.testing.methods import BOUND, PEER, UNCORRECTED
+from ...audit.text import percent
+from ...audit.trials.folder import write_atomically
+from ..plots.formatting import number
+from .content import Table
+from .figures import each_caption_once, load
+from .pages import page
 
 KIND_WORDS = {BOUND: "bound", UNCORRECTED: "no correction", PEER: "another library"}
 """What a row is, for people."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from audit.bounds.base import SMALLEST_P_VALUE, LedgerEntry
-from audit.results import AuditResult
-from audit.text import percent
-from audit.verdict import Verdict
-from experiments.plots.formatting import (
+from ...audit.bounds.base import SMALLEST_P_VALUE, LedgerEntry
+from ...audit.results import AuditResult
+from ...audit.text import percent
+from ...audit.verdict import Verdict
+from ..plots.formatting import (
     DAGGER,
     IN_FAMILY,
     NOTHING_ASSUMED,
@@ -18,7 +18,8 @@ from experiments.plots.formatting import (
     short_keys,
     value_text,
 )
-from experiments.report.sentences import (
+from ..results import SweepPoint, SweepResult
+from .sentences import (
     HEADLINE,
     RELATION,
     SIGN,
@@ -31,7 +32,6 @@ from experiments.report.sentences import (
     tone,
     warning_notes,
 )
-from experiments.results import SweepPoint, SweepResult
 
 Row = tuple[str, str]
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)")

@@ -7,19 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from audit.membership.records import GroupRow
-from audit.membership.result import HEADLINE_FPR as AT
-from audit.membership.result import MembershipResult
-from audit.membership.text import cells, head, notes
-from audit.text import percent
-from audit.trials.folder import write_atomically
-from experiments.plots.formatting import cut
-from experiments.report.content import Table
-from experiments.report.figures import load
-from experiments.report.pages import CI_ROWS, markdown_page, page, versions_of
+from ...audit.membership.records import GroupRow
+from ...audit.membership.result import HEADLINE_FPR as AT
+from ...audit.membership.result import MembershipResult
+from ...audit.membership.text import cells, head, notes
+from ...audit.text import percent
+from ...audit.trials.folder import write_atomically
+from ..plots.formatting import cut
+from .content import Table
+from .figures import load
+from .pages import CI_ROWS, markdown_page, page, versions_of
 
 if TYPE_CHECKING:
-    from experiments.config import Config
+    from ..config import Config
 
 
 def write_membership(
@@ -32,7 +32,7 @@ def write_membership(
         config: what was run; printed in full.
         name: of the configuration, where it has no title.
         directory: the run directory.
-        figures: what `experiments.plots.membership.draw_study` returned.
+        figures: what `dpassay.experiments.plots.membership.draw_study` returned.
 
     Returns:
         The two files. The page needs no other file and no network.

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from audit.trials.folder import Folder, write_atomically
-from experiments.environment import environment
-from experiments.plots.palette import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules
-from experiments.report.content import content
-from experiments.report.figures import each_caption_once, load, of_audit
-from experiments.results import SweepResult
-from mechanisms.printable import fenced, html, markdown
+from ...audit.trials.folder import Folder, write_atomically
+from ...mechanisms.printable import fenced, html, markdown
+from ..environment import environment
+from ..plots.palette import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules
+from ..results import SweepResult
+from .content import content
+from .figures import each_caption_once, load, of_audit
 
 if TYPE_CHECKING:
-    from experiments.config import Config
+    from ..config import Config
 
 CI_ROWS = 20
 """Rows of the table in the Markdown summary; violations come first."""
@@ -48,7 +48,7 @@ def write(sweep: SweepResult, config: Config, directory: Path, figures: Iterable
         sweep: the result.
         config: what was run; printed in full.
         directory: the run directory. Its `environment.json` is quoted if it is there, else the versions in use.
-        figures: what `experiments.plots.draw_all` returned; the SVG files go into the page.
+        figures: what `dpassay.experiments.plots.draw_all` returned; the SVG files go into the page.
 
     Returns:
         The two files. The page needs no other file and no network.
@@ -95,7 +95,7 @@ def markdown_page(template: str, **shown: Any) -> str:
 
 def _environment(*, html: bool) -> Environment:
     made = Environment(
-        loader=PackageLoader("experiments", "report"),
+        loader=PackageLoader("dpassay.experiments", "report"),
         autoescape=html,
         trim_blocks=True,
         lstrip_blocks=True,

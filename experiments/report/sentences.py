@@ -6,10 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from audit.results import AuditResult
-from audit.text import INDEPENDENT, percent
-from audit.verdict import Verdict
-from experiments.plots.formatting import (
+from ...audit.results import AuditResult
+from ...audit.text import INDEPENDENT, percent
+from ...audit.verdict import Verdict
+from ..plots.formatting import (
     DAGGER,
     IN_FAMILY,
     NOTHING_ASSUMED,
@@ -18,7 +18,7 @@ from experiments.plots.formatting import (
     percent_of,
     percent_range,
 )
-from experiments.results import SweepPoint, SweepResult
+from ..results import SweepPoint, SweepResult
 
 HEADLINE = {
     Verdict.VIOLATION: "Violation",

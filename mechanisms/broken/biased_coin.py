@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Relation
-from mechanisms.guarantees import ExactDP, PureDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.local.base import LocalMechanism
-from mechanisms.validation import open_unit
+from ..base import Relation
+from ..guarantees import ExactDP, PureDP
+from ..guarantees.base import Guarantee
+from ..local.base import LocalMechanism
+from ..validation import open_unit
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from mechanisms.base import Relation
-from mechanisms.guarantees import LaplaceDP, PureDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.noise.additive import AdditiveNoise
-from mechanisms.noise.laplace import draw_laplace, laplace_log_density
-from mechanisms.queries.base import AnyQuery, Floats
-from mechanisms.validation import positive
+from ..base import Relation
+from ..guarantees import LaplaceDP, PureDP
+from ..guarantees.base import Guarantee
+from ..noise.additive import AdditiveNoise
+from ..noise.laplace import draw_laplace, laplace_log_density
+from ..queries.base import AnyQuery, Floats
+from ..validation import positive
 
 
 @dataclass(frozen=True)

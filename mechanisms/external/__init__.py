@@ -1,7 +1,7 @@
 """Other people's mechanisms: Python functions, scikit-learn classifiers, and objects named on the command line."""
 
-from mechanisms.external.estimator import EstimatorLearner
-from mechanisms.external.function import FunctionMechanism
-from mechanisms.external.target import load_target
+from .estimator import EstimatorLearner
+from .function import FunctionMechanism
+from .target import load_target
 
 __all__ = ["EstimatorLearner", "FunctionMechanism", "load_target"]

@@ -16,9 +16,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from mechanisms.base import Dataset
-from mechanisms.errors import ParameterError, ReleaseError
-from mechanisms.validation import positive
+from ..base import Dataset
+from ..errors import ParameterError, ReleaseError
+from ..validation import positive
 
 BATCH_SECONDS = 600.0
 """That one batch may take, unless it is said otherwise."""

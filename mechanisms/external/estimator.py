@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.errors import ParameterError
-from mechanisms.learning.base import Floats, TrainingData
+from ..errors import ParameterError
+from ..learning.base import Floats, TrainingData
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +21,7 @@ class EstimatorLearner:
     Each clone gets its own random state, drawn from `rng`, wherever the estimator (or a step of a pipeline) has one. A
     class that a subset lacks gets probability 0; a subset of a single class gives a model that always predicts it.
     Warnings that training has not converged are not shown: an over- or underfitted model is a fair target. Several
-    models at a time are trained by `n_jobs` of `audit.membership.train_shadows`.
+    models at a time are trained by `n_jobs` of `dpassay.audit.membership.train_shadows`.
 
     Args:
         estimator: a classifier with `fit` and `predict_proba`, or `predict_log_proba`; it is cloned, never changed.

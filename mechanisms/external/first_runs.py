@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mechanisms.external.mutation import fingerprint, is_small
+from .mutation import fingerprint, is_small
 
 OWN_GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
 MOST = 1000

@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
-from mechanisms.errors import DpassayError, ParameterError, RelationError, ReleaseError
-from mechanisms.external.first_runs import FirstRuns, Snapshot
-from mechanisms.external.guard import Guard, current
-from mechanisms.external.mutation import fingerprint, is_small
-from mechanisms.external.outcomes import (
+from ..base import Dataset, Mechanism, Neighbours, Outputs
+from ..errors import DpassayError, ParameterError, RelationError, ReleaseError
+from ..guarantees.base import Guarantee
+from ..records import check_different, check_records
+from ..validation import one_of
+from .first_runs import FirstRuns, Snapshot
+from .guard import Guard, current
+from .mutation import fingerprint, is_small
+from .outcomes import (
     Form,
     Raised,
     Row,
@@ -30,9 +33,6 @@ from mechanisms.external.outcomes import (
     unmasked,
     usual_form,
 )
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.records import check_different, check_records
-from mechanisms.validation import one_of
 
 STYLES = ("one-run", "many-runs", "own-randomness")
 PROBES = 5
@@ -52,7 +52,7 @@ class FunctionMechanism(Mechanism):
     A result is a number, an array, a tuple, or a dict of these; runs that return NaN, None or a string, that raise any
     exception (`SystemExit` and `KeyboardInterrupt` too), or that return another form than usual are events, and are
     kept. Rows in which the first runs show odd parts (NaN, None, strings), or lengths that vary, keep all of their
-    numbers: see `mechanisms.external.outcomes`. Memory that runs out is an error, and no event.
+    numbers: see `dpassay.mechanisms.external.outcomes`. Memory that runs out is an error, and no event.
 
     Args:
         function: see above. It must pickle (with cloudpickle) to run on several workers: functions of a module, lambdas
@@ -73,7 +73,7 @@ class FunctionMechanism(Mechanism):
         NeighboursError: `records`, and the pair is not neighbouring.
 
     Example:
-        >>> from mechanisms.guarantees import PureDP
+        >>> from dpassay.mechanisms.guarantees import PureDP
         >>> def release(dataset, size, rng):
         ...     return sum(dataset) + rng.laplace(scale=2.0, size=size)
         >>> pair = Neighbours([1, 0, 1], [1, 0, 1, 1], "add_remove")

@@ -30,9 +30,9 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import IO, Any
 
-from mechanisms.errors import ParameterError, ReleaseError
-from mechanisms.external.process_state import ProcessState
-from mechanisms.validation import positive
+from ..errors import ParameterError, ReleaseError
+from ..validation import positive
+from .process_state import ProcessState
 
 NAMES = "INT TERM HUP QUIT ABRT ALRM VTALRM PROF USR1 USR2 CHLD PIPE BREAK"
 SIGNALS = tuple(getattr(signal, f"SIG{name}") for name in NAMES.split() if hasattr(signal, f"SIG{name}"))

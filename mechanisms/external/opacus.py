@@ -1,6 +1,6 @@
 """Training with Opacus as a mechanism: your module, your optimiser, its PrivacyEngine.
 
-What PyTorch does is in `mechanisms.external.opacus_training`, which is imported when a model is trained.
+What PyTorch does is in `dpassay.mechanisms.external.opacus_training`, which is imported when a model is trained.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
-from mechanisms.errors import AccountingError, DpassayError, NeighboursError, ParameterError, ReleaseError
-from mechanisms.external.outcomes import Form, Raised, collect
-from mechanisms.guarantees import ApproximateDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.pairs import UNSEEN, differing
-from mechanisms.records import check_records
-from mechanisms.validation import non_negative, one_of, positive, whole
+from ..base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ..errors import AccountingError, DpassayError, NeighboursError, ParameterError, ReleaseError
+from ..guarantees import ApproximateDP
+from ..guarantees.base import Guarantee
+from ..learning.base import Floats, TrainingData
+from ..learning.pairs import UNSEEN, differing
+from ..records import check_records
+from ..validation import non_negative, one_of, positive, whole
+from .outcomes import Form, Raised, collect
 
 if TYPE_CHECKING:
-    from mechanisms.external.opacus_training import OpacusClassifiers
+    from .opacus_training import OpacusClassifiers
 
 CONSTANTS = ("opacus", "public")
 VIEWS = ("final", "observations")
@@ -273,7 +273,7 @@ class OpacusTraining(Mechanism):
 
     @cached_property
     def _claim(self) -> Guarantee:
-        from mechanisms.learning.accounting import steps_guarantee
+        from ..learning.accounting import steps_guarantee
 
         if not self.noise_multiplier:
             raise AccountingError(
@@ -344,8 +344,8 @@ class OpacusTraining(Mechanism):
 
     def _log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density of observations, `(size,)`, if the examples contribute nothing along the observed direction."""
-        from mechanisms.learning.observation_law import Observations, log_density
-        from mechanisms.learning.sampling import PoissonSampling, ShuffledEpochs
+        from ..learning.observation_law import Observations, log_density
+        from ..learning.sampling import PoissonSampling, ShuffledEpochs
 
         shifts = self._shifts(TrainingData.of(dataset))[:, None]
         poisson = self.poisson_sampling or self.batches_per_epoch == 1
@@ -361,7 +361,7 @@ class OpacusTraining(Mechanism):
 def _torch() -> Any:
     """The module that needs PyTorch and Opacus; raises `ParameterError` if they are not there."""
     try:
-        return import_module("mechanisms.external.opacus_training")
+        return import_module("dpassay.mechanisms.external.opacus_training")
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("torch", "opacus"):
             raise

@@ -17,11 +17,11 @@ from opacus.accountants import create_accountant
 from opacus.data_loader import DPDataLoader
 from torch.utils.data import DataLoader, TensorDataset
 
-from mechanisms.errors import ParameterError
-from mechanisms.learning.base import Floats, TrainingData
+from ..errors import ParameterError
+from ..learning.base import Floats, TrainingData
 
 if TYPE_CHECKING:
-    from mechanisms.external.opacus import OpacusTraining
+    from .opacus import OpacusTraining
 
 
 def train(recipe: OpacusTraining, data: TrainingData, seed: int, view: str) -> NDArray[np.float64]:
@@ -64,7 +64,7 @@ def n_parameters(make_model: Callable[[], Any]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class OpacusClassifiers:
-    """Trained modules of one shape: `mechanisms.learning.base.Classifiers`.
+    """Trained modules of one shape: `dpassay.mechanisms.learning.base.Classifiers`.
 
     Args:
         make_model: makes the module.

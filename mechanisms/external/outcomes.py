@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Outputs
-from mechanisms.errors import ReleaseError
+from ..base import Outputs
+from ..errors import ReleaseError
 
 Floats = NDArray[np.float64]
 

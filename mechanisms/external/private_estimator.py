@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
-from mechanisms.errors import AccountingError, ParameterError, RelationError
-from mechanisms.external.function import FunctionMechanism
-from mechanisms.guarantees import ApproximateDP, PureDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.validation import one_of
+from ..base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ..errors import AccountingError, ParameterError, RelationError
+from ..guarantees import ApproximateDP, PureDP
+from ..guarantees.base import Guarantee
+from ..validation import one_of
+from .function import FunctionMechanism
 
 VIEWS = ("parameters", "probabilities", "labels")
 LARGEST_SEED = 2**32
@@ -30,7 +30,7 @@ class PrivateEstimator(Mechanism):
 
     In each run a copy of the estimator is given a seed, fitted, and shows what `view` says. A fit that raises is an
     outcome like any other, and so is one of another shape, as when a class is missing: see
-    `mechanisms.external.outcomes`. Warnings of single fits are not shown; those of a first fit are, once.
+    `dpassay.mechanisms.external.outcomes`. Warnings of single fits are not shown; those of a first fit are, once.
 
     Args:
         estimator: unfitted, with its privacy parameters. It is copied, never changed.
@@ -57,8 +57,8 @@ class PrivateEstimator(Mechanism):
           others draw their own randomness, cannot be repeated, and run on one worker.
 
     Example:
-        >>> from mechanisms.external.private_estimator import PrivateEstimator
-        >>> from mechanisms.records import replace_record
+        >>> from dpassay.mechanisms.external.private_estimator import PrivateEstimator
+        >>> from dpassay.mechanisms.records import replace_record
         >>> class NoisyMean:
         ...     def __init__(self, epsilon=1.0, random_state=None):
         ...         self.epsilon, self.random_state = epsilon, random_state

@@ -9,9 +9,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from mechanisms.errors import ParameterError, UnknownNameError
-from mechanisms.external.guard import Guard
-from mechanisms.external.outcomes import in_words
+from ..errors import ParameterError, UnknownNameError
+from .guard import Guard
+from .outcomes import in_words
 
 FORMS = "'package.module:object' or 'path/to/file.py:object'"
 

@@ -24,26 +24,26 @@ conversion.py         to_...               from one kind to another
 renyi_conversion.py, losses.py, polygon.py, search.py   numerics
 """
 
-from mechanisms.guarantees.advanced import AdvancedComposition
-from mechanisms.guarantees.approximate import ApproximateDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.guarantees.calibration import least_noise_multiplier
-from mechanisms.guarantees.composition import common_relation, compose
-from mechanisms.guarantees.concentrated import ConcentratedDP
-from mechanisms.guarantees.conversion import to_approximate, to_concentrated, to_privacy_loss, to_renyi
-from mechanisms.guarantees.deterministic_batches import deterministic_batches, shuffled_epsilon_at_least
-from mechanisms.guarantees.exact import ExactDP
-from mechanisms.guarantees.fixed_size import fixed_size_gaussian
-from mechanisms.guarantees.gaussian import GaussianDP
-from mechanisms.guarantees.grouping import group
-from mechanisms.guarantees.laplace import LaplaceDP
-from mechanisms.guarantees.moments import MomentsDP
-from mechanisms.guarantees.noisy_sgd import epsilon_curves, strong_composition
-from mechanisms.guarantees.optimal import OptimalComposition
-from mechanisms.guarantees.privacy_loss import PrivacyLossDP
-from mechanisms.guarantees.pure import PureDP
-from mechanisms.guarantees.renyi import RenyiDP
-from mechanisms.guarantees.subsampling import subsample
+from .advanced import AdvancedComposition
+from .approximate import ApproximateDP
+from .base import Guarantee
+from .calibration import least_noise_multiplier
+from .composition import common_relation, compose
+from .concentrated import ConcentratedDP
+from .conversion import to_approximate, to_concentrated, to_privacy_loss, to_renyi
+from .deterministic_batches import deterministic_batches, shuffled_epsilon_at_least
+from .exact import ExactDP
+from .fixed_size import fixed_size_gaussian
+from .gaussian import GaussianDP
+from .grouping import group
+from .laplace import LaplaceDP
+from .moments import MomentsDP
+from .noisy_sgd import epsilon_curves, strong_composition
+from .optimal import OptimalComposition
+from .privacy_loss import PrivacyLossDP
+from .pure import PureDP
+from .renyi import RenyiDP
+from .subsampling import subsample
 
 __all__ = [
     "AdvancedComposition",

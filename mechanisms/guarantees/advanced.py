@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.base import Relation
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees.approximate import ApproximateDP
-from mechanisms.guarantees.base import Floats
-from mechanisms.guarantees.profile import ProfileGuarantee
-from mechanisms.validation import delta_range, non_negative, one_of
+from ..base import Relation
+from ..errors import ParameterError
+from ..validation import delta_range, non_negative, one_of
+from .approximate import ApproximateDP
+from .base import Floats
+from .profile import ProfileGuarantee
 
 FORMS = ("concentrated", "drv10", "kov")
 """How the mean of the privacy loss is bounded: see `AdvancedComposition`."""

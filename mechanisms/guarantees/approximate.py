@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mechanisms.base import Relation
-from mechanisms.guarantees.base import Floats
-from mechanisms.guarantees.profile import ProfileGuarantee
-from mechanisms.guarantees.pure import response_delta, response_epsilon
-from mechanisms.validation import delta_range, non_negative
+from ..base import Relation
+from ..validation import delta_range, non_negative
+from .base import Floats
+from .profile import ProfileGuarantee
+from .pure import response_delta, response_epsilon
 
 
 @dataclass(frozen=True, init=False, repr=False)

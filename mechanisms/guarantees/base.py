@@ -16,7 +16,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms.base import Relation
+from ..base import Relation
 
 Floats = NDArray[np.float64]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from mechanisms.errors import AccountingError
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.validation import open_unit, positive
+from ..errors import AccountingError
+from ..validation import open_unit, positive
+from .base import Guarantee
 
 LARGEST_NOISE = 2.0**40
 """No search goes to a larger noise multiplier."""
@@ -45,7 +45,7 @@ def least_noise_multiplier(
         * The least such noise multiplier is larger than returned / (1 + tolerance), if epsilon falls as noise grows.
 
     Example:
-        >>> from mechanisms.guarantees import GaussianDP
+        >>> from dpassay.mechanisms.guarantees import GaussianDP
         >>> round(least_noise_multiplier(lambda noise: GaussianDP(1.0 / noise), epsilon=1.0, delta=1e-5), 3)
         3.731
     """

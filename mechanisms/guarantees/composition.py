@@ -16,20 +16,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from mechanisms.base import Relation
-from mechanisms.errors import AccountingError, ParameterError, RelationError
-from mechanisms.guarantees.advanced import AdvancedComposition
-from mechanisms.guarantees.approximate import ApproximateDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.guarantees.concentrated import ConcentratedDP
-from mechanisms.guarantees.conversion import nominal, to_privacy_loss, to_renyi
-from mechanisms.guarantees.gaussian import GaussianDP
-from mechanisms.guarantees.optimal import OptimalComposition
-from mechanisms.guarantees.privacy_loss import INTERVAL, PrivacyLossDP
-from mechanisms.guarantees.profile import ProfileGuarantee
-from mechanisms.guarantees.pure import PureDP
-from mechanisms.guarantees.renyi import RenyiDP
-from mechanisms.validation import one_of
+from ..base import Relation
+from ..errors import AccountingError, ParameterError, RelationError
+from ..validation import one_of
+from .advanced import AdvancedComposition
+from .approximate import ApproximateDP
+from .base import Guarantee
+from .concentrated import ConcentratedDP
+from .conversion import nominal, to_privacy_loss, to_renyi
+from .gaussian import GaussianDP
+from .optimal import OptimalComposition
+from .privacy_loss import INTERVAL, PrivacyLossDP
+from .profile import ProfileGuarantee
+from .pure import PureDP
+from .renyi import RenyiDP
 
 Parts: TypeAlias = Sequence[Guarantee]
 

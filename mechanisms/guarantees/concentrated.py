@@ -9,11 +9,11 @@ from typing import Self
 
 import numpy as np
 
-from mechanisms.base import Relation
-from mechanisms.guarantees.base import Floats
-from mechanisms.guarantees.profile import ProfileGuarantee
-from mechanisms.guarantees.renyi_conversion import largest_total_variation, tight_epsilon, tight_log_delta
-from mechanisms.validation import non_negative, open_unit, positive
+from ..base import Relation
+from ..validation import non_negative, open_unit, positive
+from .base import Floats
+from .profile import ProfileGuarantee
+from .renyi_conversion import largest_total_variation, tight_epsilon, tight_log_delta
 
 _STEPS = 12
 """Of Newton's method: it squares its error each time, and whatever order it stops at gives a valid bound."""

@@ -18,17 +18,17 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, hyp1f1, logsumexp
 
-from mechanisms.errors import AccountingError, ParameterError
-from mechanisms.guarantees.approximate import ApproximateDP
-from mechanisms.guarantees.base import Floats, Guarantee
-from mechanisms.guarantees.concentrated import ConcentratedDP
-from mechanisms.guarantees.exact import ExactDP, log_ratio
-from mechanisms.guarantees.gaussian import GaussianDP
-from mechanisms.guarantees.laplace import LaplaceDP
-from mechanisms.guarantees.privacy_loss import INTERVAL, PrivacyLossDP
-from mechanisms.guarantees.pure import PureDP
-from mechanisms.guarantees.renyi import ORDERS, RenyiDP
-from mechanisms.validation import delta_range, positive
+from ..errors import AccountingError, ParameterError
+from ..validation import delta_range, positive
+from .approximate import ApproximateDP
+from .base import Floats, Guarantee
+from .concentrated import ConcentratedDP
+from .exact import ExactDP, log_ratio
+from .gaussian import GaussianDP
+from .laplace import LaplaceDP
+from .privacy_loss import INTERVAL, PrivacyLossDP
+from .pure import PureDP
+from .renyi import ORDERS, RenyiDP
 
 
 def nominal(guarantee: Guarantee) -> tuple[float, float] | None:

@@ -21,11 +21,11 @@ import math
 import numpy as np
 from scipy.special import log_ndtr
 
-from mechanisms.base import Relation
-from mechanisms.errors import AccountingError, ParameterError
-from mechanisms.guarantees.base import Floats
-from mechanisms.guarantees.gaussian import GaussianDP
-from mechanisms.validation import delta_range, one_of, positive, whole
+from ..base import Relation
+from ..errors import AccountingError, ParameterError
+from ..validation import delta_range, one_of, positive, whole
+from .base import Floats
+from .gaussian import GaussianDP
 
 ORDERS_OF_BATCHES = ("cyclic", "shuffled")
 """The same order in every epoch, known to the attacker; or a fresh uniform permutation in each."""

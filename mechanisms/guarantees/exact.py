@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mechanisms.base import Relation
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees.base import Floats
-from mechanisms.guarantees.losses import LossProfile
-from mechanisms.guarantees.polygon import lower_hull, tradeoff_points
-from mechanisms.guarantees.profile import ProfileGuarantee
+from ..base import Relation
+from ..errors import ParameterError
+from .base import Floats
+from .losses import LossProfile
+from .polygon import lower_hull, tradeoff_points
+from .profile import ProfileGuarantee
 
 _SUM_TOLERANCE = 1e-9
 

@@ -35,11 +35,11 @@ import math
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from mechanisms.base import Relation
-from mechanisms.errors import AccountingError
-from mechanisms.guarantees.base import Floats
-from mechanisms.guarantees.renyi import RenyiDP
-from mechanisms.validation import positive, unit_interval, whole
+from ..base import Relation
+from ..errors import AccountingError
+from ..validation import positive, unit_interval, whole
+from .base import Floats
+from .renyi import RenyiDP
 
 LARGEST_ORDER = 256
 """Whole orders from 2 to this one are listed."""

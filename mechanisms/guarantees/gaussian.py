@@ -10,10 +10,10 @@ from typing import Self
 import numpy as np
 from scipy.special import erfcx, ndtr, ndtri
 
-from mechanisms.base import Relation
-from mechanisms.guarantees.base import Floats
-from mechanisms.guarantees.profile import ProfileGuarantee
-from mechanisms.validation import open_unit, positive
+from ..base import Relation
+from ..validation import open_unit, positive
+from .base import Floats
+from .profile import ProfileGuarantee
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.errors import AccountingError
-from mechanisms.guarantees.approximate import ApproximateDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.guarantees.concentrated import ConcentratedDP
-from mechanisms.guarantees.gaussian import GaussianDP
-from mechanisms.guarantees.laplace import LaplaceDP
-from mechanisms.guarantees.pure import PureDP
-from mechanisms.validation import whole
+from ..errors import AccountingError
+from ..validation import whole
+from .approximate import ApproximateDP
+from .base import Guarantee
+from .concentrated import ConcentratedDP
+from .gaussian import GaussianDP
+from .laplace import LaplaceDP
+from .pure import PureDP
 
 
 def group(guarantee: Guarantee, size: int) -> Guarantee:

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from mechanisms.guarantees.base import Floats
-from mechanisms.guarantees.renyi import INTEGER_ORDERS, RenyiDP
-from mechanisms.guarantees.renyi_conversion import textbook_epsilon
+from .base import Floats
+from .renyi import INTEGER_ORDERS, RenyiDP
+from .renyi_conversion import textbook_epsilon
 
 
 @dataclass(frozen=True, repr=False)

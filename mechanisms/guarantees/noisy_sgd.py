@@ -16,16 +16,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mechanisms.errors import AccountingError
-from mechanisms.guarantees.advanced import AdvancedComposition
-from mechanisms.guarantees.approximate import ApproximateDP
-from mechanisms.guarantees.base import Floats, Guarantee
-from mechanisms.guarantees.gaussian import GaussianDP
-from mechanisms.guarantees.moments import MomentsDP
-from mechanisms.guarantees.privacy_loss import PrivacyLossDP
-from mechanisms.guarantees.renyi import RenyiDP
-from mechanisms.guarantees.subsampling import subsample
-from mechanisms.validation import open_unit, positive, unit_interval, whole
+from ..errors import AccountingError
+from ..validation import open_unit, positive, unit_interval, whole
+from .advanced import AdvancedComposition
+from .approximate import ApproximateDP
+from .base import Floats, Guarantee
+from .gaussian import GaussianDP
+from .moments import MomentsDP
+from .privacy_loss import PrivacyLossDP
+from .renyi import RenyiDP
+from .subsampling import subsample
 
 ACCOUNTANTS = ("strong composition", "moments accountant", "Renyi", "privacy loss")
 """The accountants of `epsilon_curves`, from the loosest to the tightest."""

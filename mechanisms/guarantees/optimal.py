@@ -10,11 +10,11 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln, log_expit
 
-from mechanisms.base import Relation
-from mechanisms.guarantees.base import Floats
-from mechanisms.guarantees.losses import LossProfile
-from mechanisms.guarantees.profile import ProfileGuarantee
-from mechanisms.validation import delta_range, non_negative, whole
+from ..base import Relation
+from ..validation import delta_range, non_negative, whole
+from .base import Floats
+from .losses import LossProfile
+from .profile import ProfileGuarantee
 
 
 @dataclass(frozen=True, init=False, repr=False)

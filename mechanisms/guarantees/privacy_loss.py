@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.base import Relation
-from mechanisms.errors import AccountingError, ParameterError
-from mechanisms.guarantees.base import Floats
-from mechanisms.guarantees.losses import LossProfile
-from mechanisms.guarantees.profile import ProfileGuarantee
-from mechanisms.guarantees.renyi import check_poisson
-from mechanisms.validation import positive, unit_interval, whole
+from ..base import Relation
+from ..errors import AccountingError, ParameterError
+from ..validation import positive, unit_interval, whole
+from .base import Floats
+from .losses import LossProfile
+from .profile import ProfileGuarantee
+from .renyi import check_poisson
 
 INTERVAL = 1e-4
 """Distance of the grid on which privacy losses are kept. Half of it costs twice the time and memory."""

@@ -15,10 +15,10 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mechanisms.base import Relation
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees.base import Floats, Guarantee
-from mechanisms.guarantees.search import least_satisfying, maximise
+from ..base import Relation
+from ..errors import ParameterError
+from .base import Floats, Guarantee
+from .search import least_satisfying, maximise
 
 LARGEST = 700.0
 """No search goes to a larger epsilon: e^700 is about the largest number that a float holds."""

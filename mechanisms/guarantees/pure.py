@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from mechanisms.base import Relation
-from mechanisms.guarantees.base import Floats
-from mechanisms.guarantees.profile import ProfileGuarantee
-from mechanisms.validation import non_negative
+from ..base import Relation
+from ..validation import non_negative
+from .base import Floats
+from .profile import ProfileGuarantee
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -9,19 +9,19 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from mechanisms.base import Relation
-from mechanisms.errors import AccountingError, ParameterError
-from mechanisms.guarantees.base import Floats
-from mechanisms.guarantees.profile import ProfileGuarantee
-from mechanisms.guarantees.pure import response_delta, response_epsilon
-from mechanisms.guarantees.renyi_conversion import (
+from ..base import Relation
+from ..errors import AccountingError, ParameterError
+from ..validation import non_negative, open_unit, positive, unit_interval, whole
+from .base import Floats
+from .profile import ProfileGuarantee
+from .pure import response_delta, response_epsilon
+from .renyi_conversion import (
     largest_total_variation,
     textbook_epsilon,
     tight_epsilon,
     tight_log_delta,
 )
-from mechanisms.guarantees.sampled_gaussian import sampled_divergence
-from mechanisms.validation import non_negative, open_unit, positive, unit_interval, whole
+from .sampled_gaussian import sampled_divergence
 
 INTEGER_ORDERS = tuple(map(float, (*range(2, 257), *range(272, 513, 16), *range(544, 1025, 32))))
 """Whole orders up to 1024, all of them up to 256."""
@@ -107,7 +107,7 @@ class RenyiDP(ProfileGuarantee):
 
         References:
             Mironov, Talwar, Zhang (2019), Theorem 5 (the direction that matters); see
-            `mechanisms.guarantees.sampled_gaussian`.
+            `dpassay.mechanisms.guarantees.sampled_gaussian`.
 
         Example:
             >>> claim = RenyiDP.gaussian(0.5713, sampling_probability=0.01, steps=10)

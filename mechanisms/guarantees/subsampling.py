@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from mechanisms.base import Relation
-from mechanisms.errors import AccountingError, RelationError
-from mechanisms.guarantees.approximate import ApproximateDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.guarantees.conversion import nominal
-from mechanisms.guarantees.pure import PureDP
-from mechanisms.validation import one_of, positive, unit_interval
+from ..base import Relation
+from ..errors import AccountingError, RelationError
+from ..validation import one_of, positive, unit_interval
+from .approximate import ApproximateDP
+from .base import Guarantee
+from .conversion import nominal
+from .pure import PureDP
 
 _RELATIONS = {"poisson": Relation.ADD_REMOVE, "fixed-size": Relation.REPLACE_ONE}
 

@@ -21,11 +21,11 @@ observation_law.py    the law of what a white-box adversary sees of a gradient r
 canaries/             records that are made to be found, and pairs of datasets from them
 """
 
-from mechanisms.learning.base import Classifiers, Learner, TrainingData
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import LinearRegression, LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
-from mechanisms.learning.sampling import CyclicBatches, FixedSizeSampling, FullBatch, PoissonSampling, ShuffledEpochs
-from mechanisms.learning.trained import TrainedModels
+from .base import Classifiers, Learner, TrainingData
+from .dp_sgd import DPSGD
+from .models import LinearRegression, LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
+from .sampling import CyclicBatches, FixedSizeSampling, FullBatch, PoissonSampling, ShuffledEpochs
+from .trained import TrainedModels
 
 __all__ = [
     "DPSGD",

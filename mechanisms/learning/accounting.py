@@ -21,14 +21,14 @@ import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from mechanisms.base import Relation
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import GaussianDP, PrivacyLossDP, RenyiDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.guarantees.deterministic_batches import deterministic_batches
-from mechanisms.guarantees.fixed_size import fixed_size_gaussian
-from mechanisms.guarantees.moments import MomentsDP
-from mechanisms.validation import one_of, positive, unit_interval, whole
+from ..base import Relation
+from ..errors import ParameterError
+from ..guarantees import GaussianDP, PrivacyLossDP, RenyiDP
+from ..guarantees.base import Guarantee
+from ..guarantees.deterministic_batches import deterministic_batches
+from ..guarantees.fixed_size import fixed_size_gaussian
+from ..guarantees.moments import MomentsDP
+from ..validation import one_of, positive, unit_interval, whole
 
 ACCOUNTING: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

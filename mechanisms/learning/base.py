@@ -15,7 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.errors import ParameterError
+from ..errors import ParameterError
 
 Floats = NDArray[np.floating[Any]]
 
@@ -133,7 +133,7 @@ def check_learner(learner: Any) -> None:
         return
     name = learner.__name__ if isinstance(learner, type) else type(learner).__name__
     way = (
-        f"Wrap it: EstimatorLearner({name}(...)), from mechanisms.external."
+        f"Wrap it: EstimatorLearner({name}(...)), from dpassay.mechanisms.external."
         if hasattr(learner, "fit")
         else "Give a DPSGD, an EstimatorLearner, or an object with the method fit_subsets."
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mechanisms.base import Relation
-from mechanisms.errors import AccountingError
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.guarantees.calibration import least_noise_multiplier
-from mechanisms.learning.accounting import chosen_accounting, steps_guarantee
+from ..base import Relation
+from ..errors import AccountingError
+from ..guarantees.base import Guarantee
+from ..guarantees.calibration import least_noise_multiplier
+from .accounting import chosen_accounting, steps_guarantee
 
 
 def calibrate_noise(

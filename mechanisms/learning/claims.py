@@ -16,11 +16,11 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mechanisms.base import Relation
-from mechanisms.errors import AccountingError
-from mechanisms.guarantees import GaussianDP, PrivacyLossDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.sampling import (
+from ..base import Relation
+from ..errors import AccountingError
+from ..guarantees import GaussianDP, PrivacyLossDP
+from ..guarantees.base import Guarantee
+from .sampling import (
     BatchSampling,
     CyclicBatches,
     FixedSizeSampling,
@@ -30,7 +30,7 @@ from mechanisms.learning.sampling import (
 )
 
 if TYPE_CHECKING:
-    from mechanisms.learning.dp_sgd import DPSGD
+    from .dp_sgd import DPSGD
 
 
 def claim_of(mechanism: DPSGD) -> Guarantee:
@@ -71,7 +71,7 @@ def _poisson(mechanism: DPSGD, scheme: PoissonSampling, noise_multiplier: float)
 
 
 def _fixed_size(mechanism: DPSGD, scheme: FixedSizeSampling, noise_multiplier: float) -> Guarantee:
-    from mechanisms.guarantees.fixed_size import fixed_size_gaussian
+    from ..guarantees.fixed_size import fixed_size_gaussian
 
     return fixed_size_gaussian(
         noise_multiplier,
@@ -82,7 +82,7 @@ def _fixed_size(mechanism: DPSGD, scheme: FixedSizeSampling, noise_multiplier: f
 
 
 def _batches(mechanism: DPSGD, scheme: BatchSampling, noise_multiplier: float) -> Guarantee:
-    from mechanisms.guarantees.deterministic_batches import deterministic_batches
+    from ..guarantees.deterministic_batches import deterministic_batches
 
     epochs = math.ceil(mechanism.steps / math.ceil(_n_records(scheme) / scheme.batch_size))
     cyclic = isinstance(scheme, CyclicBatches)

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mechanisms.learning.base import Floats
-from mechanisms.learning.models.base import Model
+from .base import Floats
+from .models.base import Model
 
 CLIPPINGS = ("flat", "per-layer", "none")
 

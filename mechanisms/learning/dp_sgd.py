@@ -9,21 +9,21 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.claims import claim_of
-from mechanisms.learning.clipping import CLIPPINGS
-from mechanisms.learning.models.base import Model
-from mechanisms.learning.named import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_sampling
-from mechanisms.learning.observation_law import Observations, log_density
-from mechanisms.learning.pairs import UNSEEN, check_pair, gradient_direction
-from mechanisms.learning.sampling import FullBatch, PoissonSampling, Sampling
-from mechanisms.learning.schedules import Constant, Schedule
-from mechanisms.learning.trained import TrainedModels
-from mechanisms.learning.training import Recipe, Trainer, checked_inclusion
-from mechanisms.validation import non_negative, one_of, positive, whole
+from ..base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ..errors import ParameterError
+from ..guarantees.base import Guarantee
+from ..validation import non_negative, one_of, positive, whole
+from .base import Floats, TrainingData
+from .claims import claim_of
+from .clipping import CLIPPINGS
+from .models.base import Model
+from .named import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_sampling
+from .observation_law import Observations, log_density
+from .pairs import UNSEEN, check_pair, gradient_direction
+from .sampling import FullBatch, PoissonSampling, Sampling
+from .schedules import Constant, Schedule
+from .trained import TrainedModels
+from .training import Recipe, Trainer, checked_inclusion
 
 VIEWS = ("final", "trajectory", "observations")
 AVERAGES = ("last", "mean", "second-half")
@@ -46,7 +46,7 @@ class DPSGD(Mechanism):
         noise_multiplier: standard deviation of the noise on the sum / clip_norm, >= 0. Under replace_one, where the sum
             can move by 2 clip_norm, the guarantee counts half of it.
         clip_norm: largest norm of the gradient of a record, > 0.
-        sampling: a scheme of `mechanisms.learning.sampling`, or "poisson" (with `sampling_probability` and
+        sampling: a scheme of `dpassay.mechanisms.learning.sampling`, or "poisson" (with `sampling_probability` and
             `batch_size`, the expected one), "fixed-size", "shuffled", "cyclic" (with `batch_size`), or "full-batch"
             (with `batch_size`, the divisor; 1 for the sum).
         batch_size, sampling_probability, n_records: of a sampling that is named.
@@ -82,7 +82,7 @@ class DPSGD(Mechanism):
         Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar, Zhang (2016), Algorithm 1.
 
     Example:
-        >>> from mechanisms.learning.models import SoftmaxRegression
+        >>> from dpassay.mechanisms.learning.models import SoftmaxRegression
         >>> rng = np.random.default_rng(0)
         >>> X, y = rng.normal(size=(200, 5)), rng.integers(0, 3, size=200)
         >>> mechanism = DPSGD(SoftmaxRegression(5, 3), steps=50, noise_multiplier=2.0, sampling_probability=0.1,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mechanisms.errors import ParameterError, missing_message
-from mechanisms.learning.catalogue import samplings
-from mechanisms.learning.models.base import Model
-from mechanisms.learning.models.catalogue import catalogue as models
-from mechanisms.learning.sampling import Sampling
-from mechanisms.validation import one_of, positive
+from ..errors import ParameterError, missing_message
+from ..validation import one_of, positive
+from .catalogue import samplings
+from .models.base import Model
+from .models.catalogue import catalogue as models
+from .sampling import Sampling
 
 MODEL_OPTIONS = ("n_features", "n_classes", "hidden", "activation")
 SAMPLING_OPTIONS = ("batch_size", "sampling_probability", "n_records")

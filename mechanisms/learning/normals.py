@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechanisms.learning.base import Floats
+from .base import Floats
 
 ANGLE_BITS = 24
 PIECE = 2**16

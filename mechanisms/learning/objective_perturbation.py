@@ -8,11 +8,12 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
-from mechanisms.guarantees import LaplaceDP, PureDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.output_perturbation import WEIGHT, replace_one_only
-from mechanisms.learning.regularised_logistic import (
+from ..base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ..guarantees import LaplaceDP, PureDP
+from ..guarantees.base import Guarantee
+from ..validation import positive
+from .output_perturbation import WEIGHT, replace_one_only
+from .regularised_logistic import (
     CURVATURE,
     Floats,
     SignedExamples,
@@ -22,7 +23,6 @@ from mechanisms.learning.regularised_logistic import (
     spherical_log_density,
     spherical_noise,
 )
-from mechanisms.validation import positive
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from mechanisms.errors import ParameterError
-from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.clipping import clip_rows
-from mechanisms.learning.sampling import (
+from ..errors import ParameterError
+from .base import Floats, TrainingData
+from .clipping import clip_rows
+from .sampling import (
     CyclicBatches,
     FixedSizeSampling,
     FullBatch,
@@ -32,7 +32,7 @@ from mechanisms.learning.sampling import (
 )
 
 if TYPE_CHECKING:
-    from mechanisms.learning.dp_sgd import DPSGD
+    from .dp_sgd import DPSGD
 
 MOST_SUBSETS = 2**10
 """Subsets of gradient records that a Poisson sample may hold, each a Gaussian of its own."""

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import LaplaceDP, PureDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.regularised_logistic import (
+from ..base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ..errors import ParameterError
+from ..guarantees import LaplaceDP, PureDP
+from ..guarantees.base import Guarantee
+from ..validation import positive
+from .regularised_logistic import (
     Floats,
     SignedExamples,
     check_examples,
@@ -23,7 +24,6 @@ from mechanisms.learning.regularised_logistic import (
     spherical_log_density,
     spherical_noise,
 )
-from mechanisms.validation import positive
 
 WEIGHT = 30.0
 """Records times regularisation in the worst-case pair; with more, its loss comes nearer to half of the claim."""

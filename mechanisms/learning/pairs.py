@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Neighbours, Relation
-from mechanisms.errors import NeighboursError
-from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.clipping import clip_rows
-from mechanisms.learning.sampling import CyclicBatches
-from mechanisms.learning.trained import TrainedModels
-from mechanisms.records import check_records
+from ..base import Neighbours, Relation
+from ..errors import NeighboursError
+from ..records import check_records
+from .base import Floats, TrainingData
+from .clipping import clip_rows
+from .sampling import CyclicBatches
+from .trained import TrainedModels
 
 if TYPE_CHECKING:
-    from mechanisms.learning.dp_sgd import DPSGD
+    from .dp_sgd import DPSGD
 
 UNSEEN = 1e-6
 """Share of a direction that counts for nothing: rounding."""

@@ -11,22 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import ApproximateDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.guarantees.fixed_size import fixed_size_gaussian
-from mechanisms.guarantees.noisy_sgd import (
+from ..base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ..errors import ParameterError
+from ..guarantees import ApproximateDP
+from ..guarantees.base import Guarantee
+from ..guarantees.fixed_size import fixed_size_gaussian
+from ..guarantees.noisy_sgd import (
     LARGEST_STEP_EPSILON,
     largest_formula_epsilon,
     projected_sgd_standard_deviation,
     projected_sgd_step,
 )
-from mechanisms.learning.base import TrainingData
-from mechanisms.learning.output_perturbation import replace_one_only
-from mechanisms.learning.schedules import Constant, Schedule
-from mechanisms.records import check_records
-from mechanisms.validation import one_of, open_unit, positive, whole
+from ..records import check_records
+from ..validation import one_of, open_unit, positive, whole
+from .base import TrainingData
+from .output_perturbation import replace_one_only
+from .schedules import Constant, Schedule
 
 Floats = NDArray[np.float64]
 
@@ -76,7 +76,8 @@ class NoisyProjectedSGD(Mechanism):
         * Runs advance together: no loop over runs.
 
     References:
-        Bassily, Smith, Thakurta (2014), Algorithm 1; the formula is derived in `mechanisms.guarantees.noisy_sgd`.
+        Bassily, Smith, Thakurta (2014), Algorithm 1; the formula is derived in
+        `dpassay.mechanisms.guarantees.noisy_sgd`.
 
     Example:
         >>> mechanism = NoisyProjectedSGD(epsilon=1.0, n_records=30)

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaln
 
-from mechanisms.base import Dataset, Neighbours, Relation
-from mechanisms.errors import ParameterError, ReleaseError
-from mechanisms.learning.base import TrainingData
-from mechanisms.records import check_records
+from ..base import Dataset, Neighbours, Relation
+from ..errors import ParameterError, ReleaseError
+from ..records import check_records
+from .base import TrainingData
 
 Floats = NDArray[np.float64]
 

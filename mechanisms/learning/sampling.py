@@ -21,8 +21,8 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.errors import ParameterError
-from mechanisms.validation import positive, unit_interval, whole
+from ..errors import ParameterError
+from ..validation import positive, unit_interval, whole
 
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]

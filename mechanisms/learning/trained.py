@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.errors import ParameterError
-from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.models.base import Model
-from mechanisms.learning.models.passes import Workspace, backward, forward, squared_norms
+from ..errors import ParameterError
+from .base import Floats, TrainingData
+from .models.base import Model
+from .models.passes import Workspace, backward, forward, squared_norms
 
 QUERY_BYTES = 16 * 2**20
 """Memory of the outputs that are computed at once."""

@@ -12,8 +12,8 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
-from mechanisms.errors import NeighboursError, ParameterError
+from ..base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ..errors import NeighboursError, ParameterError
 
 
 class LocalMechanism(Mechanism):

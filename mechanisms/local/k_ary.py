@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms.base import Relation
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import ExactDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.local.base import SymmetricRandomizer
-from mechanisms.validation import positive, whole
+from ..base import Relation
+from ..errors import ParameterError
+from ..guarantees import ExactDP
+from ..guarantees.base import Guarantee
+from ..validation import positive, whole
+from .base import SymmetricRandomizer
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
-from mechanisms.queries.answers import check_pair, check_query, evaluate, refuse_worst_case, unit_step
-from mechanisms.queries.base import AnyQuery, Floats
-from mechanisms.validation import positive, whole
+from ..base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ..queries.answers import check_pair, check_query, evaluate, refuse_worst_case, unit_step
+from ..queries.base import AnyQuery, Floats
+from ..validation import positive, whole
 
 
 class AdditiveNoise(Mechanism):

@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 from types import MappingProxyType
 
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import GaussianDP
+from ..errors import ParameterError
+from ..guarantees import GaussianDP
 
 CLASSIC_CONSTANTS = MappingProxyType({"classic": 1.25, "classic-log-1": 1.0, "classic-log-2": 2.0})
 """Calibration -> c in sqrt(2 ln(c / delta)) / epsilon."""

@@ -9,14 +9,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from mechanisms.base import Relation
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import GaussianDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.noise.additive import AdditiveNoise
-from mechanisms.noise.calibration import CALIBRATIONS, noise_multiplier
-from mechanisms.queries.base import AnyQuery, Floats
-from mechanisms.validation import delta_range, one_of, positive
+from ..base import Relation
+from ..errors import ParameterError
+from ..guarantees import GaussianDP
+from ..guarantees.base import Guarantee
+from ..queries.base import AnyQuery, Floats
+from ..validation import delta_range, one_of, positive
+from .additive import AdditiveNoise
+from .calibration import CALIBRATIONS, noise_multiplier
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Gaussian(AdditiveNoise):
         delta: the wanted delta, strictly between 0 and 1: Gaussian noise is not private at delta 0.
         noise_multiplier: standard deviation / sensitivity, > 0; instead of epsilon and delta.
         calibration: "analytic" (the least noise that is enough), "classic", "classic-log-1" or "classic-log-2"; see
-            `mechanisms.noise.calibration`.
+            `dpassay.mechanisms.noise.calibration`.
         sensitivity: largest L2 distance between the answers on neighbours, > 0.
         n_queries: number of answers, >= 1.
         query: computes the answers from the dataset; None when the dataset is the vector of answers.

@@ -9,13 +9,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Dataset, Neighbours, Outputs, Relation
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import ExactDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.noise.additive import AdditiveNoise
-from mechanisms.queries.base import AnyQuery, Floats
-from mechanisms.validation import positive, whole
+from ..base import Dataset, Neighbours, Outputs, Relation
+from ..errors import ParameterError
+from ..guarantees import ExactDP
+from ..guarantees.base import Guarantee
+from ..queries.base import AnyQuery, Floats
+from ..validation import positive, whole
+from .additive import AdditiveNoise
 
 LARGEST = 2.0**53
 """Whole numbers up to here are exact in a float."""

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from mechanisms.base import Relation
-from mechanisms.guarantees import LaplaceDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.noise.additive import AdditiveNoise
-from mechanisms.queries.base import AnyQuery, Floats
-from mechanisms.validation import positive
+from ..base import Relation
+from ..guarantees import LaplaceDP
+from ..guarantees.base import Guarantee
+from ..queries.base import AnyQuery, Floats
+from ..validation import positive
+from .additive import AdditiveNoise
 
 
 @dataclass(frozen=True)

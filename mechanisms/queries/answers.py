@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mechanisms.base import Dataset, Neighbours, Relation
-from mechanisms.errors import NeighboursError, ParameterError
-from mechanisms.queries.base import AnyQuery, Floats, Query
-from mechanisms.records import check_records
+from ..base import Dataset, Neighbours, Relation
+from ..errors import NeighboursError, ParameterError
+from ..records import check_records
+from .base import AnyQuery, Floats, Query
 
 ROUNDING = 1e-9
 """Relative slack in comparisons of a distance with a sensitivity: sums of floats are not exact."""

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Dataset, Relation
-from mechanisms.errors import ParameterError
+from ..base import Dataset, Relation
+from ..errors import ParameterError
 
 Floats = NDArray[np.float64]
 Column: TypeAlias = str | int | None

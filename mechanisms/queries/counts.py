@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Dataset, Relation
-from mechanisms.errors import ParameterError
-from mechanisms.queries.base import Column, Floats, Query, column_of
-from mechanisms.validation import finite
+from ..base import Dataset, Relation
+from ..errors import ParameterError
+from ..validation import finite
+from .base import Column, Floats, Query, column_of
 
 
 @dataclass(frozen=True)

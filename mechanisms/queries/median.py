@@ -6,10 +6,10 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from mechanisms.base import Dataset, Relation
-from mechanisms.errors import ParameterError
-from mechanisms.queries.base import Column, Floats, Query, column_of
-from mechanisms.validation import finite
+from ..base import Dataset, Relation
+from ..errors import ParameterError
+from ..validation import finite
+from .base import Column, Floats, Query, column_of
 
 
 @dataclass(frozen=True)

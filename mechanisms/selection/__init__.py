@@ -1,5 +1,5 @@
 """Mechanisms that choose one of finitely many candidates."""
 
-from mechanisms.selection.exponential import Exponential
+from .exponential import Exponential
 
 __all__ = ["Exponential"]

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_softmax
 
-from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
-from mechanisms.errors import NeighboursError, ParameterError
-from mechanisms.guarantees import ConcentratedDP, ExactDP, PureDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.queries.answers import check_pair, check_query, evaluate, refuse_worst_case
-from mechanisms.queries.base import AnyQuery, Floats, Query
-from mechanisms.validation import positive, whole
+from ..base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ..errors import NeighboursError, ParameterError
+from ..guarantees import ConcentratedDP, ExactDP, PureDP
+from ..guarantees.base import Guarantee
+from ..queries.answers import check_pair, check_query, evaluate, refuse_worst_case
+from ..queries.base import AnyQuery, Floats, Query
+from ..validation import positive, whole
 
 TIGHTNESS = 0.98
 """epsilon of the worst case / the claim."""

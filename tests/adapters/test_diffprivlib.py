@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from adapter_page import blocks, said
 
-from audit import audit
-from audit.verdict import Verdict
-from mechanisms import Neighbours, PureDP
-from mechanisms.external.private_estimator import PrivateEstimator
+from dpassay.audit import audit
+from dpassay.audit.verdict import Verdict
+from dpassay.mechanisms import Neighbours, PureDP
+from dpassay.mechanisms.external.private_estimator import PrivateEstimator
 
 
 def draw(mechanism, side=1, size=5, seed=0):

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from adapter_page import blocks, said
 
-from attacks.distinguishing.threshold import Threshold
-from audit import audit
-from audit.verdict import Verdict
-from mechanisms.errors import NeighboursError, ParameterError, ReleaseError
-from mechanisms.external.opacus import OpacusTraining
-from mechanisms.learning.base import Learner, TrainingData
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import SoftmaxRegression
-from mechanisms.records import remove_record
+from dpassay.attacks.distinguishing.threshold import Threshold
+from dpassay.audit import audit
+from dpassay.audit.verdict import Verdict
+from dpassay.mechanisms.errors import NeighboursError, ParameterError, ReleaseError
+from dpassay.mechanisms.external.opacus import OpacusTraining
+from dpassay.mechanisms.learning.base import Learner, TrainingData
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models import SoftmaxRegression
+from dpassay.mechanisms.records import remove_record
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(12, 3)), RNG.integers(0, 2, size=12)

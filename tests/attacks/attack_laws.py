@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from mechanisms.base import Outputs
+from dpassay.mechanisms.base import Outputs
 
 GRID = (np.arange(20_001) + 0.5) / 20_001
 

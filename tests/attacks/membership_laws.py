@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from scipy import special
 
-from attacks.membership.shadows import Shadows, draw_inclusion
-from attacks.membership.signals import WHITE_BOX
+from dpassay.attacks.membership.shadows import Shadows, draw_inclusion
+from dpassay.attacks.membership.signals import WHITE_BOX
 
 Z_ALARM = 4.9
 """Standard errors of a two-sided test with a false-alarm rate of 1e-6."""

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from attack_laws import auc
 
-from attacks.base import Attack
-from attacks.catalogue import build, catalogue, choose
-from attacks.distinguishing import Classifier, LikelihoodRatio, Threshold
-from attacks.distinguishing.told import ToldAttack
-from attacks.events import fit_scorer
-from mechanisms.base import Mechanism, Neighbours, Outputs
-from mechanisms.errors import AttackError, ParameterError, UnknownNameError
+from dpassay.attacks.base import Attack
+from dpassay.attacks.catalogue import build, catalogue, choose
+from dpassay.attacks.distinguishing import Classifier, LikelihoodRatio, Threshold
+from dpassay.attacks.distinguishing.told import ToldAttack
+from dpassay.attacks.events import fit_scorer
+from dpassay.mechanisms.base import Mechanism, Neighbours, Outputs
+from dpassay.mechanisms.errors import AttackError, ParameterError, UnknownNameError
 
 PAIR = Neighbours(0.0, 1.5, "add_remove")
 SWAPPED = Neighbours(1.5, 0.0, "add_remove")

@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 from attack_laws import auc
 
-from attacks.catalogue import choose
-from attacks.distinguishing import Classifier
-from attacks.events import fit_scorer
-from mechanisms import Gaussian, Geometric, KAryRandomizedResponse, Laplace, Mechanism, RandomizedResponse, Repeated
+from dpassay.attacks.catalogue import choose
+from dpassay.attacks.distinguishing import Classifier
+from dpassay.attacks.events import fit_scorer
+from dpassay.mechanisms import (
+    Gaussian,
+    Geometric,
+    KAryRandomizedResponse,
+    Laplace,
+    Mechanism,
+    RandomizedResponse,
+    Repeated,
+)
 
 PURE = [
     Laplace(epsilon=0.7),

@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacks.catalogue import build, catalogue, choose
-from attacks.distinguishing import CanaryDirection, CanaryLoss, GradientProduct
-from attacks.distinguishing.told import ToldAttack
-from audit import audit
-from audit.verdict import Verdict
-from mechanisms.base import Neighbours, Outputs
-from mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData
-from mechanisms.errors import AttackError, ParameterError
-from mechanisms.learning.base import TrainingData
-from mechanisms.learning.canaries import Blank, ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
-from mechanisms.learning.pairs import differing
-from mechanisms.learning.sampling import FullBatch
-from mechanisms.learning.trained import TrainedModels
+from dpassay.attacks.catalogue import build, catalogue, choose
+from dpassay.attacks.distinguishing import CanaryDirection, CanaryLoss, GradientProduct
+from dpassay.attacks.distinguishing.told import ToldAttack
+from dpassay.audit import audit
+from dpassay.audit.verdict import Verdict
+from dpassay.mechanisms.base import Neighbours, Outputs
+from dpassay.mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData
+from dpassay.mechanisms.errors import AttackError, ParameterError
+from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.canaries import Blank, ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
+from dpassay.mechanisms.learning.pairs import differing
+from dpassay.mechanisms.learning.sampling import FullBatch
+from dpassay.mechanisms.learning.trained import TrainedModels
 
 FALSE_ALARM = 1e-6
 MODEL = SoftmaxRegression(4, 3)
@@ -97,7 +97,7 @@ def test_scorers_pickle_leave_outputs_alone_and_take_none_at_all(name):
 
 @every
 def test_other_mechanisms_and_attacks_that_were_told_nothing_are_refused(name):
-    from mechanisms import Laplace
+    from dpassay.mechanisms import Laplace
 
     attack, _, canary = TOLD[name]
     with pytest.raises(AttackError, match=r"attacks DPSGD, but the mechanism is Laplace"):

@@ -8,11 +8,11 @@ import pytest
 from attack_laws import LAWS, advantage, auc, epsilon_of_common_events, k_ary, outputs
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from attacks.distinguishing.classifier import Classifier
-from attacks.models.additive import fit_additive
-from attacks.models.table import Cells, find_cells, fit_table
-from mechanisms.base import Outputs
-from mechanisms.errors import AttackError, ParameterError
+from dpassay.attacks.distinguishing.classifier import Classifier
+from dpassay.attacks.models.additive import fit_additive
+from dpassay.attacks.models.table import Cells, find_cells, fit_table
+from dpassay.mechanisms.base import Outputs
+from dpassay.mechanisms.errors import AttackError, ParameterError
 
 
 def learned(law: str, n: int = 20_000, **options: object):

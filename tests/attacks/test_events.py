@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from attack_laws import auc, outputs, rates
 
-from attacks.base import Attack
-from attacks.distinguishing.classifier import Classifier
-from attacks.distinguishing.threshold import Threshold, ThresholdScorer
-from attacks.events import EventScorer, Indifferent, fit_scorer, mark
-from mechanisms.base import Outputs
-from mechanisms.errors import AttackError
+from dpassay.attacks.base import Attack
+from dpassay.attacks.distinguishing.classifier import Classifier
+from dpassay.attacks.distinguishing.threshold import Threshold, ThresholdScorer
+from dpassay.attacks.events import EventScorer, Indifferent, fit_scorer, mark
+from dpassay.mechanisms.base import Outputs
+from dpassay.mechanisms.errors import AttackError
 
 RNG = np.random.default_rng
 

@@ -9,9 +9,9 @@ import pytest
 from attack_laws import advantage, auc, outputs, rates
 from scipy import stats
 
-from attacks.distinguishing.likelihood_ratio import RESOLUTION, LikelihoodRatio
-from mechanisms.base import Neighbours, Outputs
-from mechanisms.errors import AttackError
+from dpassay.attacks.distinguishing.likelihood_ratio import RESOLUTION, LikelihoodRatio
+from dpassay.mechanisms.base import Neighbours, Outputs
+from dpassay.mechanisms.errors import AttackError
 
 N = 200_000
 QUANTILES = (np.arange(N) + 0.5) / N

@@ -5,20 +5,20 @@ import pytest
 from membership_laws import Z_ALARM, auc, gaussian, one_target, softmax_shadows, tpr_at
 from scipy.special import ndtr, ndtri
 
-from attacks.membership.base_attack import BASE
-from attacks.membership.calibration import Calibration
-from attacks.membership.entropy import Entropy, ModifiedEntropy
-from attacks.membership.exposure import Exposure, exposure
-from attacks.membership.gradients import canary_log_ratio
-from attacks.membership.lira import LiRA
-from attacks.membership.population import AttackP
-from attacks.membership.quantile import QuantileRegression
-from attacks.membership.reference import AttackR
-from attacks.membership.rmia import RMIA
-from attacks.membership.shadow_classifier import ShadowClassifier
-from attacks.membership.shadows import Shadows
-from attacks.membership.threshold import CorrectnessGap, Loss
-from mechanisms.errors import AttackError, ParameterError
+from dpassay.attacks.membership.base_attack import BASE
+from dpassay.attacks.membership.calibration import Calibration
+from dpassay.attacks.membership.entropy import Entropy, ModifiedEntropy
+from dpassay.attacks.membership.exposure import Exposure, exposure
+from dpassay.attacks.membership.gradients import canary_log_ratio
+from dpassay.attacks.membership.lira import LiRA
+from dpassay.attacks.membership.population import AttackP
+from dpassay.attacks.membership.quantile import QuantileRegression
+from dpassay.attacks.membership.reference import AttackR
+from dpassay.attacks.membership.rmia import RMIA
+from dpassay.attacks.membership.shadow_classifier import ShadowClassifier
+from dpassay.attacks.membership.shadows import Shadows
+from dpassay.attacks.membership.threshold import CorrectnessGap, Loss
+from dpassay.mechanisms.errors import AttackError, ParameterError
 
 N = 40_000
 GRID = ndtri((np.arange(N) + 0.5) / N)

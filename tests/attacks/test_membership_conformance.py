@@ -7,10 +7,10 @@ import pytest
 from membership_laws import auc, softmax_shadows
 from scipy.special import stdtrit
 
-from attacks.membership.base import MembershipAttack
-from attacks.membership.catalogue import build, catalogue
-from attacks.membership.lira import LiRA
-from attacks.membership.rmia import RMIA
+from dpassay.attacks.membership.base import MembershipAttack
+from dpassay.attacks.membership.catalogue import build, catalogue
+from dpassay.attacks.membership.lira import LiRA
+from dpassay.attacks.membership.rmia import RMIA
 
 VARIANTS = [
     *(build(name) for name in catalogue),

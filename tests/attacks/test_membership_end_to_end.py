@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from attacks.membership.lira import LiRA
-from attacks.membership.rmia import RMIA
-from attacks.membership.threshold import Loss
-from audit.membership import train_shadows
-from experiments.datasets import load
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import MultiLayerPerceptron, SoftmaxRegression
+from dpassay.attacks.membership.lira import LiRA
+from dpassay.attacks.membership.rmia import RMIA
+from dpassay.attacks.membership.threshold import Loss
+from dpassay.audit.membership import train_shadows
+from dpassay.experiments.datasets import load
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models import MultiLayerPerceptron, SoftmaxRegression
 
 
 def measured(attack, shadows, confidence=0.95):
-    from audit.membership.evaluate import measure
+    from dpassay.audit.membership.evaluate import measure
 
     return measure(attack.name, attack.score(shadows), shadows, confidence=confidence)
 

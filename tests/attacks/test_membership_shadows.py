@@ -5,18 +5,18 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from attacks.membership import Shadows, draw_inclusion
-from attacks.membership.gradients import GradientInnerProduct, GradientNorm
-from attacks.membership.lira import LiRA
-from attacks.membership.rmia import RMIA
-from attacks.membership.threshold import Loss
-from audit.membership import membership_game, train_shadows
-from audit.trials.seeds import Stage, stream
-from mechanisms.errors import AttackError, ParameterError
-from mechanisms.external.estimator import EstimatorLearner
-from mechanisms.learning.base import TrainingData
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import SoftmaxRegression
+from dpassay.attacks.membership import Shadows, draw_inclusion
+from dpassay.attacks.membership.gradients import GradientInnerProduct, GradientNorm
+from dpassay.attacks.membership.lira import LiRA
+from dpassay.attacks.membership.rmia import RMIA
+from dpassay.attacks.membership.threshold import Loss
+from dpassay.audit.membership import membership_game, train_shadows
+from dpassay.audit.trials.seeds import Stage, stream
+from dpassay.mechanisms.errors import AttackError, ParameterError
+from dpassay.mechanisms.external.estimator import EstimatorLearner
+from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models import SoftmaxRegression
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -83,8 +83,8 @@ def test_the_same_seed_gives_the_same_shadows_and_another_does_not():
 
 def test_batches_of_records_do_not_change_the_signals(monkeypatch):
     whole = train_shadows(softmax(), (X, Y), 4, seed=7)
-    monkeypatch.setattr("attacks.membership.queries.CHUNK", 4 * 3 * 7)
-    monkeypatch.setattr("attacks.membership.queries.KEPT", 0)
+    monkeypatch.setattr("dpassay.attacks.membership.queries.CHUNK", 4 * 3 * 7)
+    monkeypatch.setattr("dpassay.attacks.membership.queries.KEPT", 0)
     pieces = train_shadows(softmax(), (X, Y), 4, seed=7)
     assert pieces.log_probabilities is None
     for name in ("loss", "rescaled-logit", "modified-entropy", "correct", "gradient-norm"):
@@ -106,7 +106,7 @@ def test_inner_products_with_the_steps_equal_a_loop():
     streams = [stream(9, Stage.TRAINING, index=index) for index in range(2)]
     paths = [learner.release_subsets((X, Y), *of_pair).values for of_pair in zip(pairs, streams, strict=True)]
     path = np.concatenate(paths)
-    from mechanisms.learning.trained import TrainedModels
+    from dpassay.mechanisms.learning.trained import TrainedModels
 
     scores = GradientInnerProduct().score(shadows)
     for t in range(4):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from attacks.membership.signals import FLOOR, SIGNALS
+from dpassay.attacks.membership.signals import FLOOR, SIGNALS
 
 P = np.log([[0.7, 0.2, 0.1]])
 Y = np.array([0])

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from attack_laws import auc, naive_auc, outputs
 
-from attacks.distinguishing.threshold import Threshold, _superiority
-from mechanisms.base import Outputs
-from mechanisms.errors import AttackError, ParameterError
+from dpassay.attacks.distinguishing.threshold import Threshold, _superiority
+from dpassay.mechanisms.base import Outputs
+from dpassay.mechanisms.errors import AttackError, ParameterError
 
 ROWS = np.array([[3.0, -4.0], [0.0, 2.0]])
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from mechanisms import Neighbours
+from dpassay.mechanisms import Neighbours
 
 PAIR = Neighbours([1.0, 3.0], [1.0, 3.0, 1.0], "add_remove")
 TRUE = math.e / (1 + math.e)

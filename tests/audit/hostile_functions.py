@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms.errors import ReleaseError
+from dpassay.mechanisms.errors import ReleaseError
 
 
 @dataclass(frozen=True)

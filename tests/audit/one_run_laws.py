@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special, stats
 
-from audit.bounds.one_run import guess_p_value
-from audit.games import BitScores
-from audit.testing.coverage import Coverage
-from mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
-from mechanisms.guarantees.base import Guarantee
+from dpassay.audit.bounds.one_run import guess_p_value
+from dpassay.audit.games import BitScores
+from dpassay.audit.testing.coverage import Coverage
+from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
+from dpassay.mechanisms.guarantees.base import Guarantee
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def worst_level(epsilon, delta, m, r, v):
 
 
 def bit_misses(bound, law, *, shape, repeats, confidence, delta=0.0, seed=1):
-    """As `audit.testing.coverage.misses`, for bits."""
+    """As `dpassay.audit.testing.coverage.misses`, for bits."""
     found = np.array(
         [bound.lower_bound(one, delta=delta, confidence=confidence).epsilon for one in law.draws(repeats, shape, seed)]
     )

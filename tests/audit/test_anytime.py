@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit
-from audit.bounds.betting import Betting
-from audit.bounds.binomial import quantile
-from audit.trials.plan import FIRST_LOOK, TrialPlan, plan_trials
-from audit.trials.seeds import Stage
-from mechanisms import Laplace, Neighbours, PureDP, RandomizedResponse
-from mechanisms.errors import ParameterError
+from dpassay.audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit
+from dpassay.audit.bounds.betting import Betting
+from dpassay.audit.bounds.binomial import quantile
+from dpassay.audit.trials.plan import FIRST_LOOK, TrialPlan, plan_trials
+from dpassay.audit.trials.seeds import Stage
+from dpassay.mechanisms import Laplace, Neighbours, PureDP, RandomizedResponse
+from dpassay.mechanisms.errors import ParameterError
 
 PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 BROKEN = {"claim": PureDP(1.0), "stop": "anytime", "seed": 1, "trials": 20_000}
@@ -149,7 +149,7 @@ def test_an_interrupted_audit_continues_to_the_same_bytes_and_runs_nothing_more(
 
 def test_stop_is_part_of_what_a_store_belongs_to(tmp_path):
     audit(Laplace(epsilon=2.0), **BROKEN, store=tmp_path)
-    from mechanisms.errors import FingerprintError
+    from dpassay.mechanisms.errors import FingerprintError
 
     with pytest.raises(FingerprintError, match="first_look"):
         audit(Laplace(epsilon=2.0), **BROKEN | {"stop": None}, bound=Betting(), store=tmp_path)
@@ -168,8 +168,8 @@ class Listening(Interrupting):
 
 
 def test_progress_is_of_all_trials_and_says_the_bound_so_far(monkeypatch):
-    monkeypatch.setattr("audit.trials.execution.NOTE_SECONDS", 0.0)
-    monkeypatch.setattr("audit.trials.execution.NOTE_SHARE", 1e9)
+    monkeypatch.setattr("dpassay.audit.trials.execution.NOTE_SECONDS", 0.0)
+    monkeypatch.setattr("dpassay.audit.trials.execution.NOTE_SHARE", 1e9)
     heard = Listening()
     audit(Laplace(epsilon=1.0), **KEPT, progress=heard)
     assert heard.totals == {"evaluation": 6_000}

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit, saved
-from audit.bounds.clopper_pearson import ClopperPearson
-from mechanisms import (
+from dpassay.audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit, saved
+from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+from dpassay.mechanisms import (
     ApproximateDP,
     ExactDP,
     Gaussian,
@@ -20,10 +20,10 @@ from mechanisms import (
     PureDP,
     RandomizedResponse,
 )
-from mechanisms.broken.biased_coin import BiasedCoinResponse
-from mechanisms.broken.laplace_scale import LaplaceScaleUpsideDown
-from mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
-from mechanisms.errors import (
+from dpassay.mechanisms.broken.biased_coin import BiasedCoinResponse
+from dpassay.mechanisms.broken.laplace_scale import LaplaceScaleUpsideDown
+from dpassay.mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
+from dpassay.mechanisms.errors import (
     AccountingError,
     AttackError,
     NeighboursError,
@@ -33,7 +33,7 @@ from mechanisms.errors import (
     ResultError,
     UnknownNameError,
 )
-from mechanisms.learning.canaries import Mislabelled
+from dpassay.mechanisms.learning.canaries import Mislabelled
 
 PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 

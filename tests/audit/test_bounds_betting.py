@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.bounds import betting, wealth
-from audit.bounds.betting import RESOLUTION, STAKES, Betting
-from audit.bounds.binomial import quantile
-from audit.bounds.learned_events import rounds
-from audit.bounds.wealth import Bets, Stretch, block_edges, highest
-from audit.games import PairCounts, PairScores, Tally
-from audit.testing.coverage import (
+from dpassay.audit.bounds import betting, wealth
+from dpassay.audit.bounds.betting import RESOLUTION, STAKES, Betting
+from dpassay.audit.bounds.binomial import quantile
+from dpassay.audit.bounds.learned_events import rounds
+from dpassay.audit.bounds.wealth import Bets, Stretch, block_edges, highest
+from dpassay.audit.games import PairCounts, PairScores, Tally
+from dpassay.audit.testing.coverage import (
     FALSE_ALARM,
     SampledLaw,
     all_equal,
@@ -24,8 +24,8 @@ from audit.testing.coverage import (
     laplace_ratio,
     randomized_response,
 )
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import ExactDP
+from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.guarantees import ExactDP
 
 ONE_BET = Betting(threshold=0.5, direction="in", stakes=(0.5,), centre=0.0)
 

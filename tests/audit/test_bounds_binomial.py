@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from audit.bounds.binomial import log_pmf, lower, quantile, upper
+from dpassay.audit.bounds.binomial import log_pmf, lower, quantile, upper
 
 
 @pytest.mark.parametrize(

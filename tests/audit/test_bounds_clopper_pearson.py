@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from audit.bounds.catalogue import build
-from audit.bounds.clopper_pearson import ClopperPearson, _rectangle
-from audit.games import PairCounts, PairScores, Tally
-from mechanisms.errors import ParameterError
+from dpassay.audit.bounds.catalogue import build
+from dpassay.audit.bounds.clopper_pearson import ClopperPearson, _rectangle
+from dpassay.audit.games import PairCounts, PairScores, Tally
+from dpassay.mechanisms.errors import ParameterError
 
 FIXED = ClopperPearson(threshold=1.0)
 

@@ -10,12 +10,12 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from audit.bounds.base import Bound, LowerBound
-from audit.bounds.clopper_pearson import ClopperPearson
-from audit.bounds.rectangle import Rectangle
-from audit.bounds.simultaneous import SimultaneousBand
-from audit.games import PairScores
-from audit.testing.coverage import (
+from dpassay.audit.bounds.base import Bound, LowerBound
+from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+from dpassay.audit.bounds.rectangle import Rectangle
+from dpassay.audit.bounds.simultaneous import SimultaneousBand
+from dpassay.audit.games import PairScores
+from dpassay.audit.testing.coverage import (
     Coverage,
     all_equal,
     gaussian,

@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from audit import AuditResult, Verdict, audit
-from audit.bounds.base import Bound
-from audit.bounds.binomial import quantile
-from audit.bounds.clopper_pearson import ClopperPearson
-from audit.bounds.curve import contradicting, refute
-from audit.bounds.rectangle import Rectangle
-from audit.bounds.simultaneous import SimultaneousBand, band
-from audit.games import PairScores
-from audit.testing.coverage import gaussian, geometric, laplace, randomized_response
-from mechanisms import Laplace, Neighbours
-from mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
+from dpassay.audit import AuditResult, Verdict, audit
+from dpassay.audit.bounds.base import Bound
+from dpassay.audit.bounds.binomial import quantile
+from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+from dpassay.audit.bounds.curve import contradicting, refute
+from dpassay.audit.bounds.rectangle import Rectangle
+from dpassay.audit.bounds.simultaneous import SimultaneousBand, band
+from dpassay.audit.games import PairScores
+from dpassay.audit.testing.coverage import gaussian, geometric, laplace, randomized_response
+from dpassay.mechanisms import Laplace, Neighbours
+from dpassay.mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
 
 BAND = SimultaneousBand()
 PAIR = Neighbours([0.0], [1.0], "replace_one")

@@ -13,19 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from audit import AuditResult, Verdict, audit
-from audit.bounds import event_region
-from audit.bounds.catalogue import build
-from audit.bounds.event_region import EventRegion
-from audit.bounds.families import family_of, least_member
-from audit.bounds.family import Family
-from audit.bounds.rectangle import Rectangle
-from audit.games import PairCounts, PairScores, Tally
-from audit.testing.coverage import bounds_drawn, gaussian, geometric, laplace, misses, randomized_response
-from audit.testing.laws import SampledLaw
-from mechanisms import Laplace, Neighbours
-from mechanisms.errors import AccountingError, ParameterError
-from mechanisms.guarantees import (
+from dpassay.audit import AuditResult, Verdict, audit
+from dpassay.audit.bounds import event_region
+from dpassay.audit.bounds.catalogue import build
+from dpassay.audit.bounds.event_region import EventRegion
+from dpassay.audit.bounds.families import family_of, least_member
+from dpassay.audit.bounds.family import Family
+from dpassay.audit.bounds.rectangle import Rectangle
+from dpassay.audit.games import PairCounts, PairScores, Tally
+from dpassay.audit.testing.coverage import bounds_drawn, gaussian, geometric, laplace, misses, randomized_response
+from dpassay.audit.testing.laws import SampledLaw
+from dpassay.mechanisms import Laplace, Neighbours
+from dpassay.mechanisms.errors import AccountingError, ParameterError
+from dpassay.mechanisms.guarantees import (
     ApproximateDP,
     ConcentratedDP,
     ExactDP,

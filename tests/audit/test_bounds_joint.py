@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from audit import AuditResult, Verdict, audit
-from audit.bounds import unconditional
-from audit.bounds.catalogue import build
-from audit.bounds.clopper_pearson import ClopperPearson
-from audit.bounds.joint import JointExact
-from audit.bounds.unconditional import Ordering, UnconditionalTest
-from audit.games import PairCounts, PairScores, Tally
-from audit.testing.coverage import (
+from dpassay.audit import AuditResult, Verdict, audit
+from dpassay.audit.bounds import unconditional
+from dpassay.audit.bounds.catalogue import build
+from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+from dpassay.audit.bounds.joint import JointExact
+from dpassay.audit.bounds.unconditional import Ordering, UnconditionalTest
+from dpassay.audit.games import PairCounts, PairScores, Tally
+from dpassay.audit.testing.coverage import (
     all_equal,
     bounds_drawn,
     gaussian,
@@ -28,9 +28,9 @@ from audit.testing.coverage import (
     misses,
     randomized_response,
 )
-from mechanisms import Laplace
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
+from dpassay.mechanisms import Laplace
+from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
 
 FIXED = JointExact(threshold=1.0)
 ROUNDING = 0.02  # standard errors of epsilon: what sums are rounded by

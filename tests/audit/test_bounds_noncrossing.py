@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import special
 
-from audit.bounds.binomial import quantile
-from audit.bounds.noncrossing import both_miss, local_level, miss_probability, residual
-from mechanisms.errors import ParameterError
+from dpassay.audit.bounds.binomial import quantile
+from dpassay.audit.bounds.noncrossing import both_miss, local_level, miss_probability, residual
+from dpassay.mechanisms.errors import ParameterError
 
 
 def slow_miss_probability(n, eta):

@@ -23,13 +23,13 @@ from one_run_laws import (
 )
 from scipy import special, stats
 
-from audit import AuditResult, audit
-from audit.bounds.base import LowerBound
-from audit.bounds.catalogue import build
-from audit.bounds.one_run import OneRun, guess_p_value, least_epsilon
-from audit.games import BitScores, PairScores
-from mechanisms import Laplace
-from mechanisms.errors import ParameterError
+from dpassay.audit import AuditResult, audit
+from dpassay.audit.bounds.base import LowerBound
+from dpassay.audit.bounds.catalogue import build
+from dpassay.audit.bounds.one_run import OneRun, guess_p_value, least_epsilon
+from dpassay.audit.games import BitScores, PairScores
+from dpassay.mechanisms import Laplace
+from dpassay.mechanisms.errors import ParameterError
 
 LEVEL = {"delta": 0.0, "confidence": 0.95}
 

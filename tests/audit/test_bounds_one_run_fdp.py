@@ -22,16 +22,16 @@ from one_run_laws import (
 from scipy import stats
 from scipy.special import ndtr, ndtri
 
-from audit import AuditResult, audit
-from audit.bounds.base import LowerBound
-from audit.bounds.catalogue import build
-from audit.bounds.families import epsilon_of, family_of
-from audit.bounds.one_run import OneRun
-from audit.bounds.one_run_fdp import GAUSSIAN, OneRunFDP, curve_p_value, least_theta, refuted
-from audit.games import BitScores, PairScores
-from mechanisms import Laplace
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import ApproximateDP, GaussianDP, LaplaceDP, PureDP
+from dpassay.audit import AuditResult, audit
+from dpassay.audit.bounds.base import LowerBound
+from dpassay.audit.bounds.catalogue import build
+from dpassay.audit.bounds.families import epsilon_of, family_of
+from dpassay.audit.bounds.one_run import OneRun
+from dpassay.audit.bounds.one_run_fdp import GAUSSIAN, OneRunFDP, curve_p_value, least_theta, refuted
+from dpassay.audit.games import BitScores, PairScores
+from dpassay.mechanisms import Laplace
+from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, LaplaceDP, PureDP
 
 PURE = family_of(PureDP(1.0))
 LAPLACE = family_of(LaplaceDP(1.0))

@@ -8,19 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from audit.bounds.betting import Betting
-from audit.bounds.clopper_pearson import ClopperPearson
-from audit.bounds.families import family_of
-from audit.bounds.family import Family
-from audit.bounds.joint import JointExact
-from audit.bounds.one_run import OneRun
-from audit.bounds.one_run_fdp import OneRunFDP
-from audit.bounds.simultaneous import SimultaneousBand
-from audit.games import BitScores, PairScores
-from audit.power import detectable_epsilon, detectable_in_bits, refutable
-from audit.testing.coverage import bounds_drawn, randomized_response
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
+from dpassay.audit.bounds.betting import Betting
+from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+from dpassay.audit.bounds.families import family_of
+from dpassay.audit.bounds.family import Family
+from dpassay.audit.bounds.joint import JointExact
+from dpassay.audit.bounds.one_run import OneRun
+from dpassay.audit.bounds.one_run_fdp import OneRunFDP
+from dpassay.audit.bounds.simultaneous import SimultaneousBand
+from dpassay.audit.games import BitScores, PairScores
+from dpassay.audit.power import detectable_epsilon, detectable_in_bits, refutable
+from dpassay.audit.testing.coverage import bounds_drawn, randomized_response
+from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
 
 BOUNDS = [ClopperPearson(), SimultaneousBand()]
 

@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from audit import audit
-from audit.bounds.base import Bound, LowerBound
-from audit.bounds.catalogue import build
-from audit.bounds.families import family_of, least_member
-from audit.bounds.reconstruction import Reconstruction, allowed_success, success_lower
-from audit.games import PairScores, Successes
-from audit.results import AuditResult
-from audit.testing.coverage import misses
-from mechanisms import KAryRandomizedResponse, Laplace
-from mechanisms.errors import ParameterError, RelationError
-from mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
+from dpassay.audit import audit
+from dpassay.audit.bounds.base import Bound, LowerBound
+from dpassay.audit.bounds.catalogue import build
+from dpassay.audit.bounds.families import family_of, least_member
+from dpassay.audit.bounds.reconstruction import Reconstruction, allowed_success, success_lower
+from dpassay.audit.games import PairScores, Successes
+from dpassay.audit.results import AuditResult
+from dpassay.audit.testing.coverage import misses
+from dpassay.mechanisms import KAryRandomizedResponse, Laplace
+from dpassay.mechanisms.errors import ParameterError, RelationError
+from dpassay.mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
 
 GAUSSIAN = family_of(GaussianDP(1.0))
 GUESSED = Successes(60, 100, kappa=0.1)

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from audit.bounds.binomial import quantile, upper
-from audit.bounds.candidates import candidates
-from audit.bounds.catalogue import build
-from audit.bounds.noncrossing import local_level
-from audit.bounds.simultaneous import SimultaneousBand, band
-from audit.games import PairCounts, PairScores, Tally
-from audit.testing.coverage import bounds_drawn, laplace
-from mechanisms.errors import ParameterError
+from dpassay.audit.bounds.binomial import quantile, upper
+from dpassay.audit.bounds.candidates import candidates
+from dpassay.audit.bounds.catalogue import build
+from dpassay.audit.bounds.noncrossing import local_level
+from dpassay.audit.bounds.simultaneous import SimultaneousBand, band
+from dpassay.audit.games import PairCounts, PairScores, Tally
+from dpassay.audit.testing.coverage import bounds_drawn, laplace
+from dpassay.mechanisms.errors import ParameterError
 
 BAND = SimultaneousBand()
 

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from audit.bounds.base import Bound, LowerBound
-from audit.bounds.binomial import lower, upper
-from audit.bounds.catalogue import catalogue
-from audit.bounds.clopper_pearson import ClopperPearson
-from audit.bounds.rectangle import Rectangle
-from audit.bounds.simultaneous import SimultaneousBand
-from audit.games import PairCounts, PairScores, Tally
-from audit.testing.certificate import Certificate, Plan, Setting, certify
-from audit.testing.laws import (
+from dpassay.audit.bounds.base import Bound, LowerBound
+from dpassay.audit.bounds.binomial import lower, upper
+from dpassay.audit.bounds.catalogue import catalogue
+from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+from dpassay.audit.bounds.rectangle import Rectangle
+from dpassay.audit.bounds.simultaneous import SimultaneousBand
+from dpassay.audit.games import PairCounts, PairScores, Tally
+from dpassay.audit.testing.certificate import Certificate, Plan, Setting, certify
+from dpassay.audit.testing.laws import (
     SubsampledGaussianDP,
     all_equal,
     gaussian,
@@ -26,7 +26,7 @@ from audit.testing.laws import (
     randomized_response,
     subsampled_gaussian,
 )
-from audit.testing.methods import (
+from dpassay.audit.testing.methods import (
     BOUND,
     PEER,
     UNCORRECTED,
@@ -40,8 +40,8 @@ from audit.testing.methods import (
     our_methods,
     uncorrected,
 )
-from mechanisms.errors import ParameterError, UnknownNameError
-from mechanisms.guarantees import ExactDP
+from dpassay.mechanisms.errors import ParameterError, UnknownNameError
+from dpassay.mechanisms.guarantees import ExactDP
 
 TINY = Plan(
     "tiny",

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from audit.claim_curve import MOST, bends, claim_curve
-from mechanisms import ApproximateDP, Laplace, PureDP
-from mechanisms.guarantees import GaussianDP
+from dpassay.audit.claim_curve import MOST, bends, claim_curve
+from dpassay.mechanisms import ApproximateDP, Laplace, PureDP
+from dpassay.mechanisms.guarantees import GaussianDP
 
 CLAIMS = {
     "Laplace, epsilon 1": Laplace(epsilon=1.0).guarantee(),

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from audit import audit
-from audit.bounds.base import Bound, LowerBound
-from audit.bounds.clopper_pearson import ClopperPearson
-from audit.games import PairScores
-from mechanisms import Geometric, Laplace, Neighbours, PureDP, RandomizedResponse
+from dpassay.audit import audit
+from dpassay.audit.bounds.base import Bound, LowerBound
+from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+from dpassay.audit.games import PairScores
+from dpassay.mechanisms import Geometric, Laplace, Neighbours, PureDP, RandomizedResponse
 
 REPEATS = 400
 CONFIDENCE = 0.8

@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-import audit.estimates as estimates
-from audit import audit
-from audit.bounds.base import LowerBound
-from audit.bounds.clopper_pearson import ClopperPearson
-from audit.estimates import Estimate, bayesian, katz_log, plug_in
-from audit.estimates.bootstrap import _acceleration, _bca, _Bins, _Ratio
-from audit.estimates.posterior import _Posterior
-from audit.games import PairCounts, PairScores, Tally
-from audit.testing.coverage import laplace
-from audit.verdict import judge
-from mechanisms import Laplace
-from mechanisms.errors import ParameterError
+import dpassay.audit.estimates as estimates
+from dpassay.audit import audit
+from dpassay.audit.bounds.base import LowerBound
+from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+from dpassay.audit.estimates import Estimate, bayesian, katz_log, plug_in
+from dpassay.audit.estimates.bootstrap import _acceleration, _bca, _Bins, _Ratio
+from dpassay.audit.estimates.posterior import _Posterior
+from dpassay.audit.games import PairCounts, PairScores, Tally
+from dpassay.audit.testing.coverage import laplace
+from dpassay.audit.verdict import judge
+from dpassay.mechanisms import Laplace
+from dpassay.mechanisms.errors import ParameterError
 
 
 def counts(k0, n0, k1, n1):
@@ -78,7 +78,7 @@ def test_label_without_the_reason_is_refused():
 
 
 def test_catalogue_of_bounds_holds_no_estimate():
-    from audit.bounds.catalogue import catalogue
+    from dpassay.audit.bounds.catalogue import catalogue
 
     assert not set(METHODS) & set(catalogue)
     assert set(estimates.__all__) == {"Estimate", "bayesian", "katz_log", "plug_in"}

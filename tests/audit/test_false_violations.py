@@ -21,11 +21,11 @@ from dependent_functions import (
     one_noise_a_call,
 )
 
-from attacks.distinguishing import Threshold
-from audit import audit
-from audit.power import Detectable
-from mechanisms import PureDP
-from mechanisms.errors import ReleaseError
+from dpassay.attacks.distinguishing import Threshold
+from dpassay.audit import audit
+from dpassay.audit.power import Detectable
+from dpassay.mechanisms import PureDP
+from dpassay.mechanisms.errors import ReleaseError
 
 BUILD = 1 - 1e-6
 BACKENDS = {"processes": "loky", "threads": "threading"}
@@ -59,7 +59,7 @@ def all_audits():
 @pytest.fixture(autouse=True)
 def _without_power(monkeypatch):
     """What an audit could have detected takes longer than the audit, and no verdict depends on it."""
-    monkeypatch.setattr("audit.run.detectable_epsilon", lambda *given, **options: Detectable(1.0, "any"))
+    monkeypatch.setattr("dpassay.audit.run.detectable_epsilon", lambda *given, **options: Detectable(1.0, "any"))
 
 
 @pytest.mark.parametrize("make", INDEPENDENT)

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from audit.trials.folder import Folder, is_temporary, write_atomically
-from audit.trials.store import TrialStore
-from mechanisms.errors import StoreError
+from dpassay.audit.trials.folder import Folder, is_temporary, write_atomically
+from dpassay.audit.trials.store import TrialStore
+from dpassay.mechanisms.errors import StoreError
 
 SECRET = b"not to be touched"
 LINK = "is a symbolic link, and nothing is written or read through it"

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hostile_functions import CASES, CHANGES, from_global_numpy, hanging_on, noisy, to_another_directory
 
-from audit import audit
-from mechanisms import Mechanism, Neighbours, PureDP
-from mechanisms.errors import ParameterError, ReleaseError
-from mechanisms.external.function import FunctionMechanism
+from dpassay.audit import audit
+from dpassay.mechanisms import Mechanism, Neighbours, PureDP
+from dpassay.mechanisms.errors import ParameterError, ReleaseError
+from dpassay.mechanisms.external.function import FunctionMechanism
 
 PAIR = Neighbours([1, 0], [1, 0, 1], "add_remove")
 
@@ -167,8 +167,8 @@ def test_a_timeout_is_a_positive_number(timeout):
 
 
 def test_too_many_trials_are_refused_and_many_chunks_take_no_memory():
-    from audit.trials.plan import MAXIMUM_TRIALS, plan_trials
-    from audit.trials.seeds import Stage
+    from dpassay.audit.trials.plan import MAXIMUM_TRIALS, plan_trials
+    from dpassay.audit.trials.seeds import Stage
 
     options = {"bytes_per_run": 8, "learns": False, "chooses": True, "batched": True}
     with pytest.raises(ParameterError, match="trials must be at most 100,000,000,000 per side"):

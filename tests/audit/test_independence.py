@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacks.distinguishing.threshold import Threshold
-from audit import Verdict, assert_private, audit
-from audit.bounds.clopper_pearson import ClopperPearson
-from audit.games import PairScores
-from audit.trials.independence import (
+from dpassay.attacks.distinguishing.threshold import Threshold
+from dpassay.audit import Verdict, assert_private, audit
+from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+from dpassay.audit.games import PairScores
+from dpassay.audit.trials.independence import (
     SHARE,
     Independence,
     _apart,
@@ -22,11 +22,11 @@ from audit.trials.independence import (
     independent_by_construction,
     order,
 )
-from audit.trials.plan import Chunk
-from audit.trials.seeds import Stage
-from mechanisms import Laplace, Neighbours, Outputs, PureDP, Repeated
-from mechanisms.errors import DependentTrialsError
-from mechanisms.external.function import FunctionMechanism
+from dpassay.audit.trials.plan import Chunk
+from dpassay.audit.trials.seeds import Stage
+from dpassay.mechanisms import Laplace, Neighbours, Outputs, PureDP, Repeated
+from dpassay.mechanisms.errors import DependentTrialsError
+from dpassay.mechanisms.external.function import FunctionMechanism
 
 PAIR = Neighbours([1.0, 3.0], [1.0, 3.0, 1.0], "add_remove")
 BUILD = 1 - 1e-6

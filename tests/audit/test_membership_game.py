@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
-from attacks.membership import MembershipAttack, Shadows, draw_inclusion
-from attacks.membership.catalogue import catalogue
-from attacks.membership.lira import LiRA
-from audit.bounds.one_run import OneRun
-from audit.membership import membership_game, one_run, train_shadows, white_box_game
-from mechanisms.errors import AttackError, ParameterError, RelationError
-from mechanisms.external.estimator import EstimatorLearner
-from mechanisms.learning.canaries import Dirac
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import SoftmaxRegression
+from dpassay.attacks.membership import MembershipAttack, Shadows, draw_inclusion
+from dpassay.attacks.membership.catalogue import catalogue
+from dpassay.attacks.membership.lira import LiRA
+from dpassay.audit.bounds.one_run import OneRun
+from dpassay.audit.membership import membership_game, one_run, train_shadows, white_box_game
+from dpassay.mechanisms.errors import AttackError, ParameterError, RelationError
+from dpassay.mechanisms.external.estimator import EstimatorLearner
+from dpassay.mechanisms.learning.canaries import Dirac
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models import SoftmaxRegression
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(200, 4)), RNG.integers(0, 2, 200)
@@ -172,7 +172,7 @@ def test_canaries_of_the_wrong_kind_are_refused():
     mechanism = private()
     with pytest.raises(ParameterError, match="norm clip_norm"):
         white_box_game(mechanism, 0.5 * gradients(5, mechanism), seed=0)
-    from mechanisms.learning.base import TrainingData
+    from dpassay.mechanisms.learning.base import TrainingData
 
     crafted = TrainingData(np.zeros((1, 60)), np.zeros(1), gradients(2, mechanism))
     with pytest.raises(ParameterError, match="white_box_game"):

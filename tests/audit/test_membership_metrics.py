@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacks.membership import Shadows, draw_inclusion
-from attacks.membership.lira import LiRA
-from audit.bounds import binomial
-from audit.membership import MembershipResult, evaluate
-from audit.membership.blind import blind_baseline
-from audit.membership.evaluate import measure, name_of
-from audit.membership.records import benjamini_hochberg, models_needed, record_table
-from audit.membership.roc import Pooled
-from mechanisms.errors import AttackError, ParameterError, ResultError
-from mechanisms.guarantees import GaussianDP
+from dpassay.attacks.membership import Shadows, draw_inclusion
+from dpassay.attacks.membership.lira import LiRA
+from dpassay.audit.bounds import binomial
+from dpassay.audit.membership import MembershipResult, evaluate
+from dpassay.audit.membership.blind import blind_baseline
+from dpassay.audit.membership.evaluate import measure, name_of
+from dpassay.audit.membership.records import benjamini_hochberg, models_needed, record_table
+from dpassay.audit.membership.roc import Pooled
+from dpassay.mechanisms.errors import AttackError, ParameterError, ResultError
+from dpassay.mechanisms.guarantees import GaussianDP
 
 N = 4_000
 GRID = stats.norm.ppf((np.arange(N) + 0.5) / N)

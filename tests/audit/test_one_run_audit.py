@@ -5,15 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from audit.games import BitScores, PairScores
-from audit.membership import membership_game, white_box_game
-from audit.one_run import audit_one_run
-from audit.results import AuditResult
-from audit.verdict import Verdict
-from mechanisms.errors import AccountingError, ParameterError, RelationError
-from mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import LogisticRegression
+from dpassay.audit.games import BitScores, PairScores
+from dpassay.audit.membership import membership_game, white_box_game
+from dpassay.audit.one_run import audit_one_run
+from dpassay.audit.results import AuditResult
+from dpassay.audit.verdict import Verdict
+from dpassay.mechanisms.errors import AccountingError, ParameterError, RelationError
+from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models import LogisticRegression
 
 
 def learner(noise_multiplier=4.0, **options):

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.trials.plan import CHUNK_BYTES, TrialPlan, plan_trials
-from audit.trials.seeds import Stage, root_seed, stream
-from mechanisms.errors import ParameterError
+from dpassay.audit.trials.plan import CHUNK_BYTES, TrialPlan, plan_trials
+from dpassay.audit.trials.seeds import Stage, root_seed, stream
+from dpassay.mechanisms.errors import ParameterError
 
 
 @given(

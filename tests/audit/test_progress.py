@@ -5,7 +5,7 @@ import io
 import pytest
 import rich.console
 
-from audit.trials.progress import Bar
+from dpassay.audit.trials.progress import Bar
 
 
 def shown(monkeypatch, width):

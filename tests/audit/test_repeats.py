@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from audit import audit
-from audit.trials.plan import Chunk
-from audit.trials.repeats import Repeats, signature
-from audit.trials.seeds import Stage
-from mechanisms import KAryRandomizedResponse, Laplace, Neighbours, Outputs, PureDP
-from mechanisms.errors import ReleaseError
+from dpassay.audit import audit
+from dpassay.audit.trials.plan import Chunk
+from dpassay.audit.trials.repeats import Repeats, signature
+from dpassay.audit.trials.seeds import Stage
+from dpassay.mechanisms import KAryRandomizedResponse, Laplace, Neighbours, Outputs, PureDP
+from dpassay.mechanisms.errors import ReleaseError
 
 PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 OPTIONS = {"claim": PureDP(1.0), "trials": 1_000, "seed": 0, "attack": "threshold"}

@@ -7,8 +7,8 @@ import textwrap
 import numpy as np
 import pytest
 
-from audit import audit
-from mechanisms import Laplace, Neighbours, PureDP
+from dpassay.audit import audit
+from dpassay.mechanisms import Laplace, Neighbours, PureDP
 
 QUESTION = {"trials": 30_000, "seed": 11}
 
@@ -16,9 +16,9 @@ KILLER = textwrap.dedent(
     """
     import os, random, signal, sys, time
     from pathlib import Path
-    from audit import audit
-    from audit.trials import store
-    from mechanisms import Laplace
+    from dpassay.audit import audit
+    from dpassay.audit.trials import store
+    from dpassay.mechanisms import Laplace
 
     directory, out, n_jobs = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
     dice = random.Random(int(sys.argv[4]))

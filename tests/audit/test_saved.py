@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacks.membership.lira import LiRA
-from attacks.membership.shadows import Shadows, draw_inclusion
-from audit import AuditResult, SearchResult, audit, saved, search
-from audit.membership import evaluate
-from audit.membership.result import MembershipResult
-from audit.testing.certificate import Certificate, Plan, Setting, certify
-from audit.testing.laws import randomized_response
-from audit.testing.methods import our_methods, uncorrected
-from audit.verdict import Verdict
-from experiments.results import SweepResult, corrected
-from mechanisms import Laplace, Neighbours
-from mechanisms.broken.laplace_scale import LaplaceScaleUpsideDown
-from mechanisms.errors import ParameterError, ResultError
-from mechanisms.guarantees import GaussianDP, PureDP
+from dpassay.attacks.membership.lira import LiRA
+from dpassay.attacks.membership.shadows import Shadows, draw_inclusion
+from dpassay.audit import AuditResult, SearchResult, audit, saved, search
+from dpassay.audit.membership import evaluate
+from dpassay.audit.membership.result import MembershipResult
+from dpassay.audit.testing.certificate import Certificate, Plan, Setting, certify
+from dpassay.audit.testing.laws import randomized_response
+from dpassay.audit.testing.methods import our_methods, uncorrected
+from dpassay.audit.verdict import Verdict
+from dpassay.experiments.results import SweepResult, corrected
+from dpassay.mechanisms import Laplace, Neighbours
+from dpassay.mechanisms.broken.laplace_scale import LaplaceScaleUpsideDown
+from dpassay.mechanisms.errors import ParameterError, ResultError
+from dpassay.mechanisms.guarantees import GaussianDP, PureDP
 
 MUTATIONS = 400
 """Of each of five types of result: 2,000."""

@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attacks.distinguishing.threshold import Threshold
-from audit import Verdict, audit
-from audit.bounds.clopper_pearson import ClopperPearson
-from audit.search import SCREENING_CONFIDENCE, SearchResult, search
-from audit.testing.coverage import Coverage
-from audit.trials.seeds import Stage, child_seed
-from mechanisms import Laplace, Neighbours, PureDP, RandomizedResponse
-from mechanisms.errors import (
+from dpassay.attacks.distinguishing.threshold import Threshold
+from dpassay.audit import Verdict, audit
+from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+from dpassay.audit.search import SCREENING_CONFIDENCE, SearchResult, search
+from dpassay.audit.testing.coverage import Coverage
+from dpassay.audit.trials.seeds import Stage, child_seed
+from dpassay.mechanisms import Laplace, Neighbours, PureDP, RandomizedResponse
+from dpassay.mechanisms.errors import (
     AttackError,
     FingerprintError,
     NeighboursError,

@@ -5,10 +5,10 @@ import os
 import numpy as np
 import pytest
 
-from audit.trials import store as store_module
-from audit.trials.folder import write_atomically
-from audit.trials.store import TrialStore, differences
-from mechanisms.errors import FingerprintError, StoreError
+from dpassay.audit.trials import store as store_module
+from dpassay.audit.trials.folder import write_atomically
+from dpassay.audit.trials.store import TrialStore, differences
+from dpassay.mechanisms.errors import FingerprintError, StoreError
 
 MANIFEST = {"mechanism": {"class": "Laplace", "epsilon": 1.0}, "seed": 7}
 

@@ -5,14 +5,14 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from attacks.membership import draw_inclusion
-from audit.membership import membership_game, train_shadows, white_box_game
-from audit.membership.training import plan_training
-from audit.trials.seeds import Stage, stream
-from mechanisms.errors import FingerprintError, ParameterError
-from mechanisms.external.estimator import EstimatorLearner
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
+from dpassay.attacks.membership import draw_inclusion
+from dpassay.audit.membership import membership_game, train_shadows, white_box_game
+from dpassay.audit.membership.training import plan_training
+from dpassay.audit.trials.seeds import Stage, stream
+from dpassay.mechanisms.errors import FingerprintError, ParameterError
+from dpassay.mechanisms.external.estimator import EstimatorLearner
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(60, 5)), RNG.integers(0, 3, 60)

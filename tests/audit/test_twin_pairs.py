@@ -3,15 +3,15 @@
 import pytest
 from twins import PAIR, TWINS
 
-from audit import audit
-from audit.power import Detectable
-from mechanisms import PureDP
+from dpassay.audit import audit
+from dpassay.audit.power import Detectable
+from dpassay.mechanisms import PureDP
 
 
 @pytest.fixture(autouse=True)
 def _without_power(monkeypatch):
     """What an audit could have detected takes longer than the audit, and no verdict depends on it."""
-    monkeypatch.setattr("audit.run.detectable_epsilon", lambda *given, **options: Detectable(1.0, "any"))
+    monkeypatch.setattr("dpassay.audit.run.detectable_epsilon", lambda *given, **options: Detectable(1.0, "any"))
 
 
 def audited(make, broken, seed, trials):

@@ -17,7 +17,7 @@ import warnings
 import numpy as np
 import pandas as pd
 
-from mechanisms import Neighbours
+from dpassay.mechanisms import Neighbours
 
 PAIR = Neighbours([1.0, 3.0], [1.0, 3.0, 1.0], "add_remove")
 HONEST, LEAKING = math.e / (1 + math.e), 0.97

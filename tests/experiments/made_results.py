@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv, log_ndtr, ndtr
 
-from audit.bounds.base import LedgerEntry, LowerBound
-from audit.bounds.curve import Refutation
-from audit.games import PairScores
-from audit.results import AuditResult, ClaimCurve, Trials
-from audit.verdict import Verdict, judge
-from experiments.results import SweepResult, corrected
+from dpassay.audit.bounds.base import LedgerEntry, LowerBound
+from dpassay.audit.bounds.curve import Refutation
+from dpassay.audit.games import PairScores
+from dpassay.audit.results import AuditResult, ClaimCurve, Trials
+from dpassay.audit.verdict import Verdict, judge
+from dpassay.experiments.results import SweepResult, corrected
 
 LEDGER = (
     LedgerEntry("pair", "1, fixed beforehand", "none needed"),

@@ -10,15 +10,15 @@ from typing import ClassVar
 import pytest
 from typer.testing import CliRunner
 
-from audit.bounds.simultaneous import SimultaneousBand
-from audit.testing.certificate import Certificate, Plan, Setting, certify
-from audit.testing.laws import all_equal, laplace_ratio, randomized_response
-from audit.testing.methods import BoundMethod, uncorrected
-from experiments import calibrate as calibration
-from experiments.calibrate import certificate_csv, full_plan, laws, quick_plan, write_calibration
-from experiments.cli import app
-from experiments.plots.certificate import MissRates, Power
-from experiments.report.certificate import place_table, summary_table
+from dpassay.audit.bounds.simultaneous import SimultaneousBand
+from dpassay.audit.testing.certificate import Certificate, Plan, Setting, certify
+from dpassay.audit.testing.laws import all_equal, laplace_ratio, randomized_response
+from dpassay.audit.testing.methods import BoundMethod, uncorrected
+from dpassay.experiments import calibrate as calibration
+from dpassay.experiments.calibrate import certificate_csv, full_plan, laws, quick_plan, write_calibration
+from dpassay.experiments.cli import app
+from dpassay.experiments.plots.certificate import MissRates, Power
+from dpassay.experiments.report.certificate import place_table, summary_table
 
 PLAN = Plan(
     "two laws",

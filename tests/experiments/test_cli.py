@@ -13,7 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from experiments.cli import app
+from dpassay.experiments.cli import app
 
 ROOT = Path(__file__).parents[2]
 COUNTING = """
@@ -29,7 +29,7 @@ def raising(dataset, rng):
 class Thing:
     pass
 
-from mechanisms import Laplace
+from dpassay.mechanisms import Laplace
 mechanism = Laplace(epsilon=0.5)
 lying = Laplace(epsilon=3.0)
 """
@@ -235,7 +235,7 @@ def test_an_error_that_was_not_foreseen_does_not_look_like_a_violation(call, mon
     def fail(*_, **__):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr("experiments.run.run", fail)
+    monkeypatch.setattr("dpassay.experiments.run.run", fail)
     done = call("run", "mine.toml")
     assert done.exit_code == 2
     assert "RuntimeError: boom" in done.stderr
@@ -246,7 +246,7 @@ def test_ctrl_c_exits_with_130_in_every_command(call, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("experiments.check.audit", interrupt)
+    monkeypatch.setattr("dpassay.experiments.check.audit", interrupt)
     done = call("check", "counting.py:mechanism")
     assert done.exit_code == 130
     assert done.stderr == "dpassay: interrupted.\n"

@@ -6,12 +6,12 @@ import tomllib
 import numpy as np
 import pytest
 
-from experiments.config import Config
-from experiments.overrides import apply
-from experiments.questions import questions
-from experiments.source import Source
-from mechanisms.errors import ConfigError
-from mechanisms.learning.dp_sgd import DPSGD
+from dpassay.experiments.config import Config
+from dpassay.experiments.overrides import apply
+from dpassay.experiments.questions import questions
+from dpassay.experiments.source import Source
+from dpassay.mechanisms.errors import ConfigError
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
 
 LEARNING = """\
 [data]

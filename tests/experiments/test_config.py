@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from experiments.config import Config
-from experiments.questions import questions
-from experiments.source import Source
-from mechanisms.errors import ConfigError
+from dpassay.experiments.config import Config
+from dpassay.experiments.questions import questions
+from dpassay.experiments.source import Source
+from dpassay.mechanisms.errors import ConfigError
 
 GOOD = """\
 title = "Laplace"

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from audit.verdict import Verdict
-from experiments.config import Config
-from experiments.questions import questions
-from experiments.run import run
-from experiments.source import shipped
+from dpassay.audit.verdict import Verdict
+from dpassay.experiments.config import Config
+from dpassay.experiments.questions import questions
+from dpassay.experiments.run import run
+from dpassay.experiments.source import shipped
 
 VIOLATIONS = {"broken-laplace", "broken-dp-sgd"}
 STUDIES = [name for name in shipped() if Config.load(name)[0].membership]

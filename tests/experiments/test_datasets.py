@@ -6,8 +6,8 @@ import random
 import numpy as np
 import pytest
 
-from experiments import datasets
-from mechanisms.errors import DataError, ParameterError, UnknownNameError
+from dpassay.experiments import datasets
+from dpassay.mechanisms.errors import DataError, ParameterError, UnknownNameError
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from audit import Verdict
-from experiments.demos import add_or_replace, catalogue, dp_sgd, get, randomized_response
-from experiments.demos.lecture import Lecture
+from dpassay.audit import Verdict
+from dpassay.experiments.demos import add_or_replace, catalogue, dp_sgd, get, randomized_response
+from dpassay.experiments.demos.lecture import Lecture
 
 LOG_3 = math.log(3.0)
 

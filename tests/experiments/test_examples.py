@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from experiments import examples
-from experiments.build import load_data
-from experiments.config import DataSection
-from experiments.datasets import load
-from mechanisms.errors import ParameterError
+from dpassay.experiments import examples
+from dpassay.experiments.build import load_data
+from dpassay.experiments.config import DataSection
+from dpassay.experiments.datasets import load
+from dpassay.mechanisms.errors import ParameterError
 
 
 def section(**keys):

@@ -21,8 +21,8 @@ from hostile_functions import ENDINGS, leaking, noisy  # noqa: E402
 DRIVER = """
 import json, os, sys, tempfile
 import audit, hostile_functions
-from experiments import check, cli
-from mechanisms import Neighbours, PureDP
+from dpassay.experiments import check, cli
+from dpassay.mechanisms import Neighbours, PureDP
 
 pair = Neighbours([1, 0], [1, 0, 1], "add_remove")
 audit.audit(hostile_functions.noisy, pair, claim=PureDP(1.0), trials=100, attack="threshold", confidence=1 - 1e-6)

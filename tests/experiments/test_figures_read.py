@@ -21,15 +21,15 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.patches import Patch
 
-from audit.games import Tally
-from audit.results import AuditResult
-from experiments.demos import randomized_response
-from experiments.plots.accountants import AccountantCurves
-from experiments.plots.canvas import new_figure, style_axes
-from experiments.plots.certificate import MissRates, Power, Row
-from experiments.plots.draw import overview, plots_of
-from experiments.plots.scores import ScoreHistogram
-from mechanisms.guarantees.noisy_sgd import ACCOUNTANTS
+from dpassay.audit.games import Tally
+from dpassay.audit.results import AuditResult
+from dpassay.experiments.demos import randomized_response
+from dpassay.experiments.plots.accountants import AccountantCurves
+from dpassay.experiments.plots.canvas import new_figure, style_axes
+from dpassay.experiments.plots.certificate import MissRates, Power, Row
+from dpassay.experiments.plots.draw import overview, plots_of
+from dpassay.experiments.plots.scores import ScoreHistogram
+from dpassay.mechanisms.guarantees.noisy_sgd import ACCOUNTANTS
 
 COLOURS = r"\b(black|grey|gray|red|blue|amber|green|dark|light|pale|purple|orange|shaded|thin|hollow|dotted|dashed)\b"
 

@@ -8,24 +8,24 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacks.distinguishing import Threshold
-from audit import audit
-from audit.bounds.base import LowerBound
-from audit.verdict import Verdict
-from experiments.build import build_mechanism, build_pair, load_data
-from experiments.config import Config, DataSection, Named, NeighboursSection
-from experiments.games import OneRunQuestion
-from experiments.plots import Ladder
-from experiments.questions import questions
-from experiments.run import run
-from experiments.source import Source
-from experiments.sweep import settings, swept_keys, unswept
-from mechanisms.errors import ConfigError, ParameterError
-from mechanisms.guarantees import GaussianDP, PrivacyLossDP, least_noise_multiplier
-from mechanisms.learning.canaries import Dirac, Grouped, worst_case_initial
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import LinearRegression, LogisticRegression
-from mechanisms.learning.pairs import differing
+from dpassay.attacks.distinguishing import Threshold
+from dpassay.audit import audit
+from dpassay.audit.bounds.base import LowerBound
+from dpassay.audit.verdict import Verdict
+from dpassay.experiments.build import build_mechanism, build_pair, load_data
+from dpassay.experiments.config import Config, DataSection, Named, NeighboursSection
+from dpassay.experiments.games import OneRunQuestion
+from dpassay.experiments.plots import Ladder
+from dpassay.experiments.questions import questions
+from dpassay.experiments.run import run
+from dpassay.experiments.source import Source
+from dpassay.experiments.sweep import settings, swept_keys, unswept
+from dpassay.mechanisms.errors import ConfigError, ParameterError
+from dpassay.mechanisms.guarantees import GaussianDP, PrivacyLossDP, least_noise_multiplier
+from dpassay.mechanisms.learning.canaries import Dirac, Grouped, worst_case_initial
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models import LinearRegression, LogisticRegression
+from dpassay.mechanisms.learning.pairs import differing
 
 NAME = "dp-sgd-ladder"
 
@@ -154,7 +154,7 @@ def test_wrong_canaries_are_refused_with_their_place(wrong, by, message):
 
 
 def test_worst_case_initial_parameters_are_trained_on_the_records_that_are_left_over():
-    from experiments.datasets import load
+    from dpassay.experiments.datasets import load
 
     text = SMALL.replace("steps = 5", 'steps = 5\ninitial = { name = "worst-case", margin = 3.0, steps = 20 }')
     (question,) = asked(text)

@@ -7,11 +7,11 @@ import pytest
 from test_complaints import line_of
 from typer.testing import CliRunner
 
-from audit.membership.result import MembershipResult
-from experiments.config import Config
-from experiments.membership import study
-from experiments.run import report, run
-from mechanisms.errors import ConfigError
+from dpassay.audit.membership.result import MembershipResult
+from dpassay.experiments.config import Config
+from dpassay.experiments.membership import study
+from dpassay.experiments.run import report, run
+from dpassay.mechanisms.errors import ConfigError
 
 STUDY = """\
 title = "Who was in?"
@@ -86,7 +86,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_report_changes_none(tmp_
 
 
 def test_the_command_line_prints_the_table_and_succeeds(tmp_path):
-    from experiments.cli import app
+    from dpassay.experiments.cli import app
 
     (tmp_path / "study.toml").write_text(STUDY)
     done = CliRunner().invoke(app, ["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"), "--strict"])

@@ -12,12 +12,12 @@ from test_membership_config import STUDY
 from test_one_run_config import EXAMPLES, GRADIENTS
 from typer.testing import CliRunner
 
-from audit.power import Detectable
-from audit.trials.store import TrialStore
-from experiments import run as runs
-from experiments.cli import app
-from mechanisms.errors import ConfigError
-from mechanisms.learning.dp_sgd import DPSGD
+from dpassay.audit.power import Detectable
+from dpassay.audit.trials.store import TrialStore
+from dpassay.experiments import run as runs
+from dpassay.experiments.cli import app
+from dpassay.mechanisms.errors import ConfigError
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
 
 STUDIES = STUDY.replace("n_models = 8", "n_models = 16").replace(', { name = "lira", mode = "offline-tail" }', "")
 REFERENCES = EXAMPLES.replace(
@@ -30,11 +30,11 @@ KILLER = textwrap.dedent(
     """
     import os, random, signal, sys, time
     from pathlib import Path
-    from audit.trials import store
-    from experiments import run as runs
-    from mechanisms.learning.training import Trainer
+    from dpassay.audit.trials import store
+    from dpassay.experiments import run as runs
+    from dpassay.mechanisms.learning.training import Trainer
     import audit.one_run
-    from audit.power import Detectable
+    from dpassay.audit.power import Detectable
 
     config, whole, out, n_jobs, dice = *map(Path, sys.argv[1:4]), int(sys.argv[4]), random.Random(3)
     runs.write_results = lambda result, config, name, home: home.write("results.json", result.to_json()) or []
@@ -87,7 +87,7 @@ def asked(request, tmp_path):
 @pytest.fixture
 def numbers_only(monkeypatch):
     """Runs without figures, reports and power, which take longer than all of the training."""
-    monkeypatch.setattr("audit.one_run.detectable_in_bits", lambda *given, **options: Detectable(1.0, None))
+    monkeypatch.setattr("dpassay.audit.one_run.detectable_in_bits", lambda *given, **options: Detectable(1.0, None))
     monkeypatch.setattr(
         runs, "write_results", lambda result, config, name, home: home.write("results.json", result.to_json()) or []
     )

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from test_complaints import asked, complaint
 
-from audit.results import AuditResult
-from audit.verdict import Verdict
-from experiments.config import Config
-from experiments.games import OneRunQuestion, PairQuestion
-from experiments.plots.draw import plots_of
-from experiments.plots.tradeoff import Tradeoff
-from experiments.questions import questions
-from experiments.run import run
-from mechanisms.guarantees import GaussianDP
+from dpassay.audit.results import AuditResult
+from dpassay.audit.verdict import Verdict
+from dpassay.experiments.config import Config
+from dpassay.experiments.games import OneRunQuestion, PairQuestion
+from dpassay.experiments.plots.draw import plots_of
+from dpassay.experiments.plots.tradeoff import Tradeoff
+from dpassay.experiments.questions import questions
+from dpassay.experiments.run import run
+from dpassay.mechanisms.guarantees import GaussianDP
 
 GRADIENTS = """\
 [data]

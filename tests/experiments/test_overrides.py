@@ -2,8 +2,8 @@
 
 import pytest
 
-from experiments.overrides import apply, parse_settings
-from mechanisms.errors import ConfigError
+from dpassay.experiments.overrides import apply, parse_settings
+from dpassay.mechanisms.errors import ConfigError
 
 
 @pytest.mark.parametrize(

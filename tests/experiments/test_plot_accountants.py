@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from experiments.plots.accountants import AccountantCurves
-from experiments.plots.files import svg_text
-from mechanisms.guarantees.noisy_sgd import ACCOUNTANTS
+from dpassay.experiments.plots.accountants import AccountantCurves
+from dpassay.experiments.plots.files import svg_text
+from dpassay.mechanisms.guarantees.noisy_sgd import ACCOUNTANTS
 
 
 def test_curves_hold_the_published_setting_from_one_epoch_to_four_hundred():

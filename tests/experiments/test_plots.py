@@ -30,16 +30,24 @@ from made_results import (
 from PIL import Image
 from scipy.special import ndtr, ndtri
 
-from audit.games import PairScores
-from audit.results import AuditResult
-from audit.verdict import Verdict
-from experiments.plots import BoundClaim, Ladder, Profile, ScoreHistogram, Tradeoff, draw_all, draw_result
-from experiments.plots.canvas import new_figure, spread
-from experiments.plots.draw import overview, shown
-from experiments.plots.files import described, svg_text
-from experiments.plots.formatting import cut, long_key, number, one_notation, parameters_text, short_keys, value_text
-from experiments.plots.palette import PAGE, PALETTE, RULE
-from experiments.plots.tradeoff import _with_corners
+from dpassay.audit.games import PairScores
+from dpassay.audit.results import AuditResult
+from dpassay.audit.verdict import Verdict
+from dpassay.experiments.plots import BoundClaim, Ladder, Profile, ScoreHistogram, Tradeoff, draw_all, draw_result
+from dpassay.experiments.plots.canvas import new_figure, spread
+from dpassay.experiments.plots.draw import overview, shown
+from dpassay.experiments.plots.files import described, svg_text
+from dpassay.experiments.plots.formatting import (
+    cut,
+    long_key,
+    number,
+    one_notation,
+    parameters_text,
+    short_keys,
+    value_text,
+)
+from dpassay.experiments.plots.palette import PAGE, PALETTE, RULE
+from dpassay.experiments.plots.tradeoff import _with_corners
 
 
 def odd_result() -> AuditResult:

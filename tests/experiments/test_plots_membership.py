@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from attacks.membership import Shadows, draw_inclusion
-from audit.membership import evaluate
-from experiments.datasets import load
-from experiments.plots.membership import Curve, MembershipRoc, RecordVulnerability, draw_membership
-from experiments.report.membership import answer
-from mechanisms.guarantees import PureDP
+from dpassay.attacks.membership import Shadows, draw_inclusion
+from dpassay.audit.membership import evaluate
+from dpassay.experiments.datasets import load
+from dpassay.experiments.plots.membership import Curve, MembershipRoc, RecordVulnerability, draw_membership
+from dpassay.experiments.report.membership import answer
+from dpassay.mechanisms.guarantees import PureDP
 
 
 def result_of(n_models=12, shift=2.0, **options):

@@ -24,15 +24,15 @@ from made_results import (
     sweep_of,
 )
 
-from audit.bounds.base import LedgerEntry
-from audit.results import AuditResult
-from audit.verdict import Verdict
-from experiments.plots import draw_all
-from experiments.report import write
-from experiments.report.content import content
-from experiments.report.sentences import answer, reading, share_text
-from experiments.results import SweepResult
-from experiments.terminal import _verdict_lines, results_table
+from dpassay.audit.bounds.base import LedgerEntry
+from dpassay.audit.results import AuditResult
+from dpassay.audit.verdict import Verdict
+from dpassay.experiments.plots import draw_all
+from dpassay.experiments.report import write
+from dpassay.experiments.report.content import content
+from dpassay.experiments.report.sentences import answer, reading, share_text
+from dpassay.experiments.results import SweepResult
+from dpassay.experiments.terminal import _verdict_lines, results_table
 
 EVIL = "<script>alert('1')</script> & \"quoted\" | *starred* `code` $x_"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -402,8 +402,8 @@ def test_assumptions_of_every_bound_are_told_once() -> None:
 
 
 def test_a_real_audit_goes_all_the_way(tmp_path: Path) -> None:
-    from audit import audit
-    from mechanisms import Laplace
+    from dpassay.audit import audit
+    from dpassay.mechanisms import Laplace
 
     results = [
         audit(Laplace(epsilon=e), trials=4000, seed=1, bound=["clopper-pearson", "simultaneous-band"])

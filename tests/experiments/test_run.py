@@ -14,11 +14,11 @@ import pandas as pd
 import pytest
 from made_results import elsewhere_result, laplace_result
 
-from audit.verdict import Verdict
-from experiments import run as run_module
-from experiments.results import SweepResult
-from experiments.run import report, run
-from mechanisms.errors import ConfigError, FingerprintError, StoreError
+from dpassay.audit.verdict import Verdict
+from dpassay.experiments import run as run_module
+from dpassay.experiments.results import SweepResult
+from dpassay.experiments.run import report, run
+from dpassay.mechanisms.errors import ConfigError, FingerprintError, StoreError
 
 ROOT = Path(__file__).parents[2]
 CONFIG = """\
@@ -45,8 +45,8 @@ def config(tmp_path, monkeypatch):
 
 @pytest.fixture
 def without_pictures(monkeypatch):
-    monkeypatch.setattr("experiments.plots.draw_all", lambda *_: [])
-    monkeypatch.setattr("experiments.report.write", lambda *_: [])
+    monkeypatch.setattr("dpassay.experiments.plots.draw_all", lambda *_: [])
+    monkeypatch.setattr("dpassay.experiments.report.write", lambda *_: [])
 
 
 def numbers(directory) -> bytes:
@@ -250,7 +250,7 @@ def test_an_error_while_running_says_at_which_point(config, without_pictures, mo
     def broken(*_, **__):
         raise StoreError("broken")
 
-    monkeypatch.setattr("experiments.games.audit", broken)
+    monkeypatch.setattr("dpassay.experiments.games.audit", broken)
     with pytest.raises(StoreError) as caught:
         run(config)
     assert caught.value.__notes__ == ["at mechanism.epsilon = 0.5"]
@@ -268,7 +268,7 @@ def test_a_report_is_made_again_from_the_numbers_alone(config):
 
 
 def test_a_finished_run_says_so_at_once_and_is_read_back_only_if_nothing_has_changed(config, monkeypatch):
-    monkeypatch.setattr("experiments.environment._commit", lambda: "c0ffee")
+    monkeypatch.setattr("dpassay.experiments.environment._commit", lambda: "c0ffee")
     first = run(config, settings={"audit.trials": 500})
     told, computed, was = [], [], run_module.write_results
     monkeypatch.setattr(run_module, "write_results", lambda *given: computed.append(1) or was(*given))
@@ -281,7 +281,7 @@ def test_a_finished_run_says_so_at_once_and_is_read_back_only_if_nothing_has_cha
 
     assert not again()
     assert told == ["runs/mine is finished; its results follow. To run it anew, remove it or choose another --out."]
-    monkeypatch.setattr("experiments.environment._commit", lambda: "decaf")
+    monkeypatch.setattr("dpassay.experiments.environment._commit", lambda: "decaf")
     assert again()
     assert not again()
     results = Path("runs/mine/results.json")
@@ -292,7 +292,7 @@ def test_a_finished_run_says_so_at_once_and_is_read_back_only_if_nothing_has_cha
     config.write_text(CONFIG.replace('title = "Laplace"', 'title = "Pierre-Simon"'))
     assert run(config, settings={"audit.trials": 500}).result.title == "Pierre-Simon"
     config.write_text(CONFIG)
-    monkeypatch.setattr("experiments.environment._commit", lambda: "c0ffee+changes")
+    monkeypatch.setattr("dpassay.experiments.environment._commit", lambda: "c0ffee+changes")
     assert again()
     assert again()
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from experiments.run import run
-from mechanisms.errors import ConfigError
+from dpassay.experiments.run import run
+from dpassay.mechanisms.errors import ConfigError
 
 CONFIG = """\
 seed = 5

@@ -14,10 +14,10 @@ from test_membership_config import STUDY
 from test_one_run_config import GRADIENTS
 from typer.testing import CliRunner
 
-from audit.power import Detectable
-from experiments.cli import app
-from experiments.run import report, run
-from mechanisms.errors import DpassayError
+from dpassay.audit.power import Detectable
+from dpassay.experiments.cli import app
+from dpassay.experiments.run import report, run
+from dpassay.mechanisms.errors import DpassayError
 
 CONFIG = """\
 title = "Laplace"
@@ -57,10 +57,10 @@ WITHOUT = {"environment.json"}
 
 @pytest.fixture
 def without_pictures(monkeypatch):
-    monkeypatch.setattr("experiments.plots.draw_all", lambda *_: [])
-    monkeypatch.setattr("experiments.report.write", lambda *_: [])
-    monkeypatch.setattr("experiments.plots.membership.draw_study", lambda *_: [])
-    monkeypatch.setattr("experiments.report.write_membership", lambda *_: [])
+    monkeypatch.setattr("dpassay.experiments.plots.draw_all", lambda *_: [])
+    monkeypatch.setattr("dpassay.experiments.report.write", lambda *_: [])
+    monkeypatch.setattr("dpassay.experiments.plots.membership.draw_study", lambda *_: [])
+    monkeypatch.setattr("dpassay.experiments.report.write_membership", lambda *_: [])
 
 
 class Active(HTMLParser):
@@ -219,7 +219,9 @@ CORRUPTIBLE = {
 def test_a_corrupted_run_directory_gives_the_same_results_or_is_refused(
     count, name, tmp_path, monkeypatch, without_pictures
 ):
-    monkeypatch.setattr("audit.one_run.detectable_in_bits", lambda *given, **options: Detectable(1.0, None))  # slow
+    monkeypatch.setattr(
+        "dpassay.audit.one_run.detectable_in_bits", lambda *given, **options: Detectable(1.0, None)
+    )  # slow
     config = tmp_path / "mine.toml"
     config.write_text(CORRUPTIBLE[name])
     whole = run(config, out=tmp_path / "whole").directory

@@ -7,13 +7,13 @@ import re
 import numpy as np
 import pytest
 
-from audit import audit
-from audit.results import AuditResult
-from audit.verdict import Verdict
-from experiments.results import SweepResult, corrected
-from experiments.sweep import combinations, folder_name, point_seed, settings
-from mechanisms import Laplace
-from mechanisms.errors import ResultError
+from dpassay.audit import audit
+from dpassay.audit.results import AuditResult
+from dpassay.audit.verdict import Verdict
+from dpassay.experiments.results import SweepResult, corrected
+from dpassay.experiments.sweep import combinations, folder_name, point_seed, settings
+from dpassay.mechanisms import Laplace
+from dpassay.mechanisms.errors import ResultError
 
 SWEEP = {"mechanism.epsilon": [0.5, 1.0], "audit.delta": [0.0, 1e-5, 1e-3]}
 

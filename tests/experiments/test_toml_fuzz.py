@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from experiments.config import Config
-from experiments.overrides import parse_settings
-from experiments.source import CONFIGS, Source, shipped
-from experiments.toml_lines import lines_of_keys, locate
-from mechanisms.errors import ConfigError
+from dpassay.experiments.config import Config
+from dpassay.experiments.overrides import parse_settings
+from dpassay.experiments.source import CONFIGS, Source, shipped
+from dpassay.experiments.toml_lines import lines_of_keys, locate
+from dpassay.mechanisms.errors import ConfigError
 
 TEXTS = 400
 

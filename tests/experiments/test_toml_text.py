@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.toml_lines import locate
-from experiments.toml_text import to_toml
+from dpassay.experiments.toml_lines import locate
+from dpassay.experiments.toml_text import to_toml
 
 TEXT = '''title = "a"
 description = """

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechanisms.base import Outputs
-from mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceScaleUpsideDown
-from mechanisms.errors import ParameterError
+from dpassay.mechanisms.base import Outputs
+from dpassay.mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceScaleUpsideDown
+from dpassay.mechanisms.errors import ParameterError
 
 FALSE_ALARM = 1e-6
 

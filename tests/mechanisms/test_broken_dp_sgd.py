@@ -10,31 +10,31 @@ from dp_accounting import dp_event, rdp
 from scipy import stats
 from sgd_twin import gradient, layers_of
 
-from attacks.catalogue import choose
-from audit import audit
-from experiments.check import Claimed, check
-from mechanisms.base import HasLogDensity, Neighbours, Outputs, Relation
-from mechanisms.broken.dp_sgd.base import BrokenDPSGD
-from mechanisms.broken.dp_sgd.calibration import midpoint_noise_multiplier, noise_counting_micro_steps
-from mechanisms.broken.dp_sgd.counting import MicroStepsCounted, ShuffledCountedAsPoisson
-from mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData, RealisedBatchSize, radius_laws
-from mechanisms.broken.dp_sgd.layers import LayerNotClipped, LayersClippedApart
-from mechanisms.broken.dp_sgd.mean_clipped import MeanClipped, MicrobatchMeanClipped, NoiseOnAverage
-from mechanisms.broken.dp_sgd.noise_scale import NoiseDividedTwice, NoiseOfSumOnMean
-from mechanisms.broken.dp_sgd.partial_noise import BiasWithoutNoise, NoiseAfterMomentum, biases
-from mechanisms.broken.dp_sgd.raw_mean import RawMeanMixedIn
-from mechanisms.broken.dp_sgd.stale_noise import NoiseOfFixedSeed, NoiseReusedInLayers, NoiseReusedInSteps
-from mechanisms.catalogue import build, catalogue
-from mechanisms.errors import AccountingError, NeighboursError, ParameterError
-from mechanisms.guarantees import ExactDP, GaussianDP
-from mechanisms.guarantees.calibration import least_noise_multiplier
-from mechanisms.guarantees.deterministic_batches import shuffled_epsilon_at_least
-from mechanisms.learning.accounting import steps_guarantee
-from mechanisms.learning.base import TrainingData
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron
-from mechanisms.learning.sampling import FullBatch, PoissonSampling
-from mechanisms.learning.training import Trainer
+from dpassay.attacks.catalogue import choose
+from dpassay.audit import audit
+from dpassay.experiments.check import Claimed, check
+from dpassay.mechanisms.base import HasLogDensity, Neighbours, Outputs, Relation
+from dpassay.mechanisms.broken.dp_sgd.base import BrokenDPSGD
+from dpassay.mechanisms.broken.dp_sgd.calibration import midpoint_noise_multiplier, noise_counting_micro_steps
+from dpassay.mechanisms.broken.dp_sgd.counting import MicroStepsCounted, ShuffledCountedAsPoisson
+from dpassay.mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData, RealisedBatchSize, radius_laws
+from dpassay.mechanisms.broken.dp_sgd.layers import LayerNotClipped, LayersClippedApart
+from dpassay.mechanisms.broken.dp_sgd.mean_clipped import MeanClipped, MicrobatchMeanClipped, NoiseOnAverage
+from dpassay.mechanisms.broken.dp_sgd.noise_scale import NoiseDividedTwice, NoiseOfSumOnMean
+from dpassay.mechanisms.broken.dp_sgd.partial_noise import BiasWithoutNoise, NoiseAfterMomentum, biases
+from dpassay.mechanisms.broken.dp_sgd.raw_mean import RawMeanMixedIn
+from dpassay.mechanisms.broken.dp_sgd.stale_noise import NoiseOfFixedSeed, NoiseReusedInLayers, NoiseReusedInSteps
+from dpassay.mechanisms.catalogue import build, catalogue
+from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError
+from dpassay.mechanisms.guarantees import ExactDP, GaussianDP
+from dpassay.mechanisms.guarantees.calibration import least_noise_multiplier
+from dpassay.mechanisms.guarantees.deterministic_batches import shuffled_epsilon_at_least
+from dpassay.mechanisms.learning.accounting import steps_guarantee
+from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron
+from dpassay.mechanisms.learning.sampling import FullBatch, PoissonSampling
+from dpassay.mechanisms.learning.training import Trainer
 
 FALSE_ALARM = 1e-6
 SURE = 1.0 - 1e-8
@@ -122,7 +122,8 @@ def test_shuffled_batches_show_more_than_two():
 def test_one_is_caught_from_the_command_line(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(
-        "from mechanisms.broken.dp_sgd.stale_noise import NoiseReusedInSteps\nmechanism = NoiseReusedInSteps()\n"
+        "from dpassay.mechanisms.broken.dp_sgd.stale_noise import NoiseReusedInSteps\n"
+        "mechanism = NoiseReusedInSteps()\n"
     )
     result = check(f"{path}:mechanism", None, Claimed(delta=DELTA), seed=0, n_jobs=1, trials=100, confidence=SURE)
     assert result.verdict.value == "violation"

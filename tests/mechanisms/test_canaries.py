@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from mechanisms.base import Neighbours, Relation
-from mechanisms.errors import AccountingError, NeighboursError, ParameterError
-from mechanisms.guarantees import GaussianDP
-from mechanisms.learning.base import TrainingData
-from mechanisms.learning.canaries import (
+from dpassay.mechanisms.base import Neighbours, Relation
+from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError
+from dpassay.mechanisms.guarantees import GaussianDP
+from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.canaries import (
     Blank,
     ClipBKD,
     Dirac,
@@ -21,13 +21,18 @@ from mechanisms.learning.canaries import (
     with_dead_features,
     worst_case_initial,
 )
-from mechanisms.learning.canaries.base import least_likely
-from mechanisms.learning.canaries.catalogue import catalogue
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import LinearRegression, LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
-from mechanisms.learning.pairs import gradient_direction, shared
-from mechanisms.learning.sampling import CyclicBatches, FixedSizeSampling, FullBatch
-from mechanisms.learning.trained import TrainedModels
+from dpassay.mechanisms.learning.canaries.base import least_likely
+from dpassay.mechanisms.learning.canaries.catalogue import catalogue
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models import (
+    LinearRegression,
+    LogisticRegression,
+    MultiLayerPerceptron,
+    SoftmaxRegression,
+)
+from dpassay.mechanisms.learning.pairs import gradient_direction, shared
+from dpassay.mechanisms.learning.sampling import CyclicBatches, FixedSizeSampling, FullBatch
+from dpassay.mechanisms.learning.trained import TrainedModels
 
 N = 12
 MODEL = SoftmaxRegression(4, 3)
@@ -279,7 +284,7 @@ def test_gradient_canaries_count_as_one_of_the_records_of_a_sampling():
 
 
 def test_other_mechanisms_are_refused():
-    from mechanisms import Laplace
+    from dpassay.mechanisms import Laplace
 
     with pytest.raises(ParameterError, match="must be a DPSGD, but is Laplace"):
         Natural().pair(records(), Laplace(1.0))

@@ -6,17 +6,17 @@ from pydoc import locate
 
 import pytest
 
-from mechanisms.base import Mechanism
-from mechanisms.catalogue import build, catalogue, get
-from mechanisms.errors import ParameterError, UnknownNameError
-from mechanisms.noise.laplace import Laplace
+from dpassay.mechanisms.base import Mechanism
+from dpassay.mechanisms.catalogue import build, catalogue, get
+from dpassay.mechanisms.errors import ParameterError, UnknownNameError
+from dpassay.mechanisms.noise.laplace import Laplace
 
 
 @pytest.mark.parametrize("name", list(catalogue))
 def test_every_name_leads_to_a_mechanism_with_a_summary(name):
     assert issubclass(get(name), Mechanism)
     assert catalogue.summary(name).endswith(".")
-    assert name.startswith("broken-") == catalogue.entries[name].startswith("mechanisms.broken.")
+    assert name.startswith("broken-") == catalogue.entries[name].startswith("dpassay.mechanisms.broken.")
 
 
 def test_a_mechanism_is_built_by_name():

@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 from scipy.special import expit, softmax
 
-from mechanisms.base import Mechanism, Neighbours, Relation
-from mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceScaleUpsideDown
-from mechanisms.broken.dp_sgd.counting import MicroStepsCounted, ShuffledCountedAsPoisson
-from mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData, RealisedBatchSize
-from mechanisms.broken.dp_sgd.layers import LayerNotClipped, LayersClippedApart
-from mechanisms.broken.dp_sgd.mean_clipped import MeanClipped, MicrobatchMeanClipped, NoiseOnAverage
-from mechanisms.broken.dp_sgd.noise_scale import NoiseDividedTwice, NoiseOfSumOnMean
-from mechanisms.broken.dp_sgd.partial_noise import BiasWithoutNoise, NoiseAfterMomentum
-from mechanisms.broken.dp_sgd.raw_mean import RawMeanMixedIn
-from mechanisms.broken.dp_sgd.stale_noise import NoiseOfFixedSeed, NoiseReusedInLayers, NoiseReusedInSteps
-from mechanisms.catalogue import catalogue
-from mechanisms.errors import AccountingError
-from mechanisms.guarantees import (
+from dpassay.mechanisms.base import Mechanism, Neighbours, Relation
+from dpassay.mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceScaleUpsideDown
+from dpassay.mechanisms.broken.dp_sgd.counting import MicroStepsCounted, ShuffledCountedAsPoisson
+from dpassay.mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData, RealisedBatchSize
+from dpassay.mechanisms.broken.dp_sgd.layers import LayerNotClipped, LayersClippedApart
+from dpassay.mechanisms.broken.dp_sgd.mean_clipped import MeanClipped, MicrobatchMeanClipped, NoiseOnAverage
+from dpassay.mechanisms.broken.dp_sgd.noise_scale import NoiseDividedTwice, NoiseOfSumOnMean
+from dpassay.mechanisms.broken.dp_sgd.partial_noise import BiasWithoutNoise, NoiseAfterMomentum
+from dpassay.mechanisms.broken.dp_sgd.raw_mean import RawMeanMixedIn
+from dpassay.mechanisms.broken.dp_sgd.stale_noise import NoiseOfFixedSeed, NoiseReusedInLayers, NoiseReusedInSteps
+from dpassay.mechanisms.catalogue import catalogue
+from dpassay.mechanisms.errors import AccountingError
+from dpassay.mechanisms.guarantees import (
     ApproximateDP,
     ConcentratedDP,
     ExactDP,
@@ -40,23 +40,23 @@ from mechanisms.guarantees import (
     RenyiDP,
     compose,
 )
-from mechanisms.guarantees.conversion import to_approximate, to_privacy_loss, to_renyi
-from mechanisms.guarantees.grouping import group
-from mechanisms.guarantees.moments import MomentsDP
-from mechanisms.guarantees.subsampling import subsample
-from mechanisms.learning.base import TrainingData
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import LogisticRegression
-from mechanisms.learning.objective_perturbation import ObjectivePerturbation
-from mechanisms.learning.output_perturbation import OutputPerturbation
-from mechanisms.learning.projected_sgd import NoisyProjectedSGD
-from mechanisms.learning.schedules import Cosine
-from mechanisms.local import KAryRandomizedResponse, RandomizedResponse
-from mechanisms.noise import Gaussian, Geometric, Laplace
-from mechanisms.queries.base import Query
-from mechanisms.queries.catalogue import catalogue as queries
-from mechanisms.repeated import Repeated
-from mechanisms.selection import Exponential
+from dpassay.mechanisms.guarantees.conversion import to_approximate, to_privacy_loss, to_renyi
+from dpassay.mechanisms.guarantees.grouping import group
+from dpassay.mechanisms.guarantees.moments import MomentsDP
+from dpassay.mechanisms.guarantees.subsampling import subsample
+from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models import LogisticRegression
+from dpassay.mechanisms.learning.objective_perturbation import ObjectivePerturbation
+from dpassay.mechanisms.learning.output_perturbation import OutputPerturbation
+from dpassay.mechanisms.learning.projected_sgd import NoisyProjectedSGD
+from dpassay.mechanisms.learning.schedules import Cosine
+from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse
+from dpassay.mechanisms.noise import Gaussian, Geometric, Laplace
+from dpassay.mechanisms.queries.base import Query
+from dpassay.mechanisms.queries.catalogue import catalogue as queries
+from dpassay.mechanisms.repeated import Repeated
+from dpassay.mechanisms.selection import Exponential
 
 EPSILONS = np.array([0.0, 0.05, 0.2, 0.5, 0.9, 1.0, 1.5, 2.5, 4.0, 7.0])
 CUT = 4e-3

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mechanisms import Neighbours, PureDP
-from mechanisms.errors import ParameterError, ReleaseError
-from mechanisms.external.command import Command
-from mechanisms.external.function import FunctionMechanism
+from dpassay.mechanisms import Neighbours, PureDP
+from dpassay.mechanisms.errors import ParameterError, ReleaseError
+from dpassay.mechanisms.external.command import Command
+from dpassay.mechanisms.external.function import FunctionMechanism
 
 COIN = """
 import json, random, sys

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechanisms.base import HasLogDensity, Mechanism, Neighbours, Outputs, Relation
-from mechanisms.catalogue import build, catalogue, get
-from mechanisms.errors import ParameterError, RelationError
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.models import LogisticRegression
-from mechanisms.noise.laplace import Laplace
+from dpassay.mechanisms.base import HasLogDensity, Mechanism, Neighbours, Outputs, Relation
+from dpassay.mechanisms.catalogue import build, catalogue, get
+from dpassay.mechanisms.errors import ParameterError, RelationError
+from dpassay.mechanisms.guarantees.base import Guarantee
+from dpassay.mechanisms.learning.models import LogisticRegression
+from dpassay.mechanisms.noise.laplace import Laplace
 
 SAMPLE = {
     "epsilon": 0.8,

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mechanisms.base import Neighbours
-from mechanisms.describe import describe, fingerprint, label, opaque
+from dpassay.mechanisms.base import Neighbours
+from dpassay.mechanisms.describe import describe, fingerprint, label, opaque
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def test_closures_and_defaults_count():
 
 def test_the_fingerprint_does_not_depend_on_hash_randomisation():
     code = (
-        "from mechanisms.describe import *; "
+        "from dpassay.mechanisms.describe import *; "
         "print(fingerprint(describe([lambda x: x in {'a','b','c','d'}, float('inf'), {'k': (1, 2)}])))"
     )
     seen = {

@@ -10,9 +10,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from mechanisms.errors import ParameterError
-from mechanisms.external.estimator import EstimatorLearner
-from mechanisms.learning.base import Learner, TrainingData
+from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.external.estimator import EstimatorLearner
+from dpassay.mechanisms.learning.base import Learner, TrainingData
 
 RNG = np.random.default_rng(0)
 DATA = TrainingData(RNG.normal(size=(40, 3)), RNG.integers(0, 3, 40))

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechanisms.base import Neighbours, Outputs
-from mechanisms.errors import NeighboursError, ParameterError
-from mechanisms.guarantees import ExactDP
-from mechanisms.queries import Histogram, MedianUtility
-from mechanisms.selection.exponential import Exponential
+from dpassay.mechanisms.base import Neighbours, Outputs
+from dpassay.mechanisms.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.guarantees import ExactDP
+from dpassay.mechanisms.queries import Histogram, MedianUtility
+from dpassay.mechanisms.selection.exponential import Exponential
 
 FALSE_ALARM = 1e-6
 

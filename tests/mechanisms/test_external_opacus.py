@@ -6,16 +6,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import mechanisms.external.opacus as adapter
-from attacks.distinguishing.threshold import Threshold
-from audit import audit
-from audit.verdict import Verdict
-from mechanisms import Neighbours
-from mechanisms.errors import AccountingError, NeighboursError, ParameterError, RelationError, ReleaseError
-from mechanisms.external.opacus import OpacusTraining
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import SoftmaxRegression
-from mechanisms.records import remove_record
+import dpassay.mechanisms.external.opacus as adapter
+from dpassay.attacks.distinguishing.threshold import Threshold
+from dpassay.audit import audit
+from dpassay.audit.verdict import Verdict
+from dpassay.mechanisms import Neighbours
+from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError, RelationError, ReleaseError
+from dpassay.mechanisms.external.opacus import OpacusTraining
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models import SoftmaxRegression
+from dpassay.mechanisms.records import remove_record
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(12, 3)), RNG.integers(0, 2, size=12)

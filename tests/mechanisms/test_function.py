@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mechanisms.base import Neighbours
-from mechanisms.errors import NeighboursError, ParameterError, RelationError, ReleaseError, UnknownNameError
-from mechanisms.external.command import Command
-from mechanisms.external.function import FunctionMechanism, name_of, style_of
-from mechanisms.external.mutation import fingerprint
-from mechanisms.external.outcomes import Form, Raised, collect, collect_array, cut, read, usual_form
-from mechanisms.external.target import load_target
-from mechanisms.guarantees import PureDP
+from dpassay.mechanisms.base import Neighbours
+from dpassay.mechanisms.errors import NeighboursError, ParameterError, RelationError, ReleaseError, UnknownNameError
+from dpassay.mechanisms.external.command import Command
+from dpassay.mechanisms.external.function import FunctionMechanism, name_of, style_of
+from dpassay.mechanisms.external.mutation import fingerprint
+from dpassay.mechanisms.external.outcomes import Form, Raised, collect, collect_array, cut, read, usual_form
+from dpassay.mechanisms.external.target import load_target
+from dpassay.mechanisms.guarantees import PureDP
 
 PAIR = Neighbours([1, 2], [1, 2, 3], "add_remove")
 CLAIM = PureDP(1.0)
@@ -491,7 +491,7 @@ def test_target_in_a_file_is_found_and_runs_in_workers(source):
 
 def test_target_in_a_module_is_found(source):
     assert load_target("math:sqrt")(4.0) == 2.0
-    assert load_target("mechanisms.noise.laplace:Laplace").__name__ == "Laplace"
+    assert load_target("dpassay.mechanisms.noise.laplace:Laplace").__name__ == "Laplace"
     assert load_target("my_release:SCALE") == 2.0
 
 

@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 from scipy.special import log_ndtr
 
-from mechanisms.base import Neighbours, Outputs
-from mechanisms.errors import NeighboursError, ParameterError
-from mechanisms.noise.gaussian import Gaussian
-from mechanisms.queries import Histogram
+from dpassay.mechanisms.base import Neighbours, Outputs
+from dpassay.mechanisms.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.noise.gaussian import Gaussian
+from dpassay.mechanisms.queries import Histogram
 
 FALSE_ALARM = 1e-6
 

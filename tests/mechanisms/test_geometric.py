@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechanisms.base import Neighbours, Outputs
-from mechanisms.errors import ParameterError
-from mechanisms.noise.geometric import Geometric
+from dpassay.mechanisms.base import Neighbours, Outputs
+from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.noise.geometric import Geometric
 
 FALSE_ALARM = 1e-6
 

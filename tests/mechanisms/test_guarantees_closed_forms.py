@@ -10,9 +10,9 @@ from dp_accounting.rdp import rdp_privacy_accountant
 from numpy.testing import assert_allclose
 from scipy import integrate, optimize, stats
 
-from mechanisms.guarantees import ApproximateDP, ConcentratedDP, GaussianDP, LaplaceDP, PureDP, RenyiDP
-from mechanisms.guarantees.moments import MomentsDP
-from mechanisms.guarantees.renyi import INTEGER_ORDERS
+from dpassay.mechanisms.guarantees import ApproximateDP, ConcentratedDP, GaussianDP, LaplaceDP, PureDP, RenyiDP
+from dpassay.mechanisms.guarantees.moments import MomentsDP
+from dpassay.mechanisms.guarantees.renyi import INTEGER_ORDERS
 
 EPSILONS = np.array([0.0, 1e-6, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0, 200.0, 1500.0])
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from mechanisms.base import Relation
-from mechanisms.errors import AccountingError, ParameterError, RelationError
-from mechanisms.guarantees import (
+from dpassay.mechanisms.base import Relation
+from dpassay.mechanisms.errors import AccountingError, ParameterError, RelationError
+from dpassay.mechanisms.guarantees import (
     AdvancedComposition,
     ApproximateDP,
     ConcentratedDP,
@@ -29,7 +29,7 @@ from mechanisms.guarantees import (
     subsample,
     to_renyi,
 )
-from mechanisms.guarantees.composition import ACCOUNTING
+from dpassay.mechanisms.guarantees.composition import ACCOUNTING
 
 DELTAS = np.geomspace(1e-9, 0.3, 10)
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
-from mechanisms.errors import AccountingError, ParameterError
-from mechanisms.guarantees import (
+from dpassay.mechanisms.errors import AccountingError, ParameterError
+from dpassay.mechanisms.guarantees import (
     ApproximateDP,
     ConcentratedDP,
     ExactDP,

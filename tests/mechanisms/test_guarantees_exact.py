@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import ExactDP, OptimalComposition, PureDP
-from mechanisms.guarantees.losses import LossProfile
-from mechanisms.guarantees.profile import ProfileGuarantee
+from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.guarantees import ExactDP, OptimalComposition, PureDP
+from dpassay.mechanisms.guarantees.losses import LossProfile
+from dpassay.mechanisms.guarantees.profile import ProfileGuarantee
 
 masses = st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1.0)), min_size=1, max_size=6)
 

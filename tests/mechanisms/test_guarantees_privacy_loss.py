@@ -14,8 +14,8 @@ from dp_accounting.rdp import RdpAccountant
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
-from mechanisms.errors import AccountingError, ParameterError
-from mechanisms.guarantees import (
+from dpassay.mechanisms.errors import AccountingError, ParameterError
+from dpassay.mechanisms.guarantees import (
     ApproximateDP,
     ExactDP,
     GaussianDP,

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from mechanisms.base import Relation
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import (
+from dpassay.mechanisms.base import Relation
+from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.guarantees import (
     AdvancedComposition,
     ApproximateDP,
     ConcentratedDP,
@@ -23,7 +23,7 @@ from mechanisms.guarantees import (
     PureDP,
     RenyiDP,
 )
-from mechanisms.guarantees.profile import ProfileGuarantee
+from dpassay.mechanisms.guarantees.profile import ProfileGuarantee
 
 epsilons = st.floats(0.01, 20.0)
 small_deltas = st.floats(1e-12, 0.3)

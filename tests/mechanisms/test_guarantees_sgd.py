@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 from scipy import stats
 from scipy.special import logsumexp
 
-from mechanisms.errors import AccountingError, ParameterError
-from mechanisms.guarantees import (
+from dpassay.mechanisms.errors import AccountingError, ParameterError
+from dpassay.mechanisms.guarantees import (
     ApproximateDP,
     GaussianDP,
     MomentsDP,
@@ -24,14 +24,14 @@ from mechanisms.guarantees import (
     shuffled_epsilon_at_least,
     strong_composition,
 )
-from mechanisms.guarantees.fixed_size import log_moments
-from mechanisms.guarantees.noisy_sgd import (
+from dpassay.mechanisms.guarantees.fixed_size import log_moments
+from dpassay.mechanisms.guarantees.noisy_sgd import (
     printed_strong_composition,
     projected_sgd_epsilon,
     projected_sgd_standard_deviation,
 )
-from mechanisms.learning.accounting import ACCOUNTING, steps_guarantee
-from mechanisms.learning.calibration import calibrate_noise
+from dpassay.mechanisms.learning.accounting import ACCOUNTING, steps_guarantee
+from dpassay.mechanisms.learning.calibration import calibrate_noise
 
 ABADI = {"sampling_probability": 0.01}
 

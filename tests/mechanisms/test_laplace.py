@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechanisms.base import Neighbours, Outputs
-from mechanisms.errors import NeighboursError, ParameterError, RelationError
-from mechanisms.noise.laplace import Laplace
-from mechanisms.queries import Count, Histogram
+from dpassay.mechanisms.base import Neighbours, Outputs
+from dpassay.mechanisms.errors import NeighboursError, ParameterError, RelationError
+from dpassay.mechanisms.noise.laplace import Laplace
+from dpassay.mechanisms.queries import Count, Histogram
 
 FALSE_ALARM = 1e-6
 

@@ -7,24 +7,24 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from audit import audit
-from experiments.build import build_mechanism
-from experiments.config import Named
-from mechanisms.base import HasLogDensity, Mechanism, Neighbours, Outputs, Relation
-from mechanisms.errors import AccountingError, NeighboursError, ParameterError, RelationError
-from mechanisms.guarantees import GaussianDP, PrivacyLossDP
-from mechanisms.guarantees.fixed_size import fixed_size_gaussian
-from mechanisms.learning.base import Learner, TrainingData
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
-from mechanisms.learning.sampling import (
+from dpassay.audit import audit
+from dpassay.experiments.build import build_mechanism
+from dpassay.experiments.config import Named
+from dpassay.mechanisms.base import HasLogDensity, Mechanism, Neighbours, Outputs, Relation
+from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError, RelationError
+from dpassay.mechanisms.guarantees import GaussianDP, PrivacyLossDP
+from dpassay.mechanisms.guarantees.fixed_size import fixed_size_gaussian
+from dpassay.mechanisms.learning.base import Learner, TrainingData
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
+from dpassay.mechanisms.learning.sampling import (
     CyclicBatches,
     FixedSizeSampling,
     FullBatch,
     PoissonSampling,
     ShuffledEpochs,
 )
-from mechanisms.records import remove_record, replace_record, zero_record
+from dpassay.mechanisms.records import remove_record, replace_record, zero_record
 
 FALSE_ALARM = 1e-6
 SOFTMAX = SoftmaxRegression(3, 3)

@@ -6,17 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from audit import audit
-from audit.verdict import Verdict
-from mechanisms.base import Neighbours
-from mechanisms.errors import NeighboursError
-from mechanisms.guarantees import GaussianDP
-from mechanisms.learning.base import TrainingData
-from mechanisms.learning.canaries import Dirac, Grouped, Mislabelled, RandomDirection
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import MultiLayerPerceptron, SoftmaxRegression
-from mechanisms.learning.pairs import clipped_gradient, gradient_direction
-from mechanisms.repeated import Repeated
+from dpassay.audit import audit
+from dpassay.audit.verdict import Verdict
+from dpassay.mechanisms.base import Neighbours
+from dpassay.mechanisms.errors import NeighboursError
+from dpassay.mechanisms.guarantees import GaussianDP
+from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.canaries import Dirac, Grouped, Mislabelled, RandomDirection
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models import MultiLayerPerceptron, SoftmaxRegression
+from dpassay.mechanisms.learning.pairs import clipped_gradient, gradient_direction
+from dpassay.mechanisms.repeated import Repeated
 
 MODEL = SoftmaxRegression(4, 3)
 SIZE = MODEL.n_parameters

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechanisms.errors import ParameterError
-from mechanisms.learning import sampling
-from mechanisms.learning.sampling import (
+from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.learning import sampling
+from dpassay.mechanisms.learning.sampling import (
     CyclicBatches,
     FixedSizeSampling,
     FullBatch,

@@ -8,24 +8,24 @@ from scipy import stats
 from sgd_twin import clipped_sum, train
 from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 
-from mechanisms.errors import ParameterError
-from mechanisms.learning import training
-from mechanisms.learning.base import Learner, TrainingData
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import (
+from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.learning import training
+from dpassay.mechanisms.learning.base import Learner, TrainingData
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.models import (
     LinearRegression,
     LogisticRegression,
     MultiLayerPerceptron,
     SoftmaxRegression,
 )
-from mechanisms.learning.sampling import (
+from dpassay.mechanisms.learning.sampling import (
     CyclicBatches,
     FixedSizeSampling,
     FullBatch,
     PoissonSampling,
     ShuffledEpochs,
 )
-from mechanisms.learning.schedules import Constant, Cosine, InverseSquareRoot, StepDecay
+from dpassay.mechanisms.learning.schedules import Constant, Cosine, InverseSquareRoot, StepDecay
 
 FALSE_ALARM = 1e-6
 SOFTMAX = SoftmaxRegression(3, 3)

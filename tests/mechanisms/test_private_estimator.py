@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from audit import audit
-from audit.verdict import Verdict
-from mechanisms import ApproximateDP, Neighbours, PureDP, Relation
-from mechanisms.errors import AccountingError, ParameterError, RelationError, ReleaseError
-from mechanisms.external.private_estimator import PrivateEstimator
-from mechanisms.records import remove_record, replace_record
+from dpassay.audit import audit
+from dpassay.audit.verdict import Verdict
+from dpassay.mechanisms import ApproximateDP, Neighbours, PureDP, Relation
+from dpassay.mechanisms.errors import AccountingError, ParameterError, RelationError, ReleaseError
+from dpassay.mechanisms.external.private_estimator import PrivateEstimator
+from dpassay.mechanisms.records import remove_record, replace_record
 
 X = np.zeros((20, 1))
 Y = np.arange(20) % 2

@@ -8,30 +8,30 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-import mechanisms.learning.regularised_logistic as regularised_logistic
-from audit import audit
-from audit.verdict import Verdict
-from mechanisms.base import Neighbours, Outputs
-from mechanisms.catalogue import build
-from mechanisms.errors import NeighboursError, ParameterError, ReleaseError
-from mechanisms.guarantees import ApproximateDP, GaussianDP, RenyiDP
-from mechanisms.guarantees.noisy_sgd import (
+import dpassay.mechanisms.learning.regularised_logistic as regularised_logistic
+from dpassay.audit import audit
+from dpassay.audit.verdict import Verdict
+from dpassay.mechanisms.base import Neighbours, Outputs
+from dpassay.mechanisms.catalogue import build
+from dpassay.mechanisms.errors import NeighboursError, ParameterError, ReleaseError
+from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, RenyiDP
+from dpassay.mechanisms.guarantees.noisy_sgd import (
     largest_formula_epsilon,
     projected_sgd_standard_deviation,
     projected_sgd_step,
 )
-from mechanisms.learning.base import TrainingData
-from mechanisms.learning.objective_perturbation import ObjectivePerturbation
-from mechanisms.learning.output_perturbation import OutputPerturbation
-from mechanisms.learning.projected_sgd import NoisyProjectedSGD
-from mechanisms.learning.regularised_logistic import (
+from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.objective_perturbation import ObjectivePerturbation
+from dpassay.mechanisms.learning.output_perturbation import OutputPerturbation
+from dpassay.mechanisms.learning.projected_sgd import NoisyProjectedSGD
+from dpassay.mechanisms.learning.regularised_logistic import (
     TOLERANCE,
     SignedExamples,
     minimise,
     spherical_log_density,
     spherical_noise,
 )
-from mechanisms.learning.schedules import InverseSquareRoot
+from dpassay.mechanisms.learning.schedules import InverseSquareRoot
 
 FALSE_ALARM = 1e-6
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechanisms.base import Neighbours, Outputs
-from mechanisms.errors import NeighboursError, ParameterError, RelationError
-from mechanisms.local.k_ary import KAryRandomizedResponse
-from mechanisms.local.randomized_response import RandomizedResponse
+from dpassay.mechanisms.base import Neighbours, Outputs
+from dpassay.mechanisms.errors import NeighboursError, ParameterError, RelationError
+from dpassay.mechanisms.local.k_ary import KAryRandomizedResponse
+from dpassay.mechanisms.local.randomized_response import RandomizedResponse
 
 FALSE_ALARM = 1e-6
 

@@ -5,16 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from mechanisms.base import HasLogDensity, Neighbours, Outputs
-from mechanisms.broken.biased_coin import BiasedCoinResponse
-from mechanisms.errors import AccountingError, NeighboursError, ParameterError
-from mechanisms.external.function import FunctionMechanism
-from mechanisms.guarantees import ExactDP, PureDP
-from mechanisms.local.randomized_response import RandomizedResponse
-from mechanisms.noise.gaussian import Gaussian
-from mechanisms.noise.geometric import Geometric
-from mechanisms.noise.laplace import Laplace
-from mechanisms.repeated import Repeated
+from dpassay.mechanisms.base import HasLogDensity, Neighbours, Outputs
+from dpassay.mechanisms.broken.biased_coin import BiasedCoinResponse
+from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError
+from dpassay.mechanisms.external.function import FunctionMechanism
+from dpassay.mechanisms.guarantees import ExactDP, PureDP
+from dpassay.mechanisms.local.randomized_response import RandomizedResponse
+from dpassay.mechanisms.noise.gaussian import Gaussian
+from dpassay.mechanisms.noise.geometric import Geometric
+from dpassay.mechanisms.noise.laplace import Laplace
+from dpassay.mechanisms.repeated import Repeated
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from textwrap import dedent
 from typing import Any
 from xml.etree import ElementTree
 
-import pytest_dpassay
+import dpassay
 
-LIBRARY = Path(pytest_dpassay.__file__).parent
+LIBRARY = Path(dpassay.__file__).parent.parent
 JUNIT = "junit.xml"
 RULES = ("==", "__", "--")
 
@@ -56,7 +56,7 @@ class Project:
         variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
         variables |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "160", "PYTHONWARNINGS": "error"} | environment
         variables["PYTHONPATH"] = os.pathsep.join(map(str, (*path, LIBRARY)))
-        ours = ["-p", "pytest_dpassay"] if plugin else []
+        ours = ["-p", "dpassay.pytest_plugin"] if plugin else []
         command = [
             sys.executable,
             "-P",

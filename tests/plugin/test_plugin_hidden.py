@@ -6,7 +6,7 @@ from plugin_project import Project
 TESTS = """
 import contextlib
 import pytest
-from mechanisms.errors import PrivacyViolation
+from dpassay.mechanisms.errors import PrivacyViolation
 
 CLAIM = dict(epsilon=0.1, d0=[1, 0], d1=[1, 0, 1], relation="add_remove", trials=300)
 

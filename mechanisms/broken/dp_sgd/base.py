@@ -21,17 +21,17 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Dataset, Neighbours, Outputs, Relation
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import ExactDP, GaussianDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron
-from mechanisms.learning.models.base import Model
-from mechanisms.learning.pairs import UNSEEN
-from mechanisms.learning.sampling import CyclicBatches, FullBatch, Sampling
-from mechanisms.learning.training import Batch, Trainer
+from ...base import Dataset, Neighbours, Outputs, Relation
+from ...errors import ParameterError
+from ...guarantees import ExactDP, GaussianDP
+from ...guarantees.base import Guarantee
+from ...learning.base import Floats, TrainingData
+from ...learning.dp_sgd import DPSGD
+from ...learning.models import LogisticRegression, MultiLayerPerceptron
+from ...learning.models.base import Model
+from ...learning.pairs import UNSEEN
+from ...learning.sampling import CyclicBatches, FullBatch, Sampling
+from ...learning.training import Batch, Trainer
 
 REGRESSION = LogisticRegression(4)
 PERCEPTRON = MultiLayerPerceptron(4, hidden=(3,), n_outputs=2)

@@ -1,14 +1,14 @@
 """Wrong on purpose: searches for the noise multiplier that return too little noise, or too much.
 
-The correct one is `mechanisms.guarantees.calibration.least_noise_multiplier`.
+The correct one is `dpassay.mechanisms.guarantees.calibration.least_noise_multiplier`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.calibration import calibrate_noise
+from ...guarantees.base import Guarantee
+from ...learning.calibration import calibrate_noise
 
 
 def midpoint_noise_multiplier(
@@ -38,7 +38,7 @@ def midpoint_noise_multiplier(
         meta-pytorch/opacus, issue 346 and pull request 348.
 
     Example:
-        >>> from mechanisms.guarantees import GaussianDP
+        >>> from dpassay.mechanisms.guarantees import GaussianDP
         >>> found = midpoint_noise_multiplier(lambda noise: GaussianDP(1 / noise), epsilon=20.0, delta=1e-5)
         >>> round(GaussianDP(1 / found).epsilon(1e-5), 2)
         20.18

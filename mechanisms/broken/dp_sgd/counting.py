@@ -8,14 +8,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Dataset, Outputs
-from mechanisms.broken.dp_sgd.base import BrokenDPSGD
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import PrivacyLossDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.claims import claim_of
-from mechanisms.learning.sampling import Sampling, ShuffledEpochs
-from mechanisms.validation import whole
+from ...base import Dataset, Outputs
+from ...errors import ParameterError
+from ...guarantees import PrivacyLossDP
+from ...guarantees.base import Guarantee
+from ...learning.claims import claim_of
+from ...learning.sampling import Sampling, ShuffledEpochs
+from ...validation import whole
+from .base import BrokenDPSGD
 
 HUNDRED_BATCHES = ShuffledEpochs(batch_size=1, n_records=100)
 
@@ -54,7 +54,7 @@ class ShuffledCountedAsPoisson(_Miscounted):
         Hayes (2024); meta-pytorch/opacus issue 80; lxuechen/private-transformers issue 7.
 
     Example:
-        >>> from mechanisms.guarantees.deterministic_batches import shuffled_epsilon_at_least
+        >>> from dpassay.mechanisms.guarantees.deterministic_batches import shuffled_epsilon_at_least
         >>> broken = ShuffledCountedAsPoisson()
         >>> at_least = shuffled_epsilon_at_least(1.0, batches=100, delta=1e-5)
         >>> round(broken.guarantee().epsilon(1e-5), 2), round(at_least, 2)

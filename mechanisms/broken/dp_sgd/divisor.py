@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import binom, gammainc, gammaincc, gammainccinv, gammaincinv
 
-from mechanisms.base import Neighbours, Relation
-from mechanisms.broken.dp_sgd.base import BrokenDPSGD
-from mechanisms.errors import ParameterError
-from mechanisms.guarantees import ExactDP
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.base import Floats
-from mechanisms.learning.models import LogisticRegression
-from mechanisms.learning.models.base import Model
-from mechanisms.learning.sampling import BatchSampling, FullBatch, Mask, PoissonSampling, Sampling
-from mechanisms.learning.training import Batch, Trainer
-from mechanisms.validation import whole
+from ...base import Neighbours, Relation
+from ...errors import ParameterError
+from ...guarantees import ExactDP
+from ...guarantees.base import Guarantee
+from ...learning.base import Floats
+from ...learning.models import LogisticRegression
+from ...learning.models.base import Model
+from ...learning.sampling import BatchSampling, FullBatch, Mask, PoissonSampling, Sampling
+from ...learning.training import Batch, Trainer
+from ...validation import whole
+from .base import BrokenDPSGD
 
 NINE_FEATURES = LogisticRegression(9)
 ALL_BY_TWO = FullBatch(expected_batch_size=2)

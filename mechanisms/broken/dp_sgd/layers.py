@@ -12,14 +12,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Neighbours
-from mechanisms.broken.dp_sgd.base import LARGE, PERCEPTRON, BrokenDPSGD
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.base import Floats
-from mechanisms.learning.models import MultiLayerPerceptron
-from mechanisms.learning.models.base import Model
-from mechanisms.learning.models.passes import squared_norms
-from mechanisms.learning.training import Batch, Trainer
+from ...base import Neighbours
+from ...guarantees.base import Guarantee
+from ...learning.base import Floats
+from ...learning.models import MultiLayerPerceptron
+from ...learning.models.base import Model
+from ...learning.models.passes import squared_norms
+from ...learning.training import Batch, Trainer
+from .base import LARGE, PERCEPTRON, BrokenDPSGD
 
 DEEP = MultiLayerPerceptron(4, hidden=(3, 3, 3), n_outputs=2)
 

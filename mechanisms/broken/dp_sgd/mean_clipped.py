@@ -8,16 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from mechanisms.base import Neighbours, Relation
-from mechanisms.broken.dp_sgd.base import BrokenDPSGD, Unclipped
-from mechanisms.errors import NeighboursError
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.models.passes import accumulate, backward, forward
-from mechanisms.learning.pairs import check_in_place
-from mechanisms.learning.sampling import FullBatch, Sampling
-from mechanisms.learning.training import Batch, Recipe, Trainer
-from mechanisms.validation import whole
+from ...base import Neighbours, Relation
+from ...errors import NeighboursError
+from ...guarantees.base import Guarantee
+from ...learning.base import Floats, TrainingData
+from ...learning.models.passes import accumulate, backward, forward
+from ...learning.pairs import check_in_place
+from ...learning.sampling import FullBatch, Sampling
+from ...learning.training import Batch, Recipe, Trainer
+from ...validation import whole
+from .base import BrokenDPSGD, Unclipped
 
 ALL_BY_FIVE = FullBatch(expected_batch_size=5)
 REGROUPED = 4

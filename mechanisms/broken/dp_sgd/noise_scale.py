@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Dataset, Outputs
-from mechanisms.broken.dp_sgd.base import BrokenDPSGD
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.base import Floats
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.training import Trainer
+from ...base import Dataset, Outputs
+from ...guarantees.base import Guarantee
+from ...learning.base import Floats
+from ...learning.dp_sgd import DPSGD
+from ...learning.training import Trainer
+from .base import BrokenDPSGD
 
 
 class _NoiseOverBatch(Trainer):

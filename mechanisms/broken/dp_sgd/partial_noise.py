@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.broken.dp_sgd.base import BrokenDPSGD, where_zero
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.base import Floats
-from mechanisms.learning.models.base import Model
-from mechanisms.learning.training import Trainer
+from ...guarantees.base import Guarantee
+from ...learning.base import Floats
+from ...learning.models.base import Model
+from ...learning.training import Trainer
+from .base import BrokenDPSGD, where_zero
 
 
 def biases(model: Model) -> NDArray[np.intp]:

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from mechanisms.base import Neighbours
-from mechanisms.broken.dp_sgd.base import LARGE, BrokenDPSGD, Unclipped
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.sampling import FullBatch, Sampling
-from mechanisms.learning.training import Batch, Recipe, Trainer
+from ...base import Neighbours
+from ...guarantees.base import Guarantee
+from ...learning.base import Floats, TrainingData
+from ...learning.sampling import FullBatch, Sampling
+from ...learning.training import Batch, Recipe, Trainer
+from .base import LARGE, BrokenDPSGD, Unclipped
 
 ALL_BY_FOUR = FullBatch(expected_batch_size=4)
 

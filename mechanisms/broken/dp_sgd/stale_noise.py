@@ -13,12 +13,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.broken.dp_sgd.base import PERCEPTRON, BrokenDPSGD, standard_log_density, where_zero
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.models.base import Model
-from mechanisms.learning.sampling import CyclicBatches, Sampling
-from mechanisms.learning.training import Trainer
+from ...guarantees.base import Guarantee
+from ...learning.base import Floats, TrainingData
+from ...learning.models.base import Model
+from ...learning.sampling import CyclicBatches, Sampling
+from ...learning.training import Trainer
+from .base import PERCEPTRON, BrokenDPSGD, standard_log_density, where_zero
 
 ONE_OF_TWO = CyclicBatches(batch_size=1, n_records=2)
 

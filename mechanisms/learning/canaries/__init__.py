@@ -8,12 +8,12 @@ grouped.py     Grouped: a mechanism whose pairs differ in several records, with 
 catalogue.py   all of them by name
 """
 
-from mechanisms.learning.canaries.base import Canary
-from mechanisms.learning.canaries.examples import Blank, ClipBKD, Mislabelled, Natural
-from mechanisms.learning.canaries.gradients import Dirac, RandomDirection, with_dead_features
-from mechanisms.learning.canaries.grouped import Grouped
-from mechanisms.learning.canaries.initial import worst_case_initial
-from mechanisms.learning.pairs import differing
+from ..pairs import differing
+from .base import Canary
+from .examples import Blank, ClipBKD, Mislabelled, Natural
+from .gradients import Dirac, RandomDirection, with_dead_features
+from .grouped import Grouped
+from .initial import worst_case_initial
 
 __all__ = [
     "Blank",

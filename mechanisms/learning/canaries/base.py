@@ -17,13 +17,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mechanisms.base import Dataset, Mechanism, Neighbours
-from mechanisms.errors import ParameterError
-from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.canaries.grouped import Grouped
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.trained import TrainedModels
-from mechanisms.validation import whole
+from ...base import Dataset, Mechanism, Neighbours
+from ...errors import ParameterError
+from ...validation import whole
+from ..base import Floats, TrainingData
+from ..dp_sgd import DPSGD
+from ..trained import TrainedModels
+from .grouped import Grouped
 
 Example: TypeAlias = tuple[Floats, int | float]
 """Features `(n_features,)` and label."""

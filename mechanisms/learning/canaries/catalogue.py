@@ -1,16 +1,16 @@
 """Names of the canaries. A new one is one class and one line here."""
 
-from mechanisms.registry import Catalogue
+from ...registry import Catalogue
 
 catalogue = Catalogue(
     "canary",
     {
-        "natural": "mechanisms.learning.canaries.examples:Natural",
-        "mislabelled": "mechanisms.learning.canaries.examples:Mislabelled",
-        "blank": "mechanisms.learning.canaries.examples:Blank",
-        "clip-bkd": "mechanisms.learning.canaries.examples:ClipBKD",
-        "dirac": "mechanisms.learning.canaries.gradients:Dirac",
-        "random-direction": "mechanisms.learning.canaries.gradients:RandomDirection",
+        "natural": "dpassay.mechanisms.learning.canaries.examples:Natural",
+        "mislabelled": "dpassay.mechanisms.learning.canaries.examples:Mislabelled",
+        "blank": "dpassay.mechanisms.learning.canaries.examples:Blank",
+        "clip-bkd": "dpassay.mechanisms.learning.canaries.examples:ClipBKD",
+        "dirac": "dpassay.mechanisms.learning.canaries.gradients:Dirac",
+        "random-direction": "dpassay.mechanisms.learning.canaries.gradients:RandomDirection",
     },
 )
 get = catalogue.get

@@ -13,12 +13,12 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
-from mechanisms.base import Relation
-from mechanisms.errors import ParameterError
-from mechanisms.learning.base import TrainingData
-from mechanisms.learning.canaries.base import Canary, Example, least_likely
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.validation import one_of, whole
+from ...base import Relation
+from ...errors import ParameterError
+from ...validation import one_of, whole
+from ..base import TrainingData
+from ..dp_sgd import DPSGD
+from .base import Canary, Example, least_likely
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Natural(ExampleCanary):
         other: under replace_one, the position of the record of which a copy stands in its place on side 0.
 
     Example:
-        >>> from mechanisms.learning.models import LogisticRegression
+        >>> from dpassay.mechanisms.learning.models import LogisticRegression
         >>> learner = DPSGD(LogisticRegression(2), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=3)
         >>> pair = Natural(record=1).pair((np.eye(3, 2), np.array([0, 1, 0])), learner)
         >>> len(pair.d0), len(pair.d1)
@@ -177,7 +177,7 @@ class ClipBKD(ExampleCanary):
         Jagielski, Ullman, Oprea (2020), Algorithm 2 (there with swapped labels, and k copies divided by k).
 
     Example:
-        >>> from mechanisms.learning.models import LogisticRegression
+        >>> from dpassay.mechanisms.learning.models import LogisticRegression
         >>> learner = DPSGD(LogisticRegression(2), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=3)
         >>> X, y = np.array([[3.0, 0.0], [4.0, 0.0], [5.0, 0.0]]), np.array([0, 1, 0])
         >>> ClipBKD(record=2).pair((X, y), learner).d1.X[2].tolist()

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Relation
-from mechanisms.errors import ParameterError
-from mechanisms.learning.base import TrainingData
-from mechanisms.learning.canaries.base import Canary
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.validation import whole
+from ...base import Relation
+from ...errors import ParameterError
+from ...validation import whole
+from ..base import TrainingData
+from ..dp_sgd import DPSGD
+from .base import Canary
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Dirac(GradientCanary):
         Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini, Terzis (2023), Algorithm 3.
 
     Example:
-        >>> from mechanisms.learning.models import LogisticRegression
+        >>> from dpassay.mechanisms.learning.models import LogisticRegression
         >>> learner = DPSGD(LogisticRegression(3), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=3)
         >>> X, y = with_dead_features((np.ones((4, 2)), np.zeros(4, dtype=int)))
         >>> Dirac().pair((X, y), learner).d1.gradients.tolist()

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
-from mechanisms.errors import NeighboursError, ParameterError
-from mechanisms.guarantees import group
-from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.base import TrainingData
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.pairs import check_seen, sides_of
-from mechanisms.learning.sampling import CyclicBatches
-from mechanisms.validation import whole
+from ...base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ...errors import NeighboursError, ParameterError
+from ...guarantees import group
+from ...guarantees.base import Guarantee
+from ...validation import whole
+from ..base import TrainingData
+from ..dp_sgd import DPSGD
+from ..pairs import check_seen, sides_of
+from ..sampling import CyclicBatches
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Grouped(Mechanism):
         AccountingError: from `guarantee`, where no theorem gives the group privacy of the base's claim.
 
     Example:
-        >>> from mechanisms.learning.models import LogisticRegression
+        >>> from dpassay.mechanisms.learning.models import LogisticRegression
         >>> base = DPSGD(LogisticRegression(2), steps=4, noise_multiplier=4.0, sampling="full-batch", batch_size=10)
         >>> print(Grouped(base, size=3).guarantee())
         GaussianDP(mu=1.5)

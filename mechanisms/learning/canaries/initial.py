@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms.errors import ParameterError
-from mechanisms.learning.base import TrainingData
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models.base import Model
-from mechanisms.validation import positive, whole
+from ...errors import ParameterError
+from ...validation import positive, whole
+from ..base import TrainingData
+from ..dp_sgd import DPSGD
+from ..models.base import Model
 
 
 def worst_case_initial(
@@ -50,7 +50,7 @@ def worst_case_initial(
         arXiv:2405.14106. The factor `margin` is ours.
 
     Example:
-        >>> from mechanisms.learning.models import LogisticRegression
+        >>> from dpassay.mechanisms.learning.models import LogisticRegression
         >>> X, y = np.array([[1.0], [-1.0]]), np.array([1, 0])
         >>> bool(worst_case_initial(LogisticRegression(1), X, y, steps=50)[0] > 3.0)
         True

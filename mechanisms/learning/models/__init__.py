@@ -8,8 +8,8 @@ passes.py        forward and backward through the layers, for many runs at once
 catalogue.py     all of them by name
 """
 
-from mechanisms.learning.models.base import Layer, Model
-from mechanisms.learning.models.linear import LinearRegression, LogisticRegression, SoftmaxRegression
-from mechanisms.learning.models.perceptron import MultiLayerPerceptron
+from .base import Layer, Model
+from .linear import LinearRegression, LogisticRegression, SoftmaxRegression
+from .perceptron import MultiLayerPerceptron
 
 __all__ = ["Layer", "LinearRegression", "LogisticRegression", "Model", "MultiLayerPerceptron", "SoftmaxRegression"]

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.errors import ParameterError
-from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.models.losses import LOSSES, Loss
-from mechanisms.validation import whole
+from ...errors import ParameterError
+from ...validation import whole
+from ..base import Floats, TrainingData
+from .losses import LOSSES, Loss
 
 
 @dataclass(frozen=True)

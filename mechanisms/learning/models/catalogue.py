@@ -1,14 +1,14 @@
 """Names of the models. A new one is one file and one line here."""
 
-from mechanisms.registry import Catalogue
+from ...registry import Catalogue
 
 catalogue = Catalogue(
     "model",
     {
-        "linear-regression": "mechanisms.learning.models.linear:LinearRegression",
-        "logistic-regression": "mechanisms.learning.models.linear:LogisticRegression",
-        "softmax-regression": "mechanisms.learning.models.linear:SoftmaxRegression",
-        "multilayer-perceptron": "mechanisms.learning.models.perceptron:MultiLayerPerceptron",
+        "linear-regression": "dpassay.mechanisms.learning.models.linear:LinearRegression",
+        "logistic-regression": "dpassay.mechanisms.learning.models.linear:LogisticRegression",
+        "softmax-regression": "dpassay.mechanisms.learning.models.linear:SoftmaxRegression",
+        "multilayer-perceptron": "dpassay.mechanisms.learning.models.perceptron:MultiLayerPerceptron",
     },
 )
 get = catalogue.get

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mechanisms.learning.models.base import Model
-from mechanisms.learning.models.losses import LOSSES, Loss
-from mechanisms.validation import whole
+from ...validation import whole
+from .base import Model
+from .losses import LOSSES, Loss
 
 
 @dataclass(frozen=True)

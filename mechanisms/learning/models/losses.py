@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.errors import ParameterError
-from mechanisms.learning.base import Floats
+from ...errors import ParameterError
+from ..base import Floats
 
 Labels = NDArray[Any]
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.learning.base import Floats
-from mechanisms.learning.models.base import Model
+from ..base import Floats
+from .base import Model
 
 
 class Workspace:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from mechanisms.errors import ParameterError
-from mechanisms.learning.models.base import Model
-from mechanisms.learning.models.losses import LOSSES, Loss
-from mechanisms.validation import one_of, whole
+from ...errors import ParameterError
+from ...validation import one_of, whole
+from .base import Model
+from .losses import LOSSES, Loss
 
 
 @dataclass(frozen=True)

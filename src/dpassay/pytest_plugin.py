@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from audit import AuditResult
-    from audit.bounds.base import LedgerEntry
+    from .audit import AuditResult
+    from .audit.bounds.base import LedgerEntry
 
 OPTIONS = {
     "epsilon": "the claimed epsilon; with delta > 0 the claim is (epsilon, delta)-DP",
@@ -67,7 +67,6 @@ class Plan:
         strict: whether a check that could not have failed fails.
         stop: "anytime" for the checks that do not say; None leaves them as they are.
         n_tests: selected tests that use `dp_audit`; known after collection.
-        obstacle: why the library cannot be used here; None if it can.
     """
 
     false_alarm: float
@@ -76,7 +75,6 @@ class Plan:
     strict: bool
     stop: str | None = None
     n_tests: int = 0
-    obstacle: str | None = None
 
 
 PLAN = pytest.StashKey[Plan]()
@@ -138,8 +136,6 @@ def _identity(item: pytest.Item) -> str:
 def dp_audit(request: pytest.FixtureRequest) -> DPAudit:
     """Audits a mechanism and fails the test if it leaks more than it claims. Options: `pytest --markers`."""
     plan, item = request.config.stash[PLAN], request.node
-    if plan.obstacle is not None:
-        pytest.fail(plan.obstacle, pytrace=False)
     if CALLS not in item.stash:
         pytest.fail(
             f"{item.nodeid} asks for dp_audit by request.getfixturevalue, too late for a share of the session's "
@@ -171,8 +167,8 @@ class DPAudit:
             DpassayError: the options do not make an audit.
         """
         __tracebackhide__ = True
-        from mechanisms.errors import DpassayError
-        from mechanisms.printable import terminal
+        from .mechanisms.errors import DpassayError
+        from .mechanisms.printable import terminal
 
         outcome = Outcome()
         self._item.stash[OUTCOMES].append(outcome)
@@ -189,8 +185,8 @@ class DPAudit:
     def _checked(self, mechanism: Any, options: Mapping[str, Any], outcome: Outcome) -> AuditResult:
         """The result of the audit, unless it fails the test."""
         __tracebackhide__ = True
-        from audit.text import INDEPENDENT
-        from mechanisms.errors import DependentTrialsError, PrivacyViolation
+        from .audit.text import INDEPENDENT
+        from .mechanisms.errors import DependentTrialsError, PrivacyViolation
 
         result = self._run(mechanism, options)
         outcome.finished = True
@@ -206,7 +202,7 @@ class DPAudit:
 
     def _run(self, mechanism: Any, options: Mapping[str, Any]) -> AuditResult:
         """The audit at this call's share of the budget, which its ledger records."""
-        from audit import audit
+        from .audit import audit
 
         self._item.stash[CALLS] += 1
         plan, test, call = self._plan, _identity(self._item), self._item.stash[CALLS]
@@ -223,7 +219,7 @@ class DPAudit:
 
 
 def _ledger_entry(plan: Plan, test: str, call: int, significance: float) -> LedgerEntry:
-    from audit.bounds.base import LedgerEntry
+    from .audit.bounds.base import LedgerEntry
 
     return LedgerEntry(
         what="test session",
@@ -237,7 +233,7 @@ def _ledger_entry(plan: Plan, test: str, call: int, significance: float) -> Ledg
 
 
 def _error(message: str) -> Exception:
-    from mechanisms.errors import ParameterError
+    from .mechanisms.errors import ParameterError
 
     return ParameterError(message)
 
@@ -270,15 +266,15 @@ def merge(*sources: Mapping[str, Any]) -> dict[str, Any]:
 def _check_names(options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in OPTIONS:
-            from mechanisms.errors import unknown_name_message
+            from .mechanisms.errors import unknown_name_message
 
             raise _error(unknown_name_message("option of a privacy check:", name, OPTIONS))
 
 
 def _arguments(mechanism: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of `audit.audit`: epsilon becomes a claim, d0 and d1 become neighbours."""
-    from mechanisms.base import Neighbours
-    from mechanisms.guarantees import ApproximateDP, PureDP
+    """Arguments of `dpassay.audit.audit`: epsilon becomes a claim, d0 and d1 become neighbours."""
+    from .mechanisms.base import Neighbours
+    from .mechanisms.guarantees import ApproximateDP, PureDP
 
     arguments = dict(options)
     if "epsilon" in arguments:
@@ -331,7 +327,6 @@ def pytest_configure(config: pytest.Config) -> None:
         trials=trials,
         strict=config.getoption("--dp-strict"),
         stop=_stop(config),
-        obstacle=_obstacle(),
     )
     if not _is_worker(config):
         config.pluginmanager.register(Summary(config.stash[PLAN]), "dpassay-summary")
@@ -360,34 +355,13 @@ def _is_worker(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")  # pytest-xdist
 
 
-def _obstacle() -> str | None:
-    """What keeps the library from being imported; None if nothing does."""
-    try:
-        from dpassay import check_distribution
-
-        check_distribution()
-    except ImportError as error:
-        return f"dpassay cannot run privacy checks here: {error}"
-    return None
-
-
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """One line when privacy checks cannot run here. A session that has none is not stopped by it."""
-    obstacle = config.stash[PLAN].obstacle
-    return obstacle.partition("\n")[0] if obstacle else None
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Counts the selected tests that use `dp_audit`: each gets an equal share. All xdist workers count the same."""
     users = [item for item in session.items if _uses_dp_audit(item)]
     for item in users:
         item.stash[CALLS] = 0
-    plan = session.config.stash[PLAN]
-    plan.n_tests = len(users)
-    plan.obstacle = _obstacle() if users else None
-    if plan.obstacle is not None and not _is_worker(session.config):
-        raise pytest.UsageError(plan.obstacle)
+    session.config.stash[PLAN].n_tests = len(users)
 
 
 def _uses_dp_audit(item: pytest.Item) -> bool:

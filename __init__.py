@@ -1,0 +1,32 @@
+"""Audits of differential privacy: attacks, and lower bounds on epsilon that hold with a stated confidence.
+
+mechanisms    what is audited, and what it promises
+attacks       who attacks: outputs -> scores
+audit         how sure we are: evidence -> bound -> verdict; `from dpassay.audit import audit`
+experiments   the questions: configurations, the command line, plots, reports, demos
+
+Each room is imported when it is first asked for, so that `import dpassay` costs a pytest session nothing.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__all__ = ["__version__", "attacks", "audit", "experiments", "mechanisms"]
+
+
+def __getattr__(name: str) -> Any:
+    """The rooms, and `__version__`, looked up when they are asked for."""
+    if name == "__version__":
+        return _version()
+    if name in __all__:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("dpassay")
+    except PackageNotFoundError:  # a checkout that is not installed
+        return "0+unknown"

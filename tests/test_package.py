@@ -1,0 +1,111 @@
+"""One package, `dpassay`: a project with folders called like its rooms can use it."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+import dpassay
+
+SOURCES = Path(dpassay.__file__).parent.parent
+
+
+def python(*arguments, cwd):
+    """A new process that imports dpassay from this checkout; what lies in the working directory comes first."""
+    environment = os.environ | {"PYTHONPATH": str(SOURCES), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return subprocess.run([sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True)
+
+
+@pytest.fixture
+def research(tmp_path):
+    """A repository with a package `audit`, a module `attacks` and a folder `experiments`, as many have them."""
+    files = {
+        "audit/__init__.py": "NOTE = 'the audit of this project'",
+        "attacks.py": "raise RuntimeError('attacks of this project')",
+        "mechanisms/__init__.py": "from audit import NOTE",
+        "experiments/first.py": "RATE = 0.1",
+        "experiments/mine.toml": '[mechanism]\nname = "laplace"\nepsilon = 1.0\n\n[audit]\ntrials = 300\n',
+        "release.py": """
+            from audit import NOTE
+            from experiments.first import RATE
+
+            def count(dataset, size, rng):
+                assert NOTE and RATE
+                return len(dataset) + rng.laplace(scale=1.0, size=size)
+        """,
+        "api.py": """
+            import audit
+            from experiments import first
+            from release import count
+            import dpassay.experiments
+            from dpassay.audit import audit as judged
+            from dpassay.mechanisms import Neighbours, PureDP
+
+            pair = Neighbours([1], [1, 2], "add_remove")
+            result = judged(count, pair, claim=PureDP(1.0), trials=300, seed=0)
+            print(audit.NOTE, first.RATE, result.verdict.value)
+        """,
+        "test_mine.py": """
+            import pytest
+            import audit
+            from experiments.first import RATE
+            from release import count
+
+            @pytest.mark.dp(epsilon=1.0, d0=[1], d1=[1, 2], relation="add_remove", trials=300)
+            def test_count(dp_audit):
+                assert audit.NOTE and RATE
+                assert dp_audit(count).claim == 1.0
+        """,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(dedent(text))
+    return tmp_path
+
+
+class TestAProjectWithFoldersOfTheSameNames:
+    def test_uses_the_api(self, research):
+        done = python("api.py", cwd=research)
+        assert (done.returncode, done.stdout.split()[-2:]) == (0, ["0.1", "consistent"]), done.stderr
+
+    def test_runs_its_configs(self, research):
+        done = python("-m", "dpassay", "run", "experiments/mine.toml", "--out", "out", "--quiet", cwd=research)
+        assert done.returncode == 0, done.stderr
+        assert (research / "out" / "results.json").exists()
+
+    def test_checks_its_functions(self, research):
+        pair = ("--d0", "[1]", "--d1", "[1, 2]", "--relation", "add_remove", "--epsilon", "1", "--trials", "300")
+        done = python("-m", "dpassay", "check", "release.py:count", *pair, "--quiet", cwd=research)
+        assert done.returncode == 0, done.stderr
+
+    def test_uses_the_plugin(self, research):
+        options = ("-p", "dpassay.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:randomly", "-q")
+        done = python("-m", "pytest", *options, cwd=research)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "1 passed" in done.stdout
+
+
+def test_the_package_costs_next_to_nothing_until_a_room_is_asked_for(tmp_path):
+    code = "import sys, dpassay; sys.exit(any(m.startswith('dpassay.') or m == 'numpy' for m in sys.modules))"
+    assert python("-c", code, cwd=tmp_path).returncode == 0
+
+
+def test_rooms_and_version_are_looked_up_when_asked_for():
+    assert dpassay.mechanisms.Laplace(epsilon=1.0).epsilon == 1.0
+    assert dpassay.__version__
+    with pytest.raises(AttributeError, match="has no attribute 'versoin'"):
+        _ = dpassay.versoin
+
+
+def test_everything_beside_the_links_is_named_in_the_wheel():
+    """What is installed is named file by file where it is no room: nothing that is new may be left out."""
+    root = SOURCES.parent
+    wheel = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    here = {f"src/dpassay/{path.name}" for path in (SOURCES / "dpassay").iterdir() if path.name != "__pycache__"}
+    rooms = {f"src/dpassay/{name}" for name in wheel["only-include"] if "/" not in name}
+    assert here - rooms == set(wheel["only-include"]) & here
+    assert rooms < here
