@@ -3,8 +3,8 @@
 **Null and level.** For each epsilon, K_t(epsilon) is the wealth, after t steps, of a gambler who starts with 1 and bets
 against "the pair is (epsilon, delta)-DP"; `dpassay.audit.bounds.wealth` shows that it is a non-negative supermartingale
 when that is so, hence Pr[sup_t K_t(epsilon) >= 1/significance] <= significance (Ville 1939). The bound is the first
-epsilon, going up from 0, whose wealth never reached 1/significance. It exceeds the true epsilon e only if K(e) did: one event,
-one payment, however fine the search, and at every time together.
+epsilon, going up from 0, whose wealth never reached 1/significance. It exceeds the true epsilon e only if K(e) did: one
+event, one payment, however fine the search, and at every time together.
 
 **Fixed before looking.** The prior weights over bets, directions and thresholds (they are averaged, which costs nothing
 but the logarithm of a weight; a maximum over them would be wrong), and the order of the runs. The event bet on in step
