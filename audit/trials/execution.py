@@ -112,7 +112,7 @@ def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | No
 
     size = min(max(1, n_chunks // HANDFULS), LARGEST_HANDFUL) if workers == "threads" else 1
     handfuls = iter(lambda: list(islice(chunks, size)), [])
-    more = options(workers)
+    more = options(workers, getattr(work, "timeout", None))
     parallel = Parallel(n_jobs=n_jobs, prefer=workers, return_as="generator_unordered", batch_size=1, **more)
     finished = parallel(delayed(_run_all)(work, handful) for handful in handfuls)
     name = label(getattr(work, "mechanism", work))

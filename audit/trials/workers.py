@@ -10,7 +10,7 @@ import time
 from concurrent.futures import BrokenExecutor
 from typing import Any
 
-from ...mechanisms.errors import ReleaseError
+from ...mechanisms.errors import ParameterError, ReleaseError
 from ...mechanisms.external.guard import expendable
 
 WATCH_SECONDS = 0.5
@@ -35,12 +35,24 @@ def _end_with(parent: int) -> None:
     os._exit(128 + signal.SIGTERM)
 
 
-def options(prefer: str) -> dict[str, Any]:
-    """What `joblib.Parallel` is given beyond its usual arguments, where it starts worker processes of this machine."""
+def options(prefer: str, timeout: float | None = None) -> dict[str, Any]:
+    """What `joblib.Parallel` is given beyond its usual arguments, where it starts worker processes of this machine.
+
+    Raises:
+        ParameterError: a timeout for functions whose workers a cluster starts: they run in threads there, which no
+            alarm clock can stop.
+    """
     from joblib.parallel import LokyBackend, get_active_backend
 
     backend, _ = get_active_backend(prefer=prefer)
-    return {"initializer": begin_worker, "initargs": (os.getpid(),)} if isinstance(backend, LokyBackend) else {}
+    if isinstance(backend, LokyBackend):
+        return {"initializer": begin_worker, "initargs": (os.getpid(),)}
+    if timeout is not None and prefer == "processes":
+        raise ParameterError(
+            f"timeout is {timeout:g}, but workers of the joblib backend {type(backend).__name__} cannot be interrupted. "
+            "Leave timeout out, or run on this machine, without joblib.parallel_config."
+        )
+    return {}
 
 
 def died(error: BrokenExecutor, name: str, timeout: float | None) -> ReleaseError:
