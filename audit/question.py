@@ -22,7 +22,7 @@ from ..mechanisms.validation import whole
 from .bounds.base import Bound, check_level
 from .bounds.catalogue import catalogue as bounds_catalogue
 from .games import BitScores, PairScores
-from .trials.independence import SHARE, independent_by_construction
+from .trials.guards.independence import SHARE, independent_by_construction
 from .trials.options import versions
 from .trials.plan import TrialPlan, check_width, plan_trials
 from .trials.work import probe

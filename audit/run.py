@@ -28,13 +28,13 @@ from .games import Floats, PairScores, Scores, Tally
 from .power import detectable_epsilon, refutable
 from .question import Question
 from .results import AuditResult, Trials
-from .trials.changed import Changed
 from .trials.execution import Work, execute
-from .trials.independence import SHARE, Dependence, Independence
+from .trials.guards.changed import Changed
+from .trials.guards.independence import SHARE, Dependence, Independence
+from .trials.guards.replay import ReplayGuard
 from .trials.plan import Chunks, TrialPlan
 from .trials.progress import Reporter
 from .trials.reduction import EvaluationScores, PilotOutputs, Reduction
-from .trials.repeats import Repeats
 from .trials.seeds import Stage, stream
 from .trials.store import TrialStore
 from .trials.work import EvaluationWork, PilotWork
@@ -60,11 +60,11 @@ class Run:
     n_jobs: int | None
     reporter: Reporter
     timeout: float | None = None
-    repeats: Repeats = field(init=False)
+    repeats: ReplayGuard = field(init=False)
     changed: Changed = field(init=False)
 
     def __post_init__(self) -> None:
-        self.repeats = Repeats(label(self.question.mechanism))
+        self.repeats = ReplayGuard(label(self.question.mechanism))
         self.changed = Changed(label(self.question.mechanism))
 
     def result(self) -> AuditResult:

@@ -26,10 +26,10 @@ from ...mechanisms.errors import ParameterError
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner
 from ...mechanisms.validation import whole
 from ..trials.execution import execute
+from ..trials.guards.replay import ReplayGuard
 from ..trials.options import RunOptions, versions
 from ..trials.plan import CHUNK_BYTES, CHUNKS_A_SIDE, Chunk
 from ..trials.progress import Reporter
-from ..trials.repeats import Repeats
 from ..trials.seeds import Stage, stream
 from ..trials.store import Arrays
 
@@ -213,7 +213,7 @@ def run_training(
             store=store,
             n_jobs=options.n_jobs,
             workers=getattr(learner, "parallel", "processes"),
-            repeats=Repeats(label(learner)),
+            repeats=ReplayGuard(label(learner)),
             reporter=reporter,
         )
     return joined.arrays()

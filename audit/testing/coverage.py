@@ -77,7 +77,7 @@ def misses(
     delta: float = 0.0,
     n_pilot: int = 0,
 ) -> Coverage:
-    """Repeats the whole way from pilot to bound, and counts how often the bound exceeds the truth.
+    """ReplayGuard the whole way from pilot to bound, and counts how often the bound exceeds the truth.
 
     Args:
         bound: what is examined.

@@ -18,10 +18,10 @@ from pickle import PicklingError
 
 from ...mechanisms.describe import label
 from ...mechanisms.errors import ReleaseError
+from .guards.replay import ReplayGuard
 from .plan import Chunk
 from .progress import Reporter, Silent
 from .reduction import Reduction
-from .repeats import Repeats
 from .store import Arrays, TrialStore
 from .workers import died, options
 
@@ -43,7 +43,7 @@ def execute(
     store: TrialStore | None,
     n_jobs: int | None,
     workers: str,
-    repeats: Repeats,
+    repeats: ReplayGuard,
     reporter: Reporter,
     note: Callable[[], str] = str,
     total: int | None = None,

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from ...mechanisms.base import Outputs
 from ..games import Floats, PairCounts, PairScores, Scores, Tally
-from .independence import Independence
+from .guards.independence import Independence
+from .guards.unvarying import Unvarying
 from .plan import Chunk, TrialPlan
 from .seeds import Stage
 from .store import Arrays
-from .unvarying import Unvarying
 
 
 class Reduction(Protocol):

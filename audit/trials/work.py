@@ -18,12 +18,12 @@ from ...mechanisms.external.function import FunctionMechanism
 from ...mechanisms.external.guard import Guard
 from ...mechanisms.external.outcomes import in_words
 from ..games import Floats
-from .independence import independent_by_construction, order
+from .guards.independence import independent_by_construction, order
+from .guards.replay import signature
+from .guards.unvarying import only_output
 from .plan import Chunk
-from .repeats import signature
 from .seeds import Stage, stream
 from .store import Arrays
-from .unvarying import only_output
 
 
 def run(

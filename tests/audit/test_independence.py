@@ -12,7 +12,7 @@ from dpassay.attacks.distinguishing.threshold import Threshold
 from dpassay.audit import Verdict, assert_private, audit
 from dpassay.audit.bounds.clopper_pearson import ClopperPearson
 from dpassay.audit.games import PairScores
-from dpassay.audit.trials.independence import (
+from dpassay.audit.trials.guards.independence import (
     SHARE,
     Independence,
     _apart,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dpassay.audit import audit
+from dpassay.audit.trials.guards.replay import ReplayGuard, signature
 from dpassay.audit.trials.plan import Chunk
-from dpassay.audit.trials.repeats import Repeats, signature
 from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import KAryRandomizedResponse, Laplace, Neighbours, Outputs, PureDP
 from dpassay.mechanisms.errors import ReleaseError
@@ -54,7 +54,7 @@ def test_honest_mechanisms_are_never_refused(mechanism):
 
 @pytest.mark.parametrize("rare", [0.01, 0.05, 0.2])
 def test_honest_runs_of_a_lopsided_law_are_never_refused(rare):
-    rng, repeats = np.random.default_rng(0), Repeats("x")
+    rng, repeats = np.random.default_rng(0), ReplayGuard("x")
     for index in range(5_000):
         outputs = Outputs((rng.random(64) < rare).astype(float))
         repeats.check(Chunk(Stage.EVALUATION, 0, index, 0, 64), {"signature": signature(outputs)})
@@ -69,7 +69,7 @@ def test_discrete_outputs_may_repeat():
     chunks = [Chunk(Stage.EVALUATION, 0, index, 0, 12) for index in range(2)]
     discrete = {"signature": signature(Outputs(np.tile([0.0, 1.0, 2.0], 4)))}
     continuous = {"signature": signature(Outputs(np.linspace(0, 1, 12)))}
-    repeats = Repeats("x")
+    repeats = ReplayGuard("x")
     for chunk in chunks:
         repeats.check(chunk, discrete)
     repeats.check(chunks[0], continuous)

@@ -14,10 +14,10 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import Outputs
-from ...mechanisms.errors import ReleaseError
-from .plan import Chunk
-from .store import Arrays
+from ....mechanisms.base import Outputs
+from ....mechanisms.errors import ReleaseError
+from ..plan import Chunk
+from ..store import Arrays
 
 ROWS = 64
 """Runs at the beginning of a chunk that stand for all of it."""
@@ -49,7 +49,7 @@ def signature(outputs: Outputs) -> NDArray[np.uint8]:
     return np.frombuffer(hashlib.blake2b(rows.tobytes(), digest_size=16).digest(), dtype=np.uint8)
 
 
-class Repeats:
+class ReplayGuard:
     """Watches over the chunks of one audit, pilot and evaluation together.
 
     Args:

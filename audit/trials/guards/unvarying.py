@@ -7,9 +7,9 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import Outputs
-from .plan import Chunk
-from .store import Arrays
+from ....mechanisms.base import Outputs
+from ..plan import Chunk
+from ..store import Arrays
 
 
 def only_output(outputs: Outputs) -> NDArray[np.uint8]:

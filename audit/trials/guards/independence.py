@@ -40,10 +40,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ...mechanisms.base import Mechanism, Outputs
-from ..games import Floats
-from .plan import Chunk
-from .store import Arrays
+from ....mechanisms.base import Mechanism, Outputs
+from ...games import Floats
+from ..plan import Chunk
+from ..store import Arrays
 
 Counts = NDArray[np.int64]
 

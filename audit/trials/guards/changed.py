@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .plan import Chunk
-from .reduction import Reduction
-from .store import Arrays
+from ..plan import Chunk
+from ..reduction import Reduction
+from ..store import Arrays
 
 RANDOM = "global random state of "
 
