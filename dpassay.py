@@ -65,7 +65,7 @@ def main() -> None:
     except ShadowedPackageError as error:
         sys.stderr.write(f"dpassay: {error}\n")
         raise SystemExit(2) from None
-    from experiments.cli import run_app
+    from experiments.cli.commands import run_app
 
     run_app()
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from experiments.config import DataSection, GameSection
-from experiments.listing import entries, kinds
+from experiments.config.schema import DataSection, GameSection
+from experiments.cli.listing import entries, kinds
 from mechanisms.learning.canaries import Canary, worst_case_initial
 from mechanisms.learning.canaries.catalogue import catalogue as canaries
 from mechanisms.learning.catalogue import samplings, schedules

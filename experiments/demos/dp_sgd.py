@@ -22,7 +22,7 @@ from attacks.base import Attack
 from attacks.distinguishing.canary_loss import CanaryLoss
 from attacks.distinguishing.likelihood_ratio import LikelihoodRatio
 from audit import AuditResult, audit
-from experiments.datasets import digits
+from experiments.data.datasets import digits
 from experiments.demos.lecture import Lecture
 from mechanisms.broken.dp_sgd.mean_clipped import MeanClipped
 from mechanisms.guarantees.noisy_sgd import epsilon_curves

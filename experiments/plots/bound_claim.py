@@ -12,8 +12,9 @@ from matplotlib.axes import Axes
 from audit.results import AuditResult
 from audit.text import percent
 from audit.verdict import Verdict
-from experiments.plots.canvas import axes_or_new
-from experiments.plots.formatting import (
+from experiments.plots.number_line import draw_number_line
+from experiments.plots.style.canvas import axes_or_new
+from experiments.plots.style.formatting import (
     IN_FAMILY,
     NOTHING_ASSUMED,
     delta_text,
@@ -22,11 +23,10 @@ from experiments.plots.formatting import (
     percent_range,
     refuted_text,
 )
-from experiments.plots.number_line import draw_number_line
 from experiments.plots.sweep_lines import draw_lines
 
 if TYPE_CHECKING:
-    from experiments.results import SweepPoint, SweepResult
+    from experiments.tasks.results import SweepPoint, SweepResult
 
 
 @dataclass(frozen=True)

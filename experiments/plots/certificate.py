@@ -18,10 +18,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 from audit.testing.certificate import Cell, Certificate
 from audit.testing.methods import BOUND, KNOWN, PEER, UNCORRECTED
 from audit.text import percent
-from experiments.plots.canvas import EndLabel, axes_or_new, end_labels, logarithmic, new_figure, style_axes
-from experiments.plots.files import save
-from experiments.plots.formatting import cut, number
-from experiments.plots.palette import AMBER, CLAIM, RULE, SERIES, VIOLATION
+from experiments.plots.style.canvas import EndLabel, axes_or_new, end_labels, logarithmic, new_figure, style_axes
+from experiments.plots.style.files import save
+from experiments.plots.style.formatting import cut, number
+from experiments.plots.style.palette import AMBER, CLAIM, RULE, SERIES, VIOLATION
 from experiments.plots.sweep_lines import MARKERS
 
 TICKS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)

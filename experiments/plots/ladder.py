@@ -16,8 +16,8 @@ from matplotlib.transforms import ScaledTranslation
 from audit.results import AuditResult
 from audit.text import percent
 from audit.verdict import Verdict
-from experiments.plots.canvas import SMALL, axes_or_new, style_axes, write
-from experiments.plots.formatting import (
+from experiments.plots.style.canvas import SMALL, axes_or_new, style_axes, write
+from experiments.plots.style.formatting import (
     DAGGER,
     IN_FAMILY,
     NOTHING_ASSUMED,
@@ -28,10 +28,10 @@ from experiments.plots.formatting import (
     percent_range,
     refuted_text,
 )
-from experiments.plots.palette import BOUND, CLAIM, MUTED, TRUTH, VIOLATION, Colour
+from experiments.plots.style.palette import BOUND, CLAIM, MUTED, TRUTH, VIOLATION, Colour
 
 if TYPE_CHECKING:
-    from experiments.results import SweepPoint, SweepResult
+    from experiments.tasks.results import SweepPoint, SweepResult
 
 NAME_WIDTH = 34
 """Letters in a line of the name of a rung."""

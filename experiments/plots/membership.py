@@ -17,10 +17,10 @@ from audit.membership.result import HEADLINE_FPR as AT
 from audit.membership.result import AttackMetrics, MembershipResult, Region
 from audit.membership.text import too_few_models
 from audit.text import percent
-from experiments.plots.canvas import NotebookFigure, axes_or_new, logarithmic, new_figure, style_axes
-from experiments.plots.files import save
-from experiments.plots.formatting import cut, share
-from experiments.plots.palette import CLAIM, MUTED, SERIES, SIDE0, VIOLATION, series_colour
+from experiments.plots.style.canvas import NotebookFigure, axes_or_new, logarithmic, new_figure, style_axes
+from experiments.plots.style.files import save
+from experiments.plots.style.formatting import cut, share
+from experiments.plots.style.palette import CLAIM, MUTED, SERIES, SIDE0, VIOLATION, series_colour
 
 BINS = 25
 SIGNIFICANCE = 0.05

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
-from experiments.plots.canvas import TEXT, style_axes, write
-from experiments.plots.formatting import NOTHING_ASSUMED, number
-from experiments.plots.palette import BOUND, CEILING, CLAIM, TRUTH, VIOLATION, Colour
+from experiments.plots.style.canvas import TEXT, style_axes, write
+from experiments.plots.style.formatting import NOTHING_ASSUMED, number
+from experiments.plots.style.palette import BOUND, CEILING, CLAIM, TRUTH, VIOLATION, Colour
 
 if TYPE_CHECKING:
     from experiments.plots.bound_claim import BoundClaim

@@ -13,9 +13,9 @@ from audit.bounds.simultaneous import band
 from audit.games import Floats
 from audit.results import AuditResult
 from audit.text import percent
-from experiments.plots.canvas import axes_or_new, logarithmic, style_axes, write
-from experiments.plots.formatting import number
-from experiments.plots.palette import BOUND, CLAIM, MUTED, VIOLATION
+from experiments.plots.style.canvas import axes_or_new, logarithmic, style_axes, write
+from experiments.plots.style.formatting import number
+from experiments.plots.style.palette import BOUND, CLAIM, MUTED, VIOLATION
 
 DEEPEST = 1e-12
 """Smaller deltas are drawn close to 0."""

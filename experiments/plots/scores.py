@@ -12,9 +12,9 @@ from matplotlib.transforms import ScaledTranslation
 
 from audit.games import Floats, Tally
 from audit.results import AuditResult
-from experiments.plots.canvas import axes_or_new, logarithmic, style_axes
-from experiments.plots.formatting import cut, number, share
-from experiments.plots.palette import MUTED, SIDE0, SIDE1
+from experiments.plots.style.canvas import axes_or_new, logarithmic, style_axes
+from experiments.plots.style.formatting import cut, number, share
+from experiments.plots.style.palette import MUTED, SIDE0, SIDE1
 
 BEGINS = "event of the bound begins"
 OUT: Any = "-"

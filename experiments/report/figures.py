@@ -9,7 +9,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from experiments.plots.files import described
+from experiments.plots.style.files import described
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from audit.membership.result import MembershipResult
 from audit.membership.text import cells, head, notes
 from audit.text import percent
 from audit.trials.folder import write_atomically
-from experiments.plots.formatting import cut
+from experiments.plots.style.formatting import cut
 from experiments.report.content import Table
 from experiments.report.figures import load
 from experiments.report.pages import CI_ROWS, markdown_page, page, versions_of
 
 if TYPE_CHECKING:
-    from experiments.config import Config
+    from experiments.config.schema import Config
 
 
 def write_membership(

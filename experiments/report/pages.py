@@ -7,19 +7,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from audit.trials.folder import Folder, write_atomically
-from experiments.environment import environment
-from experiments.plots.palette import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules
+from experiments.plots.style.palette import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules
 from experiments.report.content import content
 from experiments.report.figures import each_caption_once, load, of_audit
-from experiments.results import SweepResult
+from experiments.runs.environment import environment
+from experiments.tasks.results import SweepResult
 from mechanisms.printable import fenced, html, markdown
 
 if TYPE_CHECKING:
-    from experiments.config import Config
+    from experiments.config.schema import Config
 
+TEMPLATES = Path(__file__).parent / "templates"
 CI_ROWS = 20
 """Rows of the table in the Markdown summary; violations come first."""
 CI_EVIDENCE = 3
@@ -95,7 +96,7 @@ def markdown_page(template: str, **shown: Any) -> str:
 
 def _environment(*, html: bool) -> Environment:
     made = Environment(
-        loader=PackageLoader("experiments", "report"),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=html,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -7,7 +7,7 @@ from attacks.membership.lira import LiRA
 from attacks.membership.rmia import RMIA
 from attacks.membership.threshold import Loss
 from audit.membership import train_shadows
-from experiments.datasets import load
+from experiments.data.datasets import load
 from mechanisms.learning.dp_sgd import DPSGD
 from mechanisms.learning.models import MultiLayerPerceptron, SoftmaxRegression
 

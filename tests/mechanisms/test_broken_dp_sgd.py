@@ -12,7 +12,7 @@ from sgd_twin import gradient, layers_of
 
 from attacks.catalogue import choose
 from audit import audit
-from experiments.check import Claimed, check
+from experiments.cli.check import Claimed, check
 from mechanisms.base import HasLogDensity, Neighbours, Outputs, Relation
 from mechanisms.broken.dp_sgd.base import BrokenDPSGD
 from mechanisms.broken.dp_sgd.calibration import midpoint_noise_multiplier, noise_counting_micro_steps

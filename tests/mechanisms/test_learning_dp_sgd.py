@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from audit import audit
-from experiments.build import build_mechanism
-from experiments.config import Named
+from experiments.config.schema import Named
+from experiments.tasks.build import build_mechanism
 from mechanisms.base import HasLogDensity, Mechanism, Neighbours, Outputs, Relation
 from mechanisms.errors import AccountingError, NeighboursError, ParameterError, RelationError
 from mechanisms.guarantees import GaussianDP, PrivacyLossDP

@@ -1,0 +1,1 @@
+"""How every figure looks: canvas, colours, numbers as people write them, files."""

@@ -1,0 +1,250 @@
+"""From a configuration to a run directory.
+
+    config -> tasks -> audits -> results.json, results.csv -> figures -> report
+
+`results.json` has the same bytes whether the experiment ran serially, on several workers, or was killed and continued.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from audit.membership.result import MembershipResult
+from audit.results import AuditResult
+from audit.trials.progress import Bar
+from audit.verdict import Verdict
+from experiments.config.schema import Config
+from experiments.tasks.audits import Task
+from experiments.tasks.membership import study
+from experiments.tasks.planning import plan_tasks
+from experiments.tasks.results import SweepResult, corrected
+from experiments.runs.directory import RunDirectory, append_session
+from experiments.config.source import Source
+from mechanisms.errors import ResultError, StoreError
+from mechanisms.printable import csv_cell
+
+RUNS = Path("runs")
+"""Where experiments go that are not told where: runs/NAME."""
+SHADOWS = "shadow-models"
+"""Folder of what the shadow models of [membership] said, among the trials."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished experiment.
+
+    Args:
+        directory: where everything lies.
+        result: the audits and the verdict; or the metrics of membership attacks.
+        files: what was written for people: the figures and the reports.
+    """
+
+    directory: Path
+    result: SweepResult | MembershipResult
+    files: tuple[Path, ...]
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """On the claims; None where none was audited."""
+        return self.result.verdict if isinstance(self.result, SweepResult) else None
+
+
+def run(
+    name_or_path: str | Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    out: Path | str | None = None,
+    n_jobs: int | None = 1,
+    progress: bool = False,
+    tell: Callable[[str], None] | None = None,
+) -> Run:
+    """Runs an experiment, or continues one that was interrupted.
+
+    Args:
+        name_or_path: a configuration by path, or by name among those that come with dpassay.
+        settings: dotted key -> value, on top of the configuration.
+        out: the run directory; None is runs/NAME.
+        n_jobs: workers, as for `audit.audit`; the numbers do not depend on it.
+        progress: whether to show a progress bar, when stderr is a terminal.
+        tell: hears a line on each audit that is done.
+
+    Returns:
+        The result, and where it lies. A run that was finished by this very code is read back, not run again.
+
+    Raises:
+        ConfigError: something in the configuration cannot be run; nothing has been written.
+        FingerprintError, StoreError: the directory holds something else, or cannot be written.
+        DataError, ReleaseError, AttackError: see `mechanisms.errors`.
+    """
+    config, source = Config.load(name_or_path, settings)
+    ask = _audits if config.membership is None else _study
+    answer = ask(config, source, n_jobs, progress, tell)
+    directory = RunDirectory(RUNS / source.name if out is None else Path(out))
+    done = directory.finished(config)
+    directory.claim(config)
+    if done is not None:
+        if tell is not None:
+            tell(
+                f"{directory.path} is finished; its results follow. To run it anew, remove it or choose another --out."
+            )
+        return _read_back(directory, config, done)
+    started, clock, finished = datetime.now(UTC), time.monotonic(), False
+    try:
+        result = answer(directory)
+        files = write_results(result, config, source.name, directory)
+        finished = True
+    finally:
+        session = {
+            "started": started.isoformat(timespec="seconds"),
+            "wall_seconds": round(time.monotonic() - clock, 3),
+            "workers": n_jobs,
+            "finished": finished,
+            "results": directory.digest("results.json") if finished else None,
+        }
+        _remember(directory, config.seed, session)
+    return Run(directory.path, result, tuple(files))
+
+
+Answer = Callable[[RunDirectory], SweepResult | MembershipResult]
+
+
+def _audits(
+    config: Config, source: Source, n_jobs: int | None, progress: bool, tell: Callable[[str], None] | None
+) -> Answer:
+    """Audits, checked: what runs them, and concludes."""
+    asked = plan_tasks(config, source)
+
+    def answer(directory: RunDirectory) -> SweepResult:
+        results = [
+            _answer(task, directory, n_jobs, progress, tell, f"[{place}/{len(asked)}]", len(asked))
+            for place, task in enumerate(asked, start=1)
+        ]
+        return _conclude(config, source.name, asked, results)
+
+    return answer
+
+
+def _study(
+    config: Config, source: Source, n_jobs: int | None, progress: bool, tell: Callable[[str], None] | None
+) -> Answer:
+    """Membership attacks, checked: what trains the shadow models and measures."""
+    asked = study(config, source)
+
+    def answer(directory: RunDirectory) -> MembershipResult:
+        if tell is not None:
+            tell(f"training {asked.section.n_models} models, then attacking them")
+        bar = Bar("shadow models:") if progress else False
+        return asked.answer(n_jobs=n_jobs, store=directory.trials(SHADOWS), progress=bar)
+
+    return answer
+
+
+def write_results(
+    result: SweepResult | MembershipResult, config: Config, name: str, directory: RunDirectory
+) -> list[Path]:
+    """Writes the numbers, then draws and reports them. Returns the figures and the reports."""
+    from experiments.plots import draw_all
+    from experiments.plots.membership import draw_study
+    from experiments.report import write, write_membership
+
+    directory.write("results.json", result.to_json())
+    table = io.StringIO()
+    frame = result.to_frame().map(csv_cell).rename(columns=csv_cell)
+    frame.to_csv(table, index=False, lineterminator="\n")
+    directory.write("results.csv", table.getvalue())
+    with directory.disk():
+        if isinstance(result, MembershipResult):
+            figures = draw_study(result, directory.figures())
+            return [*figures, *write_membership(result, config, name, directory.path, figures)]
+        figures = draw_all(result, directory.figures())
+        return [*figures, *write(result, config, directory.path, figures)]
+
+
+def report(directory: Path | str) -> Run:
+    """Draws and reports a finished run again, from its numbers.
+
+    Raises:
+        StoreError: it is no run directory, or the run was not finished.
+        ResultError: the numbers were damaged or changed, contradict themselves, or are those of another configuration.
+    """
+    home = RunDirectory(Path(directory))
+    config, source = home.config()
+    read = SweepResult.from_json if config.membership is None else MembershipResult.from_json
+    try:
+        result = read(home.read("results.json"))
+    except ResultError as error:
+        raise ResultError(f"{home.path / 'results.json'}: {error}") from error
+    if isinstance(result, SweepResult) and result.fingerprint != config.fingerprint:
+        raise ResultError(
+            f"{home.path / 'results.json'} holds the results of another configuration than config.toml beside it. "
+            f"Restore both, or run the experiment again in another directory."
+        )
+    return Run(home.path, result, tuple(write_results(result, config, source.name, home)))
+
+
+def _read_back(directory: RunDirectory, config: Config, results: str) -> Run:
+    """A run from its numbers, and the figures and reports that lie beside them."""
+    files = [
+        *sorted((directory.path / "figures").glob("*")),
+        *(directory.path / name for name in ("report.html", "report.md")),
+    ]
+    read = SweepResult.from_json if config.membership is None else MembershipResult.from_json
+    return Run(directory.path, read(results), tuple(file for file in files if file.is_file()))
+
+
+def _answer(
+    task: Task,
+    directory: RunDirectory,
+    n_jobs: int | None,
+    progress: bool,
+    tell: Callable[[str], None] | None,
+    place: str,
+    family: int,
+) -> AuditResult:
+    """One audit of a family of so many, in its own folder of trials."""
+    from experiments.plots.style.formatting import cut, parameters_text
+
+    store, point = directory.trials(task.folder), parameters_text(task.parameters)
+    bar = Bar(f"{place} {cut(point, 40)}") if progress else False
+    result = task.answer(family=family, n_jobs=n_jobs, store=store, progress=bar)
+    if tell is not None:
+        tell(f"{place} {point or result.mechanism}: {_found(result)}")
+    return result
+
+
+def _found(result: AuditResult) -> str:
+    """Bound and claim, and where the claim is refuted if not there."""
+    where = f"; refuted at another delta: {result.refuted_elsewhere}" if result.refuted_elsewhere else ""
+    return f"epsilon >= {result.bound.epsilon:.4g}, claimed {result.claim:.4g}{where}"
+
+
+def _conclude(config: Config, name: str, asked: list[Task], results: list[AuditResult]) -> SweepResult:
+    """The verdict over all audits."""
+    confidence = config.audit.confidence
+    points, verdict, entry = corrected([q.parameters for q in asked], results, confidence=confidence)
+    return SweepResult(
+        name=name,
+        title=config.title or name,
+        description=config.description.strip(),
+        fingerprint=config.fingerprint,
+        seed=config.seed,
+        confidence=confidence,
+        points=points,
+        verdict=verdict,
+        ledger=(entry,),
+    )
+
+
+def _remember(directory: RunDirectory, seed: int, session: dict[str, Any]) -> None:
+    """Notes the session; a disk that is full must not hide the error that is on its way."""
+    try:
+        append_session(directory, seed, session)
+    except StoreError:
+        if session["finished"]:
+            raise

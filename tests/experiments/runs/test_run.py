@@ -1,0 +1,318 @@
+"""Runs: the same bytes however they are run, directories that hold something else, disks that are full."""
+
+import errno
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from made_results import elsewhere_result, laplace_result
+
+from audit.verdict import Verdict
+from experiments.runs import runner as run_module
+from experiments.tasks.results import SweepResult
+from experiments.runs.runner import report, run
+from mechanisms.errors import ConfigError, FingerprintError, StoreError
+
+ROOT = Path(__file__).parents[3]
+CONFIG = """\
+title = "Laplace"
+description = "A test."
+seed = 20
+[mechanism]
+name = "laplace"
+epsilon = 1.0
+[audit]
+trials = 2_000
+delta = 0.0
+[sweep]
+"mechanism.epsilon" = [0.5, 1.0]
+"""
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text(CONFIG)
+    return tmp_path / "mine.toml"
+
+
+@pytest.fixture
+def without_pictures(monkeypatch):
+    monkeypatch.setattr("experiments.plots.draw_all", lambda *_: [])
+    monkeypatch.setattr("experiments.report.write", lambda *_: [])
+
+
+def numbers(directory) -> bytes:
+    return (Path(directory) / "results.json").read_bytes()
+
+
+def test_what_is_told_of_each_audit_names_the_point_of_the_sweep(config, without_pictures):
+    told = []
+    run(config, tell=told.append)
+    assert [line.partition(": epsilon >= ")[0] for line in told] == ["[1/2] epsilon = 0.5", "[2/2] epsilon = 1"]
+    cases = CONFIG.partition("[sweep]")[0] + "".join(
+        f'[[sweep.case]]\nname = "{name}"\nmechanism = {{ epsilon = {e} }}\n'
+        for name, e in (("weak", 0.5), ("strong", 2))
+    )
+    config.write_text(cases)
+    run(config, tell=told.append, out="cases")
+    assert [line.partition(": ")[0] for line in told[2:]] == ["[1/2] weak", "[2/2] strong"]
+    run(config, settings={"mechanism.epsilon": 3, "sweep": {}}, tell=told.append, out="alone")
+    assert told[-1].startswith("[1/1] Laplace(epsilon=3): epsilon >= ")
+
+
+def test_what_is_told_says_where_a_claim_is_refuted_if_not_there():
+    found = run_module._found(elsewhere_result())
+    assert found.startswith("epsilon >= 0.5, claimed 1; refuted at another delta: at epsilon = 0.3 the claim promises")
+    assert "refuted" not in run_module._found(laplace_result())
+
+
+def test_a_run_directory_holds_everything(config):
+    done = run(config)
+    assert done.directory == Path("runs/mine")
+    found = {path.name for path in done.directory.iterdir()}
+    assert found == {
+        "config.toml", "results.json", "results.csv", "environment.json",
+        "figures", "report.html", "report.md", "trials",
+    }  # fmt: skip
+    assert len(list((done.directory / "trials").iterdir())) == 2
+    assert {path.suffix for path in (done.directory / "figures").iterdir()} == {".svg", ".png"}
+    assert done.directory / "report.html" in done.files
+    assert SweepResult.from_json(numbers(done.directory).decode()).to_json() == done.result.to_json()
+    table = pd.read_csv(done.directory / "results.csv")
+    assert list(table["mechanism.epsilon"]) == [0.5, 1.0]
+    environment = json.loads((done.directory / "environment.json").read_text())
+    assert environment["seed"] == 20
+    assert environment["versions"]["numpy"]
+    assert [session["finished"] for session in environment["sessions"]] == [True]
+
+
+def test_what_was_run_is_in_the_directory_and_runs_again_from_there(config, without_pictures):
+    run(config, settings={"audit.trials": 500}, out="first")
+    run("first/config.toml", out="second")
+    first, second = (json.loads(numbers(name)) | {"name": "", "sha256": ""} for name in ("first", "second"))
+    assert first == second
+
+
+@pytest.mark.usefixtures("without_pictures")
+def test_serial_parallel_and_repeated_runs_give_the_same_bytes(config):
+    run(config, out="serial")
+    run(config, out="parallel", n_jobs=2)
+    before = numbers("serial")
+    run(config, out="serial")
+    assert numbers("serial") == before == numbers("parallel")
+    assert (Path("serial") / "results.csv").read_bytes() == (Path("parallel") / "results.csv").read_bytes()
+
+
+@pytest.mark.usefixtures("without_pictures")
+def test_an_interrupted_run_continues_and_gives_the_same_bytes(config, monkeypatch):
+    run(config, out="whole")
+
+    def interrupt(_line):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(config, out="broken", tell=interrupt)
+    assert not (Path("broken") / "results.json").exists()
+    assert len(list((Path("broken") / "trials").iterdir())) == 1
+    run(config, out="broken")
+    assert numbers("broken") == numbers("whole")
+    sessions = json.loads((Path("broken") / "environment.json").read_text())["sessions"]
+    assert [session["finished"] for session in sessions] == [False, True]
+
+
+@pytest.mark.usefixtures("without_pictures")
+def test_points_that_were_there_keep_their_numbers_when_a_sweep_grows(config):
+    run(config, out="few")
+    run(config, settings={"sweep.mechanism.epsilon": [2.0, 1.0, 0.5]}, out="more")
+    few, more = (SweepResult.from_json(numbers(name).decode()) for name in ("few", "more"))
+    of_more = {point.parameters["mechanism.epsilon"]: point.result for point in more.points}
+    for point in few.points:
+        again = of_more[point.parameters["mechanism.epsilon"]]
+        assert again.bounds == point.result.bounds
+        assert again.p_value == point.result.p_value
+        assert again.detectable >= point.result.detectable, "more audits leave each with less power, never more"
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_any_time_continues_to_the_same_bytes(config):
+    run(config, settings={"audit.trials": 300_000}, out="whole")
+    command = [
+        sys.executable,
+        "-m",
+        "dpassay",
+        "run",
+        str(config),
+        "--set",
+        "audit.trials=300_000",
+        "--out",
+        "killed",
+        "-q",
+    ]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    for delay in (0.8, 1.2, 1.6, 2.0, 2.4):
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    assert numbers("killed") == numbers("whole")
+
+
+@pytest.mark.usefixtures("without_pictures")
+def test_a_directory_of_another_experiment_is_refused_with_each_difference(config):
+    run(config, out="here", settings={"audit.trials": 500})
+    before = {path: path.read_bytes() for path in Path("here").rglob("*") if path.is_file()}
+    with pytest.raises(FingerprintError) as caught:
+        run(config, out="here", settings={"audit.trials": 600, "mechanism.sensitivity": 2.0})
+    message = str(caught.value)
+    assert message.startswith("here holds another experiment. It differs in\n")
+    assert "audit.trials: " in message
+    assert "500" in message
+    assert "600" in message
+    assert "mechanism.sensitivity: " in message
+    assert "Choose another directory with --out" in message
+    assert {path: path.read_bytes() for path in Path("here").rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.usefixtures("without_pictures")
+def test_other_words_are_no_other_experiment(config):
+    run(config, out="here", settings={"audit.trials": 500})
+    done = run(config, out="here", settings={"audit.trials": 500, "title": "New words"})
+    assert done.result.title == "New words"
+
+
+def test_a_folder_with_other_files_is_refused_and_left_alone(config):
+    Path("mine").mkdir()
+    (Path("mine") / "thesis.tex").write_text("years of work")
+    with pytest.raises(StoreError, match=r"mine is no run directory and not empty \(found thesis\.tex\)"):
+        run(config, out="mine")
+    assert [path.name for path in Path("mine").iterdir()] == ["thesis.tex"]
+
+
+def test_a_file_in_place_of_the_directory_is_refused(config):
+    Path("taken").write_text("")
+    with pytest.raises(StoreError, match="taken is a file, and a run directory has to be a folder"):
+        run(config, out="taken")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a folder in which nobody may make files, not even root")
+def test_an_unwritable_directory_is_refused(config):
+    with pytest.raises(StoreError, match=r"cannot write to /proc/here: .* mend the permissions .* or choose another"):
+        run(config, out="/proc/here")
+
+
+@pytest.mark.usefixtures("without_pictures")
+def test_a_full_disk_ends_with_a_clear_error_and_what_was_written_stays(config, monkeypatch):
+    run(config, out="whole")
+    written = run_module.RunDirectory.write
+
+    def full(self, name, text):
+        if name == "results.json":
+            with self.disk():
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path / name))
+        written(self, name, text)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module.RunDirectory, "write", full)
+        with pytest.raises(StoreError) as caught:
+            run(config, out="full")
+    assert str(caught.value).startswith(
+        "cannot write to full/results.json: No space left on device. What was finished in full"
+    )
+    assert "run the same command again" in str(caught.value)
+    run(config, out="full")
+    assert numbers("full") == numbers("whole")
+
+
+@pytest.mark.usefixtures("without_pictures")
+def test_a_damaged_record_of_what_was_run_is_refused(config):
+    run(config, out="here", settings={"audit.trials": 500})
+    (Path("here") / "config.toml").write_text("[mechanism\n")
+    with pytest.raises(StoreError, match=r"here/config\.toml is damaged"):
+        run(config, out="here", settings={"audit.trials": 500})
+
+
+def test_a_mistake_in_the_configuration_leaves_nothing_behind(config):
+    with pytest.raises(ConfigError):
+        run(config, settings={"mechanism.epsilon": "x", "sweep": {}})
+    assert not Path("runs").exists()
+
+
+def test_an_error_while_running_says_at_which_point(config, without_pictures, monkeypatch):
+    def broken(*_, **__):
+        raise StoreError("broken")
+
+    monkeypatch.setattr("experiments.tasks.audits.audit", broken)
+    with pytest.raises(StoreError) as caught:
+        run(config)
+    assert caught.value.__notes__ == ["at mechanism.epsilon = 0.5"]
+
+
+def test_a_report_is_made_again_from_the_numbers_alone(config):
+    done = run(config, settings={"audit.trials": 500})
+    before = numbers(done.directory)
+    for path in done.files:
+        path.unlink()
+    again = report(done.directory)
+    assert all(path.exists() for path in done.files)
+    assert again.result.verdict is done.result.verdict is Verdict.CONSISTENT
+    assert numbers(done.directory) == before
+
+
+def test_a_finished_run_says_so_at_once_and_is_read_back_only_if_nothing_has_changed(config, monkeypatch):
+    monkeypatch.setattr("experiments.runs.environment._commit", lambda: "c0ffee")
+    first = run(config, settings={"audit.trials": 500})
+    told, computed, was = [], [], run_module.write_results
+    monkeypatch.setattr(run_module, "write_results", lambda *given: computed.append(1) or was(*given))
+
+    def again(trials=500):
+        told.clear(), computed.clear()
+        done = run(config, settings={"audit.trials": trials}, tell=told.append)
+        assert (done.result, set(done.files)) == (first.result, set(first.files))
+        return bool(computed)
+
+    assert not again()
+    assert told == ["runs/mine is finished; its results follow. To run it anew, remove it or choose another --out."]
+    monkeypatch.setattr("experiments.runs.environment._commit", lambda: "decaf")
+    assert again()
+    assert not again()
+    results = Path("runs/mine/results.json")
+    results.write_text(results.read_text().replace("0", "1", 1))
+    assert again()
+    Path("runs/mine/report.html").unlink()
+    assert again()
+    config.write_text(CONFIG.replace('title = "Laplace"', 'title = "Pierre-Simon"'))
+    assert run(config, settings={"audit.trials": 500}).result.title == "Pierre-Simon"
+    config.write_text(CONFIG)
+    monkeypatch.setattr("experiments.runs.environment._commit", lambda: "c0ffee+changes")
+    assert again()
+    assert again()
+
+
+def test_a_report_of_nothing_is_refused(tmp_path):
+    with pytest.raises(StoreError, match=r"is no run directory: it has no config\.toml|is no run directory"):
+        report(tmp_path)
+    (tmp_path / "config.toml").write_text(CONFIG)
+    with pytest.raises(StoreError, match=r"results\.json is missing: the experiment was not finished"):
+        report(tmp_path)
+
+
+def test_a_sweep_whose_correction_leaves_no_power_is_underpowered_not_consistent(tmp_path):
+    question = tmp_path / "blind.toml"
+    question.write_text(
+        'title = "x"\n[mechanism]\nname = "randomized-response"\nepsilon = 50.0\n'
+        '[claim]\nname = "pure"\nepsilon = 5.3\n'
+        f"[audit]\ntrials = 1_050\nbounds = ['clopper-pearson']\n[sweep]\nseed = {list(range(20))}\n"
+    )
+    done = run(question, out=tmp_path / "out")
+    assert {point.result.verdict.value for point in done.result.points} == {"violation"}
+    assert done.result.verdict.value == "underpowered"
+    assert all(math.isinf(point.result.detectable) for point in done.result.points)
