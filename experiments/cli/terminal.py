@@ -16,9 +16,9 @@ from audit.verdict import Verdict
 from mechanisms.printable import line, terminal
 
 if TYPE_CHECKING:
+    from experiments.results.sweep import SweepPoint, SweepResult
     from experiments.runs.calibration import Calibration
     from experiments.runs.runner import Run
-    from experiments.tasks.results import SweepPoint, SweepResult
 
 STYLES = {
     Verdict.VIOLATION: "bold red",
@@ -42,7 +42,7 @@ def console() -> Console:
 
 def show_run(run: Run) -> None:
     """The table of a finished experiment, its verdict, and where the rest lies."""
-    from experiments.report.sentences import elsewhere_notes, warning_notes
+    from experiments.results.sentences import elsewhere_notes, warning_notes
 
     out = console()
     if isinstance(run.result, MembershipResult):
@@ -90,7 +90,7 @@ def _show_files(run: Run) -> None:
 
 def results_table(result: SweepResult) -> Table:
     """One row an audit."""
-    from experiments.plots.style.formatting import IN_FAMILY, NOTHING_ASSUMED, number, short_keys, value_text
+    from experiments.results.formatting import IN_FAMILY, NOTHING_ASSUMED, number, short_keys, value_text
 
     table = Table(title=Text(line(result.title)), title_justify="left", title_style="bold", box=None, pad_edge=False)
     for heading in short_keys(result.parameter_names):
@@ -143,8 +143,8 @@ def _numbers(point: SweepPoint, *, both: bool) -> list[float | None]:
 
 
 def _verdict_text(point: SweepPoint) -> Text:
-    from experiments.plots.style.formatting import DAGGER
-    from experiments.report.sentences import refuted_elsewhere
+    from experiments.results.formatting import DAGGER
+    from experiments.results.sentences import refuted_elsewhere
 
     mark = "*" if _only_alone(point) else f" {DAGGER}" if refuted_elsewhere(point) else ""
     return Text(point.verdict.value + mark, style=STYLES[point.verdict])

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from audit.games import Floats
 from audit.text import percent
 from experiments.plots.style.canvas import EndLabel, axes_or_new, end_labels, logarithmic, style_axes
-from experiments.plots.style.formatting import number
 from experiments.plots.style.palette import BOUND, series_colour
+from experiments.results.formatting import number
 from mechanisms.guarantees.noisy_sgd import ACCOUNTANTS, epsilon_curves
 
 SHOWN = "shown by an audit"

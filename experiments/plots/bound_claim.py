@@ -14,7 +14,8 @@ from audit.text import percent
 from audit.verdict import Verdict
 from experiments.plots.number_line import draw_number_line
 from experiments.plots.style.canvas import axes_or_new
-from experiments.plots.style.formatting import (
+from experiments.plots.sweep_lines import draw_lines
+from experiments.results.formatting import (
     IN_FAMILY,
     NOTHING_ASSUMED,
     delta_text,
@@ -23,10 +24,9 @@ from experiments.plots.style.formatting import (
     percent_range,
     refuted_text,
 )
-from experiments.plots.sweep_lines import draw_lines
 
 if TYPE_CHECKING:
-    from experiments.tasks.results import SweepPoint, SweepResult
+    from experiments.results.sweep import SweepPoint, SweepResult
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from audit.testing.methods import BOUND, KNOWN, PEER, UNCORRECTED
 from audit.text import percent
 from experiments.plots.style.canvas import EndLabel, axes_or_new, end_labels, logarithmic, new_figure, style_axes
 from experiments.plots.style.files import save
-from experiments.plots.style.formatting import cut, number
 from experiments.plots.style.palette import AMBER, CLAIM, RULE, SERIES, VIOLATION
 from experiments.plots.sweep_lines import MARKERS
+from experiments.results.formatting import cut, number
 
 TICKS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 REACH = 1.6

@@ -14,14 +14,14 @@ from experiments.plots.bound_claim import BoundClaim
 from experiments.plots.ladder import Ladder
 from experiments.plots.profile import Profile
 from experiments.plots.scores import ScoreHistogram
-from experiments.plots.style.canvas import FONT, SMALL, NotebookFigure, new_figure
-from experiments.plots.style.files import save
-from experiments.plots.style.formatting import cut, number, parameters_text
+from experiments.plots.style.canvas import SMALL, NotebookFigure, new_figure
+from experiments.plots.style.files import FONT, save
 from experiments.plots.style.palette import INK, MUTED
 from experiments.plots.tradeoff import Tradeoff
+from experiments.results.formatting import cut, number, parameters_text
 
 if TYPE_CHECKING:
-    from experiments.tasks.results import SweepPoint, SweepResult
+    from experiments.results.sweep import SweepPoint, SweepResult
 
 SHOWN = 6
 """Audits of a sweep that get figures of their own: violations first, then spread over the sweep."""

@@ -17,7 +17,8 @@ from audit.results import AuditResult
 from audit.text import percent
 from audit.verdict import Verdict
 from experiments.plots.style.canvas import SMALL, axes_or_new, style_axes, write
-from experiments.plots.style.formatting import (
+from experiments.plots.style.palette import BOUND, CLAIM, MUTED, TRUTH, VIOLATION, Colour
+from experiments.results.formatting import (
     DAGGER,
     IN_FAMILY,
     NOTHING_ASSUMED,
@@ -28,10 +29,9 @@ from experiments.plots.style.formatting import (
     percent_range,
     refuted_text,
 )
-from experiments.plots.style.palette import BOUND, CLAIM, MUTED, TRUTH, VIOLATION, Colour
 
 if TYPE_CHECKING:
-    from experiments.tasks.results import SweepPoint, SweepResult
+    from experiments.results.sweep import SweepPoint, SweepResult
 
 NAME_WIDTH = 34
 """Letters in a line of the name of a rung."""

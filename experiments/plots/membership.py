@@ -19,8 +19,8 @@ from audit.membership.text import too_few_models
 from audit.text import percent
 from experiments.plots.style.canvas import NotebookFigure, axes_or_new, logarithmic, new_figure, style_axes
 from experiments.plots.style.files import save
-from experiments.plots.style.formatting import cut, share
 from experiments.plots.style.palette import CLAIM, MUTED, SERIES, SIDE0, VIOLATION, series_colour
+from experiments.results.formatting import cut, share
 
 BINS = 25
 SIGNIFICANCE = 0.05

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 
 from experiments.plots.style.canvas import TEXT, style_axes, write
-from experiments.plots.style.formatting import NOTHING_ASSUMED, number
 from experiments.plots.style.palette import BOUND, CEILING, CLAIM, TRUTH, VIOLATION, Colour
+from experiments.results.formatting import NOTHING_ASSUMED, number
 
 if TYPE_CHECKING:
     from experiments.plots.bound_claim import BoundClaim

@@ -14,8 +14,8 @@ from audit.games import Floats
 from audit.results import AuditResult
 from audit.text import percent
 from experiments.plots.style.canvas import axes_or_new, logarithmic, style_axes, write
-from experiments.plots.style.formatting import number
 from experiments.plots.style.palette import BOUND, CLAIM, MUTED, VIOLATION
+from experiments.results.formatting import number
 
 DEEPEST = 1e-12
 """Smaller deltas are drawn close to 0."""

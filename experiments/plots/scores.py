@@ -13,8 +13,8 @@ from matplotlib.transforms import ScaledTranslation
 from audit.games import Floats, Tally
 from audit.results import AuditResult
 from experiments.plots.style.canvas import axes_or_new, logarithmic, style_axes
-from experiments.plots.style.formatting import cut, number, share
 from experiments.plots.style.palette import MUTED, SIDE0, SIDE1
+from experiments.results.formatting import cut, number, share
 
 BEGINS = "event of the bound begins"
 OUT: Any = "-"

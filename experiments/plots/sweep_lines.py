@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from experiments.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
-from experiments.plots.style.formatting import NOTHING_ASSUMED, cut, number, one_notation
 from experiments.plots.style.palette import BOUND, CEILING, CLAIM, INK, MUTED, TRUTH, VIOLATION, Colour, series_colour
+from experiments.results.formatting import NOTHING_ASSUMED, cut, number, one_notation
 
 if TYPE_CHECKING:
     from experiments.plots.bound_claim import BoundClaim, Series

@@ -14,8 +14,8 @@ from audit.games import Floats, Tally
 from audit.results import AuditResult
 from audit.text import percent
 from experiments.plots.style.canvas import axes_or_new, logarithmic, style_axes
-from experiments.plots.style.formatting import share
 from experiments.plots.style.palette import BOUND, CLAIM, MUTED, VIOLATION
+from experiments.results.formatting import share
 
 ALLOWED, FORBIDDEN, OBSERVED = "claim: least errors allowed", "forbidden by the claim", "attack, observed"
 FAINT = 0.13

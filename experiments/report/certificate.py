@@ -10,10 +10,10 @@ from audit.testing.certificate import Cell, Certificate
 from audit.testing.methods import BOUND, PEER, UNCORRECTED
 from audit.text import percent
 from audit.trials.folder import write_atomically
-from experiments.plots.style.formatting import number
 from experiments.report.content import Table
 from experiments.report.figures import each_caption_once, load
 from experiments.report.pages import page
+from experiments.results.formatting import number
 
 KIND_WORDS = {BOUND: "bound", UNCORRECTED: "no correction", PEER: "another library"}
 """What a row is, for people."""

@@ -9,7 +9,7 @@ from audit.bounds.base import SMALLEST_P_VALUE, LedgerEntry
 from audit.results import AuditResult
 from audit.text import percent
 from audit.verdict import Verdict
-from experiments.plots.style.formatting import (
+from experiments.results.formatting import (
     DAGGER,
     IN_FAMILY,
     NOTHING_ASSUMED,
@@ -18,7 +18,7 @@ from experiments.plots.style.formatting import (
     short_keys,
     value_text,
 )
-from experiments.report.sentences import (
+from experiments.results.sentences import (
     HEADLINE,
     RELATION,
     SIGN,
@@ -31,7 +31,7 @@ from experiments.report.sentences import (
     tone,
     warning_notes,
 )
-from experiments.tasks.results import SweepPoint, SweepResult
+from experiments.results.sweep import SweepPoint, SweepResult
 
 Row = tuple[str, str]
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)")

@@ -13,10 +13,10 @@ from audit.membership.result import MembershipResult
 from audit.membership.text import cells, head, notes
 from audit.text import percent
 from audit.trials.folder import write_atomically
-from experiments.plots.style.formatting import cut
 from experiments.report.content import Table
 from experiments.report.figures import load
 from experiments.report.pages import CI_ROWS, markdown_page, page, versions_of
+from experiments.results.formatting import cut
 
 if TYPE_CHECKING:
     from experiments.config.schema import Config

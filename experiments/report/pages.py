@@ -13,8 +13,8 @@ from audit.trials.folder import Folder, write_atomically
 from experiments.plots.style.palette import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules
 from experiments.report.content import content
 from experiments.report.figures import each_caption_once, load, of_audit
-from experiments.runs.environment import environment
-from experiments.tasks.results import SweepResult
+from experiments.results.provenance import environment
+from experiments.results.sweep import SweepResult
 from mechanisms.printable import fenced, html, markdown
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from audit.testing.laws import (
 )
 from audit.testing.methods import Method, our_methods, uncorrected
 from audit.trials.folder import Folder
-from experiments.runs.environment import environment
+from experiments.results.provenance import environment
 from mechanisms.errors import ParameterError, StoreError
 from mechanisms.printable import csv_cell
 

@@ -19,7 +19,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from audit.trials.folder import Folder, is_temporary
 from audit.trials.store import differences
@@ -81,31 +80,20 @@ class RunDirectory:
             self.write("config.toml", config.to_toml())
         return before
 
-    def finished(self, config: Config) -> str | None:
-        """The text of results.json, where this very code finished this very configuration; else None.
+    def journals(self) -> dict[str, str]:
+        """Path -> SHA-256 of each journal of trials that is there; a journal holds that of each of its chunks."""
+        return self._digests("trials/*/journal.jsonl")
 
-        Asked before `claim`. None too where results.json is no longer what was written, a report is missing, or the
-        code is a checkout with changes that no commit names: then it is run again, from the trials that lie here.
-        """
-        from experiments.runs.environment import environment
+    def products(self) -> dict[str, str]:
+        """Path -> SHA-256 of all that is derived from the trials: numbers, figures, reports."""
+        return self._digests("results.*", "report.*", "figures/*")
 
-        try:
-            noted = json.loads(self.read("environment.json"))
-            last, now = noted["sessions"][-1], environment()
-            known = not str(now["commit"]).endswith("+changes")
-            same = all(noted[key] == now[key] for key in ("versions", "commit"))
-            asked = self.read("config.toml") == config.to_toml()
-            whole = last["finished"] and last["results"] == self.digest("results.json")
-            if known and same and asked and whole and (self.path / "report.html").is_file():
-                return self.read("results.json")
-        except (OSError, ValueError, LookupError, TypeError, RecursionError):
-            pass
-        return None
-
-    def digest(self, name: str) -> str:
-        """SHA-256 of a file, in hexadecimal."""
+    def _digests(self, *patterns: str) -> dict[str, str]:
+        found = (path for pattern in patterns for path in sorted(self.path.glob(pattern)))
+        paths = [path for path in found if path.is_file() and not path.is_symlink() and not is_temporary(path.name)]
+        names = [path.relative_to(self.path).as_posix() for path in paths]
         with self.disk():
-            return sha256(self.folder.read(name)).hexdigest()
+            return {name: sha256(self.folder.read(name)).hexdigest() for name in names}
 
     def config(self) -> tuple[Config, Source]:
         """The configuration that was run here; raises `StoreError` if there is none or it is damaged."""
@@ -171,15 +159,3 @@ class RunDirectory:
                 f"{self.path} is no run directory and not empty (found {', '.join(others[:5])}). Choose a new or "
                 "an empty directory with --out."
             )
-
-
-def append_session(directory: RunDirectory, seed: int, session: dict[str, Any]) -> None:
-    """Adds one session to environment.json: what happened when, and on which machine."""
-    from experiments.runs.environment import environment
-
-    try:
-        sessions = list(json.loads(directory.read("environment.json"))["sessions"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        sessions = []
-    content = {**environment(), "seed": seed, "sessions": [*sessions, session]}
-    directory.write("environment.json", json.dumps(content, indent=1) + "\n")

@@ -9,25 +9,28 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from audit.membership.result import MembershipResult
 from audit.results import AuditResult
 from audit.trials.progress import Bar
 from audit.verdict import Verdict
 from experiments.config.schema import Config
-from experiments.tasks.audits import Task
-from experiments.tasks.membership import study
-from experiments.tasks.planning import plan_tasks
-from experiments.tasks.results import SweepResult, corrected
-from experiments.runs.directory import RunDirectory, append_session
 from experiments.config.source import Source
-from mechanisms.errors import ResultError, StoreError
+from experiments.results.formatting import cut, parameters_text
+from experiments.results.sweep import SweepResult, corrected
+from experiments.runs.directory import RunDirectory
+from experiments.runs.record import Finished, append_session, finished, left
+from mechanisms.errors import ResultError
 from mechanisms.printable import csv_cell
+
+if TYPE_CHECKING:
+    from experiments.tasks.audits import Task
 
 RUNS = Path("runs")
 """Where experiments go that are not told where: runs/NAME."""
@@ -83,31 +86,48 @@ def run(
         DataError, ReleaseError, AttackError: see `mechanisms.errors`.
     """
     config, source = Config.load(name_or_path, settings)
+    directory = RunDirectory(RUNS / source.name if out is None else Path(out))
+    if (done := finished(directory, config)) is not None:
+        return _again(done, config, source.name, directory, tell)
     ask = _audits if config.membership is None else _study
     answer = ask(config, source, n_jobs, progress, tell)
-    directory = RunDirectory(RUNS / source.name if out is None else Path(out))
-    done = directory.finished(config)
     directory.claim(config)
-    if done is not None:
-        if tell is not None:
-            tell(
-                f"{directory.path} is finished; its results follow. To run it anew, remove it or choose another --out."
-            )
-        return _read_back(directory, config, done)
-    started, clock, finished = datetime.now(UTC), time.monotonic(), False
-    try:
+    with _session(directory, config.seed, n_jobs):
         result = answer(directory)
         files = write_results(result, config, source.name, directory)
-        finished = True
+    return Run(directory.path, result, tuple(files))
+
+
+@contextmanager
+def _session(directory: RunDirectory, seed: int, n_jobs: int | None) -> Iterator[None]:
+    """Notes when and how it ran, whether it was finished, and what it left."""
+    started, clock, done = datetime.now(UTC), time.monotonic(), False
+    try:
+        yield
+        done = True
     finally:
         session = {
             "started": started.isoformat(timespec="seconds"),
             "wall_seconds": round(time.monotonic() - clock, 3),
             "workers": n_jobs,
-            "finished": finished,
-            "results": directory.digest("results.json") if finished else None,
+            "finished": done,
         }
-        _remember(directory, config.seed, session)
+        append_session(directory, seed, session | (left(directory) if done else {}))
+
+
+def _again(
+    done: Finished, config: Config, name: str, directory: RunDirectory, tell: Callable[[str], None] | None
+) -> Run:
+    """A finished run from its numbers; what is no longer as it was drawn is drawn again."""
+    if tell is not None:
+        tell(f"{directory.path} is finished; its results follow. To run it anew, remove it or choose another --out.")
+    result = _read(done.results, config, directory)
+    if done.complete:
+        files = [directory.path / product for product in directory.products() if not product.startswith("results.")]
+        return Run(directory.path, result, tuple(files))
+    directory.claim(config)
+    with _session(directory, config.seed, None):
+        files = write_results(result, config, name, directory)
     return Run(directory.path, result, tuple(files))
 
 
@@ -118,6 +138,8 @@ def _audits(
     config: Config, source: Source, n_jobs: int | None, progress: bool, tell: Callable[[str], None] | None
 ) -> Answer:
     """Audits, checked: what runs them, and concludes."""
+    from experiments.tasks.planning import plan_tasks
+
     asked = plan_tasks(config, source)
 
     def answer(directory: RunDirectory) -> SweepResult:
@@ -134,6 +156,8 @@ def _study(
     config: Config, source: Source, n_jobs: int | None, progress: bool, tell: Callable[[str], None] | None
 ) -> Answer:
     """Membership attacks, checked: what trains the shadow models and measures."""
+    from experiments.tasks.membership import study
+
     asked = study(config, source)
 
     def answer(directory: RunDirectory) -> MembershipResult:
@@ -175,27 +199,24 @@ def report(directory: Path | str) -> Run:
     """
     home = RunDirectory(Path(directory))
     config, source = home.config()
-    read = SweepResult.from_json if config.membership is None else MembershipResult.from_json
-    try:
-        result = read(home.read("results.json"))
-    except ResultError as error:
-        raise ResultError(f"{home.path / 'results.json'}: {error}") from error
-    if isinstance(result, SweepResult) and result.fingerprint != config.fingerprint:
-        raise ResultError(
-            f"{home.path / 'results.json'} holds the results of another configuration than config.toml beside it. "
-            f"Restore both, or run the experiment again in another directory."
-        )
+    result = _read(home.read("results.json"), config, home)
     return Run(home.path, result, tuple(write_results(result, config, source.name, home)))
 
 
-def _read_back(directory: RunDirectory, config: Config, results: str) -> Run:
-    """A run from its numbers, and the figures and reports that lie beside them."""
-    files = [
-        *sorted((directory.path / "figures").glob("*")),
-        *(directory.path / name for name in ("report.html", "report.md")),
-    ]
+def _read(text: str, config: Config, directory: RunDirectory) -> SweepResult | MembershipResult:
+    """The result of a run directory; raises `ResultError` where it is damaged, or that of another configuration."""
     read = SweepResult.from_json if config.membership is None else MembershipResult.from_json
-    return Run(directory.path, read(results), tuple(file for file in files if file.is_file()))
+    path = directory.path / "results.json"
+    try:
+        result = read(text)
+    except ResultError as error:
+        raise ResultError(f"{path}: {error}") from error
+    if isinstance(result, SweepResult) and result.fingerprint != config.fingerprint:
+        raise ResultError(
+            f"{path} holds the results of another configuration than the config.toml next to it. Restore both, or run "
+            "the experiment again in another directory."
+        )
+    return result
 
 
 def _answer(
@@ -208,8 +229,6 @@ def _answer(
     family: int,
 ) -> AuditResult:
     """One audit of a family of so many, in its own folder of trials."""
-    from experiments.plots.style.formatting import cut, parameters_text
-
     store, point = directory.trials(task.folder), parameters_text(task.parameters)
     bar = Bar(f"{place} {cut(point, 40)}") if progress else False
     result = task.answer(family=family, n_jobs=n_jobs, store=store, progress=bar)
@@ -239,12 +258,3 @@ def _conclude(config: Config, name: str, asked: list[Task], results: list[AuditR
         verdict=verdict,
         ledger=(entry,),
     )
-
-
-def _remember(directory: RunDirectory, seed: int, session: dict[str, Any]) -> None:
-    """Notes the session; a disk that is full must not hide the error that is on its way."""
-    try:
-        append_session(directory, seed, session)
-    except StoreError:
-        if session["finished"]:
-            raise

@@ -20,7 +20,7 @@ from audit.testing.certificate import Certificate, Plan, Setting, certify
 from audit.testing.laws import randomized_response
 from audit.testing.methods import our_methods, uncorrected
 from audit.verdict import Verdict
-from experiments.tasks.results import SweepResult, corrected
+from experiments.results.sweep import SweepResult, corrected
 from mechanisms import Laplace, Neighbours
 from mechanisms.broken.laplace_scale import LaplaceScaleUpsideDown
 from mechanisms.errors import ParameterError, ResultError

@@ -14,7 +14,7 @@ from audit.bounds.curve import Refutation
 from audit.games import PairScores
 from audit.results import AuditResult, ClaimCurve, Trials
 from audit.verdict import Verdict, judge
-from experiments.tasks.results import SweepResult, corrected
+from experiments.results.sweep import SweepResult, corrected
 
 LEDGER = (
     LedgerEntry("pair", "1, fixed beforehand", "none needed"),

@@ -24,11 +24,10 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import NullLocator
 from matplotlib.transforms import blended_transform_factory
 
-from experiments.plots.style.formatting import one_notation
+from experiments.plots.style.files import FONT, svg_text
 from experiments.plots.style.palette import INK, MUTED, RULE, Colour
+from experiments.results.formatting import one_notation
 
-FONT = "DejaVu Sans"
-"""Ships with matplotlib and decides the layout. An SVG names narrower ones to fall back on, so nothing overflows."""
 SMALL, TEXT, TITLE = 8.0, 9.0, 10.5
 """Sizes of type, in points."""
 ROW = 14.0
@@ -39,8 +38,6 @@ class NotebookFigure(Figure):
     """A figure that notebooks show, without any plotting window being involved."""
 
     def _repr_svg_(self) -> str:
-        from experiments.plots.style.files import svg_text
-
         return svg_text(self, title="dpassay", description="")
 
 

@@ -16,10 +16,11 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from audit.trials.folder import write_atomically
-from experiments.plots.style.canvas import FONT
 from experiments.plots.style.palette import dark_rules
 from mechanisms.printable import html
 
+FONT = "DejaVu Sans"
+"""Ships with matplotlib and decides the layout. An SVG names narrower ones to fall back on, so nothing overflows."""
 DPI = 200
 FALLBACK = f"'{FONT}',Verdana,Helvetica,Arial,sans-serif"
 """Fonts of an SVG: the one that it was laid out in, then narrower ones."""

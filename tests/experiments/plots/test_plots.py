@@ -37,7 +37,9 @@ from experiments.plots import BoundClaim, Ladder, Profile, ScoreHistogram, Trade
 from experiments.plots.draw import overview, shown
 from experiments.plots.style.canvas import new_figure, spread
 from experiments.plots.style.files import described, svg_text
-from experiments.plots.style.formatting import (
+from experiments.plots.style.palette import PAGE, PALETTE, RULE
+from experiments.plots.tradeoff import _with_corners
+from experiments.results.formatting import (
     cut,
     long_key,
     number,
@@ -46,8 +48,6 @@ from experiments.plots.style.formatting import (
     short_keys,
     value_text,
 )
-from experiments.plots.style.palette import PAGE, PALETTE, RULE
-from experiments.plots.tradeoff import _with_corners
 
 
 def odd_result() -> AuditResult:

@@ -31,8 +31,8 @@ from experiments.cli.terminal import _verdict_lines, results_table
 from experiments.plots import draw_all
 from experiments.report import write
 from experiments.report.content import content
-from experiments.report.sentences import answer, reading, share_text
-from experiments.tasks.results import SweepResult
+from experiments.results.sentences import answer, reading, share_text
+from experiments.results.sweep import SweepResult
 
 EVIL = "<script>alert('1')</script> & \"quoted\" | *starred* `code` $x_"
 VOID = {"meta", "br", "hr", "img", "link", "input"}

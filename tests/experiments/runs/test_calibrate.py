@@ -14,11 +14,11 @@ from audit.bounds.simultaneous import SimultaneousBand
 from audit.testing.certificate import Certificate, Plan, Setting, certify
 from audit.testing.laws import all_equal, laplace_ratio, randomized_response
 from audit.testing.methods import BoundMethod, uncorrected
-from experiments.runs import calibration
-from experiments.runs.calibration import certificate_csv, full_plan, laws, quick_plan, write_calibration
 from experiments.cli.commands import app
 from experiments.plots.certificate import MissRates, Power
 from experiments.report.certificate import place_table, summary_table
+from experiments.runs import calibration
+from experiments.runs.calibration import certificate_csv, full_plan, laws, quick_plan, write_calibration
 
 PLAN = Plan(
     "two laws",

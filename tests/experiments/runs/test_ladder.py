@@ -12,14 +12,14 @@ from attacks.distinguishing import Threshold
 from audit import audit
 from audit.bounds.base import LowerBound
 from audit.verdict import Verdict
-from experiments.tasks.build import build_mechanism, build_pair, load_data
 from experiments.config.schema import Config, DataSection, Named, NeighboursSection
-from experiments.tasks.audits import OneRunTask
-from experiments.plots import Ladder
-from experiments.tasks.planning import plan_tasks
-from experiments.runs.runner import run
 from experiments.config.source import Source
 from experiments.config.sweep import settings, swept_keys, unswept
+from experiments.plots import Ladder
+from experiments.runs.runner import run
+from experiments.tasks.audits import OneRunTask
+from experiments.tasks.build import build_mechanism, build_pair, load_data
+from experiments.tasks.planning import plan_tasks
 from mechanisms.errors import ConfigError, ParameterError
 from mechanisms.guarantees import GaussianDP, PrivacyLossDP, least_noise_multiplier
 from mechanisms.learning.canaries import Dirac, Grouped, worst_case_initial

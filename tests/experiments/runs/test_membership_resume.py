@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from audit.power import Detectable
 from audit.trials.store import TrialStore
-from experiments.runs import runner as runs
 from experiments.cli.commands import app
+from experiments.runs import runner as runs
 from mechanisms.errors import ConfigError
 from mechanisms.learning.dp_sgd import DPSGD
 

@@ -4,6 +4,7 @@ import errno
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,8 +16,9 @@ import pytest
 from made_results import elsewhere_result, laplace_result
 
 from audit.verdict import Verdict
+from experiments.results import provenance
+from experiments.results.sweep import SweepResult
 from experiments.runs import runner as run_module
-from experiments.tasks.results import SweepResult
 from experiments.runs.runner import report, run
 from mechanisms.errors import ConfigError, FingerprintError, StoreError
 
@@ -267,34 +269,102 @@ def test_a_report_is_made_again_from_the_numbers_alone(config):
     assert numbers(done.directory) == before
 
 
-def test_a_finished_run_says_so_at_once_and_is_read_back_only_if_nothing_has_changed(config, monkeypatch):
-    monkeypatch.setattr("experiments.runs.environment._commit", lambda: "c0ffee")
+@pytest.fixture
+def finished_run(config, monkeypatch):
+    """A function that runs the experiment again, and says what had to be done: "derive", "draw" or nothing."""
+    monkeypatch.setattr("experiments.results.provenance.code", lambda: "c0de")
     first = run(config, settings={"audit.trials": 500})
-    told, computed, was = [], [], run_module.write_results
-    monkeypatch.setattr(run_module, "write_results", lambda *given: computed.append(1) or was(*given))
+    told, done, derive = [], [], run_module._audits
+    monkeypatch.setattr(run_module, "_audits", lambda *given: done.append("derive") or derive(*given))
+    drew = run_module.write_results
+    monkeypatch.setattr(run_module, "write_results", lambda *given: done.append("draw") or drew(*given))
 
-    def again(trials=500):
-        told.clear(), computed.clear()
-        done = run(config, settings={"audit.trials": trials}, tell=told.append)
-        assert (done.result, set(done.files)) == (first.result, set(first.files))
-        return bool(computed)
+    def again():
+        told.clear(), done.clear()
+        found = run(config, settings={"audit.trials": 500}, tell=told.append)
+        assert (found.result, set(found.files)) == (first.result, set(first.files))
+        said = "runs/mine is finished; its results follow. To run it anew, remove it or choose another --out."
+        assert (said in told) is ("derive" not in done)
+        return done[:1]
 
-    assert not again()
-    assert told == ["runs/mine is finished; its results follow. To run it anew, remove it or choose another --out."]
-    monkeypatch.setattr("experiments.runs.environment._commit", lambda: "decaf")
-    assert again()
-    assert not again()
-    results = Path("runs/mine/results.json")
-    results.write_text(results.read_text().replace("0", "1", 1))
-    assert again()
-    Path("runs/mine/report.html").unlink()
-    assert again()
+    return again
+
+
+def test_a_finished_run_is_answered_from_its_files_and_touches_none_of_them(finished_run):
+    before = {path: path.stat().st_mtime_ns for path in Path("runs/mine").rglob("*")}
+    assert finished_run() == []
+    assert {path: path.stat().st_mtime_ns for path in Path("runs/mine").rglob("*")} == before
+
+
+def test_figures_and_reports_that_are_not_as_they_were_drawn_are_drawn_again_from_the_numbers(finished_run):
+    page, figure = Path("runs/mine/report.html"), next(Path("runs/mine/figures").iterdir())
+    whole = page.read_bytes()
+    page.unlink()
+    assert finished_run() == ["draw"]
+    assert page.read_bytes() == whole
+    assert finished_run() == []
+    figure.write_bytes(b"another figure")
+    assert finished_run() == ["draw"]
+    assert finished_run() == []
+
+
+@pytest.mark.parametrize("name", ["results.json", "environment.json", "trials/*/journal.jsonl"])
+def test_a_run_whose_numbers_or_trials_changed_is_derived_again(finished_run, name):
+    path = sorted(Path("runs/mine").glob(name))[-1]
+    text = path.read_text()
+    path.write_text(text.replace('"sha256": "', '"sha256": "0', 1) if "results" in name or "trials" in name else "{}")
+    assert finished_run() == ["derive"]
+    assert finished_run() == []
+
+
+def test_a_run_by_other_code_or_versions_is_derived_again(finished_run, monkeypatch):
+    monkeypatch.setattr("experiments.results.provenance.code", lambda: "other")
+    assert finished_run() == ["derive"]
+    assert finished_run() == []
+    monkeypatch.setattr("experiments.results.provenance.versions", lambda: {"numpy": "1.0"})
+    assert finished_run() == ["derive"]
+
+
+def test_a_run_without_its_trials_is_still_answered_from_its_numbers(finished_run):
+    shutil.rmtree("runs/mine/trials")
+    assert finished_run() == []
+
+
+def test_a_finished_run_with_other_words_has_them(config):
+    run(config, settings={"audit.trials": 500})
     config.write_text(CONFIG.replace('title = "Laplace"', 'title = "Pierre-Simon"'))
     assert run(config, settings={"audit.trials": 500}).result.title == "Pierre-Simon"
-    config.write_text(CONFIG)
-    monkeypatch.setattr("experiments.runs.environment._commit", lambda: "c0ffee+changes")
-    assert again()
-    assert again()
+
+
+def test_the_code_that_derives_is_known_by_its_bytes(tmp_path, monkeypatch):
+    (tmp_path / "audit").mkdir()
+    (tmp_path / "audit" / "bound.py").write_text("epsilon = 1\n")
+    monkeypatch.setattr("experiments.results.provenance.HOME", tmp_path)
+    before = provenance.code()
+    assert provenance.code() == before
+    (tmp_path / "audit" / "bound.py").write_text("epsilon = 2\n")
+    assert provenance.code() != before
+
+
+def test_a_finished_run_is_answered_without_what_plans_and_draws(config):
+    run(config, settings={"audit.trials": 500}, out="out")
+    line = f"run {config} --set audit.trials=500 --out out"
+    driver = (
+        "import sys\n"
+        "from experiments.cli.commands import run_app\n"
+        f"try: run_app({line.split()!r})\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "print(sorted({'experiments.tasks', 'experiments.plots', 'matplotlib', 'jinja2'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", driver],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert "CONSISTENT" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_report_of_nothing_is_refused(tmp_path):

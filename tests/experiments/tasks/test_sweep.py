@@ -11,7 +11,7 @@ from audit import audit
 from audit.results import AuditResult
 from audit.verdict import Verdict
 from experiments.config.sweep import combinations, folder_name, point_seed, settings
-from experiments.tasks.results import SweepResult, corrected
+from experiments.results.sweep import SweepResult, corrected
 from mechanisms import Laplace
 from mechanisms.errors import ResultError
 

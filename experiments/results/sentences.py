@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from audit.results import AuditResult
 from audit.text import INDEPENDENT, percent
 from audit.verdict import Verdict
-from experiments.plots.style.formatting import (
+from experiments.results.formatting import (
     DAGGER,
     IN_FAMILY,
     NOTHING_ASSUMED,
@@ -18,7 +18,7 @@ from experiments.plots.style.formatting import (
     percent_of,
     percent_range,
 )
-from experiments.tasks.results import SweepPoint, SweepResult
+from experiments.results.sweep import SweepPoint, SweepResult
 
 HEADLINE = {
     Verdict.VIOLATION: "Violation",
