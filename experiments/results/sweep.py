@@ -12,20 +12,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from audit import consistency, saved
+from audit import consistency
 from audit.bounds.base import LedgerEntry, LowerBound
 from audit.multiplicity import holm
 from audit.results import AuditResult
+from audit.saved import Saved
 from audit.verdict import Verdict
 from experiments.config.sweep import value_name
 
 if TYPE_CHECKING:
     import pandas as pd
-
-FORMAT = "dpassay.sweep-result"
-VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class SweepPoint:
 
 
 @dataclass(frozen=True)
-class SweepResult:
+class SweepResult(Saved):
     """All audits of an experiment.
 
     Args:
@@ -61,6 +59,9 @@ class SweepResult:
             consistent.
         ledger: how many audits there were, and how they are paid for.
     """
+
+    FORMAT: ClassVar[str] = "dpassay.sweep-result"
+    VERSION: ClassVar[int] = 2
 
     name: str
     title: str
@@ -77,25 +78,9 @@ class SweepResult:
         """The dotted keys that the sweep varies."""
         return tuple(self.points[0].parameters) if self.points else ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values; see `audit.saved`."""
-        return saved.packed(self, format=FORMAT, version=VERSION)
-
-    def to_json(self) -> str:
-        """Versioned JSON with a digest, the same bytes for the same experiment; see `audit.saved`."""
-        return saved.dumps(self, format=FORMAT, version=VERSION)
-
-    @classmethod
-    def from_json(cls, text: str) -> SweepResult:
-        """The result behind `to_json`.
-
-        Raises:
-            ResultError: the text is damaged, was changed, is of another version, or its numbers contradict each other
-                or the verdicts.
-        """
-        result = saved.loads(text, cls, format=FORMAT, version=VERSION)
-        _check(result)
-        return result
+    def check(self) -> None:
+        """Raises `ResultError` unless each audit agrees with itself, and the verdicts follow from all p-values."""
+        _check(self)
 
     def to_frame(self) -> pd.DataFrame:
         """One row an audit: what was varied, bound, claim, truth, power, p-values, verdicts."""
