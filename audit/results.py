@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
-from . import consistency, saved
+from . import consistency
 from .bounds.base import LedgerEntry, LowerBound
 from .bounds.curve import Refutation
 from .games import Tally
+from .saved import Saved
 from .verdict import Verdict
-
-FORMAT = "dpassay.audit-result"
-VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class ClaimCurve:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AuditResult:
+class AuditResult(Saved):
     """One audit: a mechanism, a pair, an attack, its bounds, and the verdict on the claim.
 
     Args:
@@ -88,6 +86,9 @@ class AuditResult:
         dependence: why the trials are taken to be dependent, which leaves no verdict; None where nothing says so.
         warnings: what a reader should know before relying on the result, a sentence each; usually empty.
     """
+
+    FORMAT: ClassVar[str] = "dpassay.audit-result"
+    VERSION: ClassVar[int] = 2
 
     mechanism: str
     relation: str
@@ -155,25 +156,9 @@ class AuditResult:
         # Drawing lives in `experiments`, to the right of this room; it is looked up by name, when asked for.
         return import_module("dpassay.experiments.plots").draw_result(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values; see `dpassay.audit.saved`."""
-        return saved.packed(self, format=FORMAT, version=VERSION)
-
-    def to_json(self) -> str:
-        """The JSON form: deterministic, versioned, with a digest, without times or paths; see `dpassay.audit.saved`."""
-        return saved.dumps(self, format=FORMAT, version=VERSION)
-
-    @classmethod
-    def from_json(cls, text: str) -> AuditResult:
-        """The result behind `to_json`.
-
-        Raises:
-            ResultError: the text is damaged, was changed, is of another version, or its numbers contradict each other
-                or the verdict.
-        """
-        result = saved.loads(text, cls, format=FORMAT, version=VERSION)
-        consistency.check_audit(result)
-        return result
+    def check(self) -> None:
+        """Raises `ResultError` where the numbers contradict each other, or the verdict does not follow from them."""
+        consistency.check_audit(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AuditResult) and self.to_json() == other.to_json()

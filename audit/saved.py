@@ -2,6 +2,8 @@
 
     {"format": "dpassay.audit-result", "version": 2, ...the fields..., "sha256": "..."}
 
+Audits, searches, sweeps, membership metrics and certificates are each a `Saved` dataclass.
+
 Written    dataclasses as objects, in the order of their fields; tuples and arrays as lists; enumerations as their
            values; infinities and NaN as "inf", "-inf", "nan".
 Read       the digest over everything else must fit, so that no change goes unnoticed; then each field must have the
@@ -23,41 +25,53 @@ import types
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from ..mechanisms.errors import DpassayError, ResultError
-
-R = TypeVar("R")
 
 DIGEST = "sha256"
 _SPECIAL = ("inf", "-inf", "nan")
 _AGAIN = "Restore an intact copy, or run the same command again."
 
 
-def dumps(result: Any, *, format: str, version: int) -> str:  # noqa: A002 - the name of the key
-    """The JSON form of a result, a frozen dataclass: the same bytes for the same result, without times or paths."""
-    return json.dumps(packed(result, format=format, version=version), indent=1, allow_nan=False) + "\n"
+class Saved:
+    """A result with a JSON form: a frozen dataclass that states its format and version, and checks its numbers."""
+
+    FORMAT: ClassVar[str]
+    VERSION: ClassVar[int]
+
+    def check(self) -> None:
+        """Raises `ResultError` where the numbers contradict each other or the verdict."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form as a dictionary of plain values, the digest in it."""
+        content = {"format": self.FORMAT, "version": self.VERSION, **encode(self, type(self))}
+        return content | {DIGEST: digest(content)}
+
+    def to_json(self) -> str:
+        """The JSON form: versioned, with a digest, and the same bytes for the same result, without times or paths."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The result behind `to_json`.
+
+        Raises:
+            ResultError: the text is no JSON, of another format or version, was changed since it was written, holds a
+                field of another type, or numbers that contradict each other. The message says which, and what to do.
+        """
+        result: Self = decode(_fields(_object(text), cls.FORMAT, cls.VERSION), cls, "")
+        result.check()
+        return result
 
 
-def packed(result: Any, *, format: str, version: int) -> dict[str, Any]:  # noqa: A002
-    """The JSON form as a dictionary of plain values, the digest in it."""
-    content = {"format": format, "version": version, **encode(result, type(result))}
-    return content | {DIGEST: digest(content)}
-
-
-def loads(text: str, result: type[R], *, format: str, version: int) -> R:  # noqa: A002
-    """The result of that type behind `dumps`.
-
-    Raises:
-        ResultError: the text is no JSON, another format or version, was changed since it was written, or holds a field
-            of another type. The message says which, and what to do.
-    """
-    content = _object(text)
-    if content.get("format") != format:
+def _fields(content: dict[str, Any], form: str, version: int) -> dict[str, Any]:
+    """The fields of a result, where format, version and digest are right."""
+    if content.get("format") != form:
         raise ResultError(
-            f"format must be {format!r}, but is {_short(content.get('format'))}: these are other results, or none."
+            f"format must be {form!r}, but is {_short(content.get('format'))}: these are other results, or none."
         )
     if content.get("version") != version:
         raise ResultError(_other_version(content.get("version"), version))
@@ -66,9 +80,7 @@ def loads(text: str, result: type[R], *, format: str, version: int) -> R:  # noq
         raise ResultError(
             f"the results do not fit their {DIGEST}: they were changed or damaged after they were written. {_AGAIN}"
         )
-    fields = {key: value for key, value in content.items() if key not in ("format", "version")}
-    found: R = decode(fields, result, "")
-    return found
+    return {key: value for key, value in content.items() if key not in ("format", "version")}
 
 
 def digest(content: Mapping[str, Any]) -> str:
@@ -274,4 +286,4 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-__all__ = ["decode", "digest", "dumps", "encode", "loads", "packed"]
+__all__ = ["Saved", "decode", "digest", "encode"]

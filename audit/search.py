@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..attacks.base import Attack
 from ..mechanisms.base import Mechanism, Neighbours
@@ -23,16 +23,15 @@ from ..mechanisms.describe import label
 from ..mechanisms.errors import ParameterError
 from ..mechanisms.guarantees.base import Guarantee
 from ..mechanisms.validation import whole
-from . import consistency, saved
+from . import consistency
 from .api import audit
 from .bounds.base import Bound, LedgerEntry, LowerBound
 from .question import Question
 from .results import AuditResult
+from .saved import Saved
 from .trials.seeds import Stage, child_seed, root_seed
 from .verdict import Verdict
 
-FORMAT = "dpassay.search-result"
-VERSION = 2
 SCREENING_CONFIDENCE = 0.75
 """At which the looks are compared: low enough to tell candidates apart on few trials, high enough to punish luck."""
 
@@ -63,7 +62,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class SearchResult:
+class SearchResult(Saved):
     """Everything that was looked at, and the confirmation of the winner.
 
     Args:
@@ -73,6 +72,9 @@ class SearchResult:
             ledger begins with every look.
         seed: root of all seeds.
     """
+
+    FORMAT: ClassVar[str] = "dpassay.search-result"
+    VERSION: ClassVar[int] = 2
 
     looks: tuple[Look, ...]
     winner: int | None
@@ -102,21 +104,10 @@ class SearchResult:
         """The table that a person reads: that of the confirmation, whose ledger lists the looks."""
         return self.confirmed.summary()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values; see `dpassay.audit.saved`."""
-        return saved.packed(self, format=FORMAT, version=VERSION)
-
-    def to_json(self) -> str:
-        """The JSON form: deterministic, versioned, with a digest, without times or paths; see `dpassay.audit.saved`."""
-        return saved.dumps(self, format=FORMAT, version=VERSION)
-
-    @classmethod
-    def from_json(cls, text: str) -> SearchResult:
-        """The result behind `to_json`; raises `ResultError` where the text is damaged or contradicts itself."""
-        result = saved.loads(text, cls, format=FORMAT, version=VERSION)
-        consistency.check_audit(result.confirmed, "confirmed")
-        consistency.require(result.winner == _winner(result.looks), "winner", "another look has the largest bound")
-        return result
+    def check(self) -> None:
+        """Raises `ResultError` where the confirmation contradicts itself, or another look has the largest bound."""
+        consistency.check_audit(self.confirmed, "confirmed")
+        consistency.require(self.winner == _winner(self.looks), "winner", "another look has the largest bound")
 
 
 def search(

@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from dpassay.experiments.config import DataSection, GameSection
-from dpassay.experiments.listing import entries, kinds
+from dpassay.experiments.cli.listing import entries, kinds
+from dpassay.experiments.config.schema import DataSection, GameSection
 from dpassay.mechanisms.learning.canaries import Canary, worst_case_initial
 from dpassay.mechanisms.learning.canaries.catalogue import catalogue as canaries
 from dpassay.mechanisms.learning.catalogue import samplings, schedules

@@ -13,12 +13,12 @@ from dpassay.attacks.membership.catalogue import catalogue as membership
 from dpassay.audit.bounds.catalogue import catalogue as bounds
 from dpassay.audit.bounds.one_run_fdp import OneRunFDP
 from dpassay.audit.verdict import Verdict
-from dpassay.experiments.build import load_data
-from dpassay.experiments.config import Config, DataSection, MembershipSection
-from dpassay.experiments.membership import study
-from dpassay.experiments.questions import questions
-from dpassay.experiments.run import run
-from dpassay.experiments.source import Source
+from dpassay.experiments.config.schema import Config, DataSection, MembershipSection
+from dpassay.experiments.config.source import Source
+from dpassay.experiments.runs.runner import run
+from dpassay.experiments.tasks.build import load_data
+from dpassay.experiments.tasks.membership import study
+from dpassay.experiments.tasks.planning import plan_tasks
 from dpassay.mechanisms.base import Relation
 from dpassay.mechanisms.catalogue import catalogue as mechanisms
 from dpassay.mechanisms.errors import ConfigError
@@ -60,7 +60,7 @@ def test_the_config_in_the_docs_runs(tmp_path):
     learned = DP_SGD + canary.replace("[mechanism]\n", "[mechanism]\n" + OPTIONS) + cases
     (tmp_path / "learned.toml").write_text(learned)
     config, source = Config.load(tmp_path / "learned.toml")
-    assert [question.mechanism.view for question in questions(config, source)] == ["final", "observations"]
+    assert [question.mechanism.view for question in plan_tasks(config, source)] == ["final", "observations"]
 
 
 def test_each_block_of_the_page_on_membership_stands_alone_and_prints_what_it_says():
@@ -93,7 +93,7 @@ def asked(**changes):
         table, _, name = key.partition("_")
         config[table] = {k: v for k, v in (config[table] | {name: value}).items() if v is not None}
     source = Source("page", "learning.md")
-    (question,) = questions(Config.check(config, source), source)
+    (question,) = plan_tasks(Config.check(config, source), source)
     return question
 
 
@@ -105,7 +105,7 @@ def test_the_whole_config_on_learning_runs_and_shows_nearly_all_of_the_claim():
 
 def test_the_config_of_one_run_on_learning_runs_and_shows_no_more_than_the_page_says():
     source = Source("page", "learning.md")
-    (question,) = questions(Config.check(tomllib.loads(ONE_RUN), source), source)
+    (question,) = plan_tasks(Config.check(tomllib.loads(ONE_RUN), source), source)
     result = question.answer(family=1, n_jobs=1, store=None, progress=False)
     assert result.verdict is Verdict.UNDERPOWERED
     assert 3.0 < result.bound.epsilon < result.ceiling < 8.8 < result.claim < 10.0

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ...mechanisms.errors import ParameterError
-from .. import consistency, saved
+from .. import consistency
 from ..games import Tally
+from ..saved import Saved
 from .blind import Blind
 from .records import GroupRow, RecordTable
 from .roc import RateAt
@@ -19,8 +20,6 @@ from .roc import RateAt
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT = "dpassay.membership-result"
-VERSION = 2
 HEADLINE_FPR = 0.01
 """False positive rate at which the attacks are compared in a headline."""
 
@@ -81,7 +80,7 @@ class Region:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MembershipResult:
+class MembershipResult(Saved):
     """Membership attacks on the same models.
 
     Args:
@@ -93,6 +92,9 @@ class MembershipResult:
         skipped: attacks that could not be used, and why.
         region: what the accountant allows; None without a claim.
     """
+
+    FORMAT: ClassVar[str] = "dpassay.membership-result"
+    VERSION: ClassVar[int] = 2
 
     attacks: tuple[AttackMetrics, ...]
     n_models: int
@@ -145,20 +147,9 @@ class MembershipResult:
 
         return pd.DataFrame([_row(metrics) for metrics in self.attacks])
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values; see `dpassay.audit.saved`."""
-        return saved.packed(self, format=FORMAT, version=VERSION)
-
-    def to_json(self) -> str:
-        """The JSON form: deterministic, versioned, with a digest, without times or paths; see `dpassay.audit.saved`."""
-        return saved.dumps(self, format=FORMAT, version=VERSION)
-
-    @classmethod
-    def from_json(cls, text: str) -> MembershipResult:
-        """The result behind `to_json`; raises `ResultError` where the text is damaged or contradicts itself."""
-        result = saved.loads(text, cls, format=FORMAT, version=VERSION)
-        _check(result)
-        return result
+    def check(self) -> None:
+        """Raises `ResultError` where the numbers cannot belong together."""
+        _check(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MembershipResult) and self.to_json() == other.to_json()

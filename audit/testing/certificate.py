@@ -20,24 +20,23 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.validation import open_unit, whole
-from .. import consistency, saved
+from .. import consistency
 from ..bounds.binomial import lower, quantile, upper
 from ..games import Floats
+from ..saved import Saved
 from ..trials.plan import plan_trials
 from ..trials.progress import Reporter, reporter_for
 from .coverage import FALSE_ALARM
 from .laws import Law
 from .methods import BOUND, KINDS, REHEARSAL, Method, Question, Sample
 
-FORMAT = "dpassay.certificate"
-VERSION = 2
 BLOCK = 250
 """Audits that one job simulates, with a random stream of their own."""
 ROUNDING = 1e-12
@@ -155,7 +154,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Saved):
     """All cells of a plan.
 
     Args:
@@ -164,6 +163,9 @@ class Certificate:
         cells: in the order of laws, sizes, deltas, confidences, methods.
         false_alarm: probability that bounds which all keep their level fail it; at most.
     """
+
+    FORMAT: ClassVar[str] = "dpassay.certificate"
+    VERSION: ClassVar[int] = 2
 
     plan: str
     seed: int
@@ -195,26 +197,10 @@ class Certificate:
         """The cells of one method."""
         return tuple(cell for cell in self.cells if cell.method == method)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values; see `dpassay.audit.saved`."""
-        return saved.packed(self, format=FORMAT, version=VERSION)
-
-    def to_json(self) -> str:
-        """JSON with a digest; the same seed gives the same on every machine with the same versions."""
-        return saved.dumps(self, format=FORMAT, version=VERSION)
-
-    @classmethod
-    def from_json(cls, text: str) -> Certificate:
-        """The certificate behind `to_json`.
-
-        Raises:
-            ResultError: the text is damaged, was changed, is of another version, or a cell allows other misses than
-                its share of the false alarm does.
-        """
-        found = saved.loads(text, cls, format=FORMAT, version=VERSION)
-        for place, cell in enumerate(found.cells):
-            _check(cell, max(len(found.bounds), 1), f"cells[{place}]")
-        return found
+    def check(self) -> None:
+        """Raises `ResultError` where a cell allows other misses than its share of the false alarm does."""
+        for place, cell in enumerate(self.cells):
+            _check(cell, max(len(self.bounds), 1), f"cells[{place}]")
 
 
 def certify(

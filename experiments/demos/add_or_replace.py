@@ -192,9 +192,9 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Four lower bounds beside the one claim."""
-    from ..plots.canvas import new_figure, style_axes, write
-    from ..plots.palette import BOUND, VIOLATION
-    from ..plots.palette import CLAIM as CLAIM_COLOUR
+    from ..plots.style.canvas import new_figure, style_axes, write
+    from ..plots.style.palette import BOUND, VIOLATION
+    from ..plots.style.palette import CLAIM as CLAIM_COLOUR
 
     figure = new_figure(8.0, 3.2)
     ax = figure.add_subplot()

@@ -27,7 +27,7 @@ from ...mechanisms.guarantees.noisy_sgd import epsilon_curves
 from ...mechanisms.learning import DPSGD, SoftmaxRegression
 from ...mechanisms.learning.calibration import calibrate_noise
 from ...mechanisms.learning.canaries import Canary, ClipBKD, Dirac, Mislabelled, Natural
-from ..datasets import digits
+from ..data.datasets import digits
 from .lecture import Lecture
 
 SEED = 2016

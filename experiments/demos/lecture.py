@@ -72,7 +72,7 @@ class Lecture:
         """Saves a figure as SVG and PNG."""
         if self.out is None:
             return
-        from ..plots.files import save
+        from ..plots.style.files import save
 
         self.out.mkdir(parents=True, exist_ok=True)
         for path in save(figure, self.out / name, title=title, description=description):

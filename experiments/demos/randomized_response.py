@@ -315,7 +315,7 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: belief before and after an answer, and what the audits found."""
-    from ..plots.canvas import new_figure
+    from ..plots.style.canvas import new_figure
 
     figure = new_figure(11.0, 4.2)
     left, right = figure.subplots(1, 2)
@@ -330,8 +330,8 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw_belief(ax: Axes) -> None:
-    from ..plots.canvas import style_axes, write
-    from ..plots.palette import AMBER, BLUE, MUTED
+    from ..plots.style.canvas import style_axes, write
+    from ..plots.style.palette import AMBER, BLUE, MUTED
 
     prior = np.linspace(0.0, 1.0, 201)
     for answer, colour, name, at in ((1, BLUE, "after yes", (0.2, 0.5)), (0, AMBER, "after no", (0.62, 0.3))):
@@ -346,8 +346,8 @@ def _draw_belief(ax: Axes) -> None:
 
 
 def _draw_bounds(ax: Axes, found: Findings) -> None:
-    from ..plots.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ..plots.palette import BOUND, CLAIM, VIOLATION
+    from ..plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+    from ..plots.style.palette import BOUND, CLAIM, VIOLATION
 
     labels = [EndLabel(LOG_3, "claim: ln 3", CLAIM)]
     ax.axhline(LOG_3, color=CLAIM.light, linewidth=1.4)

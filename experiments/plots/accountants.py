@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from ...audit.games import Floats
 from ...audit.text import percent
 from ...mechanisms.guarantees.noisy_sgd import ACCOUNTANTS, epsilon_curves
-from .canvas import EndLabel, axes_or_new, end_labels, logarithmic, style_axes
-from .formatting import number
-from .palette import BOUND, series_colour
+from ..results.formatting import number
+from .style.canvas import EndLabel, axes_or_new, end_labels, logarithmic, style_axes
+from .style.palette import BOUND, series_colour
 
 SHOWN = "shown by an audit"
 DASHES = ((0, (5, 2)), "-", (0, (3, 1.5, 1, 1.5)), (0, (1, 1)))

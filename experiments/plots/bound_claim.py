@@ -12,8 +12,7 @@ from matplotlib.axes import Axes
 from ...audit.results import AuditResult
 from ...audit.text import percent
 from ...audit.verdict import Verdict
-from .canvas import axes_or_new
-from .formatting import (
+from ..results.formatting import (
     IN_FAMILY,
     NOTHING_ASSUMED,
     delta_text,
@@ -23,10 +22,11 @@ from .formatting import (
     refuted_text,
 )
 from .number_line import draw_number_line
+from .style.canvas import axes_or_new
 from .sweep_lines import draw_lines
 
 if TYPE_CHECKING:
-    from ..results import SweepPoint, SweepResult
+    from ..results.sweep import SweepPoint, SweepResult
 
 
 @dataclass(frozen=True)

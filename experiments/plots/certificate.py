@@ -18,10 +18,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 from ...audit.testing.certificate import Cell, Certificate
 from ...audit.testing.methods import BOUND, KNOWN, PEER, UNCORRECTED
 from ...audit.text import percent
-from .canvas import EndLabel, axes_or_new, end_labels, logarithmic, new_figure, style_axes
-from .files import save
-from .formatting import cut, number
-from .palette import AMBER, CLAIM, RULE, SERIES, VIOLATION
+from ..results.formatting import cut, number
+from .style.canvas import EndLabel, axes_or_new, end_labels, logarithmic, new_figure, style_axes
+from .style.files import save
+from .style.palette import AMBER, CLAIM, RULE, SERIES, VIOLATION
 from .sweep_lines import MARKERS
 
 TICKS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)

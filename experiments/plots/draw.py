@@ -10,18 +10,18 @@ from matplotlib.axes import Axes
 
 from ...audit.results import AuditResult
 from ...audit.verdict import Verdict
+from ..results.formatting import cut, number, parameters_text
 from .bound_claim import BoundClaim
-from .canvas import FONT, SMALL, NotebookFigure, new_figure
-from .files import save
-from .formatting import cut, number, parameters_text
 from .ladder import Ladder
-from .palette import INK, MUTED
 from .profile import Profile
 from .scores import ScoreHistogram
+from .style.canvas import SMALL, NotebookFigure, new_figure
+from .style.files import FONT, save
+from .style.palette import INK, MUTED
 from .tradeoff import Tradeoff
 
 if TYPE_CHECKING:
-    from ..results import SweepPoint, SweepResult
+    from ..results.sweep import SweepPoint, SweepResult
 
 SHOWN = 6
 """Audits of a sweep that get figures of their own: violations first, then spread over the sweep."""

@@ -16,8 +16,7 @@ from matplotlib.transforms import ScaledTranslation
 from ...audit.results import AuditResult
 from ...audit.text import percent
 from ...audit.verdict import Verdict
-from .canvas import SMALL, axes_or_new, style_axes, write
-from .formatting import (
+from ..results.formatting import (
     DAGGER,
     IN_FAMILY,
     NOTHING_ASSUMED,
@@ -28,10 +27,11 @@ from .formatting import (
     percent_range,
     refuted_text,
 )
-from .palette import BOUND, CLAIM, MUTED, TRUTH, VIOLATION, Colour
+from .style.canvas import SMALL, axes_or_new, style_axes, write
+from .style.palette import BOUND, CLAIM, MUTED, TRUTH, VIOLATION, Colour
 
 if TYPE_CHECKING:
-    from ..results import SweepPoint, SweepResult
+    from ..results.sweep import SweepPoint, SweepResult
 
 NAME_WIDTH = 34
 """Letters in a line of the name of a rung."""

@@ -17,10 +17,10 @@ from ...audit.membership.result import HEADLINE_FPR as AT
 from ...audit.membership.result import AttackMetrics, MembershipResult, Region
 from ...audit.membership.text import too_few_models
 from ...audit.text import percent
-from .canvas import NotebookFigure, axes_or_new, logarithmic, new_figure, style_axes
-from .files import save
-from .formatting import cut, share
-from .palette import CLAIM, MUTED, SERIES, SIDE0, VIOLATION, series_colour
+from ..results.formatting import cut, share
+from .style.canvas import NotebookFigure, axes_or_new, logarithmic, new_figure, style_axes
+from .style.files import save
+from .style.palette import CLAIM, MUTED, SERIES, SIDE0, VIOLATION, series_colour
 
 BINS = 25
 SIGNIFICANCE = 0.05

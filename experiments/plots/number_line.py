@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
-from .canvas import TEXT, style_axes, write
-from .formatting import NOTHING_ASSUMED, number
-from .palette import BOUND, CEILING, CLAIM, TRUTH, VIOLATION, Colour
+from ..results.formatting import NOTHING_ASSUMED, number
+from .style.canvas import TEXT, style_axes, write
+from .style.palette import BOUND, CEILING, CLAIM, TRUTH, VIOLATION, Colour
 
 if TYPE_CHECKING:
     from .bound_claim import BoundClaim

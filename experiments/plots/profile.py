@@ -13,9 +13,9 @@ from ...audit.bounds.simultaneous import band
 from ...audit.games import Floats
 from ...audit.results import AuditResult
 from ...audit.text import percent
-from .canvas import axes_or_new, logarithmic, style_axes, write
-from .formatting import number
-from .palette import BOUND, CLAIM, MUTED, VIOLATION
+from ..results.formatting import number
+from .style.canvas import axes_or_new, logarithmic, style_axes, write
+from .style.palette import BOUND, CLAIM, MUTED, VIOLATION
 
 DEEPEST = 1e-12
 """Smaller deltas are drawn close to 0."""

@@ -12,9 +12,9 @@ from matplotlib.transforms import ScaledTranslation
 
 from ...audit.games import Floats, Tally
 from ...audit.results import AuditResult
-from .canvas import axes_or_new, logarithmic, style_axes
-from .formatting import cut, number, share
-from .palette import MUTED, SIDE0, SIDE1
+from ..results.formatting import cut, number, share
+from .style.canvas import axes_or_new, logarithmic, style_axes
+from .style.palette import MUTED, SIDE0, SIDE1
 
 BEGINS = "event of the bound begins"
 OUT: Any = "-"

@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from .canvas import EndLabel, end_labels, logarithmic, style_axes, write
-from .formatting import NOTHING_ASSUMED, cut, number, one_notation
-from .palette import BOUND, CEILING, CLAIM, INK, MUTED, TRUTH, VIOLATION, Colour, series_colour
+from ..results.formatting import NOTHING_ASSUMED, cut, number, one_notation
+from .style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
+from .style.palette import BOUND, CEILING, CLAIM, INK, MUTED, TRUTH, VIOLATION, Colour, series_colour
 
 if TYPE_CHECKING:
     from .bound_claim import BoundClaim, Series

@@ -13,9 +13,9 @@ from ...audit.bounds.simultaneous import band
 from ...audit.games import Floats, Tally
 from ...audit.results import AuditResult
 from ...audit.text import percent
-from .canvas import axes_or_new, logarithmic, style_axes
-from .formatting import share
-from .palette import BOUND, CLAIM, MUTED, VIOLATION
+from ..results.formatting import share
+from .style.canvas import axes_or_new, logarithmic, style_axes
+from .style.palette import BOUND, CLAIM, MUTED, VIOLATION
 
 ALLOWED, FORBIDDEN, OBSERVED = "claim: least errors allowed", "forbidden by the claim", "attack, observed"
 FAINT = 0.13

@@ -10,7 +10,7 @@ from ...audit.testing.certificate import Cell, Certificate
 from ...audit.testing.methods import BOUND, PEER, UNCORRECTED
 from ...audit.text import percent
 from ...audit.trials.folder import write_atomically
-from ..plots.formatting import number
+from ..results.formatting import number
 from .content import Table
 from .figures import each_caption_once, load
 from .pages import page

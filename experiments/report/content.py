@@ -9,7 +9,7 @@ from ...audit.bounds.base import SMALLEST_P_VALUE, LedgerEntry
 from ...audit.results import AuditResult
 from ...audit.text import percent
 from ...audit.verdict import Verdict
-from ..plots.formatting import (
+from ..results.formatting import (
     DAGGER,
     IN_FAMILY,
     NOTHING_ASSUMED,
@@ -18,8 +18,7 @@ from ..plots.formatting import (
     short_keys,
     value_text,
 )
-from ..results import SweepPoint, SweepResult
-from .sentences import (
+from ..results.sentences import (
     HEADLINE,
     RELATION,
     SIGN,
@@ -32,6 +31,7 @@ from .sentences import (
     tone,
     warning_notes,
 )
+from ..results.sweep import SweepPoint, SweepResult
 
 Row = tuple[str, str]
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from ..plots.files import described
+from ..plots.style.files import described
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from ...audit.membership.result import MembershipResult
 from ...audit.membership.text import cells, head, notes
 from ...audit.text import percent
 from ...audit.trials.folder import write_atomically
-from ..plots.formatting import cut
+from ..results.formatting import cut
 from .content import Table
 from .figures import load
 from .pages import CI_ROWS, markdown_page, page, versions_of
 
 if TYPE_CHECKING:
-    from ..config import Config
+    from ..config.schema import Config
 
 
 def write_membership(

@@ -7,19 +7,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ...audit.trials.folder import Folder, write_atomically
 from ...mechanisms.printable import fenced, html, markdown
-from ..environment import environment
-from ..plots.palette import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules
-from ..results import SweepResult
+from ..plots.style.palette import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules
+from ..results.provenance import environment
+from ..results.sweep import SweepResult
 from .content import content
 from .figures import each_caption_once, load, of_audit
 
 if TYPE_CHECKING:
-    from ..config import Config
+    from ..config.schema import Config
 
+TEMPLATES = Path(__file__).parent / "templates"
 CI_ROWS = 20
 """Rows of the table in the Markdown summary; violations come first."""
 CI_EVIDENCE = 3
@@ -95,7 +96,7 @@ def markdown_page(template: str, **shown: Any) -> str:
 
 def _environment(*, html: bool) -> Environment:
     made = Environment(
-        loader=PackageLoader("dpassay.experiments", "report"),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=html,
         trim_blocks=True,
         lstrip_blocks=True,

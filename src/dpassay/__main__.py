@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def main() -> None:
     """Runs the command line; it exits with the codes of `dpassay --help`."""
-    from .experiments.cli import run_app
+    from .experiments.cli.commands import run_app
 
     run_app()
 

@@ -7,7 +7,7 @@ from dpassay.attacks.membership.lira import LiRA
 from dpassay.attacks.membership.rmia import RMIA
 from dpassay.attacks.membership.threshold import Loss
 from dpassay.audit.membership import train_shadows
-from dpassay.experiments.datasets import load
+from dpassay.experiments.data.datasets import load
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import MultiLayerPerceptron, SoftmaxRegression
 

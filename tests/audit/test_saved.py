@@ -6,6 +6,7 @@ import json
 import random
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -16,11 +17,12 @@ from dpassay.attacks.membership.shadows import Shadows, draw_inclusion
 from dpassay.audit import AuditResult, SearchResult, audit, saved, search
 from dpassay.audit.membership import evaluate
 from dpassay.audit.membership.result import MembershipResult
+from dpassay.audit.saved import Saved
 from dpassay.audit.testing.certificate import Certificate, Plan, Setting, certify
 from dpassay.audit.testing.laws import randomized_response
 from dpassay.audit.testing.methods import our_methods, uncorrected
 from dpassay.audit.verdict import Verdict
-from dpassay.experiments.results import SweepResult, corrected
+from dpassay.experiments.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.broken.laplace_scale import LaplaceScaleUpsideDown
 from dpassay.mechanisms.errors import ParameterError, ResultError
@@ -247,7 +249,9 @@ class Inner:
 
 
 @dataclass(frozen=True, eq=False)
-class Outer:
+class Outer(Saved):
+    FORMAT: ClassVar[str] = "outer"
+    VERSION: ClassVar[int] = 3
     inner: tuple[Inner, ...]
     pair: tuple[int, str]
     table: dict[str, tuple[float, ...]]
@@ -265,13 +269,9 @@ def outer() -> Outer:
     return Outer((Inner(np.float64(1)), Inner(2)), (np.int64(3), "c"), table, values, np.array([2**62]), Colour.RED)
 
 
-def read(text: str) -> Outer:
-    return saved.loads(text, Outer, format="outer", version=3)
-
-
 def test_every_kind_of_field_reads_back():
-    text = saved.dumps(outer(), format="outer", version=3)
-    again = read(text)
+    text = outer().to_json()
+    again = Outer.from_json(text)
     assert (again.inner, again.pair, again.table, again.colour) == (
         (Inner(1.0), Inner(2.0)),
         (3, "c"),
@@ -280,13 +280,13 @@ def test_every_kind_of_field_reads_back():
     )
     np.testing.assert_array_equal(again.values, outer().values)
     assert (again.values.dtype, again.counts.dtype, again.counts.tolist()) == (np.float64, np.int64, [2**62])
-    assert saved.dumps(again, format="outer", version=3) == text
+    assert again.to_json() == text
 
 
 def test_a_field_with_a_default_may_be_missing():
-    data = json.loads(saved.dumps(outer(), format="outer", version=3))
+    data = json.loads(outer().to_json())
     del data["flag"], data["maybe"], data["inner"][0]["name"]
-    assert (read(with_digest(data)).flag, read(with_digest(data)).inner[0].name) == (True, "x")
+    assert (Outer.from_json(with_digest(data)).flag, Outer.from_json(with_digest(data)).inner[0].name) == (True, "x")
 
 
 @pytest.mark.parametrize(
@@ -311,9 +311,9 @@ def test_a_field_with_a_default_may_be_missing():
     ],
 )
 def test_a_field_of_another_type_is_named_with_its_place(change, message):
-    data = json.loads(saved.dumps(outer(), format="outer", version=3))
+    data = json.loads(outer().to_json())
     with pytest.raises(ResultError, match=message):
-        read(with_digest(data | change))
+        Outer.from_json(with_digest(data | change))
 
 
 @pytest.mark.parametrize(
@@ -334,4 +334,4 @@ def test_a_field_of_another_type_is_named_with_its_place(change, message):
 )
 def test_what_is_no_such_result_is_refused_with_the_way_out(text, message):
     with pytest.raises(ResultError, match=message):
-        read(text)
+        Outer.from_json(text)

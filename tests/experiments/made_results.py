@@ -14,7 +14,7 @@ from dpassay.audit.bounds.curve import Refutation
 from dpassay.audit.games import PairScores
 from dpassay.audit.results import AuditResult, ClaimCurve, Trials
 from dpassay.audit.verdict import Verdict, judge
-from dpassay.experiments.results import SweepResult, corrected
+from dpassay.experiments.results.sweep import SweepResult, corrected
 
 LEDGER = (
     LedgerEntry("pair", "1, fixed beforehand", "none needed"),

@@ -12,7 +12,7 @@ from sgd_twin import gradient, layers_of
 
 from dpassay.attacks.catalogue import choose
 from dpassay.audit import audit
-from dpassay.experiments.check import Claimed, check
+from dpassay.experiments.cli.check import Claimed, check
 from dpassay.mechanisms.base import HasLogDensity, Neighbours, Outputs, Relation
 from dpassay.mechanisms.broken.dp_sgd.base import BrokenDPSGD
 from dpassay.mechanisms.broken.dp_sgd.calibration import midpoint_noise_multiplier, noise_counting_micro_steps

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from dpassay.audit import audit
-from dpassay.experiments.build import build_mechanism
-from dpassay.experiments.config import Named
+from dpassay.experiments.config.schema import Named
+from dpassay.experiments.tasks.build import build_mechanism
 from dpassay.mechanisms.base import HasLogDensity, Mechanism, Neighbours, Outputs, Relation
 from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.guarantees import GaussianDP, PrivacyLossDP

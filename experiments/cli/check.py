@@ -1,0 +1,189 @@
+"""`dpassay check`: the claim of a function, a mechanism or a program, tested on one pair of datasets."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...audit.api import audit
+from ...audit.results import AuditResult
+from ...mechanisms.base import Dataset, Mechanism, Neighbours
+from ...mechanisms.errors import NeighboursError, ParameterError, StoreError
+from ...mechanisms.external.command import BATCH_SECONDS, Command
+from ...mechanisms.external.function import FunctionMechanism
+from ...mechanisms.external.guard import calls_take_at_most, expendable
+from ...mechanisms.external.target import load_target
+from ...mechanisms.guarantees import ApproximateDP, PureDP
+from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.printable import fenced
+from .supervisor import in_child
+
+LONGEST_SHOWN = 200
+"""Characters of a dataset that a message repeats."""
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """What is claimed, and on which pair, as given on the command line.
+
+    Args:
+        epsilon, delta: the claim; None leaves it to the mechanism.
+        d0, d1: datasets as JSON, or "@FILE" for a file of JSON; None leaves the pair to the mechanism.
+        relation: of the pair.
+        records: whether the datasets are collections of records.
+    """
+
+    epsilon: float | None = None
+    delta: float | None = None
+    d0: str | None = None
+    d1: str | None = None
+    relation: str = "add_remove"
+    records: bool = True
+
+    def guarantee(self) -> Guarantee | None:
+        """(epsilon, delta)-DP, pure if delta is 0 or not given; None without an epsilon."""
+        if self.epsilon is None:
+            return None
+        return ApproximateDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
+
+    def pair(self, *, as_json: bool) -> Neighbours | None:
+        """The two datasets; lists of numbers become arrays, unless they are kept `as_json` for a program."""
+        if self.d0 is None and self.d1 is None:
+            return None
+        if self.d0 is None or self.d1 is None:
+            raise ParameterError("give both --d0 and --d1, or, for a mechanism, neither.")
+        d0, d1 = (_dataset(name, text, as_json) for name, text in (("--d0", self.d0), ("--d1", self.d1)))
+        return Neighbours(d0, d1, self.relation)  # type: ignore[arg-type]
+
+
+def check(
+    target: str | None,
+    program: str | None,
+    claimed: Claimed,
+    *,
+    seed: int,
+    n_jobs: int,
+    timeout: float | None = None,
+    **options: Any,
+) -> AuditResult:
+    """The audit that the command line asks for.
+
+    Args:
+        target: "package.module:object" or "file.py:object"; a function or a mechanism.
+        program: a command line, in place of a target.
+        claimed: the claim and the pair.
+        seed, n_jobs, options: as for `dpassay.audit.audit`.
+        timeout: seconds for one call of a Python function, or for one batch of a program; None is no limit for a
+            function, `BATCH_SECONDS` for a program.
+
+    Raises:
+        ParameterError: target and program, or neither; claim or pair missing.
+    """
+    if (target is None) == (program is None):
+        raise ParameterError("give either a TARGET, such as noise.py:release, or --command.")
+    if in_child():
+        expendable()
+    if target is None:
+        found: Any = Command(program or "", timeout=BATCH_SECONDS if timeout is None else timeout)
+        return _check(found, target, claimed, seed=seed, n_jobs=n_jobs, **options)
+    with calls_take_at_most(timeout):
+        return _check(load_target(target), target, claimed, seed=seed, n_jobs=n_jobs, timeout=timeout, **options)
+
+
+def _check(found: Any, target: str | None, claimed: Claimed, **options: Any) -> AuditResult:
+    """The audit of what was named on the command line."""
+    program = target is None
+    pair, claim = claimed.pair(as_json=program), claimed.guarantee()
+    if isinstance(found, type) and issubclass(found, Mechanism):
+        raise ParameterError(
+            f"{target} is a class: give an instance of it, such as `mechanism = {found.__name__}(...)`."
+        )
+    delta = claimed.delta if claimed.epsilon is None else claimed.delta or 0.0
+    try:
+        if not isinstance(found, Mechanism):
+            found, pair, claim = _wrapped(found, pair, claim, claimed, many=program), None, None
+        return audit(found, pair, claim=claim, delta=delta, **options)
+    except NeighboursError as error:
+        if not claimed.records:
+            raise
+        advice = "If the datasets are not lists of records, add --no-records."
+        raise NeighboursError(f"{str(error).partition(' If the datasets')[0]} {advice}") from error
+
+
+def check_writable(*files: Path | None) -> None:
+    """Raises `StoreError` for a file that could not be written later, before anything has run."""
+    for file in (file for file in files if file is not None):
+        try:
+            has_folder, is_folder = file.parent.is_dir(), file.is_dir()
+        except OSError as error:  # such as a name that is too long
+            raise StoreError(f"cannot write {file}: {error.strerror}. Choose another file.") from error
+        if not has_folder:
+            raise StoreError(f"cannot write {file}: there is no folder {file.parent}. Make it, or choose another file.")
+        if is_folder:
+            raise StoreError(f"cannot write {file}: it is a folder. Choose another file.")
+
+
+def write_summaries(result: AuditResult, *, markdown: Path | None, json_file: Path | None) -> None:
+    """Appends the Markdown summary and writes the JSON form; raises `StoreError` where it cannot."""
+    try:
+        if markdown is not None:
+            with markdown.open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(markdown_summary(result))
+        if json_file is not None:
+            json_file.write_text(result.to_json(), encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"cannot write {error.filename}: {error.strerror or error}. Choose another file.") from error
+
+
+def markdown_summary(result: AuditResult) -> str:
+    """The result as a section of Markdown: the verdict as its heading, the table of the audit below."""
+    return f"### dpassay check: {result.verdict.value}\n\n{fenced(result.summary())}\n"
+
+
+def _wrapped(
+    function: Any, pair: Neighbours | None, claim: Guarantee | None, claimed: Claimed, *, many: bool
+) -> FunctionMechanism:
+    """A function or program as a mechanism; it has to be told its claim and its pair."""
+    if claim is None:
+        raise ParameterError("--epsilon is missing: only a mechanism knows its own claim.")
+    if pair is None:
+        raise ParameterError("--d0 and --d1 are missing: only a mechanism knows its worst case.")
+    return FunctionMechanism(
+        function,
+        claim=claim,
+        neighbours=pair,
+        style="many-runs" if many else None,
+        records=claimed.records,
+    )
+
+
+def _dataset(option: str, given: str, as_json: bool) -> Dataset:
+    """A dataset from JSON, or from a file of it."""
+    text = _file(option, given.removeprefix("@")) if given.startswith("@") else given
+    shown = given if len(given) <= LONGEST_SHOWN else f"{given[:LONGEST_SHOWN]}..."
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(
+            f"{option} must be JSON, such as '[1, 0, 1]', or @FILE for a file of it, but is {shown!r} ({error})."
+        ) from error
+    if as_json or not isinstance(value, list):
+        return value
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        return value
+    return array if array.dtype.kind in "biuf" else value
+
+
+def _file(option: str, name: str) -> str:
+    """The text of a file; raises `ParameterError` where there is none."""
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise ParameterError(f"{option} cannot be read from the file {name!r}: {why}.") from error

@@ -1,0 +1,342 @@
+"""The command line: parse, call, exit code. Everything else is imported by the command that needs it.
+
+Exit codes: 0 consistent, 1 violation (calibrate: a bound that misses too often), 2 no verdict: a mistake in the call,
+the configuration or the machine, or trials that are not independent, 3 underpowered (with --strict), 130 interrupted
+(143 by SIGTERM), 141 where nobody read the output to its end. 0, 1 and 3 are verdicts: nothing else ends with them.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
+
+import typer
+
+from .signals import exit_code, raise_on_signals
+from .streams import open_streams
+from .supervisor import supervised
+
+if TYPE_CHECKING:
+    from ...audit.verdict import Verdict
+
+P = ParamSpec("P")
+
+VIOLATION, MISTAKE, UNDERPOWERED, UNREAD = 1, 2, 3, 141
+MISSES = VIOLATION
+"""Of `dpassay calibrate`, when a bound exceeds the truth more often than it may."""
+CHECK_CONFIDENCE = 1 - 1e-6
+"""Of `dpassay check`, which is meant for builds: one false alarm in a million."""
+
+app = typer.Typer(
+    name="dpassay",
+    help="Audits of differential privacy: lower bounds on epsilon that hold with a stated confidence.",
+    epilog="Exit codes: 0 consistent, 1 violation, 2 no verdict, 3 underpowered (with --strict), 130 interrupted.",
+    rich_markup_mode="markdown",  # in the other modes brackets are markup, and vanish
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _whole(given: str | int) -> int:
+    """A whole number, also as 1e5 or 100_000: what a configuration accepts too."""
+    text = str(given)
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.5
+    if not number.is_integer():
+        raise typer.BadParameter(f"{text!r} is no whole number. Write 100000, 100_000 or 1e5.")
+    return int(text.replace("_", "")) if text.replace("_", "").lstrip("+-").isdigit() else int(number)
+
+
+Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Workers; -1 is every core. Changes no number.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 when the trials could not have shown a violation.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
+
+
+def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
+    """Registers a command that returns its exit code; errors of ours become one message without a traceback."""
+
+    def register(function: Callable[P, int]) -> Callable[P, None]:
+        @app.command(name)
+        @functools.wraps(function)
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+            try:
+                code = function(*args, **kwargs)
+            except KeyboardInterrupt as error:
+                _complain("interrupted.")
+                code = exit_code(error)
+            except SystemExit as error:  # from audited code: its exit code says nothing about privacy
+                called = f"the audited code called sys.exit({error.code!r})."
+                _complain(f"{called} Take that out, or guard it by __main__.")
+                code = MISTAKE
+            except BaseException as error:
+                from ...mechanisms.errors import DpassayError
+
+                if isinstance(error, DpassayError):
+                    _complain("\n  ".join([str(error), *getattr(error, "__notes__", ())]))
+                else:  # exit code 1 would say that a claim is violated
+                    traceback.print_exception(error)
+                    _complain("this error was not foreseen. Please report it with the lines above.")
+                code = MISTAKE
+            raise typer.Exit(code)
+
+        return guarded
+
+    return register
+
+
+@command("run")
+def run_command(
+    config: Annotated[str, typer.Argument(help="A .toml file, or a name from `dpassay list experiments`.")],
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Run directory. Default: runs/NAME.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Such as mechanism.epsilon=2; repeatable.")
+    ] = None,
+    jobs: Jobs = 1,
+    strict: Strict = False,
+    quiet: Quiet = False,
+) -> int:
+    """Run an experiment, or continue one that was interrupted."""
+    from ..config.overrides import parse_settings
+    from ..runs.runner import run
+    from .terminal import show_run
+
+    try:
+        done = run(
+            config,
+            settings=parse_settings(set_ or []),
+            out=out,
+            n_jobs=jobs,
+            progress=not quiet,
+            tell=None if quiet else _tell,
+        )
+    except KeyboardInterrupt as error:
+        _complain("interrupted. What was finished is kept: the same command continues from there.")
+        return exit_code(error)
+    show_run(done)
+    return _exit_code(done.verdict, strict=strict)
+
+
+@command("check")
+def check_command(
+    target: Annotated[
+        str | None, typer.Argument(help="package.module:object or file.py:object; a function or a mechanism.")
+    ] = None,
+    program: Annotated[
+        str | None,
+        typer.Option(
+            "--command",
+            metavar="LINE",
+            help='Any executable instead: it reads {"dataset": ..., "size": n, "seed": s} and writes n lines of JSON.',
+        ),
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(metavar="E", help="The claim; default: the mechanism's own.")] = None,
+    delta: Annotated[float | None, typer.Option(metavar="D", help="Of the claim, and where it is tested.")] = None,
+    d0: Annotated[
+        str | None, typer.Option(metavar="JSON", help="The dataset without the record, or @FILE that holds it.")
+    ] = None,
+    d1: Annotated[str | None, typer.Option(metavar="JSON", help="The dataset with it, or @FILE.")] = None,
+    relation: Annotated[str, typer.Option(metavar="R", help="add_remove, replace_one or zero_out.")] = "add_remove",
+    records: Annotated[
+        bool, typer.Option(help="Whether the datasets are lists of records, and are checked to be neighbours.")
+    ] = True,
+    trials: Annotated[
+        int, typer.Option(metavar="N", parser=_whole, help="Runs on each of the two datasets, such as 1e5.")
+    ] = 100_000,
+    stop: Annotated[
+        str | None,
+        typer.Option(metavar="WHEN", help="'anytime': stop as soon as the claim is refuted. Default: run all trials."),
+    ] = None,
+    attack: Annotated[str, typer.Option(metavar="NAME", help="See `dpassay list attacks`.")] = "auto",
+    bound: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="See `dpassay list bounds`; repeatable: several share the significance."),
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option(metavar="C", help="Of the bound; 1 - C is the probability of a false alarm.")
+    ] = CHECK_CONFIDENCE,
+    seed: Annotated[int, typer.Option(metavar="S", help="Root of all randomness.")] = 0,
+    timeout: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Seconds for one call of a function, or one batch of a program (default: 600)."),
+    ] = None,
+    jobs: Jobs = 1,
+    strict: Strict = False,
+    quiet: Quiet = False,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Append a Markdown summary, as for $GITHUB_STEP_SUMMARY.")
+    ] = None,
+    json_: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the whole result.")] = None,
+) -> int:
+    """Check the claim of a function, a mechanism or a program, as a test in a build would."""
+    from .check import Claimed, check, check_writable, write_summaries
+
+    check_writable(markdown, json_)
+    claimed = Claimed(epsilon, delta, d0, d1, relation, records)
+    result = check(
+        target,
+        program,
+        claimed,
+        trials=trials,
+        stop=stop,
+        attack=attack,
+        bound=bound or "auto",
+        confidence=confidence,
+        seed=seed,
+        n_jobs=jobs,
+        timeout=timeout,
+        progress=not quiet,
+    )
+    sys.stdout.write(result.summary() + "\n")
+    write_summaries(result, markdown=markdown, json_file=json_)
+    return _exit_code(result.verdict, strict=strict)
+
+
+@command("list")
+def list_command(
+    kind: Annotated[str | None, typer.Argument(help="One of the kinds; without it, the kinds are listed.")] = None,
+) -> int:
+    """List what there is, with a line on each: mechanisms, attacks, bounds, experiments, datasets, demos and more."""
+    from .listing import entries, kinds
+    from .terminal import show_entries
+
+    show_entries(kinds() if kind is None else entries(kind))
+    return 0
+
+
+@command("report")
+def report_command(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
+    strict: Strict = False,
+) -> int:
+    """Draw and report a finished run again, from its numbers."""
+    from ..runs.runner import report
+    from .terminal import show_run
+
+    done = report(directory)
+    show_run(done)
+    return _exit_code(done.verdict, strict=strict)
+
+
+@command("calibrate")
+def calibrate_command(
+    full: Annotated[bool, typer.Option("--full", help="Sizes up to 100,000, 2,000 audits a place: long.")] = False,
+    bound: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="See `dpassay list bounds`; repeatable. Default: all.")
+    ] = None,
+    repeats: Annotated[int | None, typer.Option(metavar="N", help="Audits a place. Default: the plan's.")] = None,
+    peers: Annotated[bool, typer.Option("--peers", help="Measure jax-privacy too; needs dpassay[peers].")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Default: runs/certificate.")] = None,
+    seed: Annotated[int, typer.Option(metavar="S", help="Root of all randomness.")] = 0,
+    jobs: Jobs = 1,
+    quiet: Quiet = False,
+) -> int:
+    """Measure on known laws how often the bounds exceed the truth, and how close they come to it."""
+    from ..runs.calibration import calibrate
+    from .terminal import show_calibration
+
+    done = calibrate(
+        full=full,
+        bounds=bound or (),
+        repeats=repeats,
+        peers=peers,
+        seed=seed,
+        out=out,
+        n_jobs=jobs,
+        progress=not quiet,
+    )
+    show_calibration(done)
+    return 0 if done.certificate.holds else MISSES
+
+
+@command("demo")
+def demo_command(
+    name: Annotated[str, typer.Argument(help="A name from `dpassay list demos`.")],
+) -> int:
+    """Give a lesson on the terminal."""
+    import runpy
+
+    from ...mechanisms.errors import UnknownNameError
+    from .listing import demos
+
+    if name not in demos():
+        raise UnknownNameError("demo", name, demos())
+    runpy.run_module(f"dpassay.experiments.demos.{name.replace('-', '_')}", run_name="__main__")
+    return 0
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    """Audits of differential privacy: lower bounds on epsilon that hold with a stated confidence."""
+    if version:
+        import dpassay
+
+        sys.stdout.write(f"dpassay {dpassay.__version__}\n")
+        raise typer.Exit
+
+
+def run_app(arguments: list[str] | None = None) -> NoReturn:
+    """Runs the command line; exits."""
+    words = sys.argv[1:] if arguments is None else arguments
+    open_streams()
+    if _runs_audited_code(words):
+        sys.exit(supervised(lambda: _run(words), unfinished=MISTAKE))
+    sys.exit(_run(words))
+
+
+def _runs_audited_code(words: list[str]) -> bool:
+    """Whether a command runs Python code of other people in this process."""
+    return words[:1] == ["check"] and not any(word.partition("=")[0] == "--command" for word in words)
+
+
+def _run(words: list[str]) -> int:
+    """Runs a command and returns its exit code."""
+    out, err = open_streams()
+    raise_on_signals()
+    try:
+        app(args=words, prog_name="dpassay")
+        code = MISTAKE  # it always exits
+    except SystemExit as error:
+        code = _sure(error)
+    except KeyboardInterrupt as error:
+        code = exit_code(error)
+    out.flush()
+    if out.error is not None and code in (0, VIOLATION, UNDERPOWERED):
+        code = UNREAD if isinstance(out.error, BrokenPipeError) else MISTAKE
+        if code == MISTAKE:
+            _complain(f"cannot write the result: {out.error.strerror}. Make room, or choose another place.")
+    err.flush()
+    return code
+
+
+def _sure(error: SystemExit) -> int:
+    """The exit code that a command returned; that of a mistake where it ended in another way."""
+    returned = isinstance(error.__context__, typer.Exit) or error.code == 0
+    return error.code if isinstance(error.code, int) and (returned or error.code != VIOLATION) else MISTAKE
+
+
+def _exit_code(verdict: Verdict | None, *, strict: bool) -> int:
+    """0 where nothing was claimed: metrics of membership attacks have no verdict."""
+    codes = {"violation": VIOLATION, "underpowered": UNDERPOWERED if strict else 0, "dependent": MISTAKE}
+    return 0 if verdict is None else codes.get(verdict.value, 0)
+
+
+def _tell(line: str) -> None:
+    from ...mechanisms.printable import line as one_line
+
+    sys.stderr.write(one_line(line) + "\n")
+
+
+def _complain(message: str) -> None:
+    from ...mechanisms.printable import terminal
+
+    sys.stderr.write(f"dpassay: {terminal(message)}\n")

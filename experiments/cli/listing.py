@@ -1,0 +1,111 @@
+"""What `dpassay list` shows: names and a line on each."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+from ...mechanisms.errors import UnknownNameError
+from ...mechanisms.registry import Catalogue
+from ..config.source import CONFIGS, shipped
+
+DEMOS = Path(__file__).parents[1] / "demos"
+
+
+def entries(kind: str) -> dict[str, str]:
+    """Name -> one line, for every entry of that kind; raises `UnknownNameError` on another kind."""
+    if kind not in KINDS:
+        raise UnknownNameError("kind", kind, KINDS)
+    return KINDS[kind][0]()
+
+
+def kinds() -> dict[str, str]:
+    """Kind -> what it is, and where it is used."""
+    return {name: line for name, (_, line) in KINDS.items()}
+
+
+def demos() -> dict[str, str]:
+    """Name -> first line of each demo: the files that can be run on their own."""
+    found = {}
+    for path in sorted(DEMOS.glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if '__name__ == "__main__"' in text:
+            found[path.stem.replace("_", "-")] = _first_line(text.split('"""')[1])
+    return found
+
+
+def _mechanisms() -> dict[str, str]:
+    from ...mechanisms.catalogue import catalogue
+
+    return _summaries(catalogue)
+
+
+def _attacks() -> dict[str, str]:
+    from ...attacks.catalogue import catalogue
+
+    return _summaries(catalogue)
+
+
+def _membership() -> dict[str, str]:
+    from ...attacks.membership.catalogue import catalogue
+
+    return _summaries(catalogue)
+
+
+def _bounds() -> dict[str, str]:
+    from ...audit.bounds.catalogue import catalogue
+
+    return _summaries(catalogue)
+
+
+def _guarantees() -> dict[str, str]:
+    from ..tasks.build import guarantees
+
+    return _summaries(guarantees)
+
+
+def _queries() -> dict[str, str]:
+    from ...mechanisms.queries.catalogue import catalogue
+
+    return _summaries(catalogue)
+
+
+def _experiments() -> dict[str, str]:
+    return {name: tomllib.loads((CONFIGS / f"{name}.toml").read_text("utf-8")).get("title", "") for name in shipped()}
+
+
+def _datasets() -> dict[str, str]:
+    from ..data.datasets import LOADERS
+
+    return {name: _first_line(inspect.getdoc(loader) or "") for name, loader in LOADERS.items()}
+
+
+def _summaries(catalogue: Catalogue) -> dict[str, str]:
+    return {name: _summary(catalogue, name) for name in catalogue}
+
+
+def _summary(catalogue: Catalogue, name: str) -> str:
+    """The first line on an entry; what it needs, where that is not installed."""
+    try:
+        return catalogue.summary(name)
+    except ImportError as error:
+        return f"(not available: {error})"
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0]
+
+
+KINDS: dict[str, tuple[Callable[[], dict[str, str]], str]] = {
+    "mechanisms": (_mechanisms, "what is audited: [mechanism]"),
+    "queries": (_queries, "what a mechanism answers about a dataset: query = { name = ... } in [mechanism]"),
+    "guarantees": (_guarantees, "what can be claimed instead of the mechanism's own promise: [claim]"),
+    "attacks": (_attacks, "who attacks: [attack]"),
+    "membership": (_membership, "membership attacks on shadow models: audit.membership.evaluate"),
+    "bounds": (_bounds, "how success becomes a lower bound on epsilon: bounds in [audit]"),
+    "datasets": (_datasets, "what comes with scikit-learn, is made up, or lies in a data directory: [data]"),
+    "experiments": (_experiments, "configurations that come with dpassay: dpassay run NAME"),
+    "demos": (demos, "lessons: dpassay demo NAME"),
+}

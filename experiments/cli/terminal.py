@@ -1,0 +1,155 @@
+"""What the command line prints: tables that fit a terminal, and plain text elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ...audit.membership.result import MembershipResult
+from ...audit.text import meaning, percent
+from ...audit.verdict import Verdict
+from ...mechanisms.printable import line, terminal
+
+if TYPE_CHECKING:
+    from ..results.sweep import SweepPoint, SweepResult
+    from ..runs.calibration import Calibration
+    from ..runs.runner import Run
+
+STYLES = {
+    Verdict.VIOLATION: "bold red",
+    Verdict.CONSISTENT: "green",
+    Verdict.UNDERPOWERED: "yellow",
+    Verdict.DEPENDENT: "bold yellow",
+}
+NOTES = 6
+"""Lines about claims that are refuted at another delta."""
+PLAIN_WIDTH = 120
+"""Columns where there is no terminal, such as in the log of a build."""
+
+
+def console() -> Console:
+    """Writes to stdout."""
+    made = Console(file=sys.stdout, highlight=False)
+    if not made.is_terminal:
+        made.width = PLAIN_WIDTH
+    return made
+
+
+def show_run(run: Run) -> None:
+    """The table of a finished experiment, its verdict, and where the rest lies."""
+    from ..results.sentences import elsewhere_notes, warning_notes
+
+    out = console()
+    if isinstance(run.result, MembershipResult):
+        out.print(Text(terminal(run.result.summary())), soft_wrap=True)
+        _show_files(run)
+        return
+    out.print(results_table(run.result))
+    for row in _verdict_lines(run.result):
+        out.print(row)
+    if any(_only_alone(point) for point in run.result.points):
+        out.print(Text("* refuted on its own, but not by more than luck explains among so many audits", style="dim"))
+    for warning in warning_notes(run.result.points):
+        out.print(Text(line(warning), style="yellow"))
+    notes = elsewhere_notes(run.result.points)
+    for note in notes[:NOTES]:
+        out.print(Text(line(note), style="dim"))
+    if len(notes) > NOTES:
+        out.print(Text(f"... and {len(notes) - NOTES:,} more", style="dim"))
+    for entry in run.result.ledger:
+        out.print(Text(line(f"{entry.what}: {entry.looked_at}; {entry.correction}"), style="dim"))
+    _show_files(run)
+
+
+def _verdict_lines(result: SweepResult) -> list[Text]:
+    """What follows, a line for each verdict that was reached."""
+    lines = []
+    for verdict in Verdict:
+        alike = sum(point.verdict is verdict for point in result.points)
+        several = f" ({alike} of {len(result.points)} audits)" if len(result.points) > 1 else ""
+        if alike:
+            level = f"; {percent(result.confidence)} confidence"
+            lines.append(
+                Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {meaning(verdict)}{several}{level}")
+            )
+    return lines
+
+
+def _show_files(run: Run) -> None:
+    """Where the rest lies."""
+    out, page = console(), run.directory / "report.html"
+    out.print(Text(line(f"results: {run.directory}")), soft_wrap=True)
+    if page in run.files:
+        out.print(Text(line(f"report:  {page}")), soft_wrap=True)
+
+
+def results_table(result: SweepResult) -> Table:
+    """One row an audit."""
+    from ..results.formatting import IN_FAMILY, NOTHING_ASSUMED, number, short_keys, value_text
+
+    table = Table(title=Text(line(result.title)), title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for heading in short_keys(result.parameter_names):
+        table.add_column(Text(line(heading)))
+    p_value = "p-value" if len(result.points) == 1 else "p (Holm)"
+    both = any(point.result.family_bound for point in result.points)
+    bounds = (f"epsilon >=\n{IN_FAMILY}", f"epsilon >=\n{NOTHING_ASSUMED}") if both else ("epsilon >=",)
+    for name in (*bounds, "claimed", "exact", "delta", p_value, "verdict"):
+        table.add_column(name, justify="left" if name == "verdict" else "right")
+    for point in result.points:
+        cells = [Text(line(value_text(value))) for value in point.parameters.values()]
+        table.add_row(*cells, *(number(value, 4) for value in _numbers(point, both=both)), _verdict_text(point))
+    return table
+
+
+def show_calibration(done: Calibration) -> None:
+    """A row for each method, the verdict, and where the rest lies."""
+    from ..report.certificate import summary_table
+
+    out, content = console(), summary_table(done.certificate)
+    table = Table(box=None, pad_edge=False)
+    for place, name in enumerate(content.head):
+        table.add_column(name, justify="left" if place < content.n_text or place == len(content.head) - 1 else "right")
+    for _, cells in content.rows:
+        table.add_row(*(Text(line(cell)) for cell in cells))
+    out.print(table)
+    word, style = ("HOLDS", "green") if done.certificate.holds else ("FAILS", "bold red")
+    said = "no bound misses more often than it may" if done.certificate.holds else "a bound misses too often"
+    out.print(Text.assemble((word, style), f": {said}"))
+    out.print(Text(f"results: {done.directory}"), soft_wrap=True)
+    out.print(Text(f"report:  {done.page}"), soft_wrap=True)
+
+
+def show_entries(entries: Mapping[str, str]) -> None:
+    """Names and lines in two columns."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for name, text in entries.items():
+        table.add_row(Text(line(name), style="bold"), Text(line(text)))
+    console().print(table)
+
+
+def _numbers(point: SweepPoint, *, both: bool) -> list[float | None]:
+    """What stands in a row; `both` bounds, with a family of curves and without, or the larger one."""
+    result = point.result
+    shown = [result.family_bound, result.assumption_free_bound] if both else [result.bound]
+    bounds = [None if bound is None else bound.epsilon for bound in shown]
+    return [*bounds, result.claim, result.truth, result.delta, point.p_adjusted]
+
+
+def _verdict_text(point: SweepPoint) -> Text:
+    from ..results.formatting import DAGGER
+    from ..results.sentences import refuted_elsewhere
+
+    mark = "*" if _only_alone(point) else f" {DAGGER}" if refuted_elsewhere(point) else ""
+    return Text(point.verdict.value + mark, style=STYLES[point.verdict])
+
+
+def _only_alone(point: SweepPoint) -> bool:
+    """Whether the claim is refuted, but not by enough for one audit of several."""
+    return point.result.verdict is Verdict.VIOLATION is not point.verdict

@@ -1,0 +1,351 @@
+"""The schema of a configuration: what a question is made of.
+
+    title, description    the question in words, and what to expect
+    seed                  root of every random stream
+    [data]                a dataset by name; without it the mechanism brings its own worst-case pair
+    [neighbours]          which pair of datasets, or which canary
+    [mechanism]           what is audited: a name, and its options
+    [game]                one run with many canaries, where it is not many runs on a pair
+    [membership]          membership attacks on shadow models, measured, where no claim is audited
+    [attack]              who attacks: a name, and its options
+    [audit]               how many trials, at which delta, with which confidence, by which bounds
+    [claim]               what is tested, where it is not what the mechanism itself promises
+    [sweep]               dotted key -> list of values; one audit for each combination
+    [[sweep.case]]        a name, and tables whose keys are set together; one audit for each
+
+Checked here: keys, types and ranges. That names exist and options fit is checked in
+`dpassay.experiments.tasks.planning`, before the first trial.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from ...mechanisms.errors import ConfigError, unknown_name_message
+from .overrides import apply
+from .source import Source
+from .sweep import CASE, swept_keys, unswept
+from .toml_text import to_toml
+
+WORDS = ("title", "description")
+"""Keys that explain an experiment and do not change it."""
+AUDITS_ONLY = ("attack", "claim", "game", "neighbours", "sweep")
+"""Tables that nothing reads beside [membership]; of [audit] only the confidence is read."""
+NOT_SWEPT = {
+    **dict.fromkeys(WORDS, "it explains the experiment and is the same for all of its audits"),
+    "audit.confidence": "the verdict over a sweep has one confidence",
+    "sweep": "it is the sweep",
+}
+
+
+def _whole(value: Any) -> Any:
+    """1e6 is a whole number too."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _flat(value: Any) -> Any:
+    """Entries of [sweep] whose dotted keys were not quoted, and so were read as tables."""
+    if not isinstance(value, Mapping):
+        return value
+    flat: dict[str, Any] = {}
+    for key, inside in value.items():
+        nested = _flat(inside)
+        flat |= {f"{key}.{k}": v for k, v in nested.items()} if isinstance(nested, Mapping) else {key: inside}
+    return flat
+
+
+def _named(value: Any) -> Any:
+    """A name alone stands for a table with that name."""
+    return {"name": value} if isinstance(value, str) else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+Values = Annotated[tuple[Any, ...], Field(strict=False, min_length=1)]
+
+
+class Section(BaseModel):
+    """A table whose keys are all known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Named(BaseModel):
+    """A table with a `name` from a catalogue; every other key is an option of what is behind the name."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+    name: str = Field(min_length=1, description="a name, in quotes")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Every key but `name`."""
+        return dict(self.model_extra or {})
+
+
+class DataSection(Named):
+    """[data]: a dataset by name, whole or in part; other keys are its options."""
+
+    column: str | None = Field(default=None, description="the name of one column, in quotes")
+    columns: Annotated[tuple[str, ...], Field(strict=False)] | None = Field(
+        default=None, description="a list of names of columns", min_length=1
+    )
+    target: str | None = Field(default=None, description="the name of the column to learn, in quotes")
+    classes: Annotated[tuple[int, ...], Field(strict=False)] | None = Field(
+        default=None, description="a list of two or more labels to keep", min_length=2
+    )
+    n_records: Whole | None = Field(default=None, ge=1, description="a whole number >= 1: so many, from the first on")
+    scale: Literal["columns", "records"] | None = Field(default=None, description="'columns' or 'records'")
+    dead_features: Whole | None = Field(
+        default=None, ge=1, description="a whole number >= 1: so many features are added that are 0 in every record"
+    )
+
+
+class NeighboursSection(Section):
+    """[neighbours]: the record in question, and how the pair differs in it."""
+
+    relation: Literal["add_remove", "replace_one", "zero_out"] | None = Field(
+        default=None, description="'add_remove', 'replace_one' or 'zero_out'"
+    )
+    record: Annotated[int, Field(ge=0)] | Literal["worst-case"] = Field(
+        default="worst-case", description="the position of a record, a whole number >= 0, or 'worst-case'"
+    )
+    replacement: Any = Field(default=None, description="the value of the record in d0")
+    canary: Annotated[Named, BeforeValidator(_named)] | None = Field(
+        default=None, description="the name of a canary, in quotes, or a table with a name and its options"
+    )
+
+
+class GameSection(Section):
+    """[game]: one run with a coin for each of many canaries. Without it, many runs on each of two datasets."""
+
+    name: Literal["one-run"] = Field(description="'one-run'; leave [game] out for runs on a pair of datasets")
+    n_canaries: Whole = Field(ge=1, description="a whole number >= 1")
+    n_runs: Whole = Field(default=1, ge=1, description="a whole number >= 1")
+    n_references: Whole = Field(default=0, ge=0, description="a whole number >= 0: runs that an attack may learn from")
+
+
+class MembershipSection(Section):
+    """[membership]: metrics of membership attacks on shadow models, instead of an audit."""
+
+    n_models: Whole = Field(ge=2, description="a whole number >= 2: models, each trained on half of the records")
+    design: Literal["pairs", "bernoulli"] = Field(
+        default="pairs", description="'pairs' of complementary halves, or 'bernoulli', a coin for each record"
+    )
+    attacks: Values | None = Field(
+        default=None, description="a list of names of membership attacks, or of tables with a name; by default all"
+    )
+    population: Whole | None = Field(
+        default=None, ge=1, description="a whole number >= 1: further records, that no model sees, for comparison"
+    )
+    by_label: bool = Field(default=False, description="true, for a row for each label")
+
+
+class AuditSection(Section):
+    """[audit]: how sure the answer shall be."""
+
+    trials: Whole = Field(default=100_000, ge=1, description="a whole number >= 1: runs per side, pilot included")
+    delta: float | None = Field(default=None, ge=0, lt=1, description="a number in [0, 1)")
+    confidence: float = Field(default=0.95, gt=0, lt=1, description="a number strictly between 0 and 1")
+    stop: Literal["anytime"] | None = Field(
+        default=None, description="'anytime', to stop as soon as the claim is refuted; leave it out to run all trials"
+    )
+    bounds: Values = Field(default=("auto",), description="a list of names of bounds, or of tables with a name")
+
+
+class Config(Section):
+    """A whole configuration. See the top of this file for its parts."""
+
+    title: str = Field(default="", description="text in quotes")
+    description: str = Field(default="", description="text in quotes")
+    seed: Whole = Field(default=0, ge=0, description="a whole number >= 0")
+    data: DataSection | None = Field(default=None, description="a table [data]")
+    neighbours: NeighboursSection = Field(default=NeighboursSection(), description="a table [neighbours]")
+    mechanism: Named = Field(description="a table [mechanism]")
+    game: GameSection | None = Field(default=None, description="a table [game]")
+    membership: MembershipSection | None = Field(default=None, description="a table [membership]")
+    attack: Named = Field(default=Named(name="auto"), description="a table [attack]")
+    audit: AuditSection = Field(default=AuditSection(), description="a table [audit]")
+    claim: Named | None = Field(default=None, description="a table [claim]")
+    sweep: Annotated[dict[str, Values], BeforeValidator(_flat)] = Field(
+        default_factory=dict, description="a list of values that is not empty"
+    )
+
+    @classmethod
+    def load(cls, name_or_path: str | Path, settings: Mapping[str, Any] | None = None) -> tuple[Config, Source]:
+        """The configuration of that path, or of that name among the shipped ones, with `settings` on top.
+
+        A key that is set is not swept as well.
+
+        Returns:
+            The configuration, and the source that can say where each of its keys stands.
+
+        Raises:
+            ConfigError: no such file, not TOML, or not a configuration; the message has file, line and key.
+        """
+        source = Source.find(name_or_path, settings)
+        table = source.parse()
+        source.check_values(table)
+        config = cls.check(apply(table, source.settings), source)
+        return config.model_copy(update={"sweep": unswept(config.sweep, source.settings)}), source
+
+    @classmethod
+    def check(cls, table: Mapping[str, Any], source: Source) -> Config:
+        """The configuration in `table`; raises `ConfigError` with everything that is wrong with it."""
+        try:
+            config = cls.model_validate(dict(table))
+        except ValidationError as error:
+            complaints = [_complaint(detail, source) for detail in error.errors(include_url=False)]
+            raise ConfigError("\n".join(dict.fromkeys(complaints))) from None
+        _check_membership(config, source)
+        _check_sweep(config, source)
+        return config
+
+    def resolved(self) -> dict[str, Any]:
+        """Every key that is read with its value, defaults filled in; plain values, None left out."""
+        unread: dict[str, Any] = {}
+        if self.membership is not None:
+            unread = dict.fromkeys(AUDITS_ONLY, True) | {"audit": set(AuditSection.model_fields) - {"confidence"}}
+        elif self.game is not None:
+            unread = {"audit": {"trials"}}
+        return _plain(self.model_dump(exclude_none=True, exclude=unread))  # type: ignore[no-any-return]
+
+    @property
+    def question(self) -> dict[str, Any]:
+        """The part of `resolved()` that determines the numbers: all but the words."""
+        return {key: value for key, value in self.resolved().items() if key not in WORDS}
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical JSON of the question."""
+        canonical = json.dumps(self.question, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def to_toml(self) -> str:
+        """The resolved configuration as TOML; reading it back gives an equal one."""
+        return to_toml({key: value for key, value in self.resolved().items() if value not in ("", {})})
+
+
+SECTIONS: dict[str, type[BaseModel]] = {
+    "data": DataSection,
+    "neighbours": NeighboursSection,
+    "mechanism": Named,
+    "game": GameSection,
+    "membership": MembershipSection,
+    "attack": Named,
+    "audit": AuditSection,
+    "claim": Named,
+}
+"""The tables of a configuration whose keys are known beforehand."""
+
+
+def _check_membership(config: Config, source: Source) -> None:
+    """Raises `ConfigError` for tables and keys of an audit besides [membership], which would not be read."""
+    if config.membership is None:
+        return
+    for key in AUDITS_ONLY:
+        if _says_something(config, key):
+            raise source.error(
+                (key,), f"[{key}] is for audits, not for [membership], whose attacks stand in it. Leave it out."
+            )
+    for key in AuditSection.model_fields:
+        if key != "confidence" and _says_something(config.audit, key):
+            raise source.error(
+                ("audit", key),
+                f"audit.{key} is for audits: of [audit], [membership] reads the confidence. Leave it out.",
+            )
+
+
+def _says_something(section: BaseModel, key: str) -> bool:
+    """Whether a key differs from its default."""
+    default = type(section).model_fields[key].get_default(call_default_factory=True)
+    return bool(getattr(section, key) != default)
+
+
+def _check_sweep(config: Config, source: Source) -> None:
+    """Raises `ConfigError` for keys that cannot be swept, and for values that occur twice."""
+    for key, values in config.sweep.items():
+        if key == CASE:
+            _check_cases(values, source)
+        for part in swept_keys(key, values):
+            reason = NOT_SWEPT.get(part) or NOT_SWEPT.get(part.partition(".")[0])
+            if reason:
+                raise source.error(("sweep", key), f"{part} cannot be swept: {reason}.")
+        texts = [json.dumps(_plain(value), sort_keys=True) for value in values]
+        twice = next((text for text in texts if texts.count(text) > 1), None)
+        if twice is not None:
+            raise source.error(
+                ("sweep", key), f"the sweep over {key} holds {twice} twice. To repeat audits, sweep over seed."
+            )
+
+
+def _check_cases(cases: Sequence[Any], source: Source) -> None:
+    """Raises `ConfigError` unless every case has a name of its own, and tables otherwise."""
+    for case in cases:
+        named = isinstance(case, Mapping) and isinstance(case.get("name"), str) and case["name"]
+        if not named or not all(isinstance(inside, Mapping) for key, inside in case.items() if key != "name"):
+            raise source.error(
+                ("sweep", CASE),
+                f"a case of the sweep must be a table with a name, and tables such as attack = {{name = ...}} for what "
+                f"it sets, but is {case!r}.",
+            )
+    names = [case["name"] for case in cases]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise source.error(("sweep", CASE), f"two cases of the sweep are called {twice!r}. Give each its own name.")
+
+
+def _complaint(detail: Any, source: Source) -> str:
+    """One error of pydantic in our words: place, key, what is allowed, what was found."""
+    path = _table_path(detail["loc"])
+    key = ".".join(path)
+    if detail["type"] == "extra_forbidden":
+        known = _model_at(path[:-1]).model_fields
+        place = f"key of [{'.'.join(path[:-1])}]" if path[:-1] else "key"
+        return str(source.error(path, unknown_name_message(place, path[-1], known)))
+    if detail["type"] == "missing":
+        needed = f"[{key}] is missing" if len(path) == 1 else f"{key} is missing"
+        return str(source.error(path, f"{needed}: give {_allowed(path)}."))
+    found = f"{detail['input']!r} ({type(detail['input']).__name__})"
+    return str(source.error(path, f"{key} must be {_allowed(path)}, but is {found}."))
+
+
+def _table_path(loc: tuple[Any, ...]) -> tuple[str, ...]:
+    """The dotted path of an error, without what pydantic adds about unions and positions in lists."""
+    path: list[str] = []
+    for part in map(str, loc):
+        if path and path[0] == "sweep":
+            return ("sweep", part)
+        if path and part not in getattr(_model_at(tuple(path)), "model_fields", {}):
+            if _forbids_extra(_model_at(tuple(path))):
+                path.append(part)
+            break
+        path.append(part)
+    return tuple(path)
+
+
+def _model_at(path: tuple[str, ...]) -> Any:
+    """The model of the table at `path`; None below a plain value."""
+    return Config if not path else SECTIONS.get(path[0]) if len(path) == 1 else None
+
+
+def _forbids_extra(model: Any) -> bool:
+    return model is not None and model.model_config["extra"] == "forbid"
+
+
+def _allowed(path: tuple[str, ...]) -> str:
+    """What may stand at `path`, from the description of its field."""
+    if path[0] == "sweep":
+        return str(Config.model_fields["sweep"].description)
+    return str(_model_at(path[:-1]).model_fields[path[-1]].description)
+
+
+def _plain(value: Any) -> Any:
+    """Tuples to lists, all the way down, and every None left out."""
+    if isinstance(value, Mapping):
+        return {key: _plain(inside) for key, inside in value.items() if inside is not None}
+    return [_plain(inside) for inside in value] if isinstance(value, list | tuple) else value

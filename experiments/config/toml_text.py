@@ -1,0 +1,74 @@
+"""Plain values as TOML text. Reading is left to `tomllib`, and where a key stands to `toml_lines`."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...mechanisms.printable import UNSEEN
+
+
+def to_toml(table: Mapping[str, Any]) -> str:
+    """TOML text of a table of plain values: strings, numbers, booleans, lists and tables of them; None is left out.
+
+    Tables directly inside become sections, deeper ones inline tables. Raises `TypeError` for anything else.
+
+    >>> print(to_toml({"seed": 1, "audit": {"bounds": ["betting"]}}))
+    seed = 1
+    <BLANKLINE>
+    [audit]
+    bounds = ["betting"]
+    <BLANKLINE>
+    """
+    entries = {key: value for key, value in table.items() if value is not None}
+    sections = {key: value for key, value in entries.items() if isinstance(value, Mapping)}
+    text = "".join(_assignment(key, value) for key, value in entries.items() if key not in sections)
+    for name, section in sections.items():
+        body = "".join(_assignment(key, value) for key, value in section.items() if value is not None)
+        text += ("\n" if text else "") + f"[{_key(name)}]\n{body}"
+    return text
+
+
+def _assignment(key: str, value: Any) -> str:
+    return f"{_key(key)} = {_value(value)}\n"
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _string(key)
+
+
+def _value(value: Any) -> str:
+    """One value on one line; a string of several lines gets triple quotes."""
+    if isinstance(value, str):
+        return _string(value) if "\n" not in value else '"""\n' + "\n".join(map(_escaped, value.split("\n"))) + '"""'
+    if isinstance(value, bool | int):
+        return json.dumps(int(value)) if not isinstance(value, bool) else json.dumps(value)
+    if isinstance(value, float):
+        return repr(float(value)) if math.isfinite(value) else str(float(value))
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(k)} = {_inline(v)}" for k, v in value.items() if v is not None) + "}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    raise TypeError(f"{value!r} ({type(value).__name__}) has no form in a configuration.")
+
+
+def _inline(value: Any) -> str:
+    """A value inside a list or an inline table: no string over several lines."""
+    return _string(value) if isinstance(value, str) else _value(value)
+
+
+def _string(text: str) -> str:
+    return f'"{_escaped(text)}"'
+
+
+def _escaped(text: str) -> str:
+    """`text` as inside double quotes; JSON escapes are TOML escapes, and what is not seen has to be one."""
+    return UNSEEN.sub(_escape, json.dumps(text, ensure_ascii=False)[1:-1])
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"

@@ -1,0 +1,232 @@
+"""Datasets by name: bundled with scikit-learn, made up, or found in a data directory.
+
+The data directory is the option `directory` of [data], else the environment variable DPASSAY_DATA. It may hold
+
+    mnist.npz                                x_train, y_train, x_test, y_test
+    adult_coded.csv, adult_domain.json       the census of 1994 in integer codes, and how many codes each attribute has
+
+MNIST is else fetched from OpenML, once, where there is a network. Nothing is fetched without being asked for by name.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...mechanisms.errors import DataError, ParameterError, UnknownNameError, unknown_name_message
+from ...mechanisms.validation import unit_interval, whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Data: TypeAlias = "pd.DataFrame | tuple[NDArray[Any], NDArray[Any]] | NDArray[Any]"
+VARIABLE = "DPASSAY_DATA"
+MNIST = "mnist.npz"
+DAMAGED = (OSError, ValueError, KeyError, EOFError, RecursionError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+"""What readers of files raise when half of a file is missing."""
+ADULT = ("adult_coded.csv", "adult_domain.json")
+
+
+def load(name: str, **options: Any) -> Data:
+    """The dataset of that name: a DataFrame, an `(X, y)` pair, or an array.
+
+    Args:
+        name: one of `LOADERS`.
+        options: such as `n` of "tax-survey", or `directory` of "adult".
+
+    Raises:
+        UnknownNameError: no such dataset; the message lists the nearest.
+        ParameterError: an option that it does not have, or out of range.
+        DataError: the files are missing or unreadable; the message says what belongs where.
+
+    Example:
+        >>> load("breast-cancer")["mean radius"].shape
+        (569,)
+        >>> load("tax-survey", n=5, rate=0.5, seed=1)
+        array([0, 0, 1, 0, 1], dtype=int8)
+    """
+    if name not in LOADERS:
+        raise UnknownNameError("dataset", name, LOADERS)
+    loader = LOADERS[name]
+    allowed = list(inspect.signature(loader).parameters)
+    for option in options:
+        if option not in allowed:
+            raise ParameterError(unknown_name_message(f"option of dataset {name!r}:", option, allowed))
+    return loader(**options)
+
+
+def columns(data: Data, names: Sequence[str], option: str, *, name: str) -> pd.DataFrame:
+    """The columns of a table that `option` names; `ParameterError` if `data`, called `name`, has no such columns."""
+    table: Any = data
+    if not hasattr(table, "columns"):
+        holds = "features and labels already" if isinstance(table, tuple) else "numbers only"
+        raise ParameterError(
+            f"{option} chooses from the columns of a table, but dataset {name!r} is no table: it holds {holds}. Leave "
+            f"{option} out."
+        )
+    for column in names:
+        if column not in table.columns:
+            raise ParameterError(unknown_name_message(f"column of dataset {name!r}:", column, map(str, table.columns)))
+    chosen: pd.DataFrame = table[list(names)]
+    return chosen
+
+
+def tax_survey(*, n: int = 1000, rate: float = 0.02, seed: int = 0) -> NDArray[np.int8]:
+    """Did you cheat on your taxes? `n` people, 1 = yes, each with probability `rate`; made up."""
+    whole(1, n=n)
+    whole(0, seed=seed)
+    unit_interval(rate=rate)
+    return (np.random.default_rng(seed).random(n) < rate).astype(np.int8)
+
+
+def adult(*, directory: str | None = None) -> pd.DataFrame:
+    """Census income of 48,842 Americans in 1994, 14 attributes, each an integer code (UCI Adult)."""
+    import pandas as pd
+
+    folder = _directory(directory, "adult", ADULT)
+    table: pd.DataFrame = _read(folder / ADULT[0], pd.read_csv)
+    domain: dict[str, int] = _read(folder / ADULT[1], _domain)
+    missing = [attribute for attribute in domain if attribute not in table.columns]
+    if missing:
+        raise DataError(f"{folder / ADULT[0]} lacks the columns {', '.join(missing)} of {ADULT[1]}.")
+    for attribute, size in domain.items():
+        if table[attribute].dtype.kind not in "iu" or not table[attribute].between(0, size - 1).all():
+            raise DataError(f"{folder / ADULT[0]}: {attribute} holds codes outside 0 to {size - 1}.")
+    return table[list(domain)]
+
+
+def mnist(*, directory: str | None = None, part: str = "train") -> tuple[NDArray[Any], NDArray[Any]]:
+    """Handwritten digits: X `(n, 784)` in [0, 1], y `(n,)` in 0..9; part "train" (60,000) or "test" (10,000)."""
+    if part not in ("train", "test"):
+        raise ParameterError(unknown_name_message("part", str(part), ["train", "test"]))
+    if directory is None and not (Path(os.environ.get(VARIABLE, "")) / MNIST).is_file():
+        return _mnist_from_openml(part)
+    folder = _directory(directory, "mnist", [MNIST])
+    arrays = _read(folder / MNIST, _arrays)
+    missing = {f"x_{part}", f"y_{part}"} - arrays.keys()
+    if missing:
+        raise DataError(f"{folder / 'mnist.npz'} lacks the arrays {', '.join(sorted(missing))}.")
+    images, labels = arrays[f"x_{part}"], arrays[f"y_{part}"]
+    numbers = images.dtype.kind in "biuf" and labels.dtype.kind in "biu"
+    if not numbers or images.ndim < 2 or labels.shape != images.shape[:1] or not len(images):
+        raise DataError(
+            f"{folder / MNIST}: x_{part} must be numbers of shape (n, ...) and y_{part} whole numbers of shape (n,), "
+            f"but are {images.dtype} {images.shape} and {labels.dtype} {labels.shape}. Replace it with an intact copy."
+        )
+    return images.reshape(len(images), -1) / 255.0, labels.astype(np.int64)
+
+
+def _bundled(loader: str, line: str) -> Callable[[], pd.DataFrame]:
+    """A table that comes with scikit-learn, its target in the last column; `line` says what it holds."""
+
+    def load_table() -> pd.DataFrame:
+        import sklearn.datasets
+
+        table: pd.DataFrame = getattr(sklearn.datasets, loader)(as_frame=True).frame
+        return table
+
+    load_table.__doc__ = line
+    return load_table
+
+
+def digits() -> tuple[NDArray[Any], NDArray[Any]]:
+    """Small handwritten digits: X `(1797, 64)` in [0, 1], y `(1797,)` in 0..9."""
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return X / 16.0, y
+
+
+def purchase_like(
+    *, n: int = 2000, n_classes: int = 20, n_features: int = 100, seed: int = 0
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Made-up shoppers: what each has bought, X `(n, 100)` of 0 and 1, and one of 20 styles of shopping, y `(n,)`.
+
+    In the manner of the Purchase tables of membership inference: each style buys each product with a probability of its
+    own, drawn from Beta(0.6, 0.6) and moved half-way to 1/2. A linear model predicts about 7 in 10 right when half of
+    the rows have taught it, an overfitted net about 6.
+    """
+    whole(1, n=n, n_features=n_features)
+    whole(2, n_classes=n_classes)
+    whole(0, seed=seed)
+    rng = np.random.default_rng(seed)
+    styles = 0.3 + 0.4 * rng.beta(0.6, 0.6, size=(n_classes, n_features))
+    y = rng.integers(n_classes, size=n)
+    return (rng.random((n, n_features)) < styles[y]).astype(np.float64), y
+
+
+def _mnist_from_openml(part: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    from sklearn.datasets import fetch_openml
+
+    try:
+        X, y = fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False, parser="liac-arff")
+    except DAMAGED as error:
+        raise DataError(
+            f"dataset 'mnist' is not on this machine and cannot be fetched from OpenML ({error}). Put mnist.npz, with "
+            f"x_train, y_train, x_test and y_test, into a folder, and name the folder in {VARIABLE} or as `directory` "
+            "in [data]."
+        ) from error
+    rows = slice(60_000) if part == "train" else slice(60_000, None)
+    return X[rows] / 255.0, y[rows].astype(np.int64)
+
+
+def _directory(given: str | None, name: str, files: Sequence[str]) -> Path:
+    """The data directory, which holds the files; `DataError` if it is not known or lacks one."""
+    place = given or os.environ.get(VARIABLE)
+    needs = f"dataset {name!r} needs {' and '.join(files)}"
+    if not place:
+        raise DataError(f"{needs}. Put them into a folder, and name it in {VARIABLE} or as `directory` in [data].")
+    try:
+        folder = Path(place).expanduser()
+        missing = [file for file in files if not (folder / file).is_file()]
+    except (OSError, RuntimeError, ValueError) as error:  # too long a name, or nobody's home
+        raise DataError(f"{needs}, but {place[:60]!r} names no folder ({error}). Name another one.") from error
+    if missing:
+        raise DataError(f"{needs}, but {folder} lacks {' and '.join(missing)}. Put them there, or name another folder.")
+    return folder
+
+
+def _arrays(path: Path) -> dict[str, NDArray[Any]]:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+def _domain(path: Path) -> dict[str, int]:
+    """Attribute -> how many codes it has."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(found, dict) or not found or not all(type(size) is int and size > 0 for size in found.values()):
+        raise ValueError("it must be an object with a whole number >= 1 for each attribute")
+    return found
+
+
+def _read(path: Path, reader: Callable[[Path], Any]) -> Any:
+    try:
+        return reader(path)
+    except DAMAGED as error:
+        raise DataError(f"cannot read {path}: {error}. Replace it with an intact copy.") from error
+
+
+LOADERS: dict[str, Callable[..., Data]] = {
+    "adult": adult,
+    "breast-cancer": _bundled(
+        "load_breast_cancer", "569 biopsies: 30 measures of the cells, and whether the tumour is benign."
+    ),
+    "diabetes": _bundled(
+        "load_diabetes", "442 diabetes patients: 10 measures, scaled, and the progress of the disease."
+    ),
+    "digits": digits,
+    "iris": _bundled("load_iris", "150 iris flowers: 4 lengths in cm, and one of 3 species."),
+    "mnist": mnist,
+    "purchase-like": purchase_like,
+    "tax-survey": tax_survey,
+    "wine": _bundled("load_wine", "178 wines: 13 measures, and one of 3 growers."),
+}

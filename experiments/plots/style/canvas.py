@@ -1,0 +1,190 @@
+"""Where figures are drawn: figures, axes, titles and labels in one style. No global state of matplotlib is touched.
+
+new_figure(...)          an empty figure
+style_axes(ax, ...)      title, legend, names of the axes, quiet spines and grid
+logarithmic(axis, ...)   a logarithmic axis, where 0 has a place too
+end_labels(...)          the name of each line at its right end, moved apart where they would overlap
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import NullLocator
+from matplotlib.transforms import blended_transform_factory
+
+from ...results.formatting import one_notation
+from .files import FONT, svg_text
+from .palette import INK, MUTED, RULE, Colour
+
+SMALL, TEXT, TITLE = 8.0, 9.0, 10.5
+"""Sizes of type, in points."""
+ROW = 14.0
+"""Points that a row of a legend needs."""
+
+
+class NotebookFigure(Figure):
+    """A figure that notebooks show, without any plotting window being involved."""
+
+    def _repr_svg_(self) -> str:
+        return svg_text(self, title="dpassay", description="")
+
+
+def new_figure(width: float = 6.0, height: float = 4.0) -> NotebookFigure:
+    """An empty transparent figure, sizes in inches, whose layout keeps labels apart and inside."""
+    figure = NotebookFigure(figsize=(width, height), facecolor="none")
+    figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
+    return figure
+
+
+def axes_or_new(ax: Axes | None) -> Axes:
+    """`ax`, or the axes of a new figure."""
+    return new_figure().add_subplot() if ax is None else ax
+
+
+def style_axes(
+    ax: Axes, *, title: str, x: str, y: str, handles: Sequence[Artist] | None = None, columns: int = 2
+) -> None:
+    """Title that says what is seen, names of the axes, and quiet lines around them.
+
+    The legend stands between title and axes, where no curve can run through it: `handles` in that many `columns`, or
+    what was drawn with a label. Without any there is none.
+    """
+    shown = list(ax.get_legend_handles_labels()[0] if handles is None else handles)
+    rows = math.ceil(len(shown) / columns)
+    if shown:
+        _legend(ax, shown, columns)
+    inches = ax.get_position().width * _figure(ax).get_figwidth()
+    tied = re.sub(r"(?<=\d) %", "\u00a0%", title)  # no line begins with a lonely sign
+    wrapped = "\n".join(textwrap.wrap(tied, max(24, int(inches * 12.0))))
+    style: dict[str, Any] = {"fontfamily": FONT, "parse_math": False}
+    ax.set_title(wrapped, loc="left", color=INK.light, fontsize=TITLE, fontweight="bold", pad=8.0 + ROW * rows, **style)
+    for put, name in ((ax.set_xlabel, x), (ax.set_ylabel, y)):
+        put(name, color=MUTED.light, fontsize=TEXT, **style)
+    ax.set_facecolor("none")
+    ax.set_axisbelow(True)
+    ax.grid(True, which="major", color=RULE.light, linewidth=0.6)
+    for name, spine in ax.spines.items():
+        spine.set_visible(name in ("left", "bottom"))
+        spine.set_color(RULE.light)
+    ax.tick_params(which="both", color=RULE.light, labelcolor=MUTED.light, labelsize=SMALL, length=3)
+    for label in (*ax.get_xticklabels(), *ax.get_yticklabels()):
+        label.set_fontfamily(FONT)
+
+
+def _legend(ax: Axes, handles: Sequence[Artist], columns: int) -> None:
+    """The legend, in rows above the axes."""
+    made = ax.legend(
+        handles=handles,
+        frameon=False,
+        labelcolor=INK.light,
+        prop={"family": FONT, "size": SMALL},
+        handlelength=1.8,
+        loc="lower left",
+        bbox_to_anchor=(-0.015, 1.0),
+        ncols=columns,
+        borderaxespad=0.1,
+        columnspacing=1.4,
+    )
+    for text in made.get_texts():
+        text.set_parse_math(False)
+    made.set_in_layout(False)
+
+
+def _figure(ax: Axes) -> Figure:
+    """The figure around `ax`, also where a part of a figure lies between them."""
+    return ax.figure.figure
+
+
+def logarithmic(axis: Axis, low: float, high: float, *, zero: bool = False) -> None:
+    """A logarithmic axis from `low` to `high`, > 0, whose ticks are written in one notation.
+
+    With `zero`, 0 is a place of its own, half a decade below `low`: the scale is linear between the two.
+    """
+    set_scale, set_limits = (getattr(axis.axes, f"set_{axis.axis_name}{what}") for what in ("scale", "lim"))  # type: ignore[attr-defined]
+    ticks = _log_ticks(low, high)
+    if zero:
+        set_scale("symlog", linthresh=low, linscale=0.5)
+        below = 0.03 * (1.0 + math.log10(high / low)) * low
+        set_limits(-below, high)
+        ticks = [0.0, *ticks]
+    else:
+        set_scale("log")
+        set_limits(low, high)
+    axis.set_ticks(ticks, one_notation(ticks))
+    axis.set_minor_locator(NullLocator())
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Whole powers of ten, at most 8 of them; 1, 2 and 5 times these as well over less than a factor of 200."""
+    first, last = math.floor(math.log10(low) + 1e-9), math.floor(math.log10(high) + 1e-9)
+    if high / low < 200:
+        every = [m * 10.0**k for k in range(first, last + 1) for m in (1, 2, 5)]
+    else:
+        step = math.ceil((last - first + 1) / 8)
+        every = [10.0**k for k in range(last, first - 1, -step)][::-1]
+    return [tick for tick in every if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)] or [low, high]
+
+
+def write(ax: Axes, x: float, y: float, text: str, colour: Colour = MUTED, **options: Any) -> Any:
+    """A piece of text in the style of the figure; data coordinates unless `transform` is given."""
+    style: dict[str, Any] = {"color": colour.light, "fontsize": TEXT, "fontfamily": FONT, "parse_math": False} | options
+    return ax.text(x, y, text, **style)
+
+
+@dataclass(frozen=True)
+class EndLabel:
+    """The name of a line: text, colour, and the height (in data) at which the line ends."""
+
+    y: float
+    text: str
+    colour: Colour
+
+
+def end_labels(ax: Axes, labels: Sequence[EndLabel], *, gap: float = 11.5) -> None:
+    """Names of lines to the right of the axes, at least `gap` points apart. Limits and scales must be set before."""
+    if not labels:
+        return
+    # Heights in points, from the lower edge of the axes as if it were as high as the whole figure: near enough.
+    height = ax.get_position().height * _figure(ax).get_figheight() * 72 * 0.8
+    transform = ax.transScale + ax.transLimits
+    wanted = np.array([float(transform.transform((1.0, label.y))[1]) for label in labels])
+    placed = spread(np.clip(np.nan_to_num(wanted, nan=0.0), 0.0, 1.0) * height, gap) / height
+    outside = blended_transform_factory(ax.transAxes, ax.transAxes)
+    for label, y in zip(labels, placed, strict=True):
+        write(ax, 1.015, y, label.text, label.colour, transform=outside, va="center", fontsize=SMALL + 0.5)
+
+
+def spread(positions: np.ndarray[Any, Any], gap: float) -> np.ndarray[Any, Any]:
+    """Positions moved as little as possible (least squares) so that no two are closer than `gap`; order is kept.
+
+    Pool adjacent violators on positions less their share of the gaps.
+
+    >>> spread(np.array([0.0, 0.0, 10.0]), 2.0).tolist()
+    [-1.0, 1.0, 10.0]
+    """
+    order = np.argsort(positions, kind="stable")
+    offsets = gap * np.arange(len(positions))
+    blocks: list[list[float]] = []
+    for value in positions[order] - offsets:
+        blocks.append([float(value), 1.0])
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            mean, weight = blocks.pop()
+            blocks[-1] = [
+                (blocks[-1][0] * blocks[-1][1] + mean * weight) / (blocks[-1][1] + weight),
+                blocks[-1][1] + weight,
+            ]
+    moved = np.empty(len(positions))
+    moved[order] = np.repeat([m for m, _ in blocks], [int(w) for _, w in blocks]) + offsets
+    return moved

@@ -1,0 +1,101 @@
+"""Figures as files: SVG for screens (one file, light and dark), PNG at 200 dots an inch for papers.
+
+The same numbers give the same bytes: no date, no random ids, no fonts inside; text stays text.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from html import escape, unescape
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from ....audit.trials.folder import write_atomically
+from ....mechanisms.printable import html
+from .palette import dark_rules
+
+FONT = "DejaVu Sans"
+"""Ships with matplotlib and decides the layout. An SVG names narrower ones to fall back on, so nothing overflows."""
+DPI = 200
+FALLBACK = f"'{FONT}',Verdana,Helvetica,Arial,sans-serif"
+"""Fonts of an SVG: the one that it was laid out in, then narrower ones."""
+_STYLED: dict[Any, Any] = {
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+    "svg.fonttype": "none",
+    "svg.hashsalt": "dpassay",
+    "path.simplify": True,
+    "path.simplify_threshold": 0.2,
+}
+
+
+def save(figure: Figure, stem: Path, *, title: str, description: str) -> list[Path]:
+    """Writes `stem`.svg and `stem`.png, cleaned of what is no text.
+
+    `title` and `description` go into the SVG, for those who cannot see it.
+    """
+    _clean(figure)
+    svg, png = stem.with_name(f"{stem.name}.svg"), stem.with_name(f"{stem.name}.png")
+    write_atomically(svg, svg_text(figure, title=title, description=description).encode())
+    figure.set_layout_engine("none")  # everything has found its place
+    pixels = io.BytesIO()
+    with mpl.rc_context(_STYLED):
+        figure.savefig(pixels, format="png", dpi=DPI, facecolor="white", metadata={"Software": None})
+    write_atomically(png, pixels.getvalue())
+    return [svg, png]
+
+
+def _clean(figure: Figure) -> None:
+    """No text of a figure holds control characters, or is taken for a formula between dollar signs."""
+    for text in figure.findobj(Text):
+        if text.get_text() != (shown := html(text.get_text())):
+            text.set_text(shown)
+        text.set_parse_math(False)
+
+
+def svg_text(figure: Figure, *, title: str, description: str) -> str:
+    """The figure as one SVG element that follows the theme of the reader."""
+    buffer = io.StringIO()
+    with mpl.rc_context(_STYLED):
+        figure.savefig(
+            buffer,
+            format="svg",
+            transparent=True,
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )
+    return _tidy(buffer.getvalue(), title, description)
+
+
+def _tidy(text: str, title: str, description: str) -> str:
+    """Without prologue and unused ids, with title, description and dark form, and numbers at 1/100 point."""
+    start = text.index("<svg")
+    opening, body = text[start : text.index(">", start)], text[text.index(">", start) + 1 :]
+    body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
+    body = re.sub(r"<!--.*?-->\s*", "", body, flags=re.DOTALL)
+    used = set(re.findall(r"""(?:url\(#|href="#)([^)"]+)""", body))
+    body = re.sub(r' id="([^"]*)"', lambda m: m[0] if m[1] in used else "", body)
+    body = re.sub(r' (?:d|x|y)="[^"]*"', _rounded, body)
+    body = re.sub(r'(<path id="[^"]*" d="[^"]*") style="[^"]*"', r"\1", body)  # each use of a marker brings its own
+    body = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", body)
+    body = body.replace(f"font-family: '{FONT}'; ", "")
+    body = re.sub(r"\n\s*", "\n", body)
+    style = f".dpassay-figure text{{font-family:{FALLBACK}}}{dark_rules('.dpassay-figure')}"
+    head = f"<title>{escape(html(title))}</title><desc>{escape(html(description))}</desc><style>{style}</style>"
+    return f'{opening} class="dpassay-figure" role="img">{head}{body}'
+
+
+def _rounded(attribute: re.Match[str]) -> str:
+    """Coordinates at 1/100 point: nobody sees more, and the file is half as large."""
+    short = re.sub(r"-?\d+\.\d{3,}", lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), attribute[0])
+    return re.sub(r"\s*([MLCQz])\s*", r"\1", short) if short.startswith(" d=") else short
+
+
+def described(svg: str) -> tuple[str, str]:
+    """Title and description of an SVG that `save` wrote; empty where it has none."""
+    found = (re.search(rf"<{tag}>(.*?)</{tag}>", svg, re.DOTALL) for tag in ("title", "desc"))
+    title, description = (unescape(match[1]) if match else "" for match in found)
+    return title, description

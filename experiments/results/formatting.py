@@ -1,0 +1,155 @@
+"""Numbers and parameters as people write them, in figures and in reports alike."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from ...mechanisms.printable import line
+from ..config.sweep import CASE
+
+DAGGER = "†"
+"""Marks a claim that is refuted at another delta than the one that was asked, where the bound stays below the claim."""
+IN_FAMILY, NOTHING_ASSUMED = "if in the family", "nothing assumed"
+"""Which of two bounds on the same epsilon: one leans on a family of trade-off curves, one holds for all of them."""
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """`value` to `digits` significant digits; "–" where there is none.
+
+    >>> number(0.98765), number(1e-5), number(float("inf")), number(None), number(200_000)
+    ('0.988', '1e-5', '∞', '–', '200,000')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value and not 1e-3 <= abs(value) < 1e7:
+        mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+        return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{int(exponent)}"
+    if abs(value) >= 10**digits:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
+
+
+def share(value: float) -> str:
+    """A share in percent, to three digits.
+
+    >>> share(0.62345), share(1.0), share(0.0)
+    ('62.3 %', '100 %', '0 %')
+    """
+    return f"{100 * value:.3g} %"
+
+
+def one_notation(values: Sequence[float]) -> list[str]:
+    """The ticks of one axis, all in one notation: plain numbers, or powers of ten where these get too long.
+
+    >>> one_notation([0.0, 0.01, 1.0, 1000.0]), one_notation([0.0, 1e-4, 0.01, 1.0]), one_notation([2e-5, 1e-3])
+    (['0', '0.01', '1', '1,000'], ['0', '10⁻⁴', '10⁻²', '10⁰'], ['2×10⁻⁵', '1×10⁻³'])
+    """
+    sizes = [abs(value) for value in values if value]
+    if all(1e-3 <= size < 1e7 for size in sizes):
+        return [f"{value:,.0f}" if abs(value) >= 1e3 else number(value, 4) for value in values]
+    parts = [f"{value:.3e}".partition("e") for value in values]
+    short = [
+        (mantissa.rstrip("0").rstrip("."), str(int(power)).translate(_SUPERSCRIPT)) for mantissa, _, power in parts
+    ]
+    whole = all(mantissa == "1" for (mantissa, _), value in zip(short, values, strict=True) if value)
+    return [
+        "0" if not value else f"10{power}" if whole else f"{mantissa}×10{power}"
+        for value, (mantissa, power) in zip(values, short, strict=True)
+    ]
+
+
+def value_text(value: Any) -> str:
+    """A swept value: numbers short, a table by its name, the rest as JSON."""
+    if isinstance(value, Mapping):
+        return line(str(value.get("name") or json.dumps(value, default=str)))
+    if isinstance(value, float):
+        return number(value, 4)
+    return line(value) if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def parameters_text(parameters: Mapping[str, Any]) -> str:
+    """Swept parameters in one line; what is a name stands for itself.
+
+    >>> parameters_text({"mechanism.epsilon": 0.5, "attack.name": "threshold", "case": {"name": "black box"}})
+    'epsilon = 0.5, threshold, black box'
+    """
+    texts = zip(parameters, short_keys(parameters), map(value_text, parameters.values()), strict=True)
+    return ", ".join(text if _is_name(key) else f"{short} = {text}" for key, short, text in texts)
+
+
+def short_keys(keys: Iterable[str]) -> list[str]:
+    """The short form of each dotted key, the long one where two would be the same.
+
+    >>> short_keys(["mechanism.epsilon", "claim.epsilon", "mechanism.steps"])
+    ['epsilon of the mechanism', 'epsilon of the claim', 'steps']
+    """
+    several = list(keys)
+    short = [short_key(key) for key in several]
+    return [long_key(key) if short.count(s) > 1 else s for key, s in zip(several, short, strict=True)]
+
+
+def short_key(key: str) -> str:
+    """The last word of a dotted key, spaced: "noise multiplier"; of a name, what it names: "mechanism"."""
+    words = line(key).partition(",")[0].split(".")
+    return (words[-2] if words[-1] == "name" and len(words) > 1 else words[-1]).replace("_", " ")
+
+
+def long_key(key: str) -> str:
+    """A dotted key as the name of an axis: "epsilon of the mechanism"; of several joined keys, the first."""
+    key = key.partition(",")[0]
+    table, _, _name = key.rpartition(".")
+    where = table.rpartition(".")[2].replace("_", " ")
+    return f"{short_key(key)} of the {where}" if where and not _is_name(key) else short_key(key)
+
+
+def _is_name(key: str) -> bool:
+    """Whether the values of a sweep key are names: of a mechanism, an attack, a case."""
+    return key == CASE or key.partition(",")[0].endswith(".name")
+
+
+def refuted_text(refuted: int, total: int, elsewhere: int) -> str:
+    """How many claims are refuted, and how many of them only at another delta than the one that was asked.
+
+    >>> refuted_text(3, 5, 0), refuted_text(3, 5, 1)
+    ('More epsilon was shown than is claimed at 3 of 5 points', '3 of 5 claims are refuted, 1 of them at another delta')
+    >>> refuted_text(1, 1, 1)
+    'The claim is refuted, at another delta'
+    """
+    if elsewhere == 0:
+        return "More epsilon was shown than is claimed" + (f" at {refuted} of {total} points" if total > 1 else "")
+    if total == 1:
+        return "The claim is refuted, at another delta"
+    claims = f"{refuted} of {total} claims {'is' if refuted == 1 else 'are'} refuted"
+    return f"{claims}, at another delta" if elsewhere == refuted else f"{claims}, {elsewhere} of them at another delta"
+
+
+def percent_of(share: float) -> str:
+    """A share for people, rounded down, so that 100 % is never said of less.
+
+    >>> percent_of(0.999)
+    '99 %'
+    """
+    return f"{int(100 * share + 1e-9)} %"
+
+
+def percent_range(shares: Collection[float]) -> str:
+    """The least and the largest share: "10 to 92 %"."""
+    low, high = percent_of(min(shares)), percent_of(max(shares))
+    return low if low == high else f"{low.removesuffix(' %')} to {high}"
+
+
+def delta_text(deltas: Iterable[float]) -> str:
+    """ " at delta = 1e-5" when all are the same, else nothing."""
+    distinct = set(deltas)
+    return f" at delta = {number(distinct.pop())}" if len(distinct) == 1 else ""
+
+
+def cut(text: str, length: int) -> str:
+    """At most `length` characters, with an ellipsis where some are missing."""
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"

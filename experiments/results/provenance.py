@@ -1,0 +1,86 @@
+"""What a result depended on besides its configuration: versions, commit, machine. Kept beside it, never in it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = (
+    "dpassay",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "pandas",
+    "matplotlib",
+    "joblib",
+    "dp-accounting",
+    "pydantic",
+)
+HOME = Path(__file__).resolve().parents[2]
+"""The folder that holds the rooms."""
+ROOMS = ("mechanisms", "attacks", "audit", "experiments")
+
+
+def environment() -> dict[str, Any]:
+    """Versions, commit and machine, JSON-ready.
+
+    >>> sorted(environment())
+    ['code', 'commit', 'machine', 'versions']
+    """
+    return {
+        **derived_by(),
+        "commit": _commit(),
+        "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()},
+    }
+
+
+def derived_by() -> dict[str, Any]:
+    """What decides which numbers follow from the same trials: versions, and the code itself."""
+    return {"versions": versions(), "code": code()}
+
+
+def versions() -> dict[str, str | None]:
+    """Of Python, and of the packages that numbers depend on."""
+    return {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}}
+
+
+def code() -> str:
+    """SHA-256 of the sources and templates of dpassay, whether they are installed or a checkout."""
+    digest = sha256()
+    for room in ROOMS:
+        for path in sorted((HOME / room).rglob("*")):
+            if path.suffix in (".py", ".j2"):
+                digest.update(f"{path.relative_to(HOME).as_posix()}\0{path.stat().st_size}\0".encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:  # run from a checkout, not installed
+        return None
+
+
+def _commit() -> str | None:
+    """The commit of the checkout that this code is in, "+changes" if files differ from it; None outside a checkout."""
+    if not (HOME / ".git").exists():
+        return None
+    head = _git("rev-parse", "HEAD")
+    changed = _git("status", "--porcelain", "--untracked-files=no")
+    return f"{head}+changes" if head and changed else head or None
+
+
+def _git(*arguments: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(HOME), *arguments], capture_output=True, text=True, timeout=10, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()

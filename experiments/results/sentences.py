@@ -1,0 +1,230 @@
+"""What a result says, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from ...audit.results import AuditResult
+from ...audit.text import INDEPENDENT, percent
+from ...audit.verdict import Verdict
+from .formatting import (
+    DAGGER,
+    IN_FAMILY,
+    NOTHING_ASSUMED,
+    number,
+    parameters_text,
+    percent_of,
+    percent_range,
+)
+from .sweep import SweepPoint, SweepResult
+
+HEADLINE = {
+    Verdict.VIOLATION: "Violation",
+    Verdict.CONSISTENT: "Consistent",
+    Verdict.UNDERPOWERED: "Too few trials",
+    Verdict.DEPENDENT: "No verdict",
+}
+SIGN = {Verdict.VIOLATION: "✖", Verdict.CONSISTENT: "✓", Verdict.UNDERPOWERED: "?", Verdict.DEPENDENT: "–"}
+RELATION = {
+    "add_remove": "one of the two datasets has one record more than the other",
+    "replace_one": "the two datasets have the same number of records, and one record differs",
+    "zero_out": "one record is blank in one dataset and present in the other",
+}
+STRONGEST = "likelihood-ratio"
+"""The attack that no other beats on a known output law (Neyman and Pearson, 1933)."""
+TIGHT = 0.9
+"""A bound from 9/10 of the claim on is tight."""
+
+
+def headline(sweep: SweepResult) -> str:
+    """The verdict on the whole experiment, in a few words; how many claims were tested where some could not be."""
+    blind, n = len(_blind(sweep)), len(sweep.points)
+    if sweep.verdict is Verdict.UNDERPOWERED and blind < n:
+        return f"{n - blind} of {n} claims tested, none contradicted"
+    return HEADLINE[sweep.verdict]
+
+
+def tone(sweep: SweepResult) -> Verdict:
+    """The verdict whose sign and colour the headline has: that of most audits where only some could not be tested."""
+    few = 2 * len(_blind(sweep)) < len(sweep.points)
+    return Verdict.CONSISTENT if few and sweep.verdict is Verdict.UNDERPOWERED else sweep.verdict
+
+
+def _blind(sweep: SweepResult) -> list[SweepPoint]:
+    return [point for point in sweep.points if point.verdict is Verdict.UNDERPOWERED]
+
+
+def answer(sweep: SweepResult) -> str:
+    """The verdict on the whole experiment, in one or two sentences."""
+    return {
+        Verdict.VIOLATION: _violation,
+        Verdict.CONSISTENT: _consistent,
+        Verdict.UNDERPOWERED: _underpowered,
+        Verdict.DEPENDENT: _dependent,
+    }[sweep.verdict](sweep)
+
+
+def _violation(sweep: SweepResult) -> str:
+    refuted = [point for point in sweep.points if point.verdict is Verdict.VIOLATION]
+    worst = max(refuted, key=lambda point: point.result.bound.epsilon - point.result.claim)
+    result, sure = worst.result, percent(sweep.confidence)
+    shown, claimed, where = number(result.bound.epsilon), number(result.claim), result.refuted_elsewhere
+    end = "The implementation, the proof or the accounting is wrong."
+    if len(sweep.points) == 1:
+        if where:
+            return f"The claim is refuted {_elsewhere(result)}, with {sure} confidence: {where}. {end}"
+        return (
+            f"The claim is refuted. With {sure} confidence, the true epsilon is at least {shown}, but at most "
+            f"{claimed} is claimed. {end}"
+        )
+    claims = "claim is" if len(refuted) == 1 else "claims are"
+    what = f"{where}" if where else f"an epsilon of {shown} was shown, where at most {claimed} is claimed"
+    return (
+        f"{len(refuted)} of {len(sweep.points)} {claims} refuted, with {sure} confidence in all of these verdicts "
+        f"together. Most clearly at {parameters_text(worst.parameters)}: {what}. {end}"
+    )
+
+
+def _elsewhere(result: AuditResult) -> str:
+    return f"at another delta than {number(result.delta)}"
+
+
+def refuted_elsewhere(point: SweepPoint) -> bool:
+    """Whether the claim is refuted although the bound in its row stays below it."""
+    return point.verdict is Verdict.VIOLATION and point.result.refuted_elsewhere is not None
+
+
+def elsewhere_notes(points: Iterable[SweepPoint]) -> tuple[str, ...]:
+    """Where the claims are refuted that are not at the delta that was asked, a line each."""
+    return tuple(
+        f"{DAGGER} {parameters_text(point.parameters) or 'The claim'}: refuted {_elsewhere(point.result)}; "
+        f"{point.result.refuted_elsewhere}."
+        for point in points
+        if refuted_elsewhere(point)
+    )
+
+
+def warning_notes(points: Iterable[SweepPoint]) -> tuple[str, ...]:
+    """The warnings of all audits, each once, with how many of several audits it belongs to."""
+    points = list(points)
+    counts = Counter(text for point in points for text in dict.fromkeys(point.result.warnings))
+    return tuple(
+        f"Warning{'' if count == len(points) else f' ({count} of {len(points)} audits)'}: {text}"
+        for text, count in counts.items()
+    )
+
+
+def _consistent(sweep: SweepResult) -> str:
+    if len(sweep.points) == 1:
+        result = sweep.points[0].result
+        return (
+            f"These trials do not contradict the claim. With {percent(result.confidence)} confidence they show that "
+            f"epsilon is at least {number(result.bound.epsilon)}, where at most {number(result.claim)} is claimed. "
+            f"{_power(result)}"
+        )
+    return f"These trials contradict none of the {len(sweep.points)} claims.{_reach(sweep.points)}{_unnoticed(sweep)}"
+
+
+def _reach(points: Sequence[SweepPoint]) -> str:
+    """How much of the claims was shown, by bounds that lean on a family and by those that do not."""
+    known = [point.result for point in points if point.result.claim > 0]
+    if not known:
+        return ""
+    shown = f" The lower bounds reach {percent_range([r.bound.epsilon / r.claim for r in known])} of what is claimed"
+    if not any(r.bound.assumptions for r in known):
+        return f"{shown}."
+    free = [bound.epsilon / r.claim for r in known if (bound := r.assumption_free_bound) is not None]
+    without = f", and {percent_range(free)} with {NOTHING_ASSUMED}" if free else ""
+    return f"{shown} {IN_FAMILY} of trade-off curves that they lean on{without}."
+
+
+def _unnoticed(sweep: SweepResult) -> str:
+    """What would have been noticed, at the worst of the claims."""
+    claims = [(point.result.detectable, point.result.claim) for point in sweep.points]
+    if any(claim <= 0 or not math.isfinite(detectable) for detectable, claim in claims):
+        return ""
+    worst = math.ceil(100.0 * max(detectable / claim for detectable, claim in claims)) / 100.0
+    return (
+        f" A perfect attack catches true epsilons from {number(worst)} times the claim on in 9 of 10 such audits, if "
+        "the true curves are of the families of their claims."
+    )
+
+
+def _power(result: AuditResult) -> str:
+    """What would have been noticed."""
+    if result.detectable == math.inf:
+        return "No excess could have been caught reliably with this few trials."
+    return (
+        f"A perfect attack catches a true epsilon of {number(result.detectable, 4)} in 9 of 10 such audits, if the "
+        f"truth is {result.detectable_family}."
+    )
+
+
+def _underpowered(sweep: SweepResult) -> str:
+    blind, n = _blind(sweep), len(sweep.points)
+    worst = max(blind, key=lambda point: point.result.claim - point.result.ceiling)
+    result = worst.result
+    few, more = (
+        ("trials", "Run more trials") if result.trials.n_canaries is None else ("canaries", "Take more canaries")
+    )
+    limit = f"they can show an epsilon of {number(result.ceiling)} at most, where {number(result.claim)} is claimed"
+    if result.ceiling > result.claim:
+        limit = f"nothing that they can show outlasts the correction over {n} audits"
+    if len(blind) == n:
+        which = "the claim" if n == 1 else f"any of the {n} claims"
+        return f"There were too few {few} to contradict {which}, whatever had come out: {limit}. {more}."
+    tested = [point for point in sweep.points if point not in blind]
+    name = f"“{parameters_text(worst.parameters)}”"
+    which = f"{name} could not have been" if len(blind) == 1 else f"{len(blind)} could not have been, such as {name}"
+    return (
+        f"{len(tested)} of {n} claims were tested, and these trials contradict none of them.{_reach(tested)} "
+        f"{which}: it has too few {few}, and {limit}. {more} to test it."
+    )
+
+
+def _dependent(sweep: SweepResult) -> str:
+    points = [point for point in sweep.points if point.verdict is Verdict.DEPENDENT]
+    which = "These trials" if len(sweep.points) == 1 else f"The trials of {len(points)} of {len(sweep.points)} audits"
+    seen = points[0].result.dependence
+    return f"{which} are not independent, so that no bound on them holds and nothing follows: {seen}. {INDEPENDENT}."
+
+
+def reading(point: SweepPoint) -> str:
+    """What the distance between bound and claim says, where it can be said."""
+    result = point.result
+    share, truth = share_of_claim(result), result.truth
+    if point.verdict is Verdict.VIOLATION:
+        where = result.refuted_elsewhere
+        return f"Refuted {_elsewhere(result)}: {where}." if where else "Refuted: more was shown than is claimed."
+    if result.verdict is Verdict.VIOLATION:
+        return (
+            "On its own, this audit would be a violation. It is not one among all audits of the sweep, where luck has "
+            "as many chances as there are audits (Holm)."
+        )
+    if result.ceiling <= result.claim:
+        return "Too few trials: no outcome of them could have contradicted the claim."
+    if share is not None and share >= TIGHT:
+        return f"Tight: the bound reaches {percent_of(share)} of the claim."
+    if truth is not None and truth < TIGHT * result.claim:
+        return f"Loose: the exact epsilon of this pair is {number(truth)}, and {number(result.claim)} is claimed."
+    if truth is None:
+        return (
+            "The bound stays well below the claim: the attack may be weak, the claim larger than the truth, or the "
+            "trials too few to come closer. These trials cannot tell which."
+        )
+    if result.attack == STRONGEST:
+        return "The claim is exact, and no attack is stronger than this one: more trials would bring the bound closer."
+    return "The claim is exact: a stronger attack or more trials would bring the bound closer."
+
+
+def share_of_claim(result: AuditResult) -> float | None:
+    """Lower bound / claim; None where the claim is 0."""
+    return result.bound.epsilon / result.claim if result.claim > 0 else None
+
+
+def share_text(result: AuditResult) -> str:
+    """How much of the claim was shown: "96 %"."""
+    share = share_of_claim(result)
+    return "–" if share is None else percent_of(share)

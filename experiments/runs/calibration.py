@@ -1,0 +1,210 @@
+"""`dpassay calibrate`: do the bounds keep their word, and how close do they come?
+
+plan (laws x sizes) -> certify -> certificate.csv, certificate.json, figures, certificate.html
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ...audit.testing.certificate import Certificate, Plan, Setting, certify
+from ...audit.testing.laws import (
+    Law,
+    all_equal,
+    gaussian,
+    geometric,
+    k_ary_randomized_response,
+    laplace,
+    laplace_ratio,
+    randomized_response,
+    subsampled_gaussian,
+)
+from ...audit.testing.methods import Method, our_methods, uncorrected
+from ...audit.trials.folder import Folder
+from ...mechanisms.errors import ParameterError, StoreError
+from ...mechanisms.printable import csv_cell
+from ..results.provenance import environment
+
+OUT = Path("runs") / "certificate"
+UNEQUAL = ((20, 2_000), (2_000, 20))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A finished certificate, and where it lies.
+
+    Args:
+        certificate: the numbers.
+        directory, files: what was written.
+    """
+
+    certificate: Certificate
+    directory: Path
+    files: tuple[Path, ...]
+
+    @property
+    def page(self) -> Path:
+        """The report."""
+        return self.directory / "certificate.html"
+
+
+def laws() -> list[tuple[Law, tuple[float, ...]]]:
+    """The laws of the certificate, with the deltas at which each is examined."""
+    return [
+        (laplace_ratio(1.0), (0.0,)),
+        (laplace(1.0), (0.0,)),
+        (geometric(0.7), (0.0,)),
+        (randomized_response(1.0), (0.0,)),
+        (k_ary_randomized_response(2.0, 8), (0.0,)),
+        (randomized_response(1.0, 0.1), (0.1,)),
+        (gaussian(1.0), (1e-5, 0.01, 0.1)),
+        (subsampled_gaussian(0.7, 0.3), (0.01,)),
+        (all_equal(), (0.0,)),
+    ]
+
+
+def full_plan(repeats: int = 2_000) -> Plan:
+    """Every law at 20 to 100,000 trials a side, `repeats` audits of each up to 1,000; fewer where they cost much."""
+    return Plan(
+        "full",
+        (
+            *_settings((20, 100), repeats, few=repeats, unequal=True),
+            *_settings((1_000,), repeats, few=repeats // 4),
+            *_settings((10_000,), -(-repeats // 4), few=repeats // 10),
+            *_settings((100_000,), -(-repeats // 25), few=repeats // 100),
+        ),
+        numbers=60,
+    )
+
+
+def quick_plan(repeats: int = 200) -> Plan:
+    """Every law at 20, 100 and 1,000 trials a side; slow methods at 100 only: about a minute on one core."""
+    return Plan(
+        "quick",
+        (
+            *_settings((20,), repeats, few=0, unequal=True),
+            *_settings((100,), repeats, few=repeats // 5, slowest=0),
+            *_settings((1_000,), -(-repeats // 2), few=0),
+        ),
+        numbers=12,
+    )
+
+
+def calibrate(
+    *,
+    full: bool = False,
+    bounds: Sequence[str] = (),
+    repeats: int | None = None,
+    peers: bool = False,
+    seed: int = 0,
+    out: Path | str | None = None,
+    n_jobs: int = 1,
+    progress: bool = False,
+) -> Calibration:
+    """Measures coverage and power of the bounds, and writes the certificate.
+
+    Args:
+        full: all sizes and 2,000 audits a place, which takes hours of processor time; else the quick plan.
+        bounds: names of the catalogue; empty for all that read pairs of scores.
+        repeats: audits a place; None takes that of the plan.
+        peers: whether to measure the estimators of jax-privacy on the same samples.
+        seed: of all samples.
+        out: directory of the files; None takes runs/certificate.
+        n_jobs: processes; changes no number.
+        progress: whether to show a progress bar.
+
+    Returns:
+        The certificate and its files: certificate.csv, certificate.json, environment.json, figures/, certificate.html.
+
+    Raises:
+        UnknownNameError: no such bound.
+        ParameterError: a number out of range, or peers that are not installed.
+        StoreError: the directory cannot be written.
+    """
+    plan = (full_plan if full else quick_plan)(**({} if repeats is None else {"repeats": repeats}))
+    ours = our_methods(tuple(bounds))
+    if not ours:
+        raise ParameterError(
+            f"none of the bounds {', '.join(bounds)} reads pairs of scores, so there is no law for them."
+        )
+    methods: list[Method] = [*ours, *uncorrected()]
+    if peers:
+        from ...audit.testing.peers import jax_privacy_methods
+
+        methods += jax_privacy_methods()
+    certificate = certify(plan, methods, seed=seed, n_jobs=n_jobs, progress=progress)
+    command = _command(full=full, bounds=bounds, repeats=repeats, peers=peers, seed=seed)
+    return write_calibration(certificate, OUT if out is None else Path(out), command=command)
+
+
+def write_calibration(certificate: Certificate, directory: Path, *, command: str) -> Calibration:
+    """Writes the numbers, then draws and reports them."""
+    from ..plots.certificate import draw_certificate
+    from ..report.certificate import write_certificate
+    from ..report.pages import versions_text
+
+    known = environment()
+    try:
+        folder = Folder(directory)
+        folder.make()
+        texts = {
+            "certificate.csv": certificate_csv(certificate),
+            "certificate.json": certificate.to_json(),
+            "environment.json": json.dumps(known, indent=1) + "\n",
+        }
+        written = [folder.write(name, text.encode()) for name, text in texts.items()]
+        figures = draw_certificate(certificate, folder.make("figures"))
+        page = write_certificate(certificate, directory, figures, command=command, versions=versions_text(known))
+    except StoreError:
+        raise
+    except OSError as error:
+        raise StoreError(f"the certificate cannot be written to {directory}: {error}. Give another --out.") from error
+    return Calibration(certificate, directory, (*written, *figures, page))
+
+
+def certificate_csv(certificate: Certificate) -> str:
+    """One row a cell."""
+    text = io.StringIO()
+    extra = ["significance", "miss_rate", "interval_low", "interval_high", "holds"]
+    writer: csv.DictWriter[str] | None = None
+    for cell in certificate.cells:
+        low, high = cell.interval
+        row = asdict(cell) | dict(zip(extra, (cell.significance, cell.miss_rate, low, high, cell.holds), strict=True))
+        if writer is None:
+            writer = csv.DictWriter(text, list(row), lineterminator="\n")
+            writer.writeheader()
+        writer.writerow({name: csv_cell(value) for name, value in row.items()})
+    return text.getvalue()
+
+
+def _settings(
+    sizes: tuple[int, ...], repeats: int, *, few: int, unequal: bool = False, slowest: int = 60
+) -> list[Setting]:
+    """Every law at these sizes; two of them, if so wished, at very unequal ones too.
+
+    `few` audits for slow methods, but `slowest` where a privacy-loss distribution is searched for.
+    """
+    found = []
+    for law, deltas in laws():
+        both = tuple((n, n) for n in sizes)
+        if unequal and law.name.startswith(("laplace ratio", "randomized response,")):
+            both += UNEQUAL
+        own = min(few, slowest) if law.name.startswith("subsampled") else few
+        found.append(Setting(law, deltas, both, repeats, own))
+    return found
+
+
+def _command(*, full: bool, bounds: Sequence[str], repeats: int | None, peers: bool, seed: int) -> str:
+    """The line that gives the same numbers again."""
+    parts = ["dpassay calibrate", *(["--full"] if full else []), *(f"--bound {name}" for name in bounds)]
+    parts += [f"--repeats {repeats}"] if repeats is not None else []
+    parts += ["--peers"] if peers else []
+    return " ".join([*parts, f"--seed {seed}"])
+
+
+__all__ = ["Calibration", "calibrate", "certificate_csv", "full_plan", "laws", "quick_plan", "write_calibration"]

@@ -1,0 +1,260 @@
+"""From a configuration to a run directory.
+
+    config -> tasks -> audits -> results.json, results.csv -> figures -> report
+
+`results.json` has the same bytes whether the experiment ran serially, on several workers, or was killed and continued.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...audit.membership.result import MembershipResult
+from ...audit.results import AuditResult
+from ...audit.trials.progress import Bar
+from ...audit.verdict import Verdict
+from ...mechanisms.errors import ResultError
+from ...mechanisms.printable import csv_cell
+from ..config.schema import Config
+from ..config.source import Source
+from ..results.formatting import cut, parameters_text
+from ..results.sweep import SweepResult, corrected
+from .directory import RunDirectory
+from .record import Finished, append_session, finished, left
+
+if TYPE_CHECKING:
+    from ..tasks.audits import Task
+
+RUNS = Path("runs")
+"""Where experiments go that are not told where: runs/NAME."""
+SHADOWS = "shadow-models"
+"""Folder of what the shadow models of [membership] said, among the trials."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished experiment.
+
+    Args:
+        directory: where everything lies.
+        result: the audits and the verdict; or the metrics of membership attacks.
+        files: what was written for people: the figures and the reports.
+    """
+
+    directory: Path
+    result: SweepResult | MembershipResult
+    files: tuple[Path, ...]
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """On the claims; None where none was audited."""
+        return self.result.verdict if isinstance(self.result, SweepResult) else None
+
+
+def run(
+    name_or_path: str | Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    out: Path | str | None = None,
+    n_jobs: int | None = 1,
+    progress: bool = False,
+    tell: Callable[[str], None] | None = None,
+) -> Run:
+    """Runs an experiment, or continues one that was interrupted.
+
+    Args:
+        name_or_path: a configuration by path, or by name among those that come with dpassay.
+        settings: dotted key -> value, on top of the configuration.
+        out: the run directory; None is runs/NAME.
+        n_jobs: workers, as for `dpassay.audit.audit`; the numbers do not depend on it.
+        progress: whether to show a progress bar, when stderr is a terminal.
+        tell: hears a line on each audit that is done.
+
+    Returns:
+        The result, and where it lies. A run that was finished by this very code is read back, not run again.
+
+    Raises:
+        ConfigError: something in the configuration cannot be run; nothing has been written.
+        FingerprintError, StoreError: the directory holds something else, or cannot be written.
+        DataError, ReleaseError, AttackError: see `dpassay.mechanisms.errors`.
+    """
+    config, source = Config.load(name_or_path, settings)
+    directory = RunDirectory(RUNS / source.name if out is None else Path(out))
+    if (done := finished(directory, config)) is not None:
+        return _again(done, config, source.name, directory, tell)
+    ask = _audits if config.membership is None else _study
+    answer = ask(config, source, n_jobs, progress, tell)
+    directory.claim(config)
+    with _session(directory, config.seed, n_jobs):
+        result = answer(directory)
+        files = write_results(result, config, source.name, directory)
+    return Run(directory.path, result, tuple(files))
+
+
+@contextmanager
+def _session(directory: RunDirectory, seed: int, n_jobs: int | None) -> Iterator[None]:
+    """Notes when and how it ran, whether it was finished, and what it left."""
+    started, clock, done = datetime.now(UTC), time.monotonic(), False
+    try:
+        yield
+        done = True
+    finally:
+        session = {
+            "started": started.isoformat(timespec="seconds"),
+            "wall_seconds": round(time.monotonic() - clock, 3),
+            "workers": n_jobs,
+            "finished": done,
+        }
+        append_session(directory, seed, session | (left(directory) if done else {}))
+
+
+def _again(
+    done: Finished, config: Config, name: str, directory: RunDirectory, tell: Callable[[str], None] | None
+) -> Run:
+    """A finished run from its numbers; what is no longer as it was drawn is drawn again."""
+    if tell is not None:
+        tell(f"{directory.path} is finished; its results follow. To run it anew, remove it or choose another --out.")
+    result = _read(done.results, config, directory)
+    if done.complete:
+        files = [directory.path / product for product in directory.products() if not product.startswith("results.")]
+        return Run(directory.path, result, tuple(files))
+    directory.claim(config)
+    with _session(directory, config.seed, None):
+        files = write_results(result, config, name, directory)
+    return Run(directory.path, result, tuple(files))
+
+
+Answer = Callable[[RunDirectory], SweepResult | MembershipResult]
+
+
+def _audits(
+    config: Config, source: Source, n_jobs: int | None, progress: bool, tell: Callable[[str], None] | None
+) -> Answer:
+    """Audits, checked: what runs them, and concludes."""
+    from ..tasks.planning import plan_tasks
+
+    asked = plan_tasks(config, source)
+
+    def answer(directory: RunDirectory) -> SweepResult:
+        results = [
+            _answer(task, directory, n_jobs, progress, tell, f"[{place}/{len(asked)}]", len(asked))
+            for place, task in enumerate(asked, start=1)
+        ]
+        return _conclude(config, source.name, asked, results)
+
+    return answer
+
+
+def _study(
+    config: Config, source: Source, n_jobs: int | None, progress: bool, tell: Callable[[str], None] | None
+) -> Answer:
+    """Membership attacks, checked: what trains the shadow models and measures."""
+    from ..tasks.membership import study
+
+    asked = study(config, source)
+
+    def answer(directory: RunDirectory) -> MembershipResult:
+        if tell is not None:
+            tell(f"training {asked.section.n_models} models, then attacking them")
+        bar = Bar("shadow models:") if progress else False
+        return asked.answer(n_jobs=n_jobs, store=directory.trials(SHADOWS), progress=bar)
+
+    return answer
+
+
+def write_results(
+    result: SweepResult | MembershipResult, config: Config, name: str, directory: RunDirectory
+) -> list[Path]:
+    """Writes the numbers, then draws and reports them. Returns the figures and the reports."""
+    from ..plots import draw_all
+    from ..plots.membership import draw_study
+    from ..report import write, write_membership
+
+    directory.write("results.json", result.to_json())
+    table = io.StringIO()
+    frame = result.to_frame().map(csv_cell).rename(columns=csv_cell)
+    frame.to_csv(table, index=False, lineterminator="\n")
+    directory.write("results.csv", table.getvalue())
+    with directory.disk():
+        if isinstance(result, MembershipResult):
+            figures = draw_study(result, directory.figures())
+            return [*figures, *write_membership(result, config, name, directory.path, figures)]
+        figures = draw_all(result, directory.figures())
+        return [*figures, *write(result, config, directory.path, figures)]
+
+
+def report(directory: Path | str) -> Run:
+    """Draws and reports a finished run again, from its numbers.
+
+    Raises:
+        StoreError: it is no run directory, or the run was not finished.
+        ResultError: the numbers were damaged or changed, contradict themselves, or are those of another configuration.
+    """
+    home = RunDirectory(Path(directory))
+    config, source = home.config()
+    result = _read(home.read("results.json"), config, home)
+    return Run(home.path, result, tuple(write_results(result, config, source.name, home)))
+
+
+def _read(text: str, config: Config, directory: RunDirectory) -> SweepResult | MembershipResult:
+    """The result of a run directory; raises `ResultError` where it is damaged, or that of another configuration."""
+    read = SweepResult.from_json if config.membership is None else MembershipResult.from_json
+    path = directory.path / "results.json"
+    try:
+        result = read(text)
+    except ResultError as error:
+        raise ResultError(f"{path}: {error}") from error
+    if isinstance(result, SweepResult) and result.fingerprint != config.fingerprint:
+        raise ResultError(
+            f"{path} holds the results of another configuration than the config.toml next to it. Restore both, or run "
+            "the experiment again in another directory."
+        )
+    return result
+
+
+def _answer(
+    task: Task,
+    directory: RunDirectory,
+    n_jobs: int | None,
+    progress: bool,
+    tell: Callable[[str], None] | None,
+    place: str,
+    family: int,
+) -> AuditResult:
+    """One audit of a family of so many, in its own folder of trials."""
+    store, point = directory.trials(task.folder), parameters_text(task.parameters)
+    bar = Bar(f"{place} {cut(point, 40)}") if progress else False
+    result = task.answer(family=family, n_jobs=n_jobs, store=store, progress=bar)
+    if tell is not None:
+        tell(f"{place} {point or result.mechanism}: {_found(result)}")
+    return result
+
+
+def _found(result: AuditResult) -> str:
+    """Bound and claim, and where the claim is refuted if not there."""
+    where = f"; refuted at another delta: {result.refuted_elsewhere}" if result.refuted_elsewhere else ""
+    return f"epsilon >= {result.bound.epsilon:.4g}, claimed {result.claim:.4g}{where}"
+
+
+def _conclude(config: Config, name: str, asked: list[Task], results: list[AuditResult]) -> SweepResult:
+    """The verdict over all audits."""
+    confidence = config.audit.confidence
+    points, verdict, entry = corrected([q.parameters for q in asked], results, confidence=confidence)
+    return SweepResult(
+        name=name,
+        title=config.title or name,
+        description=config.description.strip(),
+        fingerprint=config.fingerprint,
+        seed=config.seed,
+        confidence=confidence,
+        points=points,
+        verdict=verdict,
+        ledger=(entry,),
+    )

@@ -1,0 +1,169 @@
+"""The audits of an experiment, checked before the first trial of the first one runs.
+
+A sweep that fails at its last point after hours is a poor joke: every point is built, and its parts are checked against
+each other, when the configuration is read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar, cast
+
+from ...attacks.catalogue import choose
+from ...audit.games import BitScores, PairScores
+from ...audit.question import as_bounds
+from ...audit.trials.plan import MINIMUM_TRIALS
+from ...mechanisms.base import Dataset, Mechanism
+from ...mechanisms.errors import ParameterError, RelationError
+from ...mechanisms.learning.models.base import Model
+from ...mechanisms.validation import whole
+from ..config.config_errors import at, pointing_at
+from ..config.overrides import apply
+from ..config.schema import AuditSection, Config, DataSection, GameSection, Named
+from ..config.source import Source
+from ..config.sweep import combinations, places, point_seed, settings, swept_keys
+from . import build
+from .audits import OneRunTask, PairTask, Task
+
+T = TypeVar("T")
+
+
+def plan_tasks(config: Config, source: Source) -> list[Task]:
+    """Every audit of the experiment; raises `ConfigError` if any of them cannot be run, with its place and point."""
+    if config.game is not None and _counts_trials(config):
+        raise source.error(
+            ("audit", "trials"), "[audit] trials is of no use in one run: leave it out, and give n_runs in [game]."
+        )
+    load = _Loader()
+    return [_task(config, source, point, load) for point in combinations(config.sweep)]
+
+
+def _counts_trials(config: Config) -> bool:
+    """Whether the number of trials is given, or swept over."""
+    given = config.audit.trials != AuditSection.model_fields["trials"].default
+    return given or any("audit.trials" in swept_keys(key, values) for key, values in config.sweep.items())
+
+
+def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loader) -> Task:
+    """The audit at one point, built and checked."""
+    source = replace(source, swept=places(config.sweep, parameters))
+    with at(parameters):
+        table = {key: value for key, value in config.resolved().items() if key != "sweep"}
+        here = Config.check(apply(table, settings(parameters)), source)
+        with pointing_at(source, "mechanism", here.mechanism):
+            train = None if here.data is None else partial(load.worst_case_initial, here.data)
+            mechanism = build.build_mechanism(here.mechanism, train)
+        if here.game is not None and here.audit.stop is not None:
+            raise source.error(("audit", "stop"), "[audit] stop is of no use in one run: leave it out.")
+        with pointing_at(source, "audit.bounds"):
+            bounds = tuple(build.build_bound(entry) for entry in here.audit.bounds)
+            as_bounds(bounds, here.audit.stop, PairScores if here.game is None else BitScores)
+        with pointing_at(source, "claim", here.claim):
+            claim = build.build_claim(here.claim)
+        with pointing_at(source, "data", here.data):
+            data = None if here.data is None else load(here.data)
+        shared = {
+            "parameters": parameters,
+            "seed": point_seed(config.seed, parameters),
+            "bounds": bounds,
+            "claim": claim,
+            "delta": here.audit.delta,
+            "confidence": here.audit.confidence,
+        }
+        ask = _pair if here.game is None else partial(_one_run, here.game)
+        task = ask(here, source, mechanism, data, shared)
+        _check_claim(task, here.mechanism, source)
+        return task
+
+
+def _pair(here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]) -> PairTask:
+    """Runs on both datasets of a pair."""
+    with pointing_at(source, "attack", here.attack):
+        attack = build.build_attack(here.attack)
+    with pointing_at(source, "neighbours", here.neighbours):
+        mechanism, given = build.build_stage(here.neighbours, data, mechanism)
+        pair = mechanism.worst_case() if given is None else given
+        mechanism.check(pair)
+    with pointing_at(source, "audit.trials"):
+        whole(MINIMUM_TRIALS, trials=here.audit.trials)
+    with pointing_at(source, "attack"):
+        choose(attack, mechanism, pair)
+    return PairTask(
+        **shared,
+        mechanism=mechanism,
+        neighbours=given,
+        attack=attack,
+        trials=here.audit.trials,
+        stop=here.audit.stop,
+    )
+
+
+def _one_run(
+    game: GameSection,
+    here: Config,
+    source: Source,
+    mechanism: Mechanism,
+    data: Dataset | None,
+    shared: dict[str, Any],
+) -> OneRunTask:
+    """Runs with a coin for each of many canaries."""
+    with pointing_at(source, "game", game):
+        learner, canaries, records = build.build_canaries(game, here.neighbours, data, mechanism)
+    with pointing_at(source, "attack", here.attack):
+        attack = build.build_membership_attack(here.attack, learner, canaries, game.n_references)
+    return OneRunTask(
+        **shared,
+        mechanism=learner,
+        canaries=canaries,
+        records=records,
+        attack=attack,
+        n_runs=game.n_runs,
+        n_references=game.n_references,
+    )
+
+
+def _check_claim(question: Task, section: Named, source: Source) -> None:
+    """Raises `ConfigError` for a claim of another relation, or one that is infinite at delta."""
+    relation = question.mechanism.relation
+    with pointing_at(source, "mechanism", section):
+        claim = question.mechanism.guarantee() if question.claim is None else question.claim
+    with pointing_at(source, "claim"):
+        if claim.relation is not None and claim.relation is not relation:
+            raise RelationError(
+                f"relation of the claim is {claim.relation.value!r}, that of the pair {relation.value!r}. Leave "
+                "it out, or give both the same."
+            )
+    with pointing_at(source, "audit.delta"):
+        delta = claim.default_delta if question.delta is None else question.delta
+        if delta is None:
+            raise ParameterError(f"delta is missing: the claim {claim} is a whole curve. Add a delta, such as 1e-5.")
+        if not math.isfinite(float(claim.epsilon(delta))):
+            raise ParameterError(
+                f"delta is {delta:g}, where the claim {claim} is infinite. Try a larger one, such as 1e-5."
+            )
+
+
+class _Loader:
+    """Loads each dataset once, and trains each start once, however many points there are."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = {}
+
+    def __call__(self, section: DataSection) -> Dataset:
+        return self._once(section.model_dump_json(), lambda: build.load_data(section))
+
+    def worst_case_initial(self, section: DataSection, model: Model, options: Mapping[str, Any]) -> Any:
+        """Worst-case initial parameters, trained on the records that n_records leaves out."""
+        data = section.model_dump_json()
+        public = self._once(f"rest of {data}", lambda: build.load_rest(section))
+        key = f"{model!r} with {json.dumps(options, sort_keys=True)} on the rest of {data}"
+        return self._once(key, lambda: build.train_initial(model, options, public))
+
+    def _once(self, key: str, make: Callable[[], T]) -> T:
+        if key not in self._known:
+            self._known[key] = make()
+        return cast(T, self._known[key])

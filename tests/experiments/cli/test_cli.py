@@ -1,0 +1,343 @@
+"""The command line: exit codes, messages without tracebacks, and how fast it starts."""
+
+# ruff: noqa: E501 - a case is a line
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from dpassay.experiments.cli.commands import app
+
+ROOT = Path(__file__).parents[3]
+COUNTING = """
+def release(dataset, size, rng):
+    return sum(dataset) + rng.laplace(size=size)
+
+def short(dataset, size, rng):
+    return [0.0]
+
+def raising(dataset, rng):
+    raise ValueError("no such column")
+
+class Thing:
+    pass
+
+from dpassay.mechanisms import Laplace
+mechanism = Laplace(epsilon=0.5)
+lying = Laplace(epsilon=3.0)
+"""
+CONFIG = """\
+[mechanism]
+name = "laplace"
+epsilon = 1.0
+[audit]
+trials = 500
+delta = 0.0
+"""
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "counting.py").write_text(COUNTING)
+    (tmp_path / "mine.toml").write_text(CONFIG)
+
+    def invoke(*arguments):
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+    return invoke
+
+
+PAIR = ("--d0", "[1, 0]", "--d1", "[1, 0, 1]")
+
+
+def test_a_claim_that_is_kept_exits_with_0(call):
+    done = call("check", "counting.py:release", "--epsilon", 1, *PAIR, "--trials", 2000)
+    assert done.exit_code == 0
+    assert "CONSISTENT" in done.stdout
+    assert "99.9999 % confidence" in done.stdout
+
+
+def test_a_check_may_stop_as_soon_as_the_claim_is_refuted(call):
+    done = call("check", "counting.py:release", "--epsilon", 0.1, *PAIR, "--stop", "anytime", "--confidence", 0.95)
+    assert done.exit_code == 1
+    assert "of 99,500 trials a side; free" in done.stdout
+    refused = call("check", "counting.py:release", "--epsilon", 0.1, *PAIR, "--stop", "soon")
+    assert refused.exit_code == 2
+    assert 'stop must be None or "anytime"' in refused.stderr
+
+
+def test_a_claim_that_is_broken_exits_with_1_and_writes_what_it_is_asked_to(call):
+    done = call(
+        "check",
+        "counting.py:release",
+        "--epsilon",
+        0.3,
+        *PAIR,
+        "--trials",
+        3000,
+        "--markdown",
+        "sum.md",
+        "--json",
+        "r.json",
+    )
+    assert done.exit_code == 1
+    assert "VIOLATION" in done.stdout
+    assert Path("sum.md").read_text().startswith("### dpassay check: violation\n\n```text\nverdict")
+    assert json.loads(Path("r.json").read_text())["verdict"] == "violation"
+
+
+def test_markdown_is_appended_so_that_several_checks_can_share_a_summary(call):
+    for _ in range(2):
+        call("check", "counting.py:mechanism", "--trials", 100, "--markdown", "sum.md")
+    assert Path("sum.md").read_text().count("### dpassay check") == 2
+
+
+def test_a_claim_that_cannot_be_tested_exits_with_3_only_when_strict(call):
+    arguments = ("check", "counting.py:release", "--epsilon", 20, *PAIR, "--trials", 100)
+    assert call(*arguments).exit_code == 0
+    assert call(*arguments, "--strict").exit_code == 3
+
+
+def test_a_mechanism_brings_its_own_claim_and_pair(call):
+    done = call("check", "counting.py:mechanism", "--trials", 1000)
+    assert done.exit_code == 0
+    assert "epsilon <= 0.5" in done.stdout
+
+
+def test_a_mechanism_can_be_held_to_another_claim(call):
+    assert call("check", "counting.py:lying", "--epsilon", 1, "--trials", 2000).exit_code == 1
+    assert call("check", "counting:lying", "--epsilon", 3, "--trials", 2000).exit_code == 0
+
+
+def test_a_delta_makes_the_claim_approximate(call):
+    done = call("check", "counting.py:release", "--epsilon", 1, "--delta", 0.01, *PAIR, "--trials", 500)
+    assert done.exit_code == 0
+    assert "ApproximateDP(epsilon=1, delta=0.01)" in done.stdout
+
+
+def test_datasets_that_are_no_records_are_taken_as_they_are(call):
+    arguments = ("check", "counting.py:release", "--epsilon", 1, "--d0", "[3, 4]", "--d1", "[3, 5]", "--trials", 500)
+    refused = call(*arguments)
+    assert refused.exit_code == 2
+    assert "--no-records" in refused.stderr
+    assert call(*arguments, "--no-records").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("check",), "give either a TARGET, such as noise.py:release, or --command."),
+        (("check", "counting.py:release", "--command", "x"), "give either a TARGET"),
+        (("check", "counting.py:release"), "--epsilon is missing: only a mechanism knows its own claim."),
+        (("check", "counting.py:release", "--epsilon", 1), "--d0 and --d1 are missing: only a mechanism knows its worst case."),
+        (("check", "counting.py:release", "--epsilon", 1, "--d0", "[]"), "give both --d0 and --d1"),
+        (("check", "counting.py:release", "--epsilon", 1, "--d0", "[1", "--d1", "[]"), "--d0 must be JSON, such as '[1, 0, 1]', or @FILE for a file of it, but is '[1'"),
+        (("check", "counting.py:release", "--epsilon", -1, *PAIR), "epsilon must be a finite number >= 0, but is -1.0."),
+        (("check", "counting.py:release", "--epsilon", "nan", *PAIR), "epsilon must be a finite number >= 0, but is NaN."),
+        (("check", "counting.py:release", "--epsilon", 1, "--delta", 1.5, *PAIR), "delta must lie in [0, 1), but is 1.5."),
+        (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--relation", "swap"), "unknown relation 'swap'."),
+        (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--relation", "replace_one"), "both datasets must hold equally many records"),
+        (("check", "counting.py:release", "--epsilon", 1, "--d0", "[1]", "--d1", "[2]"), "one dataset must be the other plus one record"),
+        (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--trials", 0), "trials must be"),
+        (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--trials", 5), "trials must be"),
+        (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--confidence", 1), "confidence must lie strictly between 0 and 1, but is 1.0."),
+        (("check", "counting.py:release", "--epsilon", 1, *PAIR, "--attack", "likelyhood"), "unknown attack 'likelyhood'. Did you mean 'likelihood-ratio'"),
+        (("check", "counting.py:releas", "--epsilon", 1, *PAIR), "unknown object of counting.py 'releas'. Did you mean 'release'"),
+        (("check", "missing.py:release", "--epsilon", 1, *PAIR), "target names the file 'missing.py', which does not exist"),
+        (("check", "nowhere.at.all:release", "--epsilon", 1, *PAIR), "target names the module 'nowhere.at.all'"),
+        (("check", "release", "--epsilon", 1, *PAIR), "target must be 'package.module:object' or 'path/to/file.py:object'"),
+        (("check", "counting.py:short", "--epsilon", 1, *PAIR), "asked for size=2 runs and returned shape (1,)"),
+        (("check", "counting.py:raising", "--epsilon", 1, *PAIR), "raised ValueError in each of 10 first runs, on both sides: no such column"),
+        (("check", "counting.py:Laplace",), "counting.py:Laplace is a class: give an instance of it"),
+        (("run", "laplace-cuont"), "unknown experiment 'laplace-cuont'. Did you mean 'laplace-count'"),
+        (("run", "mine.toml", "--set", "audit.trails=3"), "--set audit.trails: unknown key of [audit] 'trails'. Did you mean 'trials'?"),
+        (("run", "mine.toml", "--set", "mechanism.epsilon"), "--set mechanism.epsilon: write KEY=VALUE"),
+        (("run", "mine.toml", "--set", "mechanism.epsilon=0"), "--set mechanism.epsilon: [mechanism] epsilon must be a finite number > 0, but is 0."),
+        (("run", "mine.toml", "--out", "counting.py"), "counting.py is a file, and a run directory has to be a folder"),
+        (("list", "mechanism"), "unknown kind 'mechanism'. Did you mean 'mechanisms'"),
+        (("demo", "randomised-response"), "unknown demo 'randomised-response'. Did you mean 'randomized-response'"),
+        (("report", "."), ". is no run directory: it"),
+    ],
+)  # fmt: skip
+def test_a_mistake_exits_with_2_and_one_message(call, arguments, message):
+    done = call(*arguments)
+    assert done.exit_code == 2
+    assert done.stderr.startswith("dpassay: ")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_check_takes_bounds_and_datasets_from_files(call):
+    Path("d0.json").write_text("[1, 0]")
+    Path("d1.json").write_text("[1, 0, 1]")
+    arguments = ("check", "counting.py:release", "--epsilon", 1, "--trials", 500)
+    inline = call(*arguments, *PAIR)
+    assert call(*arguments, "--d0", "@d0.json", "--d1", "@d1.json").stdout == inline.stdout
+    done = call(*arguments, *PAIR, "--bound", "clopper-pearson", "--bound", "simultaneous-band")
+    assert done.exit_code == 0
+    assert "2: clopper-pearson, simultaneous-band; Bonferroni over 2" in done.stdout
+    for wrong, message in (("@d2.json", "cannot be read from the file 'd2.json': No such file"),
+                           ("@counting.py", "must be JSON, such as '[1, 0, 1]', or @FILE for a file of it, but is '@co"),
+                           ("[" * 100_000, "must be JSON")):  # fmt: skip
+        refused = call(*arguments, "--d0", wrong, "--d1", "[]")
+        assert refused.exit_code == 2
+        assert refused.stderr.startswith(f"dpassay: --d0 {message}")
+        assert len(refused.stderr) < 600
+
+
+@pytest.mark.parametrize("name", ["run", "check", "list", "report", "calibrate", "demo"])
+def test_help_shows_every_word_of_it_brackets_too(name, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "250")
+    shown = " ".join(CliRunner().invoke(app, [name, "--help"]).stdout.split())
+    (command,) = [found for key, found in typer.main.get_command(app).commands.items() if key == name]
+    written = [parameter.help for parameter in command.params if getattr(parameter, "help", None)]
+    assert len(written) >= 1
+    assert [text for text in [command.help, *written] if " ".join(text.replace("`", "").split()) not in shown] == []
+
+
+def test_a_summary_that_cannot_be_written_is_refused_before_anything_runs(call):
+    done = call("check", "counting.py:mechanism", "--trials", 100, "--json", "no/where.json")
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert "cannot write no/where.json: there is no folder no" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"), [("1e3", "1,000"), ("1_000", "1,000"), ("2.5", "no whole number"), ("x", "no whole")]
+)
+def test_trials_may_be_written_as_in_a_configuration(call, given, shown):
+    done = call("check", "counting.py:mechanism", "--trials", given)
+    assert shown in done.output
+
+
+def test_list_without_a_kind_lists_the_kinds(call):
+    assert {"mechanisms", "queries", "guarantees", "bounds"} <= set(call("list").stdout.split())
+
+
+def test_a_usage_error_exits_with_2(call):
+    done = call("check", "counting.py:release", "--epsilon", "much")
+    assert done.exit_code == 2
+    assert "Invalid value for '--epsilon'" in done.stderr
+    assert call("runn").exit_code == 2
+
+
+def test_an_error_that_was_not_foreseen_does_not_look_like_a_violation(call, monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr("dpassay.experiments.runs.runner.run", fail)
+    done = call("run", "mine.toml")
+    assert done.exit_code == 2
+    assert "RuntimeError: boom" in done.stderr
+    assert "this error was not foreseen" in done.stderr
+
+
+def test_ctrl_c_exits_with_130_in_every_command(call, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpassay.experiments.cli.check.audit", interrupt)
+    done = call("check", "counting.py:mechanism")
+    assert done.exit_code == 130
+    assert done.stderr == "dpassay: interrupted.\n"
+
+
+def test_a_run_shows_its_table_and_where_the_report_lies(call):
+    done = call("run", "mine.toml", "--set", "sweep.mechanism.epsilon=[0.5, 1.0]", "--set", "seed=4", "--out", "here")
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert lines[1].split() == ["epsilon", "epsilon", ">=", "claimed", "exact", "delta", "p", "(Holm)", "verdict"]
+    assert lines[2].split()[0] == "0.5"
+    assert lines[2].split()[-1] == "consistent"
+    assert "report:  here/report.html" in done.stdout
+    assert "Holm over 2" in done.stdout
+    assert [line.split()[0] for line in done.stderr.splitlines()] == ["[1/2]", "[2/2]"]
+
+
+def test_a_quiet_run_says_only_the_result(call):
+    assert call("run", "mine.toml", "-q").stderr == ""
+
+
+def test_a_run_that_finds_a_violation_exits_with_1(call):
+    settings = ("--set", "mechanism.name=broken-laplace-scale", "--set", "mechanism.epsilon=0.25")
+    assert call("run", "mine.toml", "--out", "x", *settings).exit_code == 1
+    assert call("report", "x").exit_code == 1
+
+
+def test_a_run_in_the_directory_of_another_is_refused(call):
+    call("run", "mine.toml", "-q")
+    done = call("run", "mine.toml", "-q", "--set", "seed=3")
+    assert done.exit_code == 2
+    assert "runs/mine holds another experiment. It differs in\n  seed: " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("mechanisms", "k-ary-randomized-response"),
+        ("attacks", "likelihood-ratio"),
+        ("bounds", "simultaneous-band"),
+        ("experiments", "broken-laplace"),
+        ("datasets", "tax-survey"),
+        ("demos", "randomized-response"),
+    ],
+)
+def test_everything_is_listed_with_a_line_on_each(call, kind, name):
+    done = call("list", kind)
+    assert done.exit_code == 0
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith(name)]
+    assert len(line.removeprefix(name).strip()) > 20
+
+
+def python(*arguments, cwd, **options):
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, **options
+    )
+
+
+def test_help_starts_fast_because_it_imports_nothing_heavy(tmp_path):
+    code = (
+        "import sys, contextlib, dpassay.__main__\n"
+        "sys.argv = ['dpassay', '--help']\n"
+        "with contextlib.suppress(SystemExit): dpassay.__main__.main()\n"
+        "heavy = {'numpy', 'scipy', 'pandas', 'pydantic', 'sklearn', 'matplotlib', 'joblib', 'dpassay.audit'} & set(sys.modules)\n"
+        "sys.exit(str(sorted(heavy)) if heavy else 0)\n"
+    )
+    done = python("-c", code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Exit codes: 0 consistent" in done.stdout
+
+
+def test_ctrl_c_leaves_a_run_that_continues(tmp_path):
+    (tmp_path / "mine.toml").write_text(CONFIG + '[sweep]\n"mechanism.epsilon" = [0.3, 0.5, 0.7, 1, 1.5, 2, 3, 4]\n')
+    arguments = ["-m", "dpassay", "run", "mine.toml", "--out", "cut", "--set", "audit.trials=1_000_000"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("[1/8]")
+    process.send_signal(signal.SIGINT)
+    _, heard = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted. What was finished is kept: the same command continues from there." in heard
+    assert "Traceback" not in heard
+    assert not (tmp_path / "cut" / "results.json").exists()
+    assert python(*arguments, cwd=tmp_path).returncode == 0
+    assert (tmp_path / "cut" / "results.json").exists()

@@ -1,0 +1,163 @@
+"""What is said of a configuration that cannot be run: which line and key, or which --set, is to blame."""
+
+import inspect
+
+import numpy as np
+import pytest
+from made_configs import asked, complaint, line_of, refusal
+
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+
+LEARNING = """\
+[data]
+name = "purchase-like"
+n_records = 30
+[neighbours]
+canary = "mislabelled"
+[mechanism]
+name = "dp-sgd"
+model = "softmax-regression"
+n_features = 100
+n_classes = 20
+steps = 3
+noise_multiplier = 2.0
+sampling = "full-batch"
+batch_size = 30
+[attack]
+name = "canary-loss"
+[audit]
+trials = 60
+delta = 1e-5
+"""
+WRONG = ['"no"', "-1", "0.5", "[]", "true", "nan", "{}", '{ name = "x" }', '[["a"]]', '[{ name = "poisson" }]']
+
+
+def with_option(table, key, value):
+    """LEARNING with one key of a table set in the line after the header, and the number of that line."""
+    before, after = LEARNING.split(f"[{table}]\n")
+    body, bracket, rest = after.partition("[")
+    kept = "".join(f"{line}\n" for line in body.splitlines() if not line.startswith(f"{key} ="))
+    return f"{before}[{table}]\n{key} = {value}\n{kept}{bracket}{rest}", before.count("\n") + 2
+
+
+# --- wrong values -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", [name for name in inspect.signature(DPSGD).parameters if name != "_"])
+def test_every_wrong_value_of_every_option_of_dp_sgd_points_at_its_line(option):
+    place = f"made.toml:{with_option('mechanism', option, 0)[1]}: [mechanism] "
+    said = [refusal(with_option("mechanism", option, value)[0]) for value in WRONG]
+    assert [text for text in said if text and not text.startswith(place)] == []
+    assert sum(text is not None for text in said) >= 7
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "value", "message"),
+    [
+        ("mechanism", "noise_multiplier", "0", "noise_multiplier is 0: training without noise has no finite epsilon."),
+        ("mechanism", "clipping", '"none"', "clipping is 'none'"),
+        ("mechanism", "model", '{ name = "softmax-regression", n_features = 100 }', "but n_classes is missing"),
+        ("mechanism", "sampling_probability", "0.1", "sampling_probability is not for sampling 'full-batch'"),
+        ("mechanism", "sampling", '{ name = "cyclic" }', "sampling 'cyclic' needs batch_size, which is missing"),
+        ("neighbours", "canary", '"naturel"', "unknown canary 'naturel'. Did you mean 'natural'"),
+        ("neighbours", "canary", '{ name = "natural", record = 30 }', "record must be below 30"),
+        ("neighbours", "record", "3", "record has no place beside canary"),
+        ("data", "target", '"style"', "it holds features and labels already. Leave target out."),
+        ("data", "column", '"style"', "it holds features and labels already. Leave column out."),
+        ("data", "n_records", "3000", "n_records must be at most 2,000"),
+        ("data", "dead_features", '"yes"', "must be a whole number >= 1: so many features"),
+    ],
+)  # fmt: skip
+def test_a_mistake_points_at_the_line_of_its_key(table, key, value, message):
+    text, line = with_option(table, key, value)
+    found = complaint(text)
+    assert found.startswith(f"made.toml:{line}: ")
+    assert message in found
+
+
+@pytest.mark.parametrize("sampling", ["cyclic", "fixed-size", "shuffled"])
+def test_a_claim_that_needs_the_number_of_records_points_at_the_table(sampling):
+    text, line = with_option("mechanism", "sampling", f'"{sampling}"')
+    assert complaint(text).startswith(f"made.toml:{line - 1}: [mechanism] the guarantee of ")
+    assert len(asked(text.replace("batch_size = 30", "batch_size = 30\nn_records = 30"))) == 1
+
+
+# --- missing options --------------------------------------------------------------------------------------------------
+
+
+def test_required_options_are_named_with_a_place_to_read_about_them():
+    found = complaint('seed = 1\n[mechanism]\nname = "dp-sgd"\n')
+    assert found.startswith(
+        "made.toml:3: [mechanism] mechanism 'dp-sgd' needs model, steps and noise_multiplier, which are missing."
+    )
+    assert found.endswith("python -m pydoc mechanisms.learning.dp_sgd.DPSGD")
+
+
+REPEATED = '[mechanism]\nname = "repeated"\ntimes = 2\nbase = { name = "laplace"%s }\n'
+CLAIMED = '[mechanism]\nname = "laplace"\nepsilon = 1\n[claim]\nname = "gaussian"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (REPEATED % "", "4: [mechanism] mechanism 'laplace' needs epsilon, which is missing."),
+        (REPEATED % ", epsilon = -1", "4: [mechanism] epsilon must be a finite number > 0"),
+        (REPEATED % ", epsilom = 1", "4: [mechanism] unknown option of mechanism 'laplace': 'epsilom'"),
+        (CLAIMED, "5: [claim] guarantee 'gaussian' needs mu, which is missing."),
+    ],
+)
+def test_what_a_table_inside_lacks_points_at_its_line(text, message):
+    assert complaint(text).startswith(f"made.toml:{message}")
+
+
+# --- what is set on top -----------------------------------------------------------------------------------------------
+
+
+def test_a_wrong_value_that_is_set_is_blamed_on_the_setting_whatever_is_swept():
+    assert complaint(LEARNING, **{"mechanism.view": "last"}).startswith(
+        "--set mechanism.view: [mechanism] unknown view"
+    )
+    swept = LEARNING + '[sweep]\n"mechanism.name" = ["dp-sgd"]\n'
+    assert complaint(swept, **{"mechanism.view": "last"}).startswith("--set mechanism.view: [mechanism] unknown view")
+
+
+def test_parts_that_no_longer_fit_are_blamed_on_the_setting_that_the_complaint_speaks_of():
+    assert complaint(LEARNING, **{"mechanism.view": "observations"}).startswith(
+        "--set mechanism.view: [neighbours] d0 and d1 differ in an example, whose gradient changes with the parameters"
+    )
+    product = LEARNING.replace('"canary-loss"', '"gradient-product"')
+    assert complaint(product, **{"mechanism.view": "final"}).startswith(
+        "--set mechanism.view: [attack] GradientProduct needs view 'trajectory'"
+    )
+    assert complaint(LEARNING, **{"mechanism.n_features": 64}).startswith(
+        "--set mechanism.n_features: [neighbours] X has 100 features, but the model takes n_features = 64."
+    )
+
+
+def test_a_complaint_about_a_line_says_what_was_set_elsewhere():
+    text = LEARNING.replace('"canary-loss"', '"likelihood-ratio"')
+    found = complaint(text, **{"mechanism.view": "trajectory", "audit.trials": 40})
+    assert found.startswith(f"made.toml:{line_of(text, '[attack]')}: [attack] the likelihood-ratio attack needs")
+    assert found.endswith("\n  with --set mechanism.view=trajectory --set audit.trials=40")
+
+
+def test_a_complaint_about_a_case_points_at_the_line_of_that_case():
+    cases = '[[sweep.case]]\nname = "a"\n[[sweep.case]]\nname = "b"\nattack = { name = "gradient-product" }\n'
+    line = line_of(LEARNING + cases, "attack = ")
+    assert complaint(LEARNING + cases).startswith(f"made.toml:{line}: [attack] GradientProduct needs view")
+
+
+# --- a way out --------------------------------------------------------------------------------------------------------
+
+
+def test_a_dead_feature_is_added_by_a_key_of_the_data():
+    text = LEARNING.replace('"mislabelled"', '"dirac"').replace('"canary-loss"', '"canary-direction"')
+    found = complaint(text)
+    assert found.startswith("made.toml:4: [neighbours] a Dirac canary needs a dead feature")
+    assert "dead_features = 1 in [data]" in found
+    assert "n_features = 101" in found
+    text = text.replace("n_records = 30\n", "n_records = 30\ndead_features = 1\n", 1).replace("= 100", "= 101")
+    (question,) = asked(text)
+    (direction,) = np.flatnonzero(question.neighbours.d1.gradients[0])
+    assert direction == 100
+    assert not question.neighbours.d1.X[:, 100].any()

@@ -1,0 +1,112 @@
+"""The shipped questions: each is complete, says what to expect, and comes out so."""
+
+import re
+
+import pytest
+
+from dpassay.audit.verdict import Verdict
+from dpassay.experiments.config.schema import Config
+from dpassay.experiments.config.source import shipped
+from dpassay.experiments.runs.runner import run
+from dpassay.experiments.tasks.planning import plan_tasks
+
+VIOLATIONS = {"broken-laplace", "broken-dp-sgd"}
+STUDIES = [name for name in shipped() if Config.load(name)[0].membership]
+"""Of membership attacks: no claim is audited."""
+AUDITS = [name for name in shipped() if name not in STUDIES]
+
+
+def test_there_are_at_least_six():
+    assert len(shipped()) >= 6
+    assert set(shipped()) >= VIOLATIONS
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_it_has_a_title_and_a_description_that_says_what_to_expect(name):
+    config, _ = Config.load(name)
+    assert config.title
+    assert len(re.findall(r"[.:?](?:\s|$)", config.description)) >= 3
+    assert "should" in config.description or "must" in config.description
+
+
+@pytest.mark.parametrize("name", AUDITS)
+def test_its_audits_can_run(name):
+    config, source = Config.load(name)
+    asked = plan_tasks(config, source)
+    assert len(asked) == len({question.seed for question in asked}) >= 2
+
+
+@pytest.mark.slow
+def test_attacks_that_compare_models_find_what_the_loss_does_not(tmp_path):
+    result = run("membership-purchase", out=tmp_path / "run").result
+    found = {metrics.attack: metrics.rate_at(0.01).tpr for metrics in result.attacks}
+    assert STUDIES == ["membership-purchase"]
+    assert found["lira"] > 10 * found["loss"]
+    assert min(found["rmia"], found["base"]) > 3 * found["loss"]
+    assert not result.confounded
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", AUDITS)
+def test_its_verdict_is_the_expected_one(name, tmp_path):
+    result = run(name, out=tmp_path / "run").result
+    assert (result.verdict is Verdict.VIOLATION) == (name in VIOLATIONS)
+    EXPECTED.get(name, lambda _points: None)({tuple(p.parameters.values()): p for p in result.points})
+
+
+def tight(points):
+    """Bound within a few per cent of the claim."""
+    for point in points.values():
+        assert 0.88 < point.result.bound.epsilon / point.result.claim <= 1.02
+
+
+def laplace_count(points):
+    tight(points)
+
+
+def broken_laplace(points):
+    refuted = {key for key, point in points.items() if point.verdict is Verdict.VIOLATION}
+    assert refuted == {(0.25,), (0.5,)}
+    for (epsilon,), point in points.items():
+        assert 0.9 / epsilon < point.result.bound.epsilon <= 1.02 / epsilon
+
+
+def broken_dp_sgd(points):
+    private = {key for key, point in points.items() if point.verdict is not Verdict.VIOLATION}
+    assert private == {
+        (f"broken-dp-sgd-{slip}",) for slip in ("noise-on-average", "noise-of-sum-on-mean", "micro-steps")
+    }
+    assert len(points) == 17
+
+
+def exponential_choice(points):
+    for (monotone, epsilon), point in points.items():
+        assert point.result.bound.epsilon < (1.02 if monotone else 0.51) * epsilon
+    assert points[True, 0.5].result.bound.epsilon > 0.4
+
+
+def laplace_composition(points):
+    claims = {key: point.result.claim for key, point in points.items()}
+    for times in (1, 4, 16, 64):
+        exact = claims["privacy-loss", times]
+        assert exact <= min(claims["basic", times], claims["advanced", times]) * (1 + 1e-6)
+        assert 0.6 * exact < points["privacy-loss", times].result.bound.epsilon < 1.02 * exact
+    assert claims["advanced", 64] < 0.5 * claims["basic", 64]
+
+
+def gaussian_calibrations(points):
+    for (calibration, _delta), point in points.items():
+        share = point.result.bound.epsilon / point.result.claim
+        assert share > 0.7 if calibration == "analytic" else share < 0.63
+
+
+EXPECTED = {
+    "laplace-count": laplace_count,
+    "broken-laplace": broken_laplace,
+    "broken-dp-sgd": broken_dp_sgd,
+    "geometric-or-laplace": tight,
+    "randomized-response-survey": tight,
+    "exponential-choice": exponential_choice,
+    "laplace-composition": laplace_composition,
+    "gaussian-calibrations": gaussian_calibrations,
+}

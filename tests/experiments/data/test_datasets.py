@@ -1,0 +1,179 @@
+"""Datasets: what is loaded, and what is said when something is missing."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+from dpassay.experiments.data import datasets
+from dpassay.mechanisms.errors import DataError, ParameterError, UnknownNameError
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [("breast-cancer", (569, 31)), ("diabetes", (442, 11)), ("iris", (150, 5)), ("wine", (178, 14))],
+)
+def test_bundled_tables_have_their_target_in_the_last_column(name, shape):
+    table = datasets.load(name)
+    assert table.shape == shape
+    assert table.columns[-1] == "target"
+
+
+def test_digits_are_a_pair_in_the_unit_interval():
+    X, y = datasets.load("digits")
+    assert X.shape == (1797, 64)
+    assert X.min() == 0.0
+    assert X.max() == 1.0
+    assert set(y) == set(range(10))
+
+
+def test_the_survey_follows_its_options():
+    bits = datasets.load("tax-survey", n=4000, rate=0.25, seed=3)
+    assert bits.dtype == np.int8
+    assert set(bits) == {0, 1}
+    assert abs(bits.mean() - 0.25) < 5 * (0.25 * 0.75 / 4000) ** 0.5  # false alarm below 1e-6
+    assert (bits == datasets.load("tax-survey", n=4000, rate=0.25, seed=3)).all()
+    assert (bits != datasets.load("tax-survey", n=4000, rate=0.25, seed=4)).any()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "error", "message"),
+    [
+        ("irish", {}, UnknownNameError, "unknown dataset 'irish'. Did you mean 'iris'"),
+        ("iris", {"n": 3}, ParameterError, "unknown option of dataset 'iris': 'n'"),
+        (
+            "tax-survey",
+            {"rat": 3},
+            ParameterError,
+            "unknown option of dataset 'tax-survey': 'rat'. Did you mean 'rate'",
+        ),
+        ("tax-survey", {"rate": 3}, ParameterError, "rate must lie in [0, 1], but is 3."),
+        ("tax-survey", {"n": 0}, ParameterError, "n must be a whole number >= 1, but is 0."),
+        ("mnist", {"part": "trian"}, ParameterError, "unknown part 'trian'. Did you mean 'train'"),
+    ],
+)
+def test_a_wrong_name_or_option_is_named(name, options, error, message):
+    with pytest.raises(error) as caught:
+        datasets.load(name, **options)
+    assert message in str(caught.value)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPASSAY_DATA", str(tmp_path))
+    return tmp_path
+
+
+def test_adult_is_read_from_the_data_directory(folder):
+    (folder / "adult_coded.csv").write_text("age,sex,extra\n1,0,9\n3,1,9\n")
+    (folder / "adult_domain.json").write_text(json.dumps({"age": 4, "sex": 2}))
+    assert datasets.load("adult").to_dict("list") == {"age": [1, 3], "sex": [0, 1]}
+
+
+def test_adult_codes_outside_the_domain_are_refused(folder):
+    (folder / "adult_coded.csv").write_text("age,sex\n1,0\n4,1\n")
+    (folder / "adult_domain.json").write_text(json.dumps({"age": 4, "sex": 2}))
+    with pytest.raises(DataError, match="age holds codes outside 0 to 3"):
+        datasets.load("adult")
+
+
+def test_adult_without_its_columns_is_refused(folder):
+    (folder / "adult_coded.csv").write_text("age\n1\n")
+    (folder / "adult_domain.json").write_text(json.dumps({"age": 4, "sex": 2}))
+    with pytest.raises(DataError, match=r"adult_coded\.csv lacks the columns sex of adult_domain\.json"):
+        datasets.load("adult")
+
+
+def test_a_missing_data_directory_says_what_belongs_where(monkeypatch):
+    monkeypatch.delenv("DPASSAY_DATA", raising=False)
+    with pytest.raises(DataError) as caught:
+        datasets.load("adult")
+    assert str(caught.value) == (
+        "dataset 'adult' needs adult_coded.csv and adult_domain.json. Put them into a folder, and name it in "
+        "DPASSAY_DATA or as `directory` in [data]."
+    )
+
+
+def test_a_data_directory_without_the_files_names_them(folder):
+    (folder / "adult_coded.csv").write_text("age\n1\n")
+    with pytest.raises(
+        DataError, match=f"but {folder} lacks adult_domain.json. Put them there, or name another folder."
+    ):
+        datasets.load("adult")
+    with pytest.raises(DataError, match=r"needs mnist\.npz, but .* lacks mnist\.npz"):
+        datasets.load("mnist", directory=str(folder))
+
+
+def test_a_damaged_file_is_named(folder):
+    (folder / "adult_coded.csv").write_text("age\n1\n")
+    (folder / "adult_domain.json").write_text("{")
+    with pytest.raises(DataError, match=r"cannot read .*adult_domain\.json: .* Replace it with an intact copy"):
+        datasets.load("adult")
+    (folder / "mnist.npz").write_bytes(b"no archive")
+    with pytest.raises(DataError, match=r"cannot read .*mnist\.npz"):
+        datasets.load("mnist")
+
+
+def test_mnist_is_read_from_the_data_directory(folder):
+    images = np.array([[[0, 255], [51, 0]]], dtype=np.uint8)
+    np.savez(folder / "mnist.npz", x_train=images, y_train=[7], x_test=images, y_test=[3])
+    X, y = datasets.load("mnist", part="test")
+    assert X.tolist() == [[0.0, 1.0, 0.2, 0.0]]
+    assert y.tolist() == [3]
+    np.savez(folder / "mnist.npz", x_train=images)
+    with pytest.raises(DataError, match="lacks the arrays y_train"):
+        datasets.load("mnist")
+
+
+def test_mnist_without_file_and_network_says_what_belongs_where(folder, monkeypatch):
+    def no_network(*_, **__):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", no_network)
+    with pytest.raises(DataError, match=r"cannot be fetched from OpenML \(no route to host\)\. Put mnist\.npz"):
+        datasets.load("mnist")
+
+
+def half_downloaded(content, count, rng):
+    """The file cut off, or with bytes of its end missing or wrong."""
+    for _ in range(count):
+        at, harmed = rng.randrange(len(content)), bytearray(content)
+        if rng.random() < 0.5:
+            del harmed[at:]
+        else:
+            harmed[at : at + 64] = bytes(min(64, len(content) - at))
+        yield bytes(harmed)
+
+
+def test_a_file_that_was_downloaded_in_part_is_named_or_was_whole_enough(folder):
+    rng, images = random.Random(1), np.arange(8, dtype=np.uint8).reshape(2, 2, 2)
+    parts = {"x_train": images, "y_train": [7, 1], "x_test": images, "y_test": [3, 2]}
+    refused = 0
+    for save in (np.savez, np.savez_compressed):
+        save(folder / "mnist.npz", **parts)
+        for content in half_downloaded((folder / "mnist.npz").read_bytes(), 150, rng):
+            (folder / "mnist.npz").write_bytes(content)
+            try:
+                assert datasets.load("mnist", part="test")[0].shape == (2, 4)
+            except DataError as error:
+                refused += "mnist.npz" in str(error)
+    (folder / "adult_domain.json").write_text(json.dumps({"age": 4, "sex": 2}))
+    for content in half_downloaded(b"age,sex\n1,0\n3,1\n" * 3, 100, rng):
+        (folder / "adult_coded.csv").write_bytes(content)
+        try:
+            datasets.load("adult")
+        except DataError as error:
+            refused += "adult_coded.csv" in str(error)
+    (folder / "adult_coded.csv").write_text("age,sex\n1,0\n")
+    for text in ("[]", "{}", '{"age": "4"}', '{"age": null}', '{"age": -1}', "[" * 100_000, '{"age": ' + "9" * 5000):
+        (folder / "adult_domain.json").write_text(text)
+        with pytest.raises(DataError, match=r"cannot read .*adult_domain\.json"):
+            datasets.load("adult")
+    assert refused > 250
+
+
+@pytest.mark.parametrize("directory", ["x" * 5000, "~nobody-of-this-name/x", "a\0b"])
+def test_an_impossible_data_directory_is_a_complaint(directory):
+    with pytest.raises(DataError, match=r"names no folder|lacks"):
+        datasets.load("adult", directory=directory)

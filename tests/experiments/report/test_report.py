@@ -1,0 +1,516 @@
+"""Reports: one page that stands alone, and Markdown for a CI summary."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_results import (
+    broken_sweep,
+    coin_result,
+    elsewhere_result,
+    gaussian_result,
+    laplace_result,
+    laplace_sweep,
+    sweep_of,
+)
+
+from dpassay.audit.bounds.base import LedgerEntry
+from dpassay.audit.results import AuditResult
+from dpassay.audit.verdict import Verdict
+from dpassay.experiments.cli.terminal import _verdict_lines, results_table
+from dpassay.experiments.plots import draw_all
+from dpassay.experiments.report import write
+from dpassay.experiments.report.content import content
+from dpassay.experiments.results.sentences import answer, reading, share_text
+from dpassay.experiments.results.sweep import SweepResult
+
+EVIL = "<script>alert('1')</script> & \"quoted\" | *starred* `code` $x_"
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Config:
+    """Stands for a configuration: all that a report wants of it is its text."""
+
+    def __init__(self, text: str = 'title = "Laplace"\n\n[mechanism]\nname = "laplace"\n') -> None:
+        self.text = text
+
+    def to_toml(self) -> str:
+        return self.text
+
+
+class Page(HTMLParser):
+    """What a browser would find, with complaints about what does not nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] != "style":
+            self.text += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+def report(sweep: SweepResult, directory: Path, config: Any = None, *, figures: bool = True) -> tuple[str, str]:
+    """The page and the Markdown."""
+    drawn = draw_all(sweep, directory / "figures") if figures else []
+    html, markdown = write(sweep, config or Config(), directory, drawn)
+    return html.read_text(encoding="utf-8"), markdown.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def violation(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    return report(broken_sweep(), tmp_path_factory.mktemp("broken"))
+
+
+# the page
+
+
+def test_the_page_needs_no_other_file_and_runs_no_script(violation: tuple[str, str]) -> None:
+    page = Page(violation[0])
+    assert not page.all("script")
+    assert not page.all("link")
+    assert not page.all("img")
+    links = [
+        value
+        for _, attributes in page.found
+        for key, value in attributes.items()
+        if key in ("src", "href", "xlink:href")
+    ]
+    assert all(link is not None and link.startswith("#") for link in links)
+    assert "@import" not in violation[0]
+    assert not re.search(r"url\((?!#)", violation[0])
+
+
+def test_the_page_is_well_formed_with_one_title_and_no_id_twice(violation: tuple[str, str]) -> None:
+    page = Page(violation[0])
+    ids = [attributes["id"] for _, attributes in page.found if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert len(page.all("h1")) == 1
+    assert page.all("html")[0]["lang"] == "en"
+    levels = [int(tag[1]) for tag, _ in page.found if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert all(b - a <= 1 for a, b in pairwise(levels))
+
+
+def test_markers_inside_the_figures_are_defined_in_the_page(violation: tuple[str, str]) -> None:
+    defined = {a["id"] for _, a in Page(violation[0]).found if "id" in a}
+    used = set(re.findall(r'xlink:href="#([^"]*)"|url\(#([^)]*)\)', violation[0]))
+    assert used
+    assert {a or b for a, b in used} <= defined
+
+
+def test_every_figure_has_a_name_and_each_caption_stands_once(violation: tuple[str, str]) -> None:
+    page = Page(violation[0])
+    svgs = page.all("svg")
+    assert len(svgs) == 10
+    assert all(svg["role"] == "img" and svg["aria-label"] for svg in svgs)
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", violation[0], re.DOTALL)
+    assert len(captions) >= 4
+    assert len(captions) == len(set(captions))
+
+
+def test_the_page_has_a_light_a_dark_and_a_printed_form(violation: tuple[str, str]) -> None:
+    html = violation[0]
+    assert "@media print" in html
+    assert html.count("@media screen and (prefers-color-scheme:dark)") == 2
+    assert "<style>" not in html[html.index("</style>") :]
+
+
+def test_the_page_tells_question_answer_meaning_and_how_to_repeat(violation: tuple[str, str]) -> None:
+    text = " ".join(Page(violation[0]).text.split())
+    for wanted in (
+        "Laplace, sensitivity forgotten",
+        "2 of 3 claims are refuted",
+        "the epsilon that the attack has shown",
+        "chosen on pilot trials only",
+        "Holm over 3",
+        "The bounds assume that trials are independent",
+        "Nothing else is assumed",
+        "dpassay run config.toml",
+        'name = "laplace"',
+        "numpy",
+    ):
+        assert wanted in text
+
+
+def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
+    sweep = sweep_of([{}], [coin_result()])
+    assert report(sweep, tmp_path / "a") == report(sweep, tmp_path / "b")
+
+
+def test_text_of_users_is_shown_and_not_obeyed(tmp_path: Path) -> None:
+    result = dataclasses.replace(
+        laplace_result(),
+        mechanism=EVIL,
+        claim_name=EVIL,
+        attack=EVIL,
+        events={EVIL: (0, 3)},
+        ledger=(LedgerEntry(EVIL, EVIL, EVIL),),
+    )
+    sweep = sweep_of([{"m.name": EVIL}, {"m.name": "b"}], [result, result], title=EVIL, description=EVIL, name=EVIL)
+    html, markdown = report(sweep, tmp_path, Config(f"title = {json.dumps(EVIL)}"))
+    page = Page(html)
+    assert not page.all("script")
+    assert page.text.count("<script>alert('1')</script>") >= 8
+    outside = re.sub(r"```.*?```", "", markdown, flags=re.DOTALL)
+    assert "<script>" not in outside
+    rows = [line for line in outside.splitlines() if line.startswith("|")]
+    columns = {len(re.findall(r"(?<!\\)\|", row)) for row in rows}
+    assert len(columns) == 1
+
+
+def test_a_report_without_figures_is_still_a_report(tmp_path: Path) -> None:
+    html, _ = report(sweep_of([{}], [coin_result()]), tmp_path, figures=False)
+    assert not Page(html).all("svg")
+    assert "These trials do not contradict the claim" in html
+
+
+def test_a_long_sweep_lists_every_audit_and_pictures_some(tmp_path: Path) -> None:
+    sweep = sweep_of([{"seed": i} for i in range(300)], [laplace_result(n=200)] * 300)
+    html, markdown = report(sweep, tmp_path)
+    assert html.count('<th scope="row"') >= 300
+    assert "6 of 300 audits are shown here" in " ".join(html.split())
+    assert len(html) < 600_000
+    assert "280 more audits" in markdown
+    assert sum(line.startswith("| ") for line in markdown.splitlines()) == 20 + 2
+
+
+def test_versions_come_from_the_run_where_it_noted_them(tmp_path: Path) -> None:
+    (tmp_path / "environment.json").write_text(json.dumps({"versions": {"numpy": "0.0.7"}, "commit": "abc"}))
+    html, _ = report(sweep_of([{}], [coin_result()]), tmp_path, figures=False)
+    assert "numpy 0.0.7, commit abc" in html
+
+
+def test_a_damaged_environment_does_not_stop_a_report(tmp_path: Path) -> None:
+    (tmp_path / "environment.json").write_text('{"versions": [1')
+    assert "numpy" in report(sweep_of([{}], [coin_result()]), tmp_path, figures=False)[0]
+
+
+def test_a_warning_is_told_once_with_how_many_audits_it_belongs_to(tmp_path: Path) -> None:
+    warned = dataclasses.replace(coin_result(), warnings=("the trials lean on the weather.",))
+    sweep = sweep_of([{"case": {"name": "one"}}, {"case": {"name": "two"}}], [warned, coin_result()])
+    assert content(sweep).notes == ("Warning (1 of 2 audits): the trials lean on the weather.",)
+    assert ("Warning", "the trials lean on the weather.") in content(sweep).audits[0].facts
+    for text in report(sweep, tmp_path, figures=False):
+        assert "Warning (1 of 2 audits): the trials lean on the weather." in text.replace("\\", "")
+    assert content(sweep_of([{}], [warned])).notes == ("Warning: the trials lean on the weather.",)
+
+
+def test_a_claim_refuted_at_another_delta_is_told_everywhere_with_the_place(tmp_path: Path) -> None:
+    place = "at epsilon = 0.3 the claim promises delta <= 0.1, but these trials show delta >= 0.2"
+    sweep = sweep_of(
+        [{"case": {"name": "elsewhere"}}, {"case": {"name": "sound"}}], [elsewhere_result(), coin_result()]
+    )
+    shown = content(sweep)
+    assert shown.table.rows[0][1][-1] == "✖ violation †"
+    assert shown.table.rows[1][1][-1] == "✓ consistent"
+    assert shown.notes == (f"† elsewhere: refuted at another delta than 0; {place}.",)
+    assert [audit.title for audit in shown.audits] == ["elsewhere", "sound"]
+    assert shown.audits[0].reading == f"Refuted at another delta than 0: {place}."
+    assert f"Most clearly at elsewhere: {place}." in shown.answer
+    alone = answer(sweep_of([{}], [elsewhere_result()]))
+    assert alone.startswith(f"The claim is refuted at another delta than 0, with 95 % confidence: {place}.")
+    html, markdown = report(sweep, tmp_path, figures=False)
+    assert " ".join(Page(html).text.split()).count(place) == 2  # answer and note; the detail comes with figures
+    assert (
+        f"† elsewhere: refuted at another delta than 0; {place.replace('<', '&lt;').replace('>', '&gt;')}" in markdown
+    )
+    row = sweep.to_frame().iloc[0]
+    assert (row["refuted_epsilon"], row["refuted_delta"], row["refuted_delta_lower"]) == (0.3, 0.1, 0.2)
+
+
+def test_the_table_of_a_terminal_marks_what_is_refuted_at_another_delta() -> None:
+    sweep = sweep_of([{"mechanism.name": "a"}, {"mechanism.name": "b"}], [elsewhere_result(), coin_result()])
+    table = results_table(sweep)
+    assert [str(cell) for cell in table.columns[-1].cells] == ["violation †", "consistent"]
+    assert str(table.columns[0].header) == "mechanism"
+
+
+def test_the_answer_stands_before_the_question_is_told_at_length(violation: tuple[str, str]) -> None:
+    html = violation[0]
+    assert html.index("<h1>") < html.index('class="answer') < html.index('class="lead"') < html.index('id="result"')
+
+
+# Markdown
+
+
+def test_the_summary_of_a_violation_holds_the_verdict_and_ten_lines_of_evidence(violation: tuple[str, str]) -> None:
+    lines = violation[1].splitlines()
+    assert lines[0] == "## ✖ Violation: Laplace, sensitivity forgotten"
+    blocks = re.findall(r"```text\n(.*?)\n```", violation[1], re.DOTALL)
+    assert len(blocks) == 2
+    assert all(len(block.splitlines()) == 10 for block in blocks)
+    assert violation[1].index("| 2 |") < violation[1].index("| 4 |")
+
+
+def test_the_summary_of_a_consistent_experiment_is_short(tmp_path: Path) -> None:
+    _, markdown = report(laplace_sweep((0.5, 1.0)), tmp_path, figures=False)
+    assert markdown.startswith("## ✓ Consistent")
+    assert "```" not in markdown
+    assert len(markdown.splitlines()) <= 10
+
+
+# sentences
+
+
+def test_the_answer_names_the_gravest_violation() -> None:
+    text = answer(broken_sweep())
+    assert "2 of 3 claims are refuted" in text
+    assert "at epsilon = 2" in text
+    single = answer(sweep_of([{}], [laplace_result(1.5, claim=1.0)]))
+    assert single.startswith("The claim is refuted. With 95 % confidence, the true epsilon is at least 1.4")
+
+
+def test_the_answer_to_consistent_comes_with_power() -> None:
+    text = answer(sweep_of([{}], [coin_result()]))
+    assert "in 9 of 10 such audits" in text
+    blind = dataclasses.replace(coin_result(), detectable=math.inf)
+    sweep = answer(laplace_sweep((0.5, 1.0)))
+    assert "true epsilons from 1.05 times the claim on" in sweep
+    assert "No excess could have been caught" in answer(sweep_of([{}], [blind]))
+
+
+def test_the_answer_to_underpowered_says_what_the_trials_could_have_shown() -> None:
+    result = laplace_result(9.0, n=100)
+    assert result.verdict is Verdict.UNDERPOWERED
+    text = answer(sweep_of([{}], [result]))
+    assert "3.3 at most, where 9 is claimed" in text
+
+
+def _reading(**changes: Any) -> str:
+    result = dataclasses.replace(laplace_result(), **changes)
+    return reading(sweep_of([{}], [result]).points[0])
+
+
+def _bound(epsilon: float) -> dict[str, Any]:
+    return {"bounds": (dataclasses.replace(laplace_result().bound, epsilon=epsilon),)}
+
+
+def test_the_gap_under_the_claim_is_explained_where_it_can_be() -> None:
+    assert _reading(**_bound(0.95)).startswith("Tight: the bound reaches 95 %")
+    assert _reading(**_bound(0.5), truth=0.6).startswith("Loose: the exact epsilon of this pair is 0.6")
+    assert "no attack is stronger" in _reading(**_bound(0.5), detectable=1.1, truth=1.0)
+    assert "a stronger attack or more trials" in _reading(**_bound(0.5), detectable=1.1, attack="classifier")
+    assert "cannot tell which" in _reading(**_bound(0.5), detectable=1.1, truth=None)
+    assert _reading(verdict=Verdict.VIOLATION, **_bound(1.2)).startswith("Refuted")
+
+
+def test_an_audit_that_chance_explains_among_many_says_so() -> None:
+    alone = dataclasses.replace(laplace_result(), p_value=0.03, verdict=Verdict.VIOLATION, **_bound(1.01))
+    sweep = sweep_of([{"k": i} for i in range(5)], [alone] + [laplace_result(n=500)] * 4)
+    assert sweep.points[0].verdict is Verdict.CONSISTENT
+    assert "luck" in reading(sweep.points[0])
+    assert content(sweep).table.rows[0][1][-1] == "✓ consistent (alone: violation)"
+
+
+def test_what_was_shown_of_a_claim_is_rounded_down() -> None:
+    assert share_text(dataclasses.replace(laplace_result(), **_bound(0.99999))) == "99 %"
+    assert share_text(dataclasses.replace(laplace_result(), **_bound(1.0))) == "100 %"
+    assert share_text(dataclasses.replace(laplace_result(), claim=0.0)) == "–"
+
+
+# content
+
+
+def test_the_table_leaves_out_what_is_unknown_or_the_same_everywhere() -> None:
+    unknown = dataclasses.replace(laplace_result(), truth=None)
+    assert "exact" not in content(sweep_of([{}], [unknown])).table.head
+    assert "corrected p" not in content(sweep_of([{}], [unknown])).table.head
+    mixed = sweep_of([{"k": 1}, {"k": 2}], [unknown, gaussian_result()])
+    table = content(mixed).table
+    assert {"k", "delta", "exact", "corrected p"} <= set(table.head)
+    assert table.rows[0][1][table.head.index("exact")] == "–"
+    assert ("Attack", "likelihood-ratio") in content(mixed).common
+    assert "Mechanism" not in dict(content(mixed).common)
+
+
+def test_a_p_value_below_the_smallest_that_is_computed_says_so() -> None:
+    sweep = sweep_of([{}], [dataclasses.replace(laplace_result(1.5, claim=1.0), p_value=1e-12)])
+    table = content(sweep).table
+    assert table.rows[0][1][table.head.index("p-value")] == "≤ 1e-12"
+
+
+def test_the_ledger_says_each_look_once_and_where_it_was_taken() -> None:
+    first, second = (
+        laplace_result(),
+        dataclasses.replace(laplace_result(), ledger=(LedgerEntry("threshold", "9", "x"),)),
+    )
+    rows = [cells for _, cells in content(sweep_of([{"k": i} for i in range(3)], [first, first, second])).ledger.rows]
+    assert rows[0][0] == "sweep"
+    assert ("pair", "1, fixed beforehand", "none needed", "2 of 3 audits") in rows
+    assert ("threshold", "9", "x", "1 of 3 audits") in rows
+    assert len(rows) == len(set(rows)) == 5
+
+
+def test_entries_of_the_ledger_that_differ_in_numbers_only_are_one_row_with_ranges() -> None:
+    ledgers = [
+        (LedgerEntry("family", "GaussianDP for some mu", f"fixed by the claim; mu >= {mu}"), LedgerEntry("k", *own))
+        for mu, own in ((0.25, ("1,000 x", "y")), (1.75, ("20 x", "y")), (0, ("3 z", "y")))
+    ]
+    results = [dataclasses.replace(laplace_result(), ledger=ledger) for ledger in ledgers]
+    rows = [cells for _, cells in content(sweep_of([{"k": i} for i in range(3)], results)).ledger.rows]
+    assert rows[1:] == [
+        ("family", "GaussianDP for some mu", "fixed by the claim; mu >= 0 to 1.75", "every audit"),
+        ("k", "20 to 1,000 x", "y", "2 of 3 audits"),
+        ("k", "3 z", "y", "1 of 3 audits"),
+    ]
+
+
+def test_two_swept_keys_with_the_same_last_word_keep_a_column_each() -> None:
+    sweep = sweep_of([{"mechanism.epsilon": 1, "claim.epsilon": c} for c in (1, 2)], [laplace_result()] * 2)
+    assert content(sweep).table.head[:2] == ("epsilon of the mechanism", "epsilon of the claim")
+
+
+def test_assumptions_of_every_bound_are_told_once() -> None:
+    leaning = dataclasses.replace(
+        laplace_result().bound, method="gaussian", assumptions=("a Gaussian trade-off curve",)
+    )
+    result = dataclasses.replace(laplace_result(), bounds=(laplace_result().bound, leaning))
+    shown = content(sweep_of([{"k": 1}, {"k": 2}], [result, result]))
+    assert shown.assumptions == ("gaussian: a Gaussian trade-off curve",)
+    assert shown.audits[0].bounds is not None
+    assert len(shown.audits[0].bounds.rows) == 2
+
+
+def test_a_real_audit_goes_all_the_way(tmp_path: Path) -> None:
+    from dpassay.audit import audit
+    from dpassay.mechanisms import Laplace
+
+    results = [
+        audit(Laplace(epsilon=e), trials=4000, seed=1, bound=["clopper-pearson", "simultaneous-band"])
+        for e in (0.5, 8.0)
+    ]
+    html, markdown = report(sweep_of([{"mechanism.epsilon": e} for e in (0.5, 8.0)], results), tmp_path)
+    assert Page(html).all("svg")
+    assert "simultaneous-band" in html
+    assert markdown
+
+
+# what the headline says, and what fits on a telephone
+
+
+def _partly_blind(n_blind: int, n: int = 4) -> SweepResult:
+    blind = laplace_result(9.0, n=100)
+    results = [blind] * n_blind + [laplace_result()] * (n - n_blind)
+    return sweep_of([{"case": {"name": f"rung {i}"}} for i in range(n)], results)
+
+
+def test_a_ladder_with_one_rung_too_short_tells_what_was_tested(tmp_path: Path) -> None:
+    sweep = _partly_blind(1)
+    assert sweep.verdict is Verdict.UNDERPOWERED
+    shown = content(sweep)
+    assert (shown.headline, shown.sign, shown.verdict) == ("3 of 4 claims tested, none contradicted", "✓", "consistent")
+    assert shown.answer.startswith("3 of 4 claims were tested, and these trials contradict none of them. The lower")
+    assert "“rung 0” could not have been: it has too few trials, and they can show" in shown.answer
+    html, markdown = report(sweep, tmp_path, figures=False)
+    assert "<title>3 of 4 claims tested, none contradicted: " in html
+    assert markdown.startswith("## ✓ 3 of 4 claims tested, none contradicted: ")
+    assert "Too few trials" not in html.split('id="result"')[0]
+
+
+def test_mostly_blind_audits_are_not_called_consistent() -> None:
+    shown = content(_partly_blind(3))
+    assert (shown.headline, shown.verdict) == ("1 of 4 claims tested, none contradicted", "underpowered")
+    assert "3 could not have been, such as “rung 0”" in shown.answer
+    assert content(_partly_blind(4)).headline == "Too few trials"
+
+
+def test_the_terminal_has_a_line_for_each_verdict() -> None:
+    lines = [line.plain for line in _verdict_lines(_partly_blind(1))]
+    assert lines[0] == "CONSISTENT: these trials do not contradict the claim (3 of 4 audits); 95 % confidence"
+    assert lines[1].startswith("UNDERPOWERED: too few trials")
+    assert lines[1].endswith("(1 of 4 audits); 95 % confidence")
+
+
+def _leaning(claim: float = 2.0) -> AuditResult:
+    base = laplace_result(claim)
+    family = dataclasses.replace(base.bound, epsilon=0.9 * claim, assumptions=("a family",), method="accountant-family")
+    return dataclasses.replace(base, bounds=(family, dataclasses.replace(base.bound, epsilon=0.4 * claim)))
+
+
+def test_a_table_names_the_bound_with_a_family_and_the_one_without() -> None:
+    sweep = sweep_of([{"k": 1}, {"k": 2}], [_leaning(), laplace_result()])
+    table = content(sweep).table
+    with_it, without = (table.head.index(f"lower bound, {name}") for name in ("if in the family", "nothing assumed"))
+    assert [row[with_it] for _, row in table.rows] == ["1.8", "–"]
+    assert table.rows[0][1][without] == "0.8"
+    assert "lower bound" in content(laplace_sweep((0.5, 1.0))).table.head
+    shown = results_table(sweep)
+    assert [column.header for column in shown.columns][1:3] == [
+        "epsilon >=\nif in the family",
+        "epsilon >=\nnothing assumed",
+    ]
+    assert "if in the family of trade-off curves that they lean on, and 40 to" in answer(sweep)
+
+
+def test_narrow_screens_get_cards_that_name_every_cell(tmp_path: Path) -> None:
+    html, _ = report(sweep_of([{"k": 1}, {"k": 2}], [_leaning(), laplace_result()]), tmp_path)
+    narrow = re.search(r"@media screen and \(max-width:640px\)\{(.*?)\n\}", html, re.DOTALL)
+    assert narrow is not None
+    assert "thead{display:none}" in narrow[1]
+    assert "content:attr(data-label)" in narrow[1]
+    assert ".overview .dpassay-figure{min-width:0}" in narrow[1]
+    page = Page(html)
+    cells = [*page.all("td"), *(cell for cell in page.all("th") if cell.get("scope") == "row")]
+    assert cells
+    assert all(cell["data-label"] for cell in cells)
+    assert {"claim", "verdict", "lower bound, if in the family"} <= {cell["data-label"] for cell in cells}
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no browser here; the test of the style sheet holds")
+def test_nothing_scrolls_sideways_at_390_pixels(tmp_path: Path) -> None:
+    """Laid out by a browser: neither the page nor a table is wider than the screen."""
+    report(sweep_of([{"k": 1}, {"k": 2}], [_leaning(), laplace_result()]), tmp_path)
+    probe = (
+        "<iframe src='report.html' style='width:390px;height:900px;border:0'></iframe><p id=o></p><script>"
+        "onload=()=>{const d=document.querySelector('iframe').contentDocument;document.title=[d.documentElement,"
+        "...d.querySelectorAll('.wide,.overview .drawing')].map(e=>e.scrollWidth-e.clientWidth).join(' ');"
+        "document.getElementById('o').textContent='found '+document.title}</script>"
+    )
+    (tmp_path / "probe.html").write_text(probe)
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--dump-dom"]
+    flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    flags += ["--allow-file-access-from-files", "--virtual-time-budget=2000", f"--user-data-dir={tmp_path / 'profile'}"]
+    address = (tmp_path / "probe.html").as_uri()
+    done = subprocess.run(["chromium", *flags, address], capture_output=True, text=True, timeout=60, check=False)
+    found = re.search(r"found ([-\d ]+)<", done.stdout)
+    assert found is not None
+    over = [int(number) for number in found[1].split()]
+    assert len(over) >= 3
+    assert max(over) <= 0
+
+
+def test_titles_of_all_figures_of_a_report_differ(tmp_path: Path) -> None:
+    results = [laplace_result(1.0)] * 3
+    html, _ = report(sweep_of([{"seed": i} for i in range(3)], results), tmp_path)
+    labels = [svg["aria-label"] for svg in Page(html).all("svg")]
+    assert len(labels) == len(set(labels)) == 10

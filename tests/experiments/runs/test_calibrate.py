@@ -1,0 +1,195 @@
+"""`dpassay calibrate`: files that a stranger can read, and an exit code that a build can."""
+
+import csv
+import math
+import re
+import sys
+from html.parser import HTMLParser
+from typing import ClassVar
+
+import pytest
+from typer.testing import CliRunner
+
+from dpassay.audit.bounds.simultaneous import SimultaneousBand
+from dpassay.audit.testing.certificate import Certificate, Plan, Setting, certify
+from dpassay.audit.testing.laws import all_equal, laplace_ratio, randomized_response
+from dpassay.audit.testing.methods import BoundMethod, uncorrected
+from dpassay.experiments.cli.commands import app
+from dpassay.experiments.plots.certificate import MissRates, Power
+from dpassay.experiments.report.certificate import place_table, summary_table
+from dpassay.experiments.runs import calibration
+from dpassay.experiments.runs.calibration import certificate_csv, full_plan, laws, quick_plan, write_calibration
+
+PLAN = Plan(
+    "two laws",
+    (
+        Setting(laplace_ratio(1.0), (0.0,), ((20, 20), (100, 100), (20, 200)), 60),
+        Setting(all_equal(), (0.0,), ((20, 20),), 60),
+        Setting(randomized_response(1.0, 0.1), (0.1,), ((50, 50),), 60),
+    ),
+)
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Overshoots(SimultaneousBand):
+    """Ten more than the bound."""
+
+    name: ClassVar[str] = "overshoots"
+
+    def lower_bound(self, scores, **level):
+        found = super().lower_bound(scores, **level)
+        object.__setattr__(found, "epsilon", found.epsilon + 10.0)
+        return found
+
+
+class Nesting(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.open = []
+        self.links = []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.links += [value for name, value in attrs if name in ("src", "href", "xlink:href")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.links += [value for name, value in attrs if name in ("src", "href", "xlink:href")]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def good():
+    return certify(PLAN, [BoundMethod(SimultaneousBand()), *uncorrected()], seed=0)
+
+
+@pytest.fixture(scope="module")
+def bad():
+    return certify(PLAN, [BoundMethod(Overshoots()), BoundMethod(SimultaneousBand())], seed=0)
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(calibration, "quick_plan", lambda repeats=60: PLAN)
+    return lambda *arguments: CliRunner().invoke(app, ["calibrate", "--quiet", *arguments])
+
+
+def test_command_writes_numbers_figures_and_page_and_ends_with_0(call, tmp_path):
+    found = call("--bound", "simultaneous-band", "--out", "here")
+    assert found.exit_code == 0, found.output
+    assert "HOLDS: no bound misses more often than it may" in found.stdout
+    home = tmp_path / "here"
+    names = {path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file()}
+    assert {"certificate.csv", "certificate.json", "environment.json", "certificate.html"} <= names
+    assert {"figures/misses-95.svg", "figures/misses-95.png", "figures/misses-80.svg", "figures/power-01.png"} <= names
+    assert Certificate.from_json((home / "certificate.json").read_text()).holds
+    assert "dpassay calibrate --bound simultaneous-band --seed 0" in (home / "certificate.html").read_text()
+
+
+def test_bound_that_misses_too_often_ends_with_1(call, monkeypatch):
+    monkeypatch.setattr(calibration, "our_methods", lambda names: [BoundMethod(Overshoots())])
+    found = call("--out", "here")
+    assert found.exit_code == 1
+    assert "FAILS: a bound misses too often" in found.stdout
+
+
+def test_mistakes_end_with_2_and_say_what_to_do(call, monkeypatch):
+    assert call("--bound", "simultaneous-bond").exit_code == 2
+    monkeypatch.setitem(sys.modules, "jax_privacy", None)
+    found = call("--peers", "--bound", "simultaneous-band")
+    assert found.exit_code == 2
+    assert "Install dpassay[peers]" in found.stderr
+    monkeypatch.undo()
+    assert CliRunner().invoke(app, ["calibrate", "--seed", "-1", "-q", "--bound", "simultaneous-band"]).exit_code == 2
+
+
+def test_same_seed_gives_the_same_bytes(good, tmp_path):
+    again = certify(PLAN, [BoundMethod(SimultaneousBand()), *uncorrected()], seed=0)
+    one, two = (
+        write_calibration(certificate, tmp_path / name, command="x")
+        for certificate, name in ((good, "a"), (again, "b"))
+    )
+    for path in one.files:
+        assert path.read_bytes() == (two.directory / path.relative_to(one.directory)).read_bytes(), path
+
+
+def test_csv_has_a_row_for_each_cell_and_reads_back(good):
+    rows = list(csv.DictReader(certificate_csv(good).splitlines()))
+    assert len(rows) == len(good.cells) == 5 * 2 * 3
+    for row, cell in zip(rows, good.cells, strict=True):
+        assert (row["method"], int(row["misses"]), float(row["mean"])) == (cell.method, cell.misses, cell.mean)
+        assert float(row["interval_low"]) <= float(row["miss_rate"]) <= float(row["interval_high"])
+
+
+@pytest.mark.parametrize("which", ["good", "bad"])
+def test_page_stands_alone_and_says_the_verdict(which, request, tmp_path):
+    certificate = request.getfixturevalue(which)
+    done = write_calibration(certificate, tmp_path, command="dpassay calibrate")
+    page = done.page.read_text(encoding="utf-8")
+    assert all(link.startswith("#") for link in Nesting(page).links)
+    assert not re.search(r"https?://(?!www\.w3\.org)", page)
+    headline = "Every bound keeps its level" if which == "good" else "A bound misses too often"
+    assert headline in page
+    assert ("The places where a bound missed too often" in page) == (which == "bad")
+    assert page.count("<svg") == 2 + 1  # two confidences; one law has several equal sizes and an epsilon above 0
+    for method in certificate.methods:
+        assert method in page
+
+
+def test_summary_names_the_worst_place_of_each_method(good, bad):
+    assert summary_table(good).rows[0][1][0] == "simultaneous-band"  # bounds come first
+    rows = {cells[0]: (verdict, cells) for verdict, cells in summary_table(good).rows}
+    assert rows["simultaneous-band"][0] == "consistent"
+    assert rows["simultaneous-band"][1][-2:] == ("10 of 10", "✓ keeps its level")
+    worst = max(cell.miss_rate for cell in good.of("uncorrected katz-log") if cell.confidence == 0.8)
+    assert rows["uncorrected katz-log"][1][3].startswith(f"{100 * worst:.1f} % (")
+    broken = {cells[0]: (verdict, cells) for verdict, cells in summary_table(bad).rows}
+    assert broken["overshoots"][0] == "violation"
+    assert broken["overshoots"][1][-2:] == ("0 of 10", "✖ misses too often")
+
+
+def test_places_table_marks_what_exceeds_the_limit(bad):
+    table = place_table(bad, 0.95)
+    assert len(table.rows) == 5
+    assert all(verdict == "violation" and cells[4] == "✖ 100.0 %" for verdict, cells in table.rows)
+    assert {cells[3] for _, cells in table.rows} == {"20", "50", "100", "20 / 200"}
+
+
+def test_figures_hold_the_numbers_of_the_cells(good):
+    rates = MissRates.from_certificate(good, 0.8)
+    assert [row.name for row in rates.rows] == list(good.methods)
+    assert all(len(row.cells) == 5 for row in rates.rows)
+    assert rates.significance == 0.2
+    assert rates.rows[0].limit == max(c.allowed / c.repeats for c in good.bounds if c.confidence == 0.8)
+    balanced = [c for c in good.cells if c.law.startswith("laplace") and c.n_out == c.n_in and c.confidence == 0.8]
+    power = Power.from_cells(balanced)
+    assert [name for name, *_ in power.lines] == [
+        "simultaneous-band",
+        "uncorrected clopper-pearson",
+        "uncorrected katz-log",
+    ]
+    assert power.truth == pytest.approx(1.0)
+    assert all(len(means) == len(trials) for *_, trials, means in power.lines)
+
+
+def test_plans_reach_from_20_to_100_000_and_hold_unequal_sizes():
+    sizes = {size for setting in full_plan().settings for size in setting.sizes}
+    assert {(n, n) for n in (20, 100, 1_000, 10_000, 100_000)} < sizes
+    assert any(max(size) >= 100 * min(size) for size in sizes)
+    assert {setting.repeats for setting in full_plan().settings if (1_000, 1_000) in setting.sizes} == {2_000}
+    assert max(max(size) for setting in quick_plan().settings for size in setting.sizes) <= 2_000
+    names = [law.name for law, _ in laws()]
+    assert len(set(names)) == len(names)
+    for law, deltas in laws():
+        assert all(math.isfinite(law.curve.epsilon(delta)) for delta in deltas)
+
+
+@pytest.mark.slow
+def test_quick_certificate_of_all_bounds_holds(tmp_path):
+    done = calibration.calibrate(out=tmp_path)
+    assert done.certificate.holds, done.certificate.failures

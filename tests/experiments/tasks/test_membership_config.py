@@ -1,0 +1,106 @@
+"""Membership attacks in a configuration: [membership]."""
+
+import json
+
+import pandas as pd
+import pytest
+from made_configs import STUDY, line_of
+from typer.testing import CliRunner
+
+from dpassay.audit.membership.result import MembershipResult
+from dpassay.experiments.config.schema import Config
+from dpassay.experiments.runs.runner import report, run
+from dpassay.experiments.tasks.membership import study
+from dpassay.mechanisms.errors import ConfigError
+
+
+def asked(tmp_path, text, **settings):
+    path = tmp_path / "study.toml"
+    path.write_text(text)
+    return study(*Config.load(path, settings))
+
+
+def complaint(tmp_path, text, **settings):
+    with pytest.raises(ConfigError) as error:
+        asked(tmp_path, text, **settings)
+    return str(error.value)
+
+
+def test_a_study_runs_and_leaves_numbers_figures_and_a_page(tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY)
+    done = run(tmp_path / "study.toml", out=tmp_path / "out")
+    result = done.result
+    assert [metrics.attack for metrics in result.attacks] == ["loss", "lira(mode='offline-tail')"]
+    assert (result.n_models, result.n_records, result.region) == (8, 60, None)
+    assert result["loss"].auc > 0.7
+    assert done.verdict is None
+    assert MembershipResult.from_json((tmp_path / "out" / "results.json").read_text()) == result
+    table = pd.read_csv(tmp_path / "out" / "results.csv")
+    assert table["attack"].tolist() == [metrics.attack for metrics in result.attacks]
+    assert table["tpr_at_0.01"][0] == pytest.approx(result["loss"].rate_at(0.01).tpr)
+    names = {path.name for path in done.files}
+    assert names >= {"membership-roc.svg", "membership-records.png", "report.html"}
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Who was in?" in page
+    assert "no bound on epsilon follows" in page
+    assert "label 0" in page
+    assert "[membership]" in page
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_report_changes_none(tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY)
+    for name in ("first", "second"):
+        run(tmp_path / "study.toml", out=tmp_path / name)
+    first, second = ((tmp_path / name / "results.json").read_bytes() for name in ("first", "second"))
+    assert first == second
+    (tmp_path / "first" / "report.html").unlink()
+    again = report(tmp_path / "first")
+    assert (tmp_path / "first" / "report.html") in again.files
+    assert (tmp_path / "first" / "results.json").read_bytes() == first
+
+
+def test_the_command_line_prints_the_table_and_succeeds(tmp_path):
+    from dpassay.experiments.cli.commands import app
+
+    (tmp_path / "study.toml").write_text(STUDY)
+    done = CliRunner().invoke(app, ["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"), "--strict"])
+    assert done.exit_code == 0, done.output
+    assert "TPR@1%FPR" in done.output
+    assert "No bound on epsilon follows" in done.output
+
+
+def test_a_trainer_with_a_claim_brings_the_region_that_no_attack_may_enter(tmp_path):
+    private = STUDY.replace("noise_multiplier = 0.0", "noise_multiplier = 8.0").replace('clipping = "none"\n', "")
+    assert asked(tmp_path, STUDY).claim is None
+    result = asked(tmp_path, private).answer()
+    assert result.region.claim.startswith("GaussianDP")
+    json.loads(result.to_json())
+
+
+def test_without_a_list_all_attacks_are_tried(tmp_path):
+    result = asked(tmp_path, STUDY.replace("by_label = true\n", ""), **{"membership.attacks": ["loss"]}).answer()
+    assert [metrics.attack for metrics in result.attacks] == ["loss"]
+    everything = "\n".join(line for line in STUDY.splitlines() if not line.startswith("attacks"))
+    result = asked(tmp_path, everything).answer()
+    assert len(result.attacks) + len(result.skipped) == 15
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("n_models = 8", "n_models = 7", "n_models must be even for pairs of complements, but is 7"),
+        ("n_models = 8", "n_models = 1", "membership.n_models must be a whole number >= 2"),
+        ("population = 50", "population = 500", "population must be at most 140"),
+        ('"loss"', '"los"', "unknown membership attack 'los'. Did you mean 'loss'"),
+        ("[membership]", '[attack]\nname = "loss"\n[membership]', "[attack] is for audits"),
+        ("[membership]", "[sweep]\nseed = [1, 2]\n[membership]", "[sweep] is for audits"),
+        ('name = "dp-sgd"\nmodel', 'name = "laplace"\nmodel', "unknown option of mechanism 'laplace'"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_runs(tmp_path, old, new, message):
+    assert message in complaint(tmp_path, STUDY.replace(old, new))
+
+
+def test_a_complaint_points_at_its_line(tmp_path):
+    text = STUDY.replace("n_models = 8", "n_models = 7")
+    assert complaint(tmp_path, text).startswith(f"{tmp_path / 'study.toml'}:{line_of(text, 'n_models')}")
