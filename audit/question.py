@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from attacks.base import Attack
+from attacks.canaries.base import Canary
 from attacks.catalogue import choose
 from audit.bounds.base import Bound, check_level
 from audit.bounds.catalogue import catalogue as bounds_catalogue
@@ -24,7 +25,6 @@ from mechanisms.describe import describe, label
 from mechanisms.errors import AccountingError, ParameterError, RelationError
 from mechanisms.external.function import FunctionMechanism
 from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.canaries.base import Canary
 from mechanisms.validation import whole
 
 ANYTIME = "anytime"

@@ -18,8 +18,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import interleaved, ratio, report, seconds
 from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.dp_sgd.normals import standard_normal
 from mechanisms.learning.models import SoftmaxRegression
-from mechanisms.learning.normals import standard_normal
 
 N, FEATURES, CLASSES, STEPS, RATE = 1000, 64, 10, 100, 0.1
 RUNS = 256

@@ -12,12 +12,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from attacks.canaries import Canary, worst_case_initial
+from attacks.canaries.catalogue import catalogue as canaries
 from experiments.config import DataSection, GameSection
 from experiments.listing import entries, kinds
-from mechanisms.learning.canaries import Canary, worst_case_initial
-from mechanisms.learning.canaries.catalogue import catalogue as canaries
-from mechanisms.learning.catalogue import samplings, schedules
 from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.dp_sgd.catalogue import samplings, schedules
 from mechanisms.learning.models.catalogue import catalogue as models
 from mechanisms.registry import Catalogue
 

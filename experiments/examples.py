@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from attacks.canaries import gradients
 from experiments.datasets import Data, columns
 from mechanisms.errors import ParameterError
-from mechanisms.learning.canaries import gradients
 
 
 def with_target(data: Data, target: str, *, name: str) -> Data:

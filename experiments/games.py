@@ -25,7 +25,7 @@ from mechanisms.base import Mechanism, Neighbours
 from mechanisms.errors import DpassayError
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import TrainingData
-from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.dp_sgd.mechanism import DPSGD
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

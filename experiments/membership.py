@@ -17,7 +17,7 @@ from experiments.config import Config, MembershipSection
 from experiments.source import Source
 from mechanisms.errors import AccountingError, ParameterError
 from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.dp_sgd.mechanism import DPSGD
 
 
 @dataclass(frozen=True, eq=False)

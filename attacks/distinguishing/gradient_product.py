@@ -16,7 +16,7 @@ from mechanisms.learning.base import TrainingData
 from mechanisms.validation import one_of
 
 if TYPE_CHECKING:
-    from mechanisms.learning.dp_sgd import DPSGD
+    from mechanisms.learning.dp_sgd.mechanism import DPSGD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class GradientProduct(ToldAttack):
         Nasr et al. (2023), "Tight auditing of differentially private machine learning", section 4 (inner products).
 
     Example:
-        >>> from mechanisms.learning.canaries import Natural
+        >>> from attacks.canaries import Natural
         >>> from mechanisms.learning.dp_sgd import DPSGD
         >>> from mechanisms.learning.models import LogisticRegression
         >>> learner = DPSGD(LogisticRegression(2), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=1,
@@ -102,7 +102,7 @@ class GradientProductScorer:
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
         """Scores of `outputs` `(size, steps + 1, n_parameters)`, shape `(size,)`."""
-        from mechanisms.learning.pairs import clipped_gradient
+        from mechanisms.learning.dp_sgd.directions import clipped_gradient
 
         recipe = self.learner.recipe
         total, previous = np.zeros(len(outputs)), 0.0
@@ -139,7 +139,7 @@ class _OtherRecords:
         self.rate = _sampling_probability(learner)
 
     def expected_sum(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-        from mechanisms.learning.sampling import Draw
+        from mechanisms.learning.dp_sgd.sampling import Draw
 
         trainer = self.trainer
         found = np.empty(parameters.shape, dtype=trainer.dtype)

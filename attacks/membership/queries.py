@@ -31,7 +31,7 @@ def train(
     if getattr(learner, "view", None) != "trajectory":
         return learner.fit_subsets(data, inclusion, rng), {}
     from attacks.membership.gradients import inner_products
-    from mechanisms.learning.trained import TrainedModels
+    from mechanisms.learning.models.trained import TrainedModels
 
     white_box: Any = learner
     trajectories = np.asarray(white_box.release_subsets(data, inclusion, rng).values)

@@ -36,7 +36,7 @@ from mechanisms.learning.base import Learner, TrainingData, check_learner
 from mechanisms.validation import whole
 
 if TYPE_CHECKING:
-    from mechanisms.learning.dp_sgd import DPSGD
+    from mechanisms.learning.dp_sgd.mechanism import DPSGD
 
 
 def membership_game(

@@ -273,7 +273,7 @@ class OpacusTraining(Mechanism):
 
     @cached_property
     def _claim(self) -> Guarantee:
-        from mechanisms.learning.accounting import steps_guarantee
+        from mechanisms.learning.accounting.steps import steps_guarantee
 
         if not self.noise_multiplier:
             raise AccountingError(
@@ -344,8 +344,8 @@ class OpacusTraining(Mechanism):
 
     def _log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density of observations, `(size,)`, if the examples contribute nothing along the observed direction."""
-        from mechanisms.learning.observation_law import Observations, log_density
-        from mechanisms.learning.sampling import PoissonSampling, ShuffledEpochs
+        from mechanisms.learning.dp_sgd.observation_law import Observations, log_density
+        from mechanisms.learning.dp_sgd.sampling import PoissonSampling, ShuffledEpochs
 
         shifts = self._shifts(TrainingData.of(dataset))[:, None]
         poisson = self.poisson_sampling or self.batches_per_epoch == 1

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from attacks.canaries import Blank, ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
 from attacks.catalogue import build, catalogue, choose
 from attacks.distinguishing import CanaryDirection, CanaryLoss, GradientProduct
 from attacks.distinguishing.told import ToldAttack
@@ -17,12 +18,11 @@ from mechanisms.base import Neighbours, Outputs
 from mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData
 from mechanisms.errors import AttackError, ParameterError
 from mechanisms.learning.base import TrainingData
-from mechanisms.learning.canaries import Blank, ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
 from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.dp_sgd.sampling import FullBatch
 from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
+from mechanisms.learning.models.trained import TrainedModels
 from mechanisms.learning.pairs import differing
-from mechanisms.learning.sampling import FullBatch
-from mechanisms.learning.trained import TrainedModels
 
 FALSE_ALARM = 1e-6
 MODEL = SoftmaxRegression(4, 3)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from attacks.canaries import Mislabelled
 from audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit, saved
 from audit.bounds.clopper_pearson import ClopperPearson
 from mechanisms import (
@@ -33,7 +34,6 @@ from mechanisms.errors import (
     ResultError,
     UnknownNameError,
 )
-from mechanisms.learning.canaries import Mislabelled
 
 PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
+from attacks.canaries import Dirac
 from attacks.membership import MembershipAttack, Shadows, draw_inclusion
 from attacks.membership.catalogue import catalogue
 from attacks.membership.lira import LiRA
@@ -13,7 +14,6 @@ from audit.bounds.one_run import OneRun
 from audit.membership import membership_game, one_run, train_shadows, white_box_game
 from mechanisms.errors import AttackError, ParameterError, RelationError
 from mechanisms.external.estimator import EstimatorLearner
-from mechanisms.learning.canaries import Dirac
 from mechanisms.learning.dp_sgd import DPSGD
 from mechanisms.learning.models import SoftmaxRegression
 

@@ -32,7 +32,7 @@ KILLER = textwrap.dedent(
     from pathlib import Path
     from audit.trials import store
     from experiments import run as runs
-    from mechanisms.learning.training import Trainer
+    from mechanisms.learning.dp_sgd.training import Trainer
     import audit.one_run
     from audit.power import Detectable
 

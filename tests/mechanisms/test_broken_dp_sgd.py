@@ -29,12 +29,12 @@ from mechanisms.errors import AccountingError, NeighboursError, ParameterError
 from mechanisms.guarantees import ExactDP, GaussianDP
 from mechanisms.guarantees.calibration import least_noise_multiplier
 from mechanisms.guarantees.deterministic_batches import shuffled_epsilon_at_least
-from mechanisms.learning.accounting import steps_guarantee
+from mechanisms.learning.accounting.steps import steps_guarantee
 from mechanisms.learning.base import TrainingData
 from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.dp_sgd.sampling import FullBatch, PoissonSampling
+from mechanisms.learning.dp_sgd.training import Trainer
 from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron
-from mechanisms.learning.sampling import FullBatch, PoissonSampling
-from mechanisms.learning.training import Trainer
 
 FALSE_ALARM = 1e-6
 SURE = 1.0 - 1e-8

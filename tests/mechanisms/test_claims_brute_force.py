@@ -45,12 +45,12 @@ from mechanisms.guarantees.grouping import group
 from mechanisms.guarantees.moments import MomentsDP
 from mechanisms.guarantees.subsampling import subsample
 from mechanisms.learning.base import TrainingData
+from mechanisms.learning.convex.objective_perturbation import ObjectivePerturbation
+from mechanisms.learning.convex.output_perturbation import OutputPerturbation
+from mechanisms.learning.convex.projected_sgd import NoisyProjectedSGD
 from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.dp_sgd.schedules import Cosine
 from mechanisms.learning.models import LogisticRegression
-from mechanisms.learning.objective_perturbation import ObjectivePerturbation
-from mechanisms.learning.output_perturbation import OutputPerturbation
-from mechanisms.learning.projected_sgd import NoisyProjectedSGD
-from mechanisms.learning.schedules import Cosine
 from mechanisms.local import KAryRandomizedResponse, RandomizedResponse
 from mechanisms.noise import Gaussian, Geometric, Laplace
 from mechanisms.queries.base import Query

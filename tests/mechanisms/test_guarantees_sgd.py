@@ -30,8 +30,8 @@ from mechanisms.guarantees.noisy_sgd import (
     projected_sgd_epsilon,
     projected_sgd_standard_deviation,
 )
-from mechanisms.learning.accounting import ACCOUNTING, steps_guarantee
-from mechanisms.learning.calibration import calibrate_noise
+from mechanisms.learning.accounting.calibration import calibrate_noise
+from mechanisms.learning.accounting.steps import ACCOUNTING, steps_guarantee
 
 ABADI = {"sampling_probability": 0.01}
 

@@ -16,14 +16,14 @@ from mechanisms.guarantees import GaussianDP, PrivacyLossDP
 from mechanisms.guarantees.fixed_size import fixed_size_gaussian
 from mechanisms.learning.base import Learner, TrainingData
 from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
-from mechanisms.learning.sampling import (
+from mechanisms.learning.dp_sgd.sampling import (
     CyclicBatches,
     FixedSizeSampling,
     FullBatch,
     PoissonSampling,
     ShuffledEpochs,
 )
+from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
 from mechanisms.records import remove_record, replace_record, zero_record
 
 FALSE_ALARM = 1e-6

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechanisms.learning.normals import PIECE, standard_normal
+from mechanisms.learning.dp_sgd.normals import PIECE, standard_normal
 
 FALSE_ALARM = 1e-6
 

@@ -6,16 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from attacks.canaries import Dirac, Mislabelled, RandomDirection
 from audit import audit
 from audit.verdict import Verdict
 from mechanisms.base import Neighbours
 from mechanisms.errors import NeighboursError
 from mechanisms.guarantees import GaussianDP
 from mechanisms.learning.base import TrainingData
-from mechanisms.learning.canaries import Dirac, Grouped, Mislabelled, RandomDirection
 from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.dp_sgd.directions import clipped_gradient, gradient_direction
+from mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
 from mechanisms.learning.models import MultiLayerPerceptron, SoftmaxRegression
-from mechanisms.learning.pairs import clipped_gradient, gradient_direction
 from mechanisms.repeated import Repeated
 
 MODEL = SoftmaxRegression(4, 3)
@@ -94,7 +95,7 @@ def test_what_wraps_it_faces_the_pair_too():
     base = white_box()
     pair = Dirac(unit=1).pair(records(), base)
     wanted = gradient_direction(base, pair)
-    assert np.array_equal(Grouped(base, size=2).facing(pair).base.directions, wanted[None])
+    assert np.array_equal(GroupPrivacy(base, size=2).facing(pair).base.directions, wanted[None])
     assert np.array_equal(twice(base).facing(pair).base.directions, wanted[None])
     assert audit(twice(base), pair, claim=GaussianDP(0.2), **QUICK).verdict is Verdict.VIOLATION
     for wrapped in (alone(base), twice(base)):
@@ -106,7 +107,7 @@ def itself(mechanism):
 
 
 def alone(mechanism):
-    return Grouped(mechanism, size=1)
+    return GroupPrivacy(mechanism, size=1)
 
 
 def twice(mechanism):

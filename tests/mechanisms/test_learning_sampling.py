@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 
 from mechanisms.errors import ParameterError
-from mechanisms.learning import sampling
-from mechanisms.learning.sampling import (
+from mechanisms.learning.dp_sgd.sampling import (
     CyclicBatches,
     FixedSizeSampling,
     FullBatch,
@@ -17,6 +16,7 @@ from mechanisms.learning.sampling import (
     ShuffledEpochs,
     successes,
 )
+from mechanisms.learning.dp_sgd.sampling import base as sampling
 
 FALSE_ALARM = 1e-6
 

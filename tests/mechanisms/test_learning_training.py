@@ -9,23 +9,22 @@ from sgd_twin import clipped_sum, train
 from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 
 from mechanisms.errors import ParameterError
-from mechanisms.learning import training
 from mechanisms.learning.base import Learner, TrainingData
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.models import (
-    LinearRegression,
-    LogisticRegression,
-    MultiLayerPerceptron,
-    SoftmaxRegression,
-)
-from mechanisms.learning.sampling import (
+from mechanisms.learning.dp_sgd import DPSGD, training
+from mechanisms.learning.dp_sgd.sampling import (
     CyclicBatches,
     FixedSizeSampling,
     FullBatch,
     PoissonSampling,
     ShuffledEpochs,
 )
-from mechanisms.learning.schedules import Constant, Cosine, InverseSquareRoot, StepDecay
+from mechanisms.learning.dp_sgd.schedules import Constant, Cosine, InverseSquareRoot, StepDecay
+from mechanisms.learning.models import (
+    LinearRegression,
+    LogisticRegression,
+    MultiLayerPerceptron,
+    SoftmaxRegression,
+)
 
 FALSE_ALARM = 1e-6
 SOFTMAX = SoftmaxRegression(3, 3)

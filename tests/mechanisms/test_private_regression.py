@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-import mechanisms.learning.regularised_logistic as regularised_logistic
+import mechanisms.learning.convex.regularised_logistic as regularised_logistic
 from audit import audit
 from audit.verdict import Verdict
 from mechanisms.base import Neighbours, Outputs
@@ -21,17 +21,17 @@ from mechanisms.guarantees.noisy_sgd import (
     projected_sgd_step,
 )
 from mechanisms.learning.base import TrainingData
-from mechanisms.learning.objective_perturbation import ObjectivePerturbation
-from mechanisms.learning.output_perturbation import OutputPerturbation
-from mechanisms.learning.projected_sgd import NoisyProjectedSGD
-from mechanisms.learning.regularised_logistic import (
+from mechanisms.learning.convex.objective_perturbation import ObjectivePerturbation
+from mechanisms.learning.convex.output_perturbation import OutputPerturbation
+from mechanisms.learning.convex.projected_sgd import NoisyProjectedSGD
+from mechanisms.learning.convex.regularised_logistic import (
     TOLERANCE,
     SignedExamples,
     minimise,
     spherical_log_density,
     spherical_noise,
 )
-from mechanisms.learning.schedules import InverseSquareRoot
+from mechanisms.learning.dp_sgd.schedules import InverseSquareRoot
 
 FALSE_ALARM = 1e-6
 

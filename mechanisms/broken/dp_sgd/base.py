@@ -26,12 +26,12 @@ from mechanisms.errors import ParameterError
 from mechanisms.guarantees import ExactDP, GaussianDP
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.dp_sgd.mechanism import DPSGD
+from mechanisms.learning.dp_sgd.sampling import CyclicBatches, FullBatch, Sampling
+from mechanisms.learning.dp_sgd.training import Batch, Trainer
 from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron
 from mechanisms.learning.models.base import Model
 from mechanisms.learning.pairs import UNSEEN
-from mechanisms.learning.sampling import CyclicBatches, FullBatch, Sampling
-from mechanisms.learning.training import Batch, Trainer
 
 REGRESSION = LogisticRegression(4)
 PERCEPTRON = MultiLayerPerceptron(4, hidden=(3,), n_outputs=2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.calibration import calibrate_noise
+from mechanisms.learning.accounting.calibration import calibrate_noise
 
 
 def midpoint_noise_multiplier(

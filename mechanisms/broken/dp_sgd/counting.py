@@ -13,8 +13,8 @@ from mechanisms.broken.dp_sgd.base import BrokenDPSGD
 from mechanisms.errors import ParameterError
 from mechanisms.guarantees import PrivacyLossDP
 from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.claims import claim_of
-from mechanisms.learning.sampling import Sampling, ShuffledEpochs
+from mechanisms.learning.dp_sgd.claims import claim_of
+from mechanisms.learning.dp_sgd.sampling import Sampling, ShuffledEpochs
 from mechanisms.validation import whole
 
 HUNDRED_BATCHES = ShuffledEpochs(batch_size=1, n_records=100)

@@ -20,10 +20,10 @@ from mechanisms.errors import ParameterError
 from mechanisms.guarantees import ExactDP
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import Floats
+from mechanisms.learning.dp_sgd.sampling import BatchSampling, FullBatch, Mask, PoissonSampling, Sampling
+from mechanisms.learning.dp_sgd.training import Batch, Trainer
 from mechanisms.learning.models import LogisticRegression
 from mechanisms.learning.models.base import Model
-from mechanisms.learning.sampling import BatchSampling, FullBatch, Mask, PoissonSampling, Sampling
-from mechanisms.learning.training import Batch, Trainer
 from mechanisms.validation import whole
 
 NINE_FEATURES = LogisticRegression(9)

@@ -16,10 +16,10 @@ from mechanisms.base import Neighbours
 from mechanisms.broken.dp_sgd.base import LARGE, PERCEPTRON, BrokenDPSGD
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import Floats
+from mechanisms.learning.dp_sgd.training import Batch, Trainer
 from mechanisms.learning.models import MultiLayerPerceptron
 from mechanisms.learning.models.base import Model
 from mechanisms.learning.models.passes import squared_norms
-from mechanisms.learning.training import Batch, Trainer
 
 DEEP = MultiLayerPerceptron(4, hidden=(3, 3, 3), n_outputs=2)
 

@@ -13,10 +13,10 @@ from mechanisms.broken.dp_sgd.base import BrokenDPSGD, Unclipped
 from mechanisms.errors import NeighboursError
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import Floats, TrainingData
+from mechanisms.learning.dp_sgd.sampling import FullBatch, Sampling
+from mechanisms.learning.dp_sgd.training import Batch, Recipe, Trainer
 from mechanisms.learning.models.passes import accumulate, backward, forward
 from mechanisms.learning.pairs import check_in_place
-from mechanisms.learning.sampling import FullBatch, Sampling
-from mechanisms.learning.training import Batch, Recipe, Trainer
 from mechanisms.validation import whole
 
 ALL_BY_FIVE = FullBatch(expected_batch_size=5)

@@ -12,8 +12,8 @@ from mechanisms.base import Dataset, Outputs
 from mechanisms.broken.dp_sgd.base import BrokenDPSGD
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import Floats
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.training import Trainer
+from mechanisms.learning.dp_sgd.mechanism import DPSGD
+from mechanisms.learning.dp_sgd.training import Trainer
 
 
 class _NoiseOverBatch(Trainer):

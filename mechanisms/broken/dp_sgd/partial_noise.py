@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from mechanisms.broken.dp_sgd.base import BrokenDPSGD, where_zero
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import Floats
+from mechanisms.learning.dp_sgd.training import Trainer
 from mechanisms.learning.models.base import Model
-from mechanisms.learning.training import Trainer
 
 
 def biases(model: Model) -> NDArray[np.intp]:

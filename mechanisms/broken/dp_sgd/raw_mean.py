@@ -11,8 +11,8 @@ from mechanisms.base import Neighbours
 from mechanisms.broken.dp_sgd.base import LARGE, BrokenDPSGD, Unclipped
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.sampling import FullBatch, Sampling
-from mechanisms.learning.training import Batch, Recipe, Trainer
+from mechanisms.learning.dp_sgd.sampling import FullBatch, Sampling
+from mechanisms.learning.dp_sgd.training import Batch, Recipe, Trainer
 
 ALL_BY_FOUR = FullBatch(expected_batch_size=4)
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from mechanisms.broken.dp_sgd.base import PERCEPTRON, BrokenDPSGD, standard_log_density, where_zero
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import Floats, TrainingData
+from mechanisms.learning.dp_sgd.sampling import CyclicBatches, Sampling
+from mechanisms.learning.dp_sgd.training import Trainer
 from mechanisms.learning.models.base import Model
-from mechanisms.learning.sampling import CyclicBatches, Sampling
-from mechanisms.learning.training import Trainer
 
 ONE_OF_TWO = CyclicBatches(batch_size=1, n_records=2)
 

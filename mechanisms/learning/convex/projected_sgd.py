@@ -23,8 +23,8 @@ from mechanisms.guarantees.noisy_sgd import (
     projected_sgd_step,
 )
 from mechanisms.learning.base import TrainingData
-from mechanisms.learning.output_perturbation import replace_one_only
-from mechanisms.learning.schedules import Constant, Schedule
+from mechanisms.learning.convex.output_perturbation import replace_one_only
+from mechanisms.learning.dp_sgd.schedules import Constant, Schedule
 from mechanisms.records import check_records
 from mechanisms.validation import one_of, open_unit, positive, whole
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
 from mechanisms.guarantees import LaplaceDP, PureDP
 from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.output_perturbation import WEIGHT, replace_one_only
-from mechanisms.learning.regularised_logistic import (
+from mechanisms.learning.convex.output_perturbation import WEIGHT, replace_one_only
+from mechanisms.learning.convex.regularised_logistic import (
     CURVATURE,
     Floats,
     SignedExamples,

@@ -14,7 +14,7 @@ from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
 from mechanisms.errors import ParameterError
 from mechanisms.guarantees import LaplaceDP, PureDP
 from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.regularised_logistic import (
+from mechanisms.learning.convex.regularised_logistic import (
     Floats,
     SignedExamples,
     check_examples,

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from mechanisms.errors import ParameterError, missing_message
-from mechanisms.learning.catalogue import samplings
+from mechanisms.learning.dp_sgd.catalogue import samplings
+from mechanisms.learning.dp_sgd.sampling import Sampling
 from mechanisms.learning.models.base import Model
 from mechanisms.learning.models.catalogue import catalogue as models
-from mechanisms.learning.sampling import Sampling
 from mechanisms.validation import one_of, positive
 
 MODEL_OPTIONS = ("n_features", "n_classes", "hidden", "activation")

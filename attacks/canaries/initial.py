@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mechanisms.errors import ParameterError
 from mechanisms.learning.base import TrainingData
-from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.dp_sgd.mechanism import DPSGD
 from mechanisms.learning.models.base import Model
 from mechanisms.validation import positive, whole
 

@@ -15,14 +15,14 @@ from mechanisms.errors import NeighboursError, ParameterError
 from mechanisms.guarantees import group
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import TrainingData
-from mechanisms.learning.dp_sgd import DPSGD
-from mechanisms.learning.pairs import check_seen, sides_of
-from mechanisms.learning.sampling import CyclicBatches
+from mechanisms.learning.dp_sgd.directions import check_seen, sides_of
+from mechanisms.learning.dp_sgd.mechanism import DPSGD
+from mechanisms.learning.dp_sgd.sampling import CyclicBatches
 from mechanisms.validation import whole
 
 
 @dataclass(frozen=True)
-class Grouped(Mechanism):
+class GroupPrivacy(Mechanism):
     """DP-SGD with the claim for datasets that differ in up to `size` records: that of group privacy.
 
     A bound that was shown with k copies of a record speaks of a group of k. Laid beside the claim for one record, it
@@ -39,7 +39,7 @@ class Grouped(Mechanism):
     Example:
         >>> from mechanisms.learning.models import LogisticRegression
         >>> base = DPSGD(LogisticRegression(2), steps=4, noise_multiplier=4.0, sampling="full-batch", batch_size=10)
-        >>> print(Grouped(base, size=3).guarantee())
+        >>> print(GroupPrivacy(base, size=3).guarantee())
         GaussianDP(mu=1.5)
     """
 
@@ -79,7 +79,7 @@ class Grouped(Mechanism):
         self._check_difference(*sides_of(self.base, neighbours))
         check_seen(self.base, neighbours)
 
-    def facing(self, neighbours: Neighbours) -> Grouped:
+    def facing(self, neighbours: Neighbours) -> GroupPrivacy:
         """With the base facing the pair."""
         base = self.base.facing(neighbours)
         return self if base is self.base else replace(self, base=base)

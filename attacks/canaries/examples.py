@@ -13,11 +13,11 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
+from attacks.canaries.base import Canary, Example, least_likely
 from mechanisms.base import Relation
 from mechanisms.errors import ParameterError
 from mechanisms.learning.base import TrainingData
-from mechanisms.learning.canaries.base import Canary, Example, least_likely
-from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.dp_sgd.mechanism import DPSGD
 from mechanisms.validation import one_of, whole
 
 
@@ -171,7 +171,7 @@ class ClipBKD(ExampleCanary):
 
     Args:
         copies: how often it is inserted. k copies are a group of k records: the claim is that of the group, and the
-            mechanism a `Grouped` one (`stage` makes it). A bound on the epsilon of one record needs k = 1.
+            mechanism a `GroupPrivacy` one (`stage` makes it). A bound on the epsilon of one record needs k = 1.
 
     References:
         Jagielski, Ullman, Oprea (2020), Algorithm 2 (there with swapped labels, and k copies divided by k).

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attacks.canaries.base import Canary
 from mechanisms.base import Relation
 from mechanisms.errors import ParameterError
 from mechanisms.learning.base import TrainingData
-from mechanisms.learning.canaries.base import Canary
-from mechanisms.learning.dp_sgd import DPSGD
+from mechanisms.learning.dp_sgd.mechanism import DPSGD
 from mechanisms.validation import whole
 
 

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from mechanisms.errors import ParameterError
 from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.clipping import clip_rows, factors
+from mechanisms.learning.dp_sgd.clipping import clip_rows, factors
+from mechanisms.learning.dp_sgd.normals import standard_normal
+from mechanisms.learning.dp_sgd.sampling import Draw, Mask, Sampling
 from mechanisms.learning.models.base import Model
 from mechanisms.learning.models.passes import Workspace, accumulate, backward, forward, squared_norms
-from mechanisms.learning.normals import standard_normal
-from mechanisms.learning.sampling import Draw, Mask, Sampling
 
 BLOCK_BYTES = 9 * 2**19
 """Memory of one step of a block of runs: about what stays in the cache from one product to the next."""

@@ -6,7 +6,7 @@ from mechanisms.base import Relation
 from mechanisms.errors import AccountingError
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.guarantees.calibration import least_noise_multiplier
-from mechanisms.learning.accounting import chosen_accounting, steps_guarantee
+from mechanisms.learning.accounting.steps import chosen_accounting, steps_guarantee
 
 
 def calibrate_noise(

@@ -20,7 +20,7 @@ from mechanisms.base import Relation
 from mechanisms.errors import AccountingError
 from mechanisms.guarantees import GaussianDP, PrivacyLossDP
 from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.sampling import (
+from mechanisms.learning.dp_sgd.sampling import (
     BatchSampling,
     CyclicBatches,
     FixedSizeSampling,
@@ -30,7 +30,7 @@ from mechanisms.learning.sampling import (
 )
 
 if TYPE_CHECKING:
-    from mechanisms.learning.dp_sgd import DPSGD
+    from mechanisms.learning.dp_sgd.mechanism import DPSGD
 
 
 def claim_of(mechanism: DPSGD) -> Guarantee:

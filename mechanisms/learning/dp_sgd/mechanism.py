@@ -13,16 +13,17 @@ from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
 from mechanisms.errors import ParameterError
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.claims import claim_of
-from mechanisms.learning.clipping import CLIPPINGS
+from mechanisms.learning.dp_sgd.claims import claim_of
+from mechanisms.learning.dp_sgd.clipping import CLIPPINGS
+from mechanisms.learning.dp_sgd.directions import check_pair, gradient_direction
+from mechanisms.learning.dp_sgd.named import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_sampling
+from mechanisms.learning.dp_sgd.observation_law import Observations, log_density
+from mechanisms.learning.dp_sgd.sampling import FullBatch, PoissonSampling, Sampling
+from mechanisms.learning.dp_sgd.schedules import Constant, Schedule
+from mechanisms.learning.dp_sgd.training import Recipe, Trainer, checked_inclusion
 from mechanisms.learning.models.base import Model
-from mechanisms.learning.named import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_sampling
-from mechanisms.learning.observation_law import Observations, log_density
-from mechanisms.learning.pairs import UNSEEN, check_pair, gradient_direction
-from mechanisms.learning.sampling import FullBatch, PoissonSampling, Sampling
-from mechanisms.learning.schedules import Constant, Schedule
-from mechanisms.learning.trained import TrainedModels
-from mechanisms.learning.training import Recipe, Trainer, checked_inclusion
+from mechanisms.learning.models.trained import TrainedModels
+from mechanisms.learning.pairs import UNSEEN
 from mechanisms.validation import non_negative, one_of, positive, whole
 
 VIEWS = ("final", "trajectory", "observations")
@@ -46,7 +47,7 @@ class DPSGD(Mechanism):
         noise_multiplier: standard deviation of the noise on the sum / clip_norm, >= 0. Under replace_one, where the sum
             can move by 2 clip_norm, the guarantee counts half of it.
         clip_norm: largest norm of the gradient of a record, > 0.
-        sampling: a scheme of `mechanisms.learning.sampling`, or "poisson" (with `sampling_probability` and
+        sampling: a scheme of `mechanisms.learning.dp_sgd.sampling`, or "poisson" (with `sampling_probability` and
             `batch_size`, the expected one), "fixed-size", "shuffled", "cyclic" (with `batch_size`), or "full-batch"
             (with `batch_size`, the divisor; 1 for the sum).
         batch_size, sampling_probability, n_records: of a sampling that is named.

@@ -21,8 +21,8 @@ from scipy.special import logsumexp
 
 from mechanisms.errors import ParameterError
 from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.clipping import clip_rows
-from mechanisms.learning.sampling import (
+from mechanisms.learning.dp_sgd.clipping import clip_rows
+from mechanisms.learning.dp_sgd.sampling import (
     CyclicBatches,
     FixedSizeSampling,
     FullBatch,
@@ -32,7 +32,7 @@ from mechanisms.learning.sampling import (
 )
 
 if TYPE_CHECKING:
-    from mechanisms.learning.dp_sgd import DPSGD
+    from mechanisms.learning.dp_sgd.mechanism import DPSGD
 
 MOST_SUBSETS = 2**10
 """Subsets of gradient records that a Poisson sample may hold, each a Gaussian of its own."""
