@@ -100,7 +100,7 @@ def test_claims_do_not_depend_on_data_sizes_and_count_only_what_is_seen():
         ({"sampling": CYCLIC, "relation": "add_remove"}, "a record more moves the others between batches"),
         ({"sampling": FIXED, "relation": "add_remove"}, "no bound for samples of fixed size under 'add_remove'"),
         ({"sampling": ShuffledEpochs(batch_size=3)}, "depends on the number of records"),
-        ({"sampling": FixedSizeSampling(batch_size=3)}, "Give n_records beside batch_size, a public constant"),
+        ({"sampling": FixedSizeSampling(batch_size=3)}, "Give n_records next to batch_size, a public constant"),
     ],
 )
 def test_no_claim_is_made_where_no_theorem_gives_one(options, message):

@@ -27,7 +27,7 @@ from mechanisms.guarantees import ExactDP, GaussianDP
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import Floats, TrainingData
 from mechanisms.learning.dp_sgd.mechanism import DPSGD
-from mechanisms.learning.dp_sgd.sampling import CyclicBatches, FullBatch, Sampling
+from mechanisms.learning.dp_sgd.sampling import FullBatch, Sampling
 from mechanisms.learning.dp_sgd.training import Batch, Trainer
 from mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron
 from mechanisms.learning.models.base import Model
@@ -75,8 +75,7 @@ class BrokenDPSGD(DPSGD):
     @property
     def law_is_known(self) -> bool:
         """Whether all batches are the same in every run: then the law of the observations is known."""
-        fixed = isinstance(self.scheme, (FullBatch, CyclicBatches))
-        return self.view == "observations" and fixed and self.noise_multiplier > 0.0
+        return self.view == "observations" and self.scheme.same_batches and self.noise_multiplier > 0.0
 
     @property
     def batch(self) -> float:

@@ -20,7 +20,8 @@ from mechanisms.errors import ParameterError
 from mechanisms.guarantees import ExactDP
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import Floats
-from mechanisms.learning.dp_sgd.sampling import BatchSampling, FullBatch, Mask, PoissonSampling, Sampling
+from mechanisms.learning.dp_sgd.sampling import BatchSampling, FullBatch, PoissonSampling, Sampling
+from mechanisms.learning.dp_sgd.sampling.base import Mask
 from mechanisms.learning.dp_sgd.training import Batch, Trainer
 from mechanisms.learning.models import LogisticRegression
 from mechanisms.learning.models.base import Model

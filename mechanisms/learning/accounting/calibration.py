@@ -6,7 +6,7 @@ from mechanisms.base import Relation
 from mechanisms.errors import AccountingError
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.guarantees.calibration import least_noise_multiplier
-from mechanisms.learning.accounting.steps import chosen_accounting, steps_guarantee
+from mechanisms.learning.accounting.steps import chosen_accounting, scheme_named, steps_guarantee
 
 
 def calibrate_noise(
@@ -57,7 +57,8 @@ def calibrate_noise(
         )
 
     start = 1.0
-    if sampling == "poisson" and chosen_accounting(sampling, accounting) == "privacy-loss":
+    exact = chosen_accounting(sampling, accounting) == "privacy-loss"
+    if exact and "renyi" in scheme_named(sampling).accountants:
         try:
             start = 0.95 * least_noise_multiplier(
                 lambda noise: guarantee_of(noise, "renyi"), epsilon=epsilon, delta=delta, tolerance=0.01

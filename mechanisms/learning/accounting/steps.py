@@ -17,33 +17,12 @@ gradient of a bias at such an example is not 0.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-
 from mechanisms.base import Relation
 from mechanisms.errors import ParameterError
-from mechanisms.guarantees import GaussianDP, PrivacyLossDP, RenyiDP
 from mechanisms.guarantees.base import Guarantee
-from mechanisms.guarantees.deterministic_batches import deterministic_batches
-from mechanisms.guarantees.fixed_size import fixed_size_gaussian
-from mechanisms.guarantees.moments import MomentsDP
+from mechanisms.learning.dp_sgd.catalogue import samplings
+from mechanisms.learning.dp_sgd.sampling import Sampling
 from mechanisms.validation import one_of, positive, unit_interval, whole
-
-ACCOUNTING: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "poisson": ("privacy-loss", "renyi", "moments"),
-        "fixed-size": ("renyi",),
-        "shuffled": ("gaussian",),
-        "cyclic": ("gaussian",),
-        "full-batch": ("gaussian",),
-    }
-)
-"""Sampling -> the accountants that know it, the one to use first."""
-
-_POISSON: Mapping[str, Callable[..., Guarantee]] = MappingProxyType(
-    {"privacy-loss": PrivacyLossDP.gaussian, "renyi": RenyiDP.gaussian, "moments": MomentsDP.gaussian}
-)
 
 
 def steps_guarantee(
@@ -56,7 +35,7 @@ def steps_guarantee(
     relation: str | Relation = Relation.ADD_REMOVE,
     accounting: str | None = None,
 ) -> Guarantee:
-    """The guarantee of so many noisy sums of clipped gradients, all of them seen.
+    """The guarantee of this many noisy sums of clipped gradients, all of them seen.
 
     Args:
         noise_multiplier: standard deviation of the noise on the sum / clipping norm, > 0.
@@ -81,23 +60,27 @@ def steps_guarantee(
     positive(noise_multiplier=noise_multiplier, sampling_probability=sampling_probability)
     unit_interval(sampling_probability=sampling_probability)
     whole(1, steps=steps)
-    one_of(ACCOUNTING, sampling=sampling)
+    scheme, relation = scheme_named(sampling), Relation.of(relation)
     chosen = chosen_accounting(sampling, accounting)
-    relation = Relation.of(relation)
-    _check_batches(sampling, batches_per_epoch, sampling_probability)
-    noise = 0.5 * noise_multiplier if relation is Relation.REPLACE_ONE else noise_multiplier
-    if sampling == "full-batch":
-        return GaussianDP(math.sqrt(steps) / noise, relation)
-    if batches_per_epoch is not None:
-        return deterministic_batches(noise, epochs=-(-steps // batches_per_epoch), order=sampling, relation=relation)
-    account = fixed_size_gaussian if sampling == "fixed-size" else _POISSON[chosen]
-    return account(noise, sampling_probability=sampling_probability, steps=steps, relation=relation)
+    given = {"sampling_probability": sampling_probability, "batches_per_epoch": batches_per_epoch}
+    return scheme.account(
+        0.5 * noise_multiplier if relation is Relation.REPLACE_ONE else noise_multiplier,
+        steps=steps,
+        relation=relation,
+        accounting=chosen,
+        **_rates(sampling, scheme, given),
+    )
+
+
+def scheme_named(sampling: str) -> type[Sampling]:
+    """The class of that name in the catalogue; raises `ParameterError` for no such name."""
+    one_of(samplings.entries, sampling=sampling)
+    return samplings.get(sampling)
 
 
 def chosen_accounting(sampling: str, accounting: str | None) -> str:
     """`accounting`, or the first for `sampling` if it is None; raises `ParameterError` if it does not know it."""
-    one_of(ACCOUNTING, sampling=sampling)
-    known = ACCOUNTING[sampling]
+    known = scheme_named(sampling).accountants
     if accounting is None:
         return known[0]
     if accounting not in known:
@@ -108,16 +91,17 @@ def chosen_accounting(sampling: str, accounting: str | None) -> str:
     return accounting
 
 
-def _check_batches(sampling: str, batches_per_epoch: int | None, sampling_probability: float) -> None:
-    in_epochs = sampling in ("shuffled", "cyclic")
-    if in_epochs and batches_per_epoch is None:
-        raise ParameterError(f"batches_per_epoch is needed for {sampling!r} batches: a record is used once in so many.")
-    if not in_epochs and batches_per_epoch is not None:
-        raise ParameterError(f"batches_per_epoch belongs to 'shuffled' and 'cyclic', but sampling is {sampling!r}.")
-    if sampling not in ("poisson", "fixed-size") and sampling_probability != 1.0:
-        raise ParameterError(
-            f"sampling_probability is {sampling_probability:g}, but {sampling!r} batches are not a random sample, and "
-            "nothing is gained from it. Leave it out."
-        )
-    if batches_per_epoch is not None:
-        whole(1, batches_per_epoch=batches_per_epoch)
+def _rates(sampling: str, scheme: type[Sampling], given: dict[str, float | None]) -> dict[str, float]:
+    """The numbers that the scheme is accounted for by; raises `ParameterError` for others, and where one is missing."""
+    for name, value in given.items():
+        if name not in scheme.rates and value not in (None, 1.0):
+            owners = " and ".join(repr(other) for other in samplings if name in scheme_named(other).rates)
+            raise ParameterError(
+                f"{name} belongs to {owners}, but sampling is {sampling!r}: nothing is gained from it. Leave it out."
+            )
+    found = {}
+    for name in scheme.rates:
+        if (value := given[name]) is None:
+            raise ParameterError(f"{name} is needed for {sampling!r} batches: a record is used once in this many.")
+        found[name] = value
+    return found

@@ -1,15 +1,15 @@
-"""Names of sampling schemes and schedules, for tables in a configuration. A new one is one class and one line here."""
+"""Names of sampling schemes and schedules. A new one is one file, or one class, and one line here."""
 
 from mechanisms.registry import Catalogue
 
 samplings = Catalogue(
     "sampling",
     {
-        "poisson": "mechanisms.learning.dp_sgd.sampling:PoissonSampling",
-        "fixed-size": "mechanisms.learning.dp_sgd.sampling:FixedSizeSampling",
-        "shuffled": "mechanisms.learning.dp_sgd.sampling:ShuffledEpochs",
-        "cyclic": "mechanisms.learning.dp_sgd.sampling:CyclicBatches",
-        "full-batch": "mechanisms.learning.dp_sgd.sampling:FullBatch",
+        "poisson": "mechanisms.learning.dp_sgd.sampling.poisson:PoissonSampling",
+        "fixed-size": "mechanisms.learning.dp_sgd.sampling.fixed_size:FixedSizeSampling",
+        "shuffled": "mechanisms.learning.dp_sgd.sampling.shuffled:ShuffledEpochs",
+        "cyclic": "mechanisms.learning.dp_sgd.sampling.cyclic:CyclicBatches",
+        "full-batch": "mechanisms.learning.dp_sgd.sampling.full_batch:FullBatch",
     },
 )
 schedules = Catalogue(

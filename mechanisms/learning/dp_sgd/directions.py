@@ -16,7 +16,6 @@ from mechanisms.base import Neighbours, Relation
 from mechanisms.errors import NeighboursError
 from mechanisms.learning.base import TrainingData
 from mechanisms.learning.dp_sgd.clipping import clip_rows
-from mechanisms.learning.dp_sgd.sampling import CyclicBatches
 from mechanisms.learning.models.trained import TrainedModels
 from mechanisms.learning.pairs import UNSEEN, check_in_place, differing, gradients_of
 from mechanisms.records import check_records
@@ -44,8 +43,8 @@ def check_pair(learner: DPSGD, neighbours: Neighbours) -> None:
             "d0 and d1 differ in their examples and in their gradient records too, but neighbours differ in one "
             "record. Change only one of the two."
         )
-    if isinstance(learner.scheme, CyclicBatches) and neighbours.relation is Relation.REPLACE_ONE:
-        check_in_place(neighbours, "cyclic batches")
+    if learner.scheme.ordered and neighbours.relation is Relation.REPLACE_ONE:
+        check_in_place(neighbours, f"the batches of {type(learner.scheme).__name__}")
     check_seen(learner, neighbours)
 
 

@@ -17,7 +17,6 @@ from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import TrainingData
 from mechanisms.learning.dp_sgd.directions import check_seen, sides_of
 from mechanisms.learning.dp_sgd.mechanism import DPSGD
-from mechanisms.learning.dp_sgd.sampling import CyclicBatches
 from mechanisms.validation import whole
 
 
@@ -88,7 +87,7 @@ class GroupPrivacy(Mechanism):
         """Raises `NeighboursError` unless the two differ in 1 to `size` records as the relation has it."""
         only0, only1 = _keys(data0) - _keys(data1), _keys(data1) - _keys(data0)
         most = max(only0.total(), only1.total())
-        if isinstance(self.base.scheme, CyclicBatches) and len(data0) == len(data1):
+        if self.base.scheme.ordered and len(data0) == len(data1):
             most = _changed_places(data0, data1)
         if not 1 <= most <= self.size:
             raise NeighboursError(

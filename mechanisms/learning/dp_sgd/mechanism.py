@@ -18,7 +18,7 @@ from mechanisms.learning.dp_sgd.clipping import CLIPPINGS
 from mechanisms.learning.dp_sgd.directions import check_pair, gradient_direction
 from mechanisms.learning.dp_sgd.named import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_sampling
 from mechanisms.learning.dp_sgd.observation_law import Observations, log_density
-from mechanisms.learning.dp_sgd.sampling import FullBatch, PoissonSampling, Sampling
+from mechanisms.learning.dp_sgd.sampling import Sampling
 from mechanisms.learning.dp_sgd.schedules import Constant, Schedule
 from mechanisms.learning.dp_sgd.training import Recipe, Trainer, checked_inclusion
 from mechanisms.learning.models.base import Model
@@ -239,13 +239,7 @@ class DPSGD(Mechanism):
         (replace_one) on side 0. Otherwise the other records are all opposite too (Chua et al. 2024).
         """
         extreme = self.clip_norm * self.canary[None, :]
-        n = getattr(self.scheme, "n_records", 1)
-        if n is None:
-            raise ParameterError(
-                f"the worst case of {type(self.scheme).__name__} needs the number of records. Give n_records beside "
-                "batch_size, or a pair of your own."
-            )
-        others = -np.repeat(extreme, n - 1, axis=0)
+        others = -np.repeat(extreme, self.scheme.worst_case_records - 1, axis=0)
         without = {
             Relation.ADD_REMOVE: others,
             Relation.ZERO_OUT: np.concatenate([0.0 * extreme, others]),
@@ -275,6 +269,13 @@ class DPSGD(Mechanism):
         if direction is None or np.linalg.norm(self.directions @ direction) > 1.0 - UNSEEN:
             return self
         return replace(self, observed=direction)
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether what is released shows the noisy sums along the canary: an exact claim is then attained."""
+        if self.view == "trajectory":
+            return self.projection is None and bool(self.recipe.rates.all())
+        return self.view == "observations" and self.observed is None
 
     @property
     def parallel(self) -> str:
@@ -343,8 +344,7 @@ class DPSGD(Mechanism):
     def _resolve_relation(self) -> None:
         relation: Relation | str | None = self.relation
         if relation is None:
-            any_number = isinstance(self.scheme, (PoissonSampling, FullBatch))
-            relation = Relation.ADD_REMOVE if any_number else Relation.ZERO_OUT
+            relation = self.scheme.relation
         object.__setattr__(self, "relation", Relation.of(relation))
 
     def _check_divisor(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import MISSING, fields
 from typing import Any
 
 from mechanisms.errors import ParameterError, missing_message
@@ -14,19 +15,6 @@ from mechanisms.validation import one_of, positive
 
 MODEL_OPTIONS = ("n_features", "n_classes", "hidden", "activation")
 SAMPLING_OPTIONS = ("batch_size", "sampling_probability", "n_records")
-
-NEEDED: dict[str, tuple[str, ...]] = {
-    "poisson": ("batch_size", "sampling_probability"),
-    "fixed-size": ("batch_size",),
-    "shuffled": ("batch_size",),
-    "cyclic": ("batch_size",),
-    "full-batch": (),
-}
-"""Options that each sampling cannot do without."""
-ALLOWED = NEEDED | dict.fromkeys(("fixed-size", "shuffled", "cyclic"), ("batch_size", "n_records"))
-ALLOWED["full-batch"] = ("batch_size",)
-EXPECTED = ("poisson", "full-batch")
-"""Samplings whose batch size is only the expected one."""
 
 
 def build_model(model: Model | str, options: Mapping[str, Any]) -> Model:
@@ -57,20 +45,20 @@ def build_sampling(sampling: Sampling | str, options: Mapping[str, Any]) -> Samp
         _refuse(options, "sampling", sampling)
         return sampling
     one_of(samplings.entries, sampling=sampling)
-    if missing := [name for name in NEEDED[sampling] if name not in options]:
+    scheme = samplings.get(sampling)
+    known = {scheme.option_names.get(field.name, field.name): field for field in fields(scheme)}
+    needed = sorted(name for name, field in known.items() if field.default is MISSING)
+    if missing := [name for name in needed if name not in options]:
         raise ParameterError(
-            f"{missing_message(f'sampling {sampling!r}', NEEDED[sampling], missing)}: public constants, never computed "
-            "from the number of records in the data."
+            f"{missing_message(f'sampling {sampling!r}', needed, missing)}: public constants, never computed from the "
+            "number of records in the data."
         )
-    if wrong := [name for name in options if name not in ALLOWED[sampling]]:
+    if wrong := [name for name in options if name not in known]:
         raise ParameterError(
-            f"{wrong[0]} is not for sampling {sampling!r}, which takes {' and '.join(ALLOWED[sampling])}. Leave it out."
+            f"{wrong[0]} is not for sampling {sampling!r}, which takes {' and '.join(sorted(known))}. Leave it out."
         )
-    named = dict(options)
-    if sampling in EXPECTED and "batch_size" in named:
-        positive(batch_size=named["batch_size"])
-        named["expected_batch_size"] = named.pop("batch_size")
-    built: Sampling = samplings.build(sampling, **named)
+    positive(**{name: options[name] for name in scheme.option_names.values() if name in options})
+    built: Sampling = samplings.build(sampling, **{known[name].name: value for name, value in options.items()})
     return built
 
 

@@ -23,7 +23,8 @@ from mechanisms.errors import ParameterError
 from mechanisms.learning.base import Floats, TrainingData
 from mechanisms.learning.dp_sgd.clipping import clip_rows, factors
 from mechanisms.learning.dp_sgd.normals import standard_normal
-from mechanisms.learning.dp_sgd.sampling import Draw, Mask, Sampling
+from mechanisms.learning.dp_sgd.sampling import Draw, Sampling
+from mechanisms.learning.dp_sgd.sampling.base import Mask
 from mechanisms.learning.models.base import Model
 from mechanisms.learning.models.passes import Workspace, accumulate, backward, forward, squared_norms
 

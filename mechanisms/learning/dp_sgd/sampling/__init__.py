@@ -1,27 +1,34 @@
-"""Which records a step of training sees."""
+"""Which records a step of training sees: sampling schemes, for many runs at once.
 
-from mechanisms.learning.dp_sgd.sampling.base import (
-    BatchSampling,
-    CyclicBatches,
-    Draw,
-    FixedSizeSampling,
-    FullBatch,
-    Mask,
-    PoissonSampling,
-    Sampling,
-    ShuffledEpochs,
-    successes,
-)
+base.py         Sampling, Draw: read this first
+full_batch.py   all records in every step
+poisson.py      every record by its own coin
+batches.py      what the schemes below share: batches of a number of records
+fixed_size.py   a fresh subset of fixed size each step
+epochs.py       what the last two share: every record once in an epoch
+shuffled.py     a fresh permutation each epoch, cut into batches
+cyclic.py       the records in their order, cut into batches, over and over
+
+Their names stand in `mechanisms.learning.dp_sgd.catalogue`.
+"""
+
+from mechanisms.learning.dp_sgd.sampling.base import Draw, Sampling
+from mechanisms.learning.dp_sgd.sampling.batches import BatchSampling
+from mechanisms.learning.dp_sgd.sampling.cyclic import CyclicBatches
+from mechanisms.learning.dp_sgd.sampling.epochs import EpochSampling
+from mechanisms.learning.dp_sgd.sampling.fixed_size import FixedSizeSampling
+from mechanisms.learning.dp_sgd.sampling.full_batch import FullBatch
+from mechanisms.learning.dp_sgd.sampling.poisson import PoissonSampling
+from mechanisms.learning.dp_sgd.sampling.shuffled import ShuffledEpochs
 
 __all__ = [
     "BatchSampling",
     "CyclicBatches",
     "Draw",
+    "EpochSampling",
     "FixedSizeSampling",
     "FullBatch",
-    "Mask",
     "PoissonSampling",
     "Sampling",
     "ShuffledEpochs",
-    "successes",
 ]

@@ -1,11 +1,9 @@
-"""Which records a step of training sees: sampling schemes, for many runs at once.
+"""What a sampling scheme is: read this first.
 
-    PoissonSampling     every record by its own coin: what the subsampled Gaussian accountants speak of
-    BatchSampling       batches of a number of records: what the next three share
-    FixedSizeSampling   a fresh subset of fixed size each step
-    ShuffledEpochs      a fresh permutation each epoch, cut into batches
-    CyclicBatches       the records in their order, cut into batches, over and over
-    FullBatch           all records in every step
+    Draw       the records that one step sees
+    Sampling   a scheme: how records are drawn, what that costs, and how likely what is then seen is
+
+Everything that depends on a scheme stands in its class. A new one is one file and one line of the catalogue.
 
 A scheme is public: its rate, its batch size and the number that updates are divided by are constants, never taken from
 the data, because the number of records is not the same on both sides of a pair. `n_records`, where it is given, is a
@@ -15,24 +13,20 @@ public constant too; the schemes whose guarantee depends on it need it for their
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.errors import ParameterError
-from mechanisms.validation import positive, unit_interval, whole
+from mechanisms.base import Relation
+from mechanisms.errors import AccountingError, ParameterError
+from mechanisms.guarantees.base import Guarantee
+from mechanisms.learning.base import Floats
 
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-
-DENSE_RATE = 0.4
-"""From this Poisson rate on, a coin a record is tossed, and all records are multiplied by 0 or 1, instead of gathering
-those that were drawn."""
-KEYED = 8
-"""A subset is drawn by sorting a key for each record if there are up to so many records for each place in it, and else
-record by record until enough distinct ones were found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +44,25 @@ class Draw:
 
 @dataclass(frozen=True)
 class Sampling(ABC):
-    """A sampling scheme."""
+    """A sampling scheme. Subclasses are frozen dataclasses whose fields are the options.
+
+    Attributes:
+        relation: what a trainer with it takes for its relation where none is named.
+        accountants: names of those that know it, the one to use first.
+        rates: name -> default, None for none: the numbers that its guarantee depends on, besides noise and steps.
+        option_names: field -> its name beside a sampling that is named in a configuration, where it has another there.
+        ordered: whether the place of a record in the data decides on its batch.
+        same_batches: whether each step has the same batch in every run.
+    """
+
+    relation: ClassVar[Relation]
+    accountants: ClassVar[tuple[str, ...]] = ("none",)
+    rates: ClassVar[Mapping[str, float | None]] = {}
+    option_names: ClassVar[Mapping[str, str]] = {}
+    ordered: ClassVar[bool] = False
+    same_batches: ClassVar[bool] = False
+
+    # --- how records are drawn ----------------------------------------------------------------------------------------
 
     @property
     @abstractmethod
@@ -73,258 +85,64 @@ class Sampling(ABC):
         """About how many rows a draw has."""
 
     def check(self, n_records: int) -> None:  # noqa: B027 - nothing to check where any number will do
-        """Raises `ParameterError` if no batch can be drawn from so many records."""
-
-
-@dataclass(frozen=True)
-class PoissonSampling(Sampling):
-    """Each record takes part in each step with probability `sampling_probability`, independently of everything.
-
-    Args:
-        sampling_probability: in (0, 1].
-        expected_batch_size: the public number that updates are divided by, > 0.
-
-    Example:
-        >>> scheme = PoissonSampling(sampling_probability=0.5, expected_batch_size=2)
-        >>> draw = next(scheme.draws(4, 3, None, np.random.default_rng(0)))
-        >>> draw.included.shape
-        (3, 4)
-    """
-
-    _: KW_ONLY
-    sampling_probability: float
-    expected_batch_size: float
-
-    def __post_init__(self) -> None:
-        positive(sampling_probability=self.sampling_probability, expected_batch_size=self.expected_batch_size)
-        unit_interval(sampling_probability=self.sampling_probability)
+        """Raises `ParameterError` if no batch can be drawn from this many records."""
 
     @property
-    def divisor(self) -> float:
-        return float(self.expected_batch_size)
-
-    def width(self, n_records: int) -> int:
-        expected = self.sampling_probability * n_records
-        return n_records if self.sampling_probability >= DENSE_RATE else int(expected + 2.5 * expected**0.5) + 1
-
-    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
-        rate = float(self.sampling_probability)
-        while rate == 1.0:
-            yield Draw(None, inclusion)
-        while rate >= DENSE_RATE:
-            drawn = rng.random((n_runs, n_records)) < rate
-            yield Draw(None, drawn if inclusion is None else drawn & inclusion)
-        flat = None if inclusion is None else np.ascontiguousarray(inclusion).reshape(-1)
-        starts = n_records * np.arange(n_runs + 1)
-        while True:
-            positions = successes(n_runs * n_records, rate, rng)
-            if flat is not None:
-                positions = positions[flat[positions]]
-            yield _padded(positions, starts)
-
-
-@dataclass(frozen=True)
-class BatchSampling(Sampling):
-    """A scheme whose batches hold a number of records.
-
-    Args:
-        batch_size: >= 1; updates are divided by it, those of a smaller last batch too.
-        n_records: the public number of records; None leaves it open, and the guarantee with it.
-    """
-
-    _: KW_ONLY
-    batch_size: int
-    n_records: int | None = None
-
-    def __post_init__(self) -> None:
-        whole(1, batch_size=self.batch_size)
-        if self.n_records is not None:
-            whole(1, n_records=self.n_records)
-            self._check_size(self.n_records)
+    @abstractmethod
+    def inclusion_probability(self) -> float:
+        """Probability that a record takes part in a step; 1 where it depends on a number of records that is open."""
 
     @property
-    def divisor(self) -> float:
-        return float(self.batch_size)
+    def worst_case_records(self) -> int:
+        """Records of the larger side of the worst-case pair: 1 where the others change nothing."""
+        return 1
 
-    def width(self, n_records: int) -> int:
-        return min(self.batch_size, n_records)
-
-    def check(self, n_records: int) -> None:
-        if self.n_records is not None and n_records != self.n_records:
-            raise ParameterError(
-                f"the data hold {n_records} records, but n_records = {self.n_records} is a public constant of the "
-                "sampling. Give as many records, or another n_records."
-            )
-        self._check_size(n_records)
-
-    def _check_size(self, available: int) -> None:
-        if available < self.batch_size:
-            raise ParameterError(
-                f"batch_size is {self.batch_size}, but there are only {available} records to draw it from. Choose a "
-                f"batch_size of at most {available}, or more records."
-            )
-
-
-@dataclass(frozen=True)
-class FixedSizeSampling(BatchSampling):
-    """Each step sees a uniformly random subset of `batch_size` records, without replacement, fresh each step."""
-
-    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
-        members = Members.of(n_records, n_runs, inclusion)
-        self._check_size(int(members.counts.min()))
-        few = members.counts.max() <= KEYED * self.batch_size
-        subset = _subset_by_keys if few else _subset_by_rejection
-        while True:
-            yield Draw(members.rows(subset(members.counts, self.batch_size, rng)), None)
-
-
-@dataclass(frozen=True)
-class ShuffledEpochs(BatchSampling):
-    """A fresh random order of the records each epoch, cut into batches; the last batch of an epoch may be smaller."""
-
-    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
-        return _epochs(Members.of(n_records, n_runs, inclusion), self.batch_size, rng)
-
-
-@dataclass(frozen=True)
-class CyclicBatches(BatchSampling):
-    """The records in their given order, cut into batches, over and over; the last batch of a round may be smaller."""
-
-    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
-        return _epochs(Members.of(n_records, n_runs, inclusion), self.batch_size, None)
-
-
-@dataclass(frozen=True)
-class FullBatch(Sampling):
-    """Every record in every step.
-
-    Args:
-        expected_batch_size: the public number that updates are divided by, > 0; 1 for the sum. None divides by the
-            number of records: allowed only where the relation leaves that number alone (zero_out, replace_one).
-    """
-
-    _: KW_ONLY
-    expected_batch_size: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.expected_batch_size is not None:
-            positive(expected_batch_size=self.expected_batch_size)
-
-    @property
-    def divisor(self) -> float | None:
-        return None if self.expected_batch_size is None else float(self.expected_batch_size)
-
-    def width(self, n_records: int) -> int:
-        return n_records
-
-    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
-        while True:
-            yield Draw(None, inclusion)
-
-
-@dataclass(frozen=True, eq=False)
-class Members:
-    """Which records each run has.
-
-    Args:
-        counts: how many, `(n_runs,)`.
-        table: their numbers, `(n_runs, n_records)`, those of run r in the first counts[r] places; None if all runs have
-            all records.
-    """
-
-    counts: Rows
-    table: Rows | None
+    # --- what that costs ----------------------------------------------------------------------------------------------
 
     @classmethod
-    def of(cls, n_records: int, n_runs: int, inclusion: Mask | None) -> Members:
-        """All records, or those of `inclusion`, `(n_runs, n_records)`."""
-        if inclusion is None:
-            return cls(np.full(n_runs, n_records, dtype=np.intp), None)
-        return cls(inclusion.sum(axis=1, dtype=np.intp), np.argsort(~inclusion, axis=1, kind="stable"))
+    def account(
+        cls, noise_multiplier: float, *, steps: int, relation: Relation, accounting: str, **rates: float
+    ) -> Guarantee:
+        """The guarantee of `steps` noisy sums, all of them seen.
 
-    def rows(self, positions: Rows) -> Rows:
-        """Record numbers of the `positions`-th members, `(n_runs, width)`."""
-        return positions if self.table is None else np.take_along_axis(self.table, positions, axis=1)
+        Args:
+            noise_multiplier: standard deviation of the noise / sensitivity under `relation`, > 0.
+            steps: >= 1.
+            relation: the neighbouring relation.
+            accounting: one of `accountants`.
+            rates: numbers for the names in `rates`.
 
+        Raises:
+            AccountingError: no theorem here covers the relation, or the scheme.
+        """
+        raise AccountingError(f"no guarantee is known for {cls.__name__}. Give a claim of your own to audit against.")
 
-def successes(n: int, rate: float, rng: np.random.Generator) -> Rows:
-    """Increasing positions of the successes among `n` independent trials of probability `rate`, strictly in (0, 1).
+    def own_rates(self) -> dict[str, float]:
+        """The `rates` of this instance; raises `AccountingError` where a public number that they need is open."""
+        return {}
 
-    The gaps between successes are geometric, and floor(E / -log(1 - rate)) is geometric for a standard exponential E
-    (Devroye 1986, X.2): the time is that of the successes, not of the trials.
-    """
-    scale = -1.0 / np.log1p(-rate)
-    last, found = -1, []
-    while last < n:
-        expected = rate * max(0, n - 1 - last)
-        gaps = rng.standard_exponential(int(expected + 6.0 * np.sqrt(expected)) + 16)
-        gaps *= scale
-        np.minimum(gaps, n, out=gaps)
-        positions = np.cumsum(gaps.astype(np.intp))
-        positions += np.arange(last + 1, last + 1 + len(positions))
-        last = int(positions[-1])
-        found.append(positions)
-    every = found[0] if len(found) == 1 else np.concatenate(found)
-    return every[: np.searchsorted(every, n)]
+    def guarantee(self, noise_multiplier: float, *, steps: int, relation: Relation) -> Guarantee:
+        """As `account`, by the first of the `accountants`, of this instance."""
+        return self.account(
+            noise_multiplier, steps=steps, relation=relation, accounting=self.accountants[0], **self.own_rates()
+        )
 
+    # --- how likely what is seen is -----------------------------------------------------------------------------------
 
-def _padded(positions: Rows, starts: Rows) -> Draw:
-    """Increasing positions in the concatenated records of all runs, as one row a run; missing places repeat record
-    0."""
-    counts = np.diff(np.searchsorted(positions, starts))
-    included = np.arange(counts.max(initial=0)) < counts[:, None]
-    rows = np.zeros(included.shape, dtype=np.intp)
-    rows[included] = positions - np.repeat(starts[:-1], counts)
-    return Draw(rows, included)
+    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+        """Log density of noisy sums along m directions, `(n_runs,)`, but for the constant of the noise.
 
+        Args:
+            values: `(n_runs, steps, m)`, in units in which the noise has the unit covariance.
+            shifts: what each record adds to a step that it takes part in, `(n_records, m)`, in the same units.
 
-def _subset_by_keys(counts: Rows, size: int, rng: np.random.Generator) -> Rows:
-    """The positions of the `size` smallest of independent uniform keys: a uniform subset of range(counts[r])."""
-    keys = rng.random((len(counts), counts.max()))
-    if counts.min() < counts.max():
-        keys[np.arange(keys.shape[1]) >= counts[:, None]] = np.inf
-    if size == keys.shape[1]:
-        return np.broadcast_to(np.arange(size), keys.shape)
-    return np.argpartition(keys, size - 1, axis=1)[:, :size]
+        Raises:
+            ParameterError: records, or a scheme, of which the density is not known.
+        """
+        raise ParameterError(f"no density is known of the batches of {type(self).__name__}. Choose another attack.")
 
 
-def _subset_by_rejection(counts: Rows, size: int, rng: np.random.Generator) -> Rows:
-    """The first `size` distinct ones of a sequence of uniform positions, which are a uniform subset of
-    range(counts[r])."""
-    spare = int(size * size / counts.min()) + 8
-    drawn = rng.integers(0, counts[:, None], size=(len(counts), size + spare))
-    while True:
-        order = np.argsort(drawn, axis=1, kind="stable")
-        ordered = np.take_along_axis(drawn, order, axis=1)
-        again = np.zeros(drawn.shape, dtype=np.bool_)
-        np.put_along_axis(again[:, :], order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
-        distinct = np.cumsum(~again, axis=1)
-        if distinct[:, -1].min() >= size:
-            return drawn[~again & (distinct <= size)].reshape(len(counts), size)
-        drawn = np.concatenate([drawn, rng.integers(0, counts[:, None], size=(len(counts), spare))], axis=1)
-
-
-def _epochs(members: Members, size: int, rng: np.random.Generator | None) -> Iterator[Draw]:
-    """Batches of consecutive members; with `rng` in a fresh random order each epoch. Runs may have epochs of different
-    lengths."""
-    n_runs = len(members.counts)
-    n_batches = np.maximum(1, -(-members.counts // size))
-    order = np.broadcast_to(np.arange(members.counts.max(initial=0)), (n_runs, members.counts.max(initial=0))).copy()
-    width = min(size, order.shape[1])
-    step = 0
-    while True:
-        batch = step % n_batches
-        if rng is not None and (starting := np.flatnonzero(batch == 0)).size:
-            order[starting] = _permutations(members.counts[starting], order.shape[1], rng)
-        columns = (batch * size)[:, None] + np.arange(width)
-        included = columns < members.counts[:, None]
-        rows = members.rows(np.take_along_axis(order, np.minimum(columns, order.shape[1] - 1), axis=1))
-        yield Draw(rows, None if included.all() else included)
-        step += 1
-
-
-def _permutations(counts: Rows, width: int, rng: np.random.Generator) -> Rows:
-    """Random orders of range(counts[r]), one a row, followed by the rest of range(width)."""
-    keys = rng.random((len(counts), width))
-    keys[np.arange(width) >= counts[:, None]] = np.inf
-    return np.argsort(keys, axis=1)
+def gaussian_exponent(values: Floats, centre: Floats) -> Floats:
+    """-|value - centre|^2 / 2, `(n_runs, steps)`."""
+    difference = values - centre
+    return -0.5 * np.asarray(np.einsum("rtm,rtm->rt", difference, difference))
