@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..attacks.base import Attack
+from ..attacks.canaries.base import Canary
 from ..attacks.catalogue import choose
 from ..mechanisms.base import Mechanism, Neighbours
 from ..mechanisms.describe import describe, label
 from ..mechanisms.errors import AccountingError, ParameterError, RelationError
 from ..mechanisms.external.function import FunctionMechanism
 from ..mechanisms.guarantees.base import Guarantee
-from ..mechanisms.learning.canaries.base import Canary
 from ..mechanisms.validation import whole
 from .bounds.base import Bound, check_level
 from .bounds.catalogue import catalogue as bounds_catalogue

@@ -12,12 +12,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from dpassay.attacks.canaries import Canary, worst_case_initial
+from dpassay.attacks.canaries.catalogue import catalogue as canaries
 from dpassay.experiments.cli.listing import entries, kinds
 from dpassay.experiments.config.schema import DataSection, GameSection
-from dpassay.mechanisms.learning.canaries import Canary, worst_case_initial
-from dpassay.mechanisms.learning.canaries.catalogue import catalogue as canaries
-from dpassay.mechanisms.learning.catalogue import samplings, schedules
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd.catalogue import samplings, schedules
 from dpassay.mechanisms.learning.models.catalogue import catalogue as models
 from dpassay.mechanisms.registry import Catalogue
 

@@ -14,7 +14,7 @@ from ..base import Scorer
 from .told import ToldAttack
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd import DPSGD
+    from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class CanaryDirection(ToldAttack):
         arXiv:2405.14457, with the canary in every step.
 
     Example:
-        >>> from dpassay.mechanisms.learning.canaries import Dirac
+        >>> from dpassay.attacks.canaries import Dirac
         >>> from dpassay.mechanisms.learning.dp_sgd import DPSGD
         >>> from dpassay.mechanisms.learning.models import LogisticRegression
         >>> learner = DPSGD(LogisticRegression(2), steps=9, noise_multiplier=1.0, sampling="full-batch", batch_size=1)
@@ -57,7 +57,8 @@ class CanaryDirection(ToldAttack):
         return CanaryDirectionScorer(_initial(learner), self._direction())
 
     def _direction(self) -> NDArray[np.float64]:
-        from ...mechanisms.learning.pairs import clipped_gradient, differing
+        from ...mechanisms.learning.dp_sgd.directions import clipped_gradient
+        from ...mechanisms.learning.pairs import differing
 
         learner, neighbours = self._told()
         only0, only1 = differing(neighbours)

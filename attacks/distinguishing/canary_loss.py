@@ -39,7 +39,7 @@ class CanaryLoss(ToldAttack):
         Yeom, Giacomelli, Fredrikson, Jha (2018), section 3.1; as an audit Jagielski, Ullman, Oprea (2020).
 
     Example:
-        >>> from dpassay.mechanisms.learning.canaries import Blank
+        >>> from dpassay.attacks.canaries import Blank
         >>> from dpassay.mechanisms.learning.dp_sgd import DPSGD
         >>> from dpassay.mechanisms.learning.models import LogisticRegression
         >>> learner = DPSGD(LogisticRegression(2), steps=9, noise_multiplier=1.0, sampling="full-batch", batch_size=1)
@@ -81,7 +81,7 @@ class CanaryLossScorer:
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
         """Scores of `outputs`, shape `(size,)`, in nats."""
-        from ...mechanisms.learning.trained import TrainedModels
+        from ...mechanisms.learning.models.trained import TrainedModels
 
         values = outputs.values if outputs.values.ndim == 2 else outputs.values[:, -1]
         models = TrainedModels(self.model, np.ascontiguousarray(values))

@@ -16,7 +16,7 @@ from ..base import Scorer
 from .told import ToldAttack
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd import DPSGD
+    from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class GradientProduct(ToldAttack):
         Nasr et al. (2023), "Tight auditing of differentially private machine learning", section 4 (inner products).
 
     Example:
-        >>> from dpassay.mechanisms.learning.canaries import Natural
+        >>> from dpassay.attacks.canaries import Natural
         >>> from dpassay.mechanisms.learning.dp_sgd import DPSGD
         >>> from dpassay.mechanisms.learning.models import LogisticRegression
         >>> learner = DPSGD(LogisticRegression(2), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=1,
@@ -102,7 +102,7 @@ class GradientProductScorer:
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
         """Scores of `outputs` `(size, steps + 1, n_parameters)`, shape `(size,)`."""
-        from ...mechanisms.learning.pairs import clipped_gradient
+        from ...mechanisms.learning.dp_sgd.directions import clipped_gradient
 
         recipe = self.learner.recipe
         total, previous = np.zeros(len(outputs)), 0.0
@@ -123,7 +123,7 @@ class GradientProductScorer:
     ) -> NDArray[np.float64]:
         """Log likelihood ratio of one step, given what is left of its noisy sum."""
         variance = (self.learner.noise_multiplier * self.learner.clip_norm) ** 2
-        rate = _sampling_probability(self.learner)
+        rate = self.learner.scheme.inclusion_probability
         sides = []
         for gradient in (g1, g0):
             exponent = np.einsum("rp,rp->r", rest - 0.5 * gradient, gradient) / variance
@@ -136,10 +136,10 @@ class _OtherRecords:
 
     def __init__(self, learner: DPSGD, records: TrainingData) -> None:
         self.trainer = learner.trainer_class(learner.recipe, records)
-        self.rate = _sampling_probability(learner)
+        self.rate = learner.scheme.inclusion_probability
 
     def expected_sum(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-        from ...mechanisms.learning.sampling import Draw
+        from ...mechanisms.learning.dp_sgd.sampling import Draw
 
         trainer = self.trainer
         found = np.empty(parameters.shape, dtype=trainer.dtype)
@@ -147,13 +147,3 @@ class _OtherRecords:
         for runs, _ in trainer.blocks(len(parameters)):
             trainer.clipped_sum(parameters[runs].astype(trainer.dtype), batch, found[runs])
         return self.rate * found
-
-
-def _sampling_probability(learner: DPSGD) -> float:
-    """How likely a record is in one step: of every scheme, the marginal rate."""
-    scheme = learner.scheme
-    rate = getattr(scheme, "sampling_probability", None)
-    if rate is None:
-        n_records = getattr(scheme, "n_records", None)
-        rate = scheme.batch_size / n_records if n_records else 1.0  # type: ignore[attr-defined]
-    return float(rate)

@@ -28,7 +28,7 @@ from ...mechanisms.errors import AttackError, ParameterError
 from ..base import Attack
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd import DPSGD
+    from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class ToldAttack(Attack):
 
     def against(self, mechanism: Mechanism, neighbours: Neighbours) -> Self:
         """This attack on `mechanism` and `neighbours`; raises `AttackError` if it cannot be used there."""
-        from ...mechanisms.learning.canaries.base import learner_of
+        from ..canaries.base import learner_of
 
         try:
             learner = learner_of(mechanism)
@@ -76,7 +76,7 @@ class ToldAttack(Attack):
         Another one may leak elsewhere than along the canary, as by a divisor that depends on the data or a noise that
         comes twice; an attack that learns can see that.
         """
-        from ...mechanisms.learning.training import Trainer
+        from ...mechanisms.learning.dp_sgd.training import Trainer
 
         try:
             learner, _ = self.against(mechanism, neighbours)._told()

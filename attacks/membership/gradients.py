@@ -89,7 +89,7 @@ def inner_products(trajectories: Floats, model: Model, records: TrainingData) ->
     Returns:
         `(n_models, n_records)`.
     """
-    from ...mechanisms.learning.trained import TrainedModels
+    from ...mechanisms.learning.models.trained import TrainedModels
 
     n_models, _, n_parameters = trajectories.shape
     y = records.y.astype(np.int64)

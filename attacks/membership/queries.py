@@ -30,7 +30,7 @@ def train(
     on the records `asked` that is made from it."""
     if getattr(learner, "view", None) != "trajectory":
         return learner.fit_subsets(data, inclusion, rng), {}
-    from ...mechanisms.learning.trained import TrainedModels
+    from ...mechanisms.learning.models.trained import TrainedModels
     from .gradients import inner_products
 
     white_box: Any = learner

@@ -36,7 +36,7 @@ from ..trials.store import Arrays
 from .training import QueryWork, plan_training, run_training
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd import DPSGD
+    from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 
 
 def membership_game(
@@ -208,11 +208,10 @@ class WhiteBoxWork:
         rng = stream(self.seed, chunk.stage, chunk.side, chunk.index)
         inside = self.inclusion[chunk.start : chunk.start + chunk.size]
         values = self.mechanism.release_subsets(self.data, inside, rng).values
-        rate = getattr(self.mechanism.scheme, "sampling_probability", 1.0)
         scores = canary_log_ratio(
             values,
             noise_multiplier=self.mechanism.noise_multiplier,
-            sampling_probability=1.0 if rate is None else rate,
+            sampling_probability=self.mechanism.scheme.inclusion_probability,
         )
         return {"scores": scores}
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ...attacks.canaries import gradients
 from ...mechanisms.errors import ParameterError
-from ...mechanisms.learning.canaries import gradients
 from .datasets import Data, columns
 
 

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...attacks.base import Attack
+from ...attacks.canaries import Canary, ClipBKD, Dirac, Mislabelled, Natural
 from ...attacks.distinguishing.canary_loss import CanaryLoss
 from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatio
 from ...audit import AuditResult, audit
 from ...mechanisms.broken.dp_sgd.mean_clipped import MeanClipped
 from ...mechanisms.guarantees.noisy_sgd import epsilon_curves
 from ...mechanisms.learning import DPSGD, SoftmaxRegression
-from ...mechanisms.learning.calibration import calibrate_noise
-from ...mechanisms.learning.canaries import Canary, ClipBKD, Dirac, Mislabelled, Natural
+from ...mechanisms.learning.accounting.calibration import calibrate_noise
 from ..data.datasets import digits
 from .lecture import Lecture
 

@@ -24,7 +24,7 @@ from ...mechanisms.base import Mechanism, Neighbours
 from ...mechanisms.errors import DpassayError
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.learning.base import TrainingData
-from ...mechanisms.learning.dp_sgd import DPSGD
+from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 from ..config.sweep import folder_name, point_text
 
 

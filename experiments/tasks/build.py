@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 
 from ...attacks.base import Attack
+from ...attacks.canaries.base import Canary
+from ...attacks.canaries.catalogue import catalogue as canaries
+from ...attacks.canaries.initial import worst_case_initial
 from ...attacks.catalogue import catalogue as attacks
 from ...attacks.membership.base import MembershipAttack
 from ...attacks.membership.catalogue import catalogue as membership_attacks
@@ -25,11 +28,8 @@ from ...mechanisms.catalogue import catalogue as mechanisms
 from ...mechanisms.errors import ParameterError, RelationError, unknown_name_message
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.learning.base import TrainingData
-from ...mechanisms.learning.canaries.base import Canary
-from ...mechanisms.learning.canaries.catalogue import catalogue as canaries
-from ...mechanisms.learning.canaries.initial import worst_case_initial
-from ...mechanisms.learning.catalogue import samplings, schedules
-from ...mechanisms.learning.dp_sgd import DPSGD
+from ...mechanisms.learning.dp_sgd.catalogue import samplings, schedules
+from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 from ...mechanisms.learning.models.base import Model
 from ...mechanisms.learning.models.catalogue import catalogue as models
 from ...mechanisms.queries.catalogue import catalogue as queries

@@ -13,7 +13,7 @@ from ...audit.membership.training import train_shadows
 from ...audit.trials.progress import Reporter
 from ...mechanisms.errors import AccountingError, ParameterError
 from ...mechanisms.guarantees.base import Guarantee
-from ...mechanisms.learning.dp_sgd import DPSGD
+from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 from ..config.config_errors import pointing_at
 from ..config.schema import Config, MembershipSection
 from ..config.source import Source

@@ -19,6 +19,7 @@ from ..errors import AccountingError, DpassayError, NeighboursError, ParameterEr
 from ..guarantees import ApproximateDP
 from ..guarantees.base import Guarantee
 from ..learning.base import Floats, TrainingData
+from ..learning.dp_sgd.sampling import PoissonSampling, Sampling, ShuffledEpochs
 from ..learning.pairs import UNSEEN, differing
 from ..records import check_records
 from ..validation import non_negative, one_of, positive, whole
@@ -143,6 +144,15 @@ class OpacusTraining(Mechanism):
     def divisor(self) -> int:
         """By which a sum of gradients is divided: Opacus takes the expected batch size, rounded down."""
         return self.n_records // self.batches_per_epoch
+
+    @property
+    def scheme(self) -> Sampling:
+        """How batches are drawn."""
+        if self.poisson_sampling or self.batches_per_epoch == 1:
+            return PoissonSampling(
+                sampling_probability=self.sampling_probability, expected_batch_size=float(self.divisor)
+            )
+        return ShuffledEpochs(batch_size=self.batch_size, n_records=self.n_records)
 
     @cached_property
     def n_parameters(self) -> int:
@@ -273,27 +283,19 @@ class OpacusTraining(Mechanism):
 
     @cached_property
     def _claim(self) -> Guarantee:
-        from ..learning.accounting import steps_guarantee
-
         if not self.noise_multiplier:
             raise AccountingError(
                 "noise_multiplier is 0: training without noise has no finite epsilon. Give a noise_multiplier > 0, or "
                 "a claim of your own to audit against."
             )
-        options: dict[str, Any] = {"steps": self.steps, "relation": self.relation}
-        if self.batches_per_epoch == 1:
-            return steps_guarantee(self.noise_multiplier, sampling="full-batch", **options)
-        if self.poisson_sampling:
-            options["sampling_probability"] = self.sampling_probability
-            return steps_guarantee(self.noise_multiplier, sampling="poisson", **options)
-        if self.relation is Relation.ADD_REMOVE:
+        if isinstance(self.scheme, ShuffledEpochs) and self.relation is Relation.ADD_REMOVE:
             raise AccountingError(
                 "poisson_sampling is False: no theorem here covers shuffled batches under 'add_remove', where a record "
                 "more shifts the batches of the others. Use relation='replace_one', or give a claim to audit against, "
                 "such as mechanism.opacus_claim(1e-5)."
             )
-        options["batches_per_epoch"] = self.batches_per_epoch
-        return steps_guarantee(self.noise_multiplier, sampling="shuffled", **options)
+        relative = self.noise_multiplier / (2.0 if self.relation is Relation.REPLACE_ONE else 1.0)
+        return self.scheme.guarantee(relative, steps=self.steps, relation=self.relation)
 
     def _check_seen(self, neighbours: Neighbours) -> None:
         """Raises `NeighboursError` where the observed direction sees nothing of what differs: a leak would not show."""
@@ -344,17 +346,10 @@ class OpacusTraining(Mechanism):
 
     def _log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density of observations, `(size,)`, if the examples contribute nothing along the observed direction."""
-        from ..learning.observation_law import Observations, log_density
-        from ..learning.sampling import PoissonSampling, ShuffledEpochs
+        from ..learning.dp_sgd.observation_law import Observations, log_density
 
         shifts = self._shifts(TrainingData.of(dataset))[:, None]
-        poisson = self.poisson_sampling or self.batches_per_epoch == 1
-        scheme = (
-            PoissonSampling(sampling_probability=self.sampling_probability, expected_batch_size=self.divisor)
-            if poisson
-            else ShuffledEpochs(batch_size=self.batch_size)
-        )
-        law = Observations(scheme, shifts / self.noise_multiplier, np.array([[1.0 / self.noise_multiplier]]))
+        law = Observations(self.scheme, shifts / self.noise_multiplier, np.array([[1.0 / self.noise_multiplier]]))
         return log_density(np.asarray(outputs.values)[:, :, None], law)
 
 

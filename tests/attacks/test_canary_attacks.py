@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpassay.attacks.canaries import Blank, ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
 from dpassay.attacks.catalogue import build, catalogue, choose
 from dpassay.attacks.distinguishing import CanaryDirection, CanaryLoss, GradientProduct
 from dpassay.attacks.distinguishing.told import ToldAttack
@@ -17,12 +18,11 @@ from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData
 from dpassay.mechanisms.errors import AttackError, ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
-from dpassay.mechanisms.learning.canaries import Blank, ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd.sampling import FullBatch
 from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
+from dpassay.mechanisms.learning.models.trained import TrainedModels
 from dpassay.mechanisms.learning.pairs import differing
-from dpassay.mechanisms.learning.sampling import FullBatch
-from dpassay.mechanisms.learning.trained import TrainedModels
 
 FALSE_ALARM = 1e-6
 MODEL = SoftmaxRegression(4, 3)

@@ -106,7 +106,7 @@ def test_inner_products_with_the_steps_equal_a_loop():
     streams = [stream(9, Stage.TRAINING, index=index) for index in range(2)]
     paths = [learner.release_subsets((X, Y), *of_pair).values for of_pair in zip(pairs, streams, strict=True)]
     path = np.concatenate(paths)
-    from dpassay.mechanisms.learning.trained import TrainedModels
+    from dpassay.mechanisms.learning.models.trained import TrainedModels
 
     scores = GradientInnerProduct().score(shadows)
     for t in range(4):

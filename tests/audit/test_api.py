@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpassay.attacks.canaries import Mislabelled
 from dpassay.audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit, saved
 from dpassay.audit.bounds.clopper_pearson import ClopperPearson
 from dpassay.mechanisms import (
@@ -33,7 +34,6 @@ from dpassay.mechanisms.errors import (
     ResultError,
     UnknownNameError,
 )
-from dpassay.mechanisms.learning.canaries import Mislabelled
 
 PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 

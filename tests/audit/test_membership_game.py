@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
+from dpassay.attacks.canaries import Dirac
 from dpassay.attacks.membership import MembershipAttack, Shadows, draw_inclusion
 from dpassay.attacks.membership.catalogue import catalogue
 from dpassay.attacks.membership.lira import LiRA
@@ -13,7 +14,6 @@ from dpassay.audit.bounds.one_run import OneRun
 from dpassay.audit.membership import membership_game, one_run, train_shadows, white_box_game
 from dpassay.mechanisms.errors import AttackError, ParameterError, RelationError
 from dpassay.mechanisms.external.estimator import EstimatorLearner
-from dpassay.mechanisms.learning.canaries import Dirac
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import SoftmaxRegression
 

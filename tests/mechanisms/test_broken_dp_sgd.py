@@ -29,12 +29,12 @@ from dpassay.mechanisms.errors import AccountingError, NeighboursError, Paramete
 from dpassay.mechanisms.guarantees import ExactDP, GaussianDP
 from dpassay.mechanisms.guarantees.calibration import least_noise_multiplier
 from dpassay.mechanisms.guarantees.deterministic_batches import shuffled_epsilon_at_least
-from dpassay.mechanisms.learning.accounting import steps_guarantee
+from dpassay.mechanisms.learning.accounting.steps import steps_guarantee
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd.sampling import FullBatch, PoissonSampling
+from dpassay.mechanisms.learning.dp_sgd.training import Trainer
 from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron
-from dpassay.mechanisms.learning.sampling import FullBatch, PoissonSampling
-from dpassay.mechanisms.learning.training import Trainer
 
 FALSE_ALARM = 1e-6
 SURE = 1.0 - 1e-8

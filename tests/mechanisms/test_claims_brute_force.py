@@ -45,12 +45,12 @@ from dpassay.mechanisms.guarantees.grouping import group
 from dpassay.mechanisms.guarantees.moments import MomentsDP
 from dpassay.mechanisms.guarantees.subsampling import subsample
 from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.convex.objective_perturbation import ObjectivePerturbation
+from dpassay.mechanisms.learning.convex.output_perturbation import OutputPerturbation
+from dpassay.mechanisms.learning.convex.projected_sgd import NoisyProjectedSGD
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd.schedules import Cosine
 from dpassay.mechanisms.learning.models import LogisticRegression
-from dpassay.mechanisms.learning.objective_perturbation import ObjectivePerturbation
-from dpassay.mechanisms.learning.output_perturbation import OutputPerturbation
-from dpassay.mechanisms.learning.projected_sgd import NoisyProjectedSGD
-from dpassay.mechanisms.learning.schedules import Cosine
 from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse
 from dpassay.mechanisms.noise import Gaussian, Geometric, Laplace
 from dpassay.mechanisms.queries.base import Query

@@ -30,8 +30,8 @@ from dpassay.mechanisms.guarantees.noisy_sgd import (
     projected_sgd_epsilon,
     projected_sgd_standard_deviation,
 )
-from dpassay.mechanisms.learning.accounting import ACCOUNTING, steps_guarantee
-from dpassay.mechanisms.learning.calibration import calibrate_noise
+from dpassay.mechanisms.learning.accounting.calibration import calibrate_noise
+from dpassay.mechanisms.learning.accounting.steps import scheme_named, steps_guarantee
 
 ABADI = {"sampling_probability": 0.01}
 
@@ -315,7 +315,9 @@ def test_each_way_of_drawing_batches_has_its_own_theorem():
     assert_allclose(cyclic, GaussianDP(2.0).epsilon(1e-5))  # three epochs and a broken one
     halved = fixed_size_gaussian(0.5, sampling_probability=0.1, steps=100).epsilon(1e-5)
     assert_allclose(epsilon("fixed-size", sampling_probability=0.1, relation="replace_one"), halved)
-    poisson = [epsilon("poisson", sampling_probability=0.01, accounting=name) for name in ACCOUNTING["poisson"]]
+    poisson = [
+        epsilon("poisson", sampling_probability=0.01, accounting=name) for name in scheme_named("poisson").accountants
+    ]
     assert poisson[0] < poisson[1] < poisson[2]
 
 

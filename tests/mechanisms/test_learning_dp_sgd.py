@@ -16,14 +16,14 @@ from dpassay.mechanisms.guarantees import GaussianDP, PrivacyLossDP
 from dpassay.mechanisms.guarantees.fixed_size import fixed_size_gaussian
 from dpassay.mechanisms.learning.base import Learner, TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
-from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
-from dpassay.mechanisms.learning.sampling import (
+from dpassay.mechanisms.learning.dp_sgd.sampling import (
     CyclicBatches,
     FixedSizeSampling,
     FullBatch,
     PoissonSampling,
     ShuffledEpochs,
 )
+from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
 from dpassay.mechanisms.records import remove_record, replace_record, zero_record
 
 FALSE_ALARM = 1e-6
@@ -100,7 +100,7 @@ def test_claims_do_not_depend_on_data_sizes_and_count_only_what_is_seen():
         ({"sampling": CYCLIC, "relation": "add_remove"}, "a record more moves the others between batches"),
         ({"sampling": FIXED, "relation": "add_remove"}, "no bound for samples of fixed size under 'add_remove'"),
         ({"sampling": ShuffledEpochs(batch_size=3)}, "depends on the number of records"),
-        ({"sampling": FixedSizeSampling(batch_size=3)}, "Give n_records beside batch_size, a public constant"),
+        ({"sampling": FixedSizeSampling(batch_size=3)}, "Give n_records next to batch_size, a public constant"),
     ],
 )
 def test_no_claim_is_made_where_no_theorem_gives_one(options, message):

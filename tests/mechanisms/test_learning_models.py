@@ -18,7 +18,7 @@ from dpassay.mechanisms.learning.models import (
 )
 from dpassay.mechanisms.learning.models.catalogue import build
 from dpassay.mechanisms.learning.models.passes import Workspace, accumulate, backward, forward, squared_norms
-from dpassay.mechanisms.learning.trained import TrainedModels
+from dpassay.mechanisms.learning.models.trained import TrainedModels
 
 MODELS = [
     LinearRegression(4),
@@ -136,7 +136,7 @@ def test_queries_do_not_depend_on_how_models_are_blocked(monkeypatch):
     model = MODELS[4]
     parameters, X, y = made(model, n_models=9)
     before = TrainedModels(model, parameters).gradient_norms(X, y), TrainedModels(model, parameters).losses(X, y)
-    monkeypatch.setattr("dpassay.mechanisms.learning.trained.QUERY_BYTES", 1)
+    monkeypatch.setattr("dpassay.mechanisms.learning.models.trained.QUERY_BYTES", 1)
     after = TrainedModels(model, parameters).gradient_norms(X, y), TrainedModels(model, parameters).losses(X, y)
     np.testing.assert_allclose(before, after, rtol=1e-12)
 

@@ -6,16 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpassay.attacks.canaries import Dirac, Mislabelled, RandomDirection
 from dpassay.audit import audit
 from dpassay.audit.verdict import Verdict
 from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.errors import NeighboursError
 from dpassay.mechanisms.guarantees import GaussianDP
 from dpassay.mechanisms.learning.base import TrainingData
-from dpassay.mechanisms.learning.canaries import Dirac, Grouped, Mislabelled, RandomDirection
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd.directions import clipped_gradient, gradient_direction
+from dpassay.mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
 from dpassay.mechanisms.learning.models import MultiLayerPerceptron, SoftmaxRegression
-from dpassay.mechanisms.learning.pairs import clipped_gradient, gradient_direction
 from dpassay.mechanisms.repeated import Repeated
 
 MODEL = SoftmaxRegression(4, 3)
@@ -94,7 +95,7 @@ def test_what_wraps_it_faces_the_pair_too():
     base = white_box()
     pair = Dirac(unit=1).pair(records(), base)
     wanted = gradient_direction(base, pair)
-    assert np.array_equal(Grouped(base, size=2).facing(pair).base.directions, wanted[None])
+    assert np.array_equal(GroupPrivacy(base, size=2).facing(pair).base.directions, wanted[None])
     assert np.array_equal(twice(base).facing(pair).base.directions, wanted[None])
     assert audit(twice(base), pair, claim=GaussianDP(0.2), **QUICK).verdict is Verdict.VIOLATION
     for wrapped in (alone(base), twice(base)):
@@ -106,7 +107,7 @@ def itself(mechanism):
 
 
 def alone(mechanism):
-    return Grouped(mechanism, size=1)
+    return GroupPrivacy(mechanism, size=1)
 
 
 def twice(mechanism):

@@ -8,15 +8,15 @@ import pytest
 from scipy import stats
 
 from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.learning import sampling
-from dpassay.mechanisms.learning.sampling import (
+from dpassay.mechanisms.learning.dp_sgd.sampling import (
     CyclicBatches,
     FixedSizeSampling,
     FullBatch,
     PoissonSampling,
     ShuffledEpochs,
-    successes,
+    fixed_size,
 )
+from dpassay.mechanisms.learning.dp_sgd.sampling.poisson import successes
 
 FALSE_ALARM = 1e-6
 
@@ -128,7 +128,7 @@ def test_poisson_on_subsets_samples_members_only_at_the_same_rate():
 @pytest.mark.parametrize("keyed", [True, False])
 @pytest.mark.parametrize("size", [2, 3])
 def test_fixed_size_subsets_are_uniform_without_replacement(monkeypatch, keyed, size):
-    monkeypatch.setattr(sampling, "KEYED", 100 if keyed else 0)
+    monkeypatch.setattr(fixed_size, "KEYED", 100 if keyed else 0)
     found = indicators(FixedSizeSampling(batch_size=size), 5, 100, 200).reshape(-1, 5)
     assert found.max() == 1
     assert np.all(found.sum(axis=1) == size)
@@ -141,7 +141,7 @@ def test_fixed_size_subsets_are_uniform_without_replacement(monkeypatch, keyed, 
 
 @pytest.mark.parametrize("keyed", [True, False])
 def test_fixed_size_subsets_of_members_are_uniform(monkeypatch, keyed):
-    monkeypatch.setattr(sampling, "KEYED", 100 if keyed else 0)
+    monkeypatch.setattr(fixed_size, "KEYED", 100 if keyed else 0)
     inclusion = np.array([[True, False, True, True, False, True], [True] * 6, [False, True, True, False, False, False]])
     found = indicators(FixedSizeSampling(batch_size=2), 6, 3, 6000, inclusion=inclusion)
     for run, members in enumerate(inclusion):

@@ -9,23 +9,22 @@ from sgd_twin import clipped_sum, train
 from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 
 from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.learning import training
 from dpassay.mechanisms.learning.base import Learner, TrainingData
-from dpassay.mechanisms.learning.dp_sgd import DPSGD
-from dpassay.mechanisms.learning.models import (
-    LinearRegression,
-    LogisticRegression,
-    MultiLayerPerceptron,
-    SoftmaxRegression,
-)
-from dpassay.mechanisms.learning.sampling import (
+from dpassay.mechanisms.learning.dp_sgd import DPSGD, training
+from dpassay.mechanisms.learning.dp_sgd.sampling import (
     CyclicBatches,
     FixedSizeSampling,
     FullBatch,
     PoissonSampling,
     ShuffledEpochs,
 )
-from dpassay.mechanisms.learning.schedules import Constant, Cosine, InverseSquareRoot, StepDecay
+from dpassay.mechanisms.learning.dp_sgd.schedules import Constant, Cosine, InverseSquareRoot, StepDecay
+from dpassay.mechanisms.learning.models import (
+    LinearRegression,
+    LogisticRegression,
+    MultiLayerPerceptron,
+    SoftmaxRegression,
+)
 
 FALSE_ALARM = 1e-6
 SOFTMAX = SoftmaxRegression(3, 3)

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-import dpassay.mechanisms.learning.regularised_logistic as regularised_logistic
+import dpassay.mechanisms.learning.convex.regularised_logistic as regularised_logistic
 from dpassay.audit import audit
 from dpassay.audit.verdict import Verdict
 from dpassay.mechanisms.base import Neighbours, Outputs
@@ -21,17 +21,17 @@ from dpassay.mechanisms.guarantees.noisy_sgd import (
     projected_sgd_step,
 )
 from dpassay.mechanisms.learning.base import TrainingData
-from dpassay.mechanisms.learning.objective_perturbation import ObjectivePerturbation
-from dpassay.mechanisms.learning.output_perturbation import OutputPerturbation
-from dpassay.mechanisms.learning.projected_sgd import NoisyProjectedSGD
-from dpassay.mechanisms.learning.regularised_logistic import (
+from dpassay.mechanisms.learning.convex.objective_perturbation import ObjectivePerturbation
+from dpassay.mechanisms.learning.convex.output_perturbation import OutputPerturbation
+from dpassay.mechanisms.learning.convex.projected_sgd import NoisyProjectedSGD
+from dpassay.mechanisms.learning.convex.regularised_logistic import (
     TOLERANCE,
     SignedExamples,
     minimise,
     spherical_log_density,
     spherical_noise,
 )
-from dpassay.mechanisms.learning.schedules import InverseSquareRoot
+from dpassay.mechanisms.learning.dp_sgd.schedules import InverseSquareRoot
 
 FALSE_ALARM = 1e-6
 

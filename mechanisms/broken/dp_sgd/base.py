@@ -26,12 +26,12 @@ from ...errors import ParameterError
 from ...guarantees import ExactDP, GaussianDP
 from ...guarantees.base import Guarantee
 from ...learning.base import Floats, TrainingData
-from ...learning.dp_sgd import DPSGD
+from ...learning.dp_sgd.mechanism import DPSGD
+from ...learning.dp_sgd.sampling import FullBatch, Sampling
+from ...learning.dp_sgd.training import Batch, Trainer
 from ...learning.models import LogisticRegression, MultiLayerPerceptron
 from ...learning.models.base import Model
 from ...learning.pairs import UNSEEN
-from ...learning.sampling import CyclicBatches, FullBatch, Sampling
-from ...learning.training import Batch, Trainer
 
 REGRESSION = LogisticRegression(4)
 PERCEPTRON = MultiLayerPerceptron(4, hidden=(3,), n_outputs=2)
@@ -75,8 +75,7 @@ class BrokenDPSGD(DPSGD):
     @property
     def law_is_known(self) -> bool:
         """Whether all batches are the same in every run: then the law of the observations is known."""
-        fixed = isinstance(self.scheme, (FullBatch, CyclicBatches))
-        return self.view == "observations" and fixed and self.noise_multiplier > 0.0
+        return self.view == "observations" and self.scheme.same_batches and self.noise_multiplier > 0.0
 
     @property
     def batch(self) -> float:

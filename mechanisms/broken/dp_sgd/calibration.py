@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...guarantees.base import Guarantee
-from ...learning.calibration import calibrate_noise
+from ...learning.accounting.calibration import calibrate_noise
 
 
 def midpoint_noise_multiplier(

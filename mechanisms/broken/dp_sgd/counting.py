@@ -12,8 +12,8 @@ from ...base import Dataset, Outputs
 from ...errors import ParameterError
 from ...guarantees import PrivacyLossDP
 from ...guarantees.base import Guarantee
-from ...learning.claims import claim_of
-from ...learning.sampling import Sampling, ShuffledEpochs
+from ...learning.dp_sgd.claims import claim_of
+from ...learning.dp_sgd.sampling import Sampling, ShuffledEpochs
 from ...validation import whole
 from .base import BrokenDPSGD
 

@@ -19,10 +19,11 @@ from ...errors import ParameterError
 from ...guarantees import ExactDP
 from ...guarantees.base import Guarantee
 from ...learning.base import Floats
+from ...learning.dp_sgd.sampling import BatchSampling, FullBatch, PoissonSampling, Sampling
+from ...learning.dp_sgd.sampling.base import Mask
+from ...learning.dp_sgd.training import Batch, Trainer
 from ...learning.models import LogisticRegression
 from ...learning.models.base import Model
-from ...learning.sampling import BatchSampling, FullBatch, Mask, PoissonSampling, Sampling
-from ...learning.training import Batch, Trainer
 from ...validation import whole
 from .base import BrokenDPSGD
 

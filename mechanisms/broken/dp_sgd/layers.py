@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from ...base import Neighbours
 from ...guarantees.base import Guarantee
 from ...learning.base import Floats
+from ...learning.dp_sgd.training import Batch, Trainer
 from ...learning.models import MultiLayerPerceptron
 from ...learning.models.base import Model
 from ...learning.models.passes import squared_norms
-from ...learning.training import Batch, Trainer
 from .base import LARGE, PERCEPTRON, BrokenDPSGD
 
 DEEP = MultiLayerPerceptron(4, hidden=(3, 3, 3), n_outputs=2)

@@ -12,10 +12,10 @@ from ...base import Neighbours, Relation
 from ...errors import NeighboursError
 from ...guarantees.base import Guarantee
 from ...learning.base import Floats, TrainingData
+from ...learning.dp_sgd.sampling import FullBatch, Sampling
+from ...learning.dp_sgd.training import Batch, Recipe, Trainer
 from ...learning.models.passes import accumulate, backward, forward
 from ...learning.pairs import check_in_place
-from ...learning.sampling import FullBatch, Sampling
-from ...learning.training import Batch, Recipe, Trainer
 from ...validation import whole
 from .base import BrokenDPSGD, Unclipped
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ...base import Dataset, Outputs
 from ...guarantees.base import Guarantee
 from ...learning.base import Floats
-from ...learning.dp_sgd import DPSGD
-from ...learning.training import Trainer
+from ...learning.dp_sgd.mechanism import DPSGD
+from ...learning.dp_sgd.training import Trainer
 from .base import BrokenDPSGD
 
 

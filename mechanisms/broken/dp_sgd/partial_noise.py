@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ...guarantees.base import Guarantee
 from ...learning.base import Floats
+from ...learning.dp_sgd.training import Trainer
 from ...learning.models.base import Model
-from ...learning.training import Trainer
 from .base import BrokenDPSGD, where_zero
 
 

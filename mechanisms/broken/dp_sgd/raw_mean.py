@@ -10,8 +10,8 @@ import numpy as np
 from ...base import Neighbours
 from ...guarantees.base import Guarantee
 from ...learning.base import Floats, TrainingData
-from ...learning.sampling import FullBatch, Sampling
-from ...learning.training import Batch, Recipe, Trainer
+from ...learning.dp_sgd.sampling import FullBatch, Sampling
+from ...learning.dp_sgd.training import Batch, Recipe, Trainer
 from .base import LARGE, BrokenDPSGD, Unclipped
 
 ALL_BY_FOUR = FullBatch(expected_batch_size=4)

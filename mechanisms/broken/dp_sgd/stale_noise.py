@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ...guarantees.base import Guarantee
 from ...learning.base import Floats, TrainingData
+from ...learning.dp_sgd.sampling import CyclicBatches, Sampling
+from ...learning.dp_sgd.training import Trainer
 from ...learning.models.base import Model
-from ...learning.sampling import CyclicBatches, Sampling
-from ...learning.training import Trainer
 from .base import PERCEPTRON, BrokenDPSGD, standard_log_density, where_zero
 
 ONE_OF_TWO = CyclicBatches(batch_size=1, n_records=2)

@@ -5,11 +5,21 @@ losses.py        squared, logistic, softmax
 linear.py        LinearRegression, LogisticRegression, SoftmaxRegression
 perceptron.py    MultiLayerPerceptron
 passes.py        forward and backward through the layers, for many runs at once
+trained.py       TrainedModels, that can be queried
 catalogue.py     all of them by name
 """
 
 from .base import Layer, Model
 from .linear import LinearRegression, LogisticRegression, SoftmaxRegression
 from .perceptron import MultiLayerPerceptron
+from .trained import TrainedModels
 
-__all__ = ["Layer", "LinearRegression", "LogisticRegression", "Model", "MultiLayerPerceptron", "SoftmaxRegression"]
+__all__ = [
+    "Layer",
+    "LinearRegression",
+    "LogisticRegression",
+    "Model",
+    "MultiLayerPerceptron",
+    "SoftmaxRegression",
+    "TrainedModels",
+]

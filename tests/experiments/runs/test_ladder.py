@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpassay.attacks.canaries import Dirac, worst_case_initial
 from dpassay.attacks.distinguishing import Threshold
 from dpassay.audit import audit
 from dpassay.audit.bounds.base import LowerBound
@@ -22,8 +23,8 @@ from dpassay.experiments.tasks.build import build_mechanism, build_pair, load_da
 from dpassay.experiments.tasks.planning import plan_tasks
 from dpassay.mechanisms.errors import ConfigError, ParameterError
 from dpassay.mechanisms.guarantees import GaussianDP, PrivacyLossDP, least_noise_multiplier
-from dpassay.mechanisms.learning.canaries import Dirac, Grouped, worst_case_initial
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
 from dpassay.mechanisms.learning.models import LinearRegression, LogisticRegression
 from dpassay.mechanisms.learning.pairs import differing
 
@@ -167,7 +168,7 @@ def test_worst_case_initial_parameters_are_trained_on_the_records_that_are_left_
 
 def test_several_copies_come_with_the_claim_of_a_group():
     (question,) = asked(SMALL.replace('"natural"', '{ name = "clip-bkd", copies = 3 }'))
-    assert isinstance(question.mechanism, Grouped)
+    assert isinstance(question.mechanism, GroupPrivacy)
     assert question.mechanism.guarantee().mu == pytest.approx(3 * math.sqrt(5) / 2.0)
 
 

@@ -30,9 +30,9 @@ KILLER = textwrap.dedent(
     import os, random, signal, sys, time
     from pathlib import Path
     from dpassay.audit.trials import store
-    from dpassay.experiments.runs import runner as runs
-    from dpassay.mechanisms.learning.training import Trainer
     import dpassay.audit.one_run
+    from dpassay.experiments.runs import runner as runs
+    from dpassay.mechanisms.learning.dp_sgd.training import Trainer
     from dpassay.audit.power import Detectable
 
     config, whole, out, n_jobs, dice = *map(Path, sys.argv[1:4]), int(sys.argv[4]), random.Random(3)

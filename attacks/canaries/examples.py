@@ -1,0 +1,219 @@
+"""Canaries that are examples: for an adversary who sees the final model, or predictions of it.
+
+Natural        a record as it is                      the weakest: it resembles others
+Mislabelled    a record with a wrong label
+Blank          an empty or a mean record, with the least likely label
+ClipBKD        a record in the direction that the data use least
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass, replace
+
+import numpy as np
+
+from ...mechanisms.base import Relation
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.learning.base import TrainingData
+from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
+from ...mechanisms.validation import one_of, whole
+from .base import Canary, Example, least_likely
+
+
+@dataclass(frozen=True)
+class ExampleCanary(Canary):
+    """A canary that is an example."""
+
+    @abstractmethod
+    def example(self, data: TrainingData, learner: DPSGD) -> Example:
+        """The canary, features and label."""
+
+    def rival(self, data: TrainingData, learner: DPSGD) -> Example:
+        """What stands in its place on side 0 under replace_one: the record whose place it takes."""
+        return data.X[self.record], data.y[self.record]
+
+    def _sides(self, data: TrainingData, learner: DPSGD) -> tuple[TrainingData, TrainingData]:
+        k, blank = self.group_size, (np.zeros(data.X.shape[1]), 0)
+        if self.alone:
+            X, y, place = data.X[:0], data.y[:0], 0
+        else:
+            X, y = np.delete(data.X, self.record, axis=0), np.delete(data.y, self.record)
+            place = self.record
+
+        def having(example: Example) -> TrainingData:
+            x, label = example
+            return TrainingData(np.insert(X, [place] * k, x, axis=0), np.insert(y, [place] * k, label))
+
+        if learner.relation is Relation.ADD_REMOVE:
+            side0 = TrainingData(X, y)
+        else:
+            side0 = having(blank if learner.relation is Relation.ZERO_OUT else self.rival(data, learner))
+        return side0, having(self.example(data, learner))
+
+    def _in_places(self, data: TrainingData, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
+        """One canary in the place of each of n records, from `record` on, and the other records."""
+        places = self.record + np.arange(n)
+        if places[-1] >= len(data):
+            raise ParameterError(
+                f"n_canaries must be at most {len(data) - self.record}, the records from {self.record} on, but is {n}."
+            )
+        chosen = [replace(self, record=int(place)).example(data, learner) for place in places]
+        kept = np.delete(np.arange(len(data)), places)
+        canaries = TrainingData(np.stack([x for x, _ in chosen]), np.array([label for _, label in chosen]))
+        return canaries, TrainingData(data.X[kept], data.y[kept])
+
+
+@dataclass(frozen=True)
+class Natural(ExampleCanary):
+    """A record of the dataset as it is.
+
+    Args:
+        record: its position.
+        other: under replace_one, the position of the record of which a copy stands in its place on side 0.
+
+    Example:
+        >>> from dpassay.mechanisms.learning.models import LogisticRegression
+        >>> learner = DPSGD(LogisticRegression(2), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=3)
+        >>> pair = Natural(record=1).pair((np.eye(3, 2), np.array([0, 1, 0])), learner)
+        >>> len(pair.d0), len(pair.d1)
+        (2, 3)
+    """
+
+    _: KW_ONLY
+    other: int | None = None
+
+    def example(self, data: TrainingData, learner: DPSGD) -> Example:
+        return data.X[self.record], data.y[self.record]
+
+    def rival(self, data: TrainingData, learner: DPSGD) -> Example:
+        if self.other is None or not 0 <= self.other < len(data):
+            raise ParameterError(
+                f"other must be the position of another record, 0 to {len(data) - 1}, under 'replace_one', but is "
+                f"{self.other!r}: a copy of it stands on side 0."
+            )
+        return data.X[self.other], data.y[self.other]
+
+    def _several(self, data: TrainingData, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
+        return self._in_places(data, learner, n)
+
+
+@dataclass(frozen=True)
+class Mislabelled(ExampleCanary):
+    """A record of the dataset with a wrong label. Under replace_one, side 0 has it with the right one.
+
+    Args:
+        record: its position.
+        label: the wrong label; None for the least likely one under the initial parameters, or, where these are drawn or
+            make all labels equally likely, the one after the right label.
+
+    Raises:
+        ParameterError: the right label, or one that the model does not know.
+    """
+
+    _: KW_ONLY
+    label: int | None = None
+
+    def example(self, data: TrainingData, learner: DPSGD) -> Example:
+        right = int(data.y[self.record])
+        if self.label is None:
+            return data.X[self.record], least_likely(learner, data.X[self.record], but=right)
+        _check_label(self.label, learner)
+        if self.label == right:
+            raise ParameterError(f"label must be wrong, but {right} is that of record {self.record}. Choose another.")
+        return data.X[self.record], self.label
+
+    def _several(self, data: TrainingData, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
+        return self._in_places(data, learner, n)
+
+
+@dataclass(frozen=True)
+class Blank(ExampleCanary):
+    """An empty record with the label that is least likely under the initial parameters.
+
+    With worst-case initial parameters the strongest canary for who sees only the final model.
+
+    Args:
+        fill: "zeros", or "mean", the mean of the other records.
+        label: None for the least likely one.
+
+    Raises:
+        NeighboursError: under zero_out with zeros and label 0, where it is the blank record itself.
+
+    References:
+        Annamalai, De Cristofaro (2024), arXiv:2405.14106.
+    """
+
+    _: KW_ONLY
+    fill: str = "zeros"
+    label: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of(("zeros", "mean"), fill=self.fill)
+
+    def example(self, data: TrainingData, learner: DPSGD) -> Example:
+        others = np.delete(data.X, self.record, axis=0)
+        x = others.mean(axis=0) if self.fill == "mean" and len(others) else np.zeros(data.X.shape[1])
+        if self.label is None:
+            return x, least_likely(learner, x)
+        _check_label(self.label, learner)
+        return x, self.label
+
+
+@dataclass(frozen=True)
+class ClipBKD(ExampleCanary):
+    """A record in the direction that the other records use least, as long as these are on average.
+
+    The direction is the last right singular vector of their features, so that in a linear model the gradient of the
+    record, but for the bias, is as good as orthogonal to all others, and clipping leaves it its full length. The label
+    is the least likely one there under the initial parameters; under replace_one, side 0 has the second least likely.
+
+    Args:
+        copies: how often it is inserted. k copies are a group of k records: the claim is that of the group, and the
+            mechanism a `GroupPrivacy` one (`stage` makes it). A bound on the epsilon of one record needs k = 1.
+
+    References:
+        Jagielski, Ullman, Oprea (2020), Algorithm 2 (there with swapped labels, and k copies divided by k).
+
+    Example:
+        >>> from dpassay.mechanisms.learning.models import LogisticRegression
+        >>> learner = DPSGD(LogisticRegression(2), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=3)
+        >>> X, y = np.array([[3.0, 0.0], [4.0, 0.0], [5.0, 0.0]]), np.array([0, 1, 0])
+        >>> ClipBKD(record=2).pair((X, y), learner).d1.X[2].tolist()
+        [0.0, 3.5]
+    """
+
+    _: KW_ONLY
+    copies: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(1, copies=self.copies)
+
+    @property
+    def group_size(self) -> int:
+        return self.copies
+
+    def example(self, data: TrainingData, learner: DPSGD) -> Example:
+        x = self._features(data)
+        return x, least_likely(learner, x)
+
+    def rival(self, data: TrainingData, learner: DPSGD) -> Example:
+        x = self._features(data)
+        return x, least_likely(learner, x, rank=1)
+
+    def _features(self, data: TrainingData) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        others = np.delete(data.X, self.record, axis=0)
+        if not len(others):
+            raise ParameterError("dataset must hold at least two records, one of which the canary replaces.")
+        _, vectors = np.linalg.eigh(others.T @ others)  # in the order of their singular values, the smallest first
+        direction = vectors[:, 0]
+        direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
+        return np.asarray(direction * np.linalg.norm(others, axis=1).mean() + 0.0)
+
+
+def _check_label(label: int, learner: DPSGD) -> None:
+    n_classes = learner.network.n_labels
+    if isinstance(label, bool) or not isinstance(label, int) or not 0 <= label < n_classes:
+        raise ParameterError(f"label must be a class of the model, 0 to {n_classes - 1}, but is {label!r}.")

@@ -1,0 +1,163 @@
+"""Canaries that are gradient records: for an adversary who inserts gradients, and sees the steps or the last iterate.
+
+A gradient record of norm clip_norm moves every noisy sum that samples it by clip_norm, the most that clipping allows.
+In a direction that no example touches, nothing else does: with full batches the noisy sums, added up and scaled, are
+then N(0, 1) against N(sqrt(steps) / noise_multiplier, 1), and no adversary can do better.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...mechanisms.base import Relation
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.learning.base import TrainingData
+from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
+from ...mechanisms.validation import whole
+from .base import Canary
+
+
+@dataclass(frozen=True)
+class GradientCanary(Canary):
+    """A gradient record of norm clip_norm. Under replace_one, side 0 has the opposite one, under zero_out one of 0."""
+
+    @abstractmethod
+    def direction(self, data: TrainingData, learner: DPSGD) -> NDArray[np.float64]:
+        """Unit direction `(n_parameters,)`; `data` are the other records."""
+
+    @abstractmethod
+    def directions(self, data: TrainingData, learner: DPSGD, n: int) -> NDArray[np.float64]:
+        """n different ones, `(n, n_parameters)`, for a run with many canaries; `data` are all of the records."""
+
+    def _several(self, data: TrainingData, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
+        gradients = learner.clip_norm * self.directions(data, learner, n)
+        return TrainingData(data.X[:0], data.y[:0], gradients), data
+
+    def _sides(self, data: TrainingData, learner: DPSGD) -> tuple[TrainingData, TrainingData]:
+        kept = np.arange(len(data)) != self.record
+        if self.alone:
+            kept[:] = False
+        others = TrainingData(data.X[kept], data.y[kept])
+        gradient = learner.clip_norm * self.direction(others, learner)[None, :]
+        without = {
+            Relation.ADD_REMOVE: None,
+            Relation.ZERO_OUT: 0.0 * gradient,
+            Relation.REPLACE_ONE: -gradient,
+        }[learner.relation]
+        return TrainingData(others.X, others.y, without), TrainingData(others.X, others.y, gradient)
+
+
+@dataclass(frozen=True)
+class Dirac(GradientCanary):
+    """One coordinate whose natural gradient is always 0: the weight of a dead feature, 0 in all other records.
+
+    Args:
+        feature: None for the first dead one.
+        unit: of the first layer, whose weight it is.
+
+    Raises:
+        ParameterError: no dead feature, or the feature that was named is not; `with_dead_features` adds some.
+
+    References:
+        Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini, Terzis (2023), Algorithm 3.
+
+    Example:
+        >>> from dpassay.mechanisms.learning.models import LogisticRegression
+        >>> learner = DPSGD(LogisticRegression(3), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=3)
+        >>> X, y = with_dead_features((np.ones((4, 2)), np.zeros(4, dtype=int)))
+        >>> Dirac().pair((X, y), learner).d1.gradients.tolist()
+        [[0.0, 0.0, 1.0, 0.0]]
+    """
+
+    _: KW_ONLY
+    feature: int | None = None
+    unit: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(0, unit=self.unit)
+        if self.feature is not None:
+            whole(0, feature=self.feature)
+
+    def direction(self, data: TrainingData, learner: DPSGD) -> NDArray[np.float64]:
+        layer, dead = learner.network.layers[0], _dead_features(data)
+        feature = int(dead[0]) if self.feature is None and len(dead) else self.feature
+        if feature is None or feature not in dead:
+            named = "there is none" if feature is None else f"feature {feature} is not"
+            raise ParameterError(
+                f"a Dirac canary needs a dead feature, 0 in all other records, but {named}. Add one, by "
+                "with_dead_features(dataset) or in a config by dead_features = 1 in [data], and give the model one "
+                f"feature more, n_features = {data.X.shape[1] + 1}; or take a random direction."
+            )
+        if self.unit >= layer.n_units:
+            raise ParameterError(
+                f"unit must be below {layer.n_units}, the units of the first layer, but is {self.unit}."
+            )
+        found = np.zeros(learner.network.n_parameters)
+        found[layer.start + self.unit * layer.n_inputs + feature] = 1.0
+        return found
+
+    def directions(self, data: TrainingData, learner: DPSGD, n: int) -> NDArray[np.float64]:
+        """The weights of all dead features."""
+        if self.feature is not None or self.unit:
+            raise ParameterError(
+                f"feature and unit are for a single canary, but are {self.feature} and {self.unit}: many Dirac "
+                "canaries take the weights of all dead features. Leave them out."
+            )
+        layer, dead = learner.network.layers[0], _dead_features(data)
+        weights = (layer.start + np.arange(layer.n_units)[:, None] * layer.n_inputs + dead).ravel()
+        if n > len(weights):
+            missing = -(-n // layer.n_units) - len(dead)
+            raise ParameterError(
+                f"n_canaries is {n:,}, but only {len(weights):,} weights belong to dead features, which are 0 in all "
+                f"records: {len(dead)} features, {layer.n_units} units. Add more, by with_dead_features(dataset, "
+                f"{missing}) or in a config by dead_features = {missing} in [data], and give the model n_features = "
+                f"{data.X.shape[1] + missing}; or take random directions."
+            )
+        found = np.zeros((n, learner.network.n_parameters))
+        found[np.arange(n), weights[:n]] = 1.0
+        return found
+
+
+@dataclass(frozen=True)
+class RandomDirection(GradientCanary):
+    """A direction that is uniform on the sphere: gradients of the other records have a small share in it.
+
+    Args:
+        seed: of the direction.
+    """
+
+    _: KW_ONLY
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(0, seed=self.seed)
+
+    def direction(self, data: TrainingData, learner: DPSGD) -> NDArray[np.float64]:
+        return np.asarray(self.directions(data, learner, 1)[0])
+
+    def directions(self, data: TrainingData, learner: DPSGD, n: int) -> NDArray[np.float64]:
+        """Drawn one by one: they overlap by about 1 / sqrt(n_parameters)."""
+        drawn = np.random.default_rng(self.seed).standard_normal((n, learner.network.n_parameters))
+        return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+
+
+def _dead_features(data: TrainingData) -> NDArray[np.intp]:
+    """Positions of the features that are 0 in all records."""
+    return np.flatnonzero(~np.any(data.X != 0.0, axis=0))
+
+
+def with_dead_features(dataset: Any, n: int = 1) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The examples with n features more, 0 in all of them: `(X, y)`.
+
+    >>> with_dead_features((np.ones((1, 2)), np.array([1])))[0].tolist()
+    [[1.0, 1.0, 0.0]]
+    """
+    data = TrainingData.of(dataset)
+    return np.column_stack([data.X, np.zeros((len(data.X), n))]), data.y

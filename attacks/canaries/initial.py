@@ -1,0 +1,78 @@
+"""Worst-case initial parameters: a model that has nothing left to learn but the canary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.learning.base import TrainingData
+from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
+from ...mechanisms.learning.models.base import Model
+from ...mechanisms.validation import positive, whole
+
+
+def worst_case_initial(
+    model: Model,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    steps: int = 2000,
+    learning_rate: float = 1.0,
+    momentum: float = 0.9,
+    margin: float = 1.0,
+    seed: int = 0,
+) -> NDArray[np.float64]:
+    """Parameters for `DPSGD(initial=...)` that were trained without privacy on public data, as far as that goes.
+
+    Initial parameters are public, and the guarantee holds for all of them. From these the gradients of natural records
+    are close to 0, and stay so while the parameters move a little: the canary alone is learned, and its share of the
+    final model is not washed out.
+
+    Args:
+        model: what will be trained.
+        X, y: public examples of the same kind, none of them private.
+        steps, learning_rate, momentum: of gradient descent on all of them.
+        margin: factor on the last layer, and with it on all logits, > 0: the larger, the closer to 0 are the gradients
+            of records that are classified right.
+        seed: of the parameters that training starts from.
+
+    Returns:
+        Flat parameters `(n_parameters,)`.
+
+    Raises:
+        ParameterError: a value out of range, data that the model cannot take, or training that diverges.
+
+    References:
+        Annamalai, De Cristofaro (2024), "Nearly tight black-box auditing of differentially private machine learning",
+        arXiv:2405.14106. The factor `margin` is ours.
+
+    Example:
+        >>> from dpassay.mechanisms.learning.models import LogisticRegression
+        >>> X, y = np.array([[1.0], [-1.0]]), np.array([1, 0])
+        >>> bool(worst_case_initial(LogisticRegression(1), X, y, steps=50)[0] > 3.0)
+        True
+    """
+    whole(0, seed=seed)
+    positive(margin=margin)
+    data = TrainingData(np.asarray(X), np.asarray(y))
+    if not len(data):
+        raise ParameterError("X holds no record: give public examples to train on.")
+    trainer = DPSGD(
+        model,
+        steps=steps,
+        noise_multiplier=0.0,
+        clipping="none",
+        sampling="full-batch",
+        batch_size=len(data),
+        learning_rate=learning_rate,
+        momentum=momentum,
+        initial="random",
+    )
+    found: NDArray[Any] = trainer.fit(data, 1, np.random.default_rng(seed)).parameters[0].astype(np.float64)
+    found[model.layers[-1].span] *= margin
+    if not np.isfinite(found).all():
+        raise ParameterError(f"learning_rate = {learning_rate!r} is too large: training diverged. Try a tenth of it.")
+    return found

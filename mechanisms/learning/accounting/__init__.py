@@ -1,0 +1,10 @@
+"""What noisy gradient steps cost.
+
+steps.py         the guarantee of a number of steps, by the accountant of your choice
+calibration.py   how much noise a wanted epsilon needs
+"""
+
+from .calibration import calibrate_noise
+from .steps import steps_guarantee
+
+__all__ = ["calibrate_noise", "steps_guarantee"]

@@ -1,0 +1,13 @@
+"""Private convex learning.
+
+regularised_logistic.py     the objective, and its minimiser for many runs at once
+output_perturbation.py      noise on the minimiser
+objective_perturbation.py   noise in the objective
+projected_sgd.py            noisy projected SGD, the textbook's
+"""
+
+from .objective_perturbation import ObjectivePerturbation
+from .output_perturbation import OutputPerturbation
+from .projected_sgd import NoisyProjectedSGD
+
+__all__ = ["NoisyProjectedSGD", "ObjectivePerturbation", "OutputPerturbation"]

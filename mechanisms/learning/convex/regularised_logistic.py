@@ -1,0 +1,227 @@
+"""Regularised logistic regression without intercept, minimised exactly for many linear terms at once.
+
+    J(f) = (1/n) sum over i of log(1 + exp(-w_i f)) + (strength / 2) |f|^2 + (1/n) b f,   w_i = (2 y_i - 1) x_i
+
+Private versions of it that perturb the minimiser or the objective need |x_i| <= 1: then the gradient of one example is
+at most 1 long, and its curvature at most 1/4.
+
+    our name     Chaudhuri, Monteleoni, Sarwate (2011)
+    strength     Lambda
+    linear       b
+    CURVATURE    c
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, gammaln
+
+from ...base import Dataset, Neighbours, Relation
+from ...errors import ParameterError, ReleaseError
+from ...records import check_records
+from ..base import TrainingData
+
+Floats = NDArray[np.float64]
+
+CURVATURE = 0.25
+"""Largest second derivative of log(1 + e^-m)."""
+TOLERANCE = 1e-12
+"""Newton's method stops when the gradient of J is at most this times 1 + |b| / n."""
+_ITERATIONS = 200
+_BLOCK = 4_000_000  # numbers in the largest array of a block of runs
+_NORM = 1.0 + 1e-9  # rounding in rows that were scaled to norm 1
+
+
+@dataclass(frozen=True, eq=False)
+class SignedExamples:
+    """The examples as logistic regression sees them, equal ones together.
+
+    Args:
+        rows: `(k, n_features)`, the distinct w = (2 y - 1) x.
+        counts: `(k,)`, how often each occurs.
+    """
+
+    rows: Floats
+    counts: Floats
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> SignedExamples:
+        """From `(X, y)` or `TrainingData`; raises `ParameterError` on labels other than 0 and 1, or rows longer than
+        1."""
+        data = TrainingData.of(dataset)
+        if data.n_gradients:
+            raise ParameterError(
+                f"the dataset holds {data.n_gradients} records given by their gradient, which have no loss to "
+                "minimise. Give examples (X, y)."
+            )
+        if not data.n_examples:
+            raise ParameterError("the dataset is empty. Give at least one example.")
+        labels = np.unique(data.y)
+        if not np.isin(labels, (0, 1)).all():
+            raise ParameterError(
+                f"y must hold labels 0 and 1, but holds {labels[~np.isin(labels, (0, 1))][:5].tolist()}."
+            )
+        longest = float(np.linalg.norm(data.X, axis=1).max())
+        if longest > _NORM:
+            raise ParameterError(
+                f"the rows of X must have norm at most 1, but the longest has {longest:.6g}. Divide X by a bound on "
+                "the norm that does not come from the data, or clip each row."
+            )
+        signed = (2.0 * data.y[:, None] - 1.0) * data.X + 0.0
+        rows, counts = np.unique(signed, axis=0, return_counts=True)
+        return cls(rows, counts.astype(np.float64))
+
+    @property
+    def n_examples(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def n_features(self) -> int:
+        return int(self.rows.shape[1])
+
+    def gradient_sums(self, points: Floats) -> Floats:
+        """Sum of the gradients of the examples' losses at each point, `(n_points, n_features)`."""
+        return np.asarray(-(self.counts * expit(-points @ self.rows.T)) @ self.rows)
+
+    def hessian_sums(self, points: Floats) -> Floats:
+        """Sum of the second derivatives, `(n_points, n_features, n_features)`."""
+        chance, d = expit(points @ self.rows.T), self.n_features
+        weights = self.counts * chance * (1.0 - chance)
+        if not self.wide:
+            return np.asarray((weights @ self.squares).reshape(-1, d, d))
+        return np.asarray(np.matmul(self.rows.T[None] * weights[:, None, :], self.rows))
+
+    @property
+    def wide(self) -> bool:
+        """Whether the products of the entries of all rows are too many to be kept."""
+        return len(self.rows) * self.n_features**2 > _BLOCK
+
+    @cached_property
+    def squares(self) -> Floats:
+        """Products of the entries of each row, `(k, n_features ** 2)`."""
+        return np.asarray((self.rows[:, :, None] * self.rows[:, None, :]).reshape(len(self.rows), -1))
+
+    def loss_sums(self, points: Floats) -> Floats:
+        """Sum of the losses, `(n_points,)`."""
+        return np.asarray(np.logaddexp(0.0, -points @ self.rows.T) @ self.counts)
+
+    def blocks(self, size: int) -> list[slice]:
+        """Runs in blocks whose arrays stay small."""
+        each = max(len(self.rows), self.n_features) * (self.n_features if self.wide else 1)
+        step = max(1, _BLOCK // each)
+        return [slice(start, start + step) for start in range(0, size, step)]
+
+
+def minimise(examples: SignedExamples, strength: float, linear: Floats) -> Floats:
+    """The minimiser of J for each linear term.
+
+    Newton's method for all runs at once. Along v the second derivative of J changes by at most the factor e^|v| (Bach
+    2010, Proposition 1), so that a full step lowers J if its length m is at most 1, and log(1 + m) / m of it always
+    does; in between, longer steps are tried.
+
+    Args:
+        examples: the data.
+        strength: > 0.
+        linear: `(n_runs, n_features)`.
+
+    Returns:
+        `(n_runs, n_features)`, each within TOLERANCE (1 + |b| / n) / strength of the minimiser, because J is strongly
+        convex.
+
+    Raises:
+        ReleaseError: some run has not converged.
+    """
+    found = np.empty_like(linear)
+    for block in examples.blocks(len(linear)):
+        found[block] = _minimise(examples, strength, linear[block] / examples.n_examples)
+    return found
+
+
+def _minimise(examples: SignedExamples, strength: float, linear: Floats) -> Floats:
+    n = examples.n_examples
+    points, ridge = _starts(examples, strength, linear), strength * np.eye(examples.n_features)
+    limits = TOLERANCE * (1.0 + np.linalg.norm(linear, axis=1))
+    active = np.arange(len(points))
+    for _ in range(_ITERATIONS):
+        at, tilt = points[active], linear[active]
+        gradients = examples.gradient_sums(at) / n + strength * at + tilt
+        open_runs = np.linalg.norm(gradients, axis=1) > limits[active]
+        active, at, tilt, gradients = active[open_runs], at[open_runs], tilt[open_runs], gradients[open_runs]
+        if not len(active):
+            return points
+        steps = -np.linalg.solve(examples.hessian_sums(at) / n + ridge, gradients[..., None])[..., 0]
+        points[active] = at + _shares(examples, strength, tilt, at, steps, gradients)[:, None] * steps
+    raise ReleaseError(
+        f"{len(active)} of {len(points)} minimisations have not converged after {_ITERATIONS} steps of Newton's "
+        f"method. Use more regularisation than {strength:g}."
+    )
+
+
+def _starts(examples: SignedExamples, strength: float, tilt: Floats) -> Floats:
+    """The minimiser without the examples, or 0, whichever has the lower J."""
+    alone = -tilt / strength
+    value = examples.loss_sums(alone) / examples.n_examples - 0.5 * strength * np.einsum("rd,rd->r", alone, alone)
+    return np.where(value[:, None] < math.log(2.0), alone, 0.0)
+
+
+def _shares(
+    examples: SignedExamples, strength: float, tilt: Floats, at: Floats, steps: Floats, gradients: Floats
+) -> Floats:
+    """What share of Newton's step each run takes: 1, or halved until J falls by a tenth of what its slope promises, or
+    the share that needs no trial."""
+    m = np.linalg.norm(steps, axis=1)
+    safe, slopes = np.log1p(m) / np.maximum(m, 1e-300), np.einsum("rd,rd->r", gradients, steps)
+    shares, trying = np.ones(len(m)), np.flatnonzero(m > 1.0)
+
+    def value(where: Floats) -> Floats:
+        added = 0.5 * strength * where + tilt[trying]
+        return np.asarray(examples.loss_sums(where) / examples.n_examples + np.einsum("rd,rd->r", added, where))
+
+    start = np.zeros(len(m))
+    start[trying] = value(at[trying])
+    while len(trying):
+        now = value(at[trying] + shares[trying, None] * steps[trying])
+        trying = trying[now > start[trying] + 0.1 * shares[trying] * slopes[trying]]
+        shares[trying] *= 0.5
+        too_short = shares[trying] <= safe[trying]
+        shares[trying[too_short]] = safe[trying[too_short]]
+        trying = trying[~too_short]
+    return shares
+
+
+def check_examples(neighbours: Neighbours) -> None:
+    """Raises `NeighboursError` unless the two datasets, whose examples are checked too, differ in one example."""
+    sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
+    for side in sides:
+        SignedExamples.of(side)
+    check_records(Neighbours((sides[0].X, sides[0].y), (sides[1].X, sides[1].y), neighbours.relation))
+
+
+def opposite_labels(n_records: int) -> Neighbours:
+    """One feature; all records blank but one, which is 1, with label 0 on side 0 and 1 on side 1; `replace_one`."""
+    X = np.zeros((n_records, 1))
+    X[0] = 1.0
+    y = np.zeros(n_records, dtype=np.int64)
+    return Neighbours(TrainingData(X, y), TrainingData(X, np.eye(n_records, dtype=np.int64)[0]), Relation.REPLACE_ONE)
+
+
+# --- noise with density proportional to exp(-rate |z|) ----------------------------------------------------------------
+
+
+def spherical_noise(size: int, n_features: int, rate: float, rng: np.random.Generator) -> Floats:
+    """`(size, n_features)`: a uniform direction times a Gamma(n_features) radius of that rate."""
+    direction = rng.standard_normal((size, n_features))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    return direction * rng.gamma(n_features, 1.0 / rate, size=(size, 1))
+
+
+def spherical_log_density(noise: Floats, rate: float) -> Floats:
+    """Log density of each row, shape `(size,)`: -rate |z| less the log of the area of the sphere times the radii."""
+    d = noise.shape[1]
+    log_area = math.log(2.0) + 0.5 * d * math.log(math.pi) - gammaln(0.5 * d)
+    return np.asarray(d * math.log(rate) - rate * np.linalg.norm(noise, axis=1) - log_area - gammaln(d))

@@ -1,0 +1,43 @@
+"""DP-SGD by the thousand.
+
+mechanism.py          DPSGD: read this first
+training.py           the loop, for many runs at once
+sampling/             which records a step sees: one scheme a file, with its guarantee and its likelihood
+clipping.py           flat, per layer, none
+normals.py            noise in single precision, fast
+schedules.py          learning rates
+claims.py             the guarantee of a configuration, or why there is none
+observation_law.py    the law of what a white-box adversary sees of a gradient record
+directions.py         where the record in which two sides differ pulls, and whether a view can show it
+group_privacy.py      the claim for pairs that differ in several records
+named.py              models and samplings by name
+catalogue.py          names of samplings and schedules
+"""
+
+from .group_privacy import GroupPrivacy
+from .mechanism import DPSGD
+from .sampling import (
+    CyclicBatches,
+    FixedSizeSampling,
+    FullBatch,
+    PoissonSampling,
+    Sampling,
+    ShuffledEpochs,
+)
+from .schedules import Constant, Cosine, InverseSquareRoot, Schedule, StepDecay
+
+__all__ = [
+    "DPSGD",
+    "Constant",
+    "Cosine",
+    "CyclicBatches",
+    "FixedSizeSampling",
+    "FullBatch",
+    "GroupPrivacy",
+    "InverseSquareRoot",
+    "PoissonSampling",
+    "Sampling",
+    "Schedule",
+    "ShuffledEpochs",
+    "StepDecay",
+]

@@ -1,0 +1,132 @@
+"""A mechanism whose pairs differ in a group of records: k copies of a canary are not one record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ...errors import NeighboursError, ParameterError
+from ...guarantees import group
+from ...guarantees.base import Guarantee
+from ...validation import whole
+from ..base import TrainingData
+from .directions import check_seen, sides_of
+from .mechanism import DPSGD
+
+
+@dataclass(frozen=True)
+class GroupPrivacy(Mechanism):
+    """DP-SGD with the claim for datasets that differ in up to `size` records: that of group privacy.
+
+    A bound that was shown with k copies of a record speaks of a group of k. Laid beside the claim for one record, it
+    would call every mechanism broken.
+
+    Args:
+        base: the mechanism.
+        size: records in which the two sides may differ, >= 1.
+
+    Raises:
+        ParameterError: another base, or a size below 1.
+        AccountingError: from `guarantee`, where no theorem gives the group privacy of the base's claim.
+
+    Example:
+        >>> from dpassay.mechanisms.learning.models import LogisticRegression
+        >>> base = DPSGD(LogisticRegression(2), steps=4, noise_multiplier=4.0, sampling="full-batch", batch_size=10)
+        >>> print(GroupPrivacy(base, size=3).guarantee())
+        GaussianDP(mu=1.5)
+    """
+
+    base: DPSGD
+    _: KW_ONLY
+    size: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, DPSGD):
+            raise ParameterError(f"base must be a DPSGD, but is {type(self.base).__name__}.")
+        whole(1, size=self.size)
+        object.__setattr__(self, "relation", self.base.relation)
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """As the base."""
+        return self.base.release(dataset, size, rng)
+
+    def guarantee(self) -> Guarantee:
+        """The claim of the base for a group of `size`; an upper bound only."""
+        return self._claim
+
+    @cached_property
+    def _claim(self) -> Guarantee:
+        return group(self.base.guarantee(), self.size)
+
+    def truth(self) -> Guarantee | None:
+        """Not known: the worst case of the base differs in one record."""
+        return None
+
+    def worst_case(self) -> Neighbours:
+        """That of the base: one record of the group."""
+        return self.base.worst_case()
+
+    def check(self, neighbours: Neighbours) -> None:
+        """Also that both sides fit the model, and differ in no more than `size` records, which the view can show."""
+        super().check(neighbours)
+        self._check_difference(*sides_of(self.base, neighbours))
+        check_seen(self.base, neighbours)
+
+    def facing(self, neighbours: Neighbours) -> GroupPrivacy:
+        """With the base facing the pair."""
+        base = self.base.facing(neighbours)
+        return self if base is self.base else replace(self, base=base)
+
+    def _check_difference(self, data0: TrainingData, data1: TrainingData) -> None:
+        """Raises `NeighboursError` unless the two differ in 1 to `size` records as the relation has it."""
+        only0, only1 = _keys(data0) - _keys(data1), _keys(data1) - _keys(data0)
+        most = max(only0.total(), only1.total())
+        if self.base.scheme.ordered and len(data0) == len(data1):
+            most = _changed_places(data0, data1)
+        if not 1 <= most <= self.size:
+            raise NeighboursError(
+                f"d0 and d1 differ in {most} records, but the claim is for a group of 1 to {self.size}. Give the group "
+                "its size, or the datasets fewer differences."
+            )
+        if self.relation is Relation.ADD_REMOVE:
+            if min(only0.total(), only1.total()):
+                raise NeighboursError(
+                    "under 'add_remove' one of d0 and d1 has all records of the other, but each has records that the "
+                    "other lacks. Give a pair in which records are only added, or a base under 'replace_one'."
+                )
+        elif len(data0) != len(data1):
+            raise NeighboursError(
+                f"under {self.relation.value!r} d0 and d1 hold equally many records, but {len(data0)} and {len(data1)}."
+            )
+        if self.relation is Relation.ZERO_OUT and not all(_is_blank(key) for key in only0):
+            raise NeighboursError(
+                "under 'zero_out' the records of which only d0 has so many are blank (all zeros), but some are not. "
+                "Blank them, or give a base under 'replace_one'."
+            )
+
+
+def _rows(data: TrainingData) -> list[tuple[str, NDArray[np.float64]]]:
+    """Each record with its kind, so that an example is never taken for a gradient."""
+    examples = np.column_stack([data.X, data.y]) + 0.0
+    gradients = np.empty((0, 0)) if data.gradients is None else data.gradients + 0.0
+    return [*(("example", row) for row in examples), *(("gradient", row) for row in gradients)]
+
+
+def _keys(data: TrainingData) -> Counter[Any]:
+    return Counter((kind, row.astype(np.float64).tobytes()) for kind, row in _rows(data))
+
+
+def _is_blank(key: tuple[str, bytes]) -> bool:
+    return not any(key[1])
+
+
+def _changed_places(data0: TrainingData, data1: TrainingData) -> int:
+    """Places at which two datasets of equal length differ."""
+    pairs = zip(_rows(data0), _rows(data1), strict=True)
+    return sum(kind0 != kind1 or not np.array_equal(row0, row1) for (kind0, row0), (kind1, row1) in pairs)

@@ -1,0 +1,384 @@
+"""DP-SGD: stochastic gradient descent on clipped gradients with Gaussian noise, thousands of runs at once."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ...errors import ParameterError
+from ...guarantees.base import Guarantee
+from ...validation import non_negative, one_of, positive, whole
+from ..base import Floats, TrainingData
+from ..models.base import Model
+from ..models.trained import TrainedModels
+from ..pairs import UNSEEN
+from .claims import claim_of
+from .clipping import CLIPPINGS
+from .directions import check_pair, gradient_direction
+from .named import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_sampling
+from .observation_law import Observations, log_density
+from .sampling import Sampling
+from .schedules import Constant, Schedule
+from .training import Recipe, Trainer, checked_inclusion
+
+VIEWS = ("final", "trajectory", "observations")
+AVERAGES = ("last", "mean", "second-half")
+DTYPES = ("float64", "float32")
+
+
+@dataclass(frozen=True, eq=False)
+class DPSGD(Mechanism):
+    """DP-SGD: at each step the sum of the clipped gradients of a batch, plus Gaussian noise, moves the parameters.
+
+        S_t     = sum over the batch of clip(gradient) + N(0, (noise_multiplier * clip_norm)^2 I)
+        theta_t = theta_(t-1) - learning_rate_t * S_t / divisor
+
+    The divisor is the (expected) batch size, a public constant. A dataset is an `(X, y)` pair or `TrainingData`, which
+    may also hold gradient records.
+
+    Args:
+        model: a `Model`, or the name of one, which takes `n_features`, `n_classes` and `hidden` from here.
+        steps: >= 1.
+        noise_multiplier: standard deviation of the noise on the sum / clip_norm, >= 0. Under replace_one, where the sum
+            can move by 2 clip_norm, the guarantee counts half of it.
+        clip_norm: largest norm of the gradient of a record, > 0.
+        sampling: a scheme of `dpassay.mechanisms.learning.dp_sgd.sampling`, or "poisson" (with
+            `sampling_probability` and `batch_size`, the expected one), "fixed-size", "shuffled", "cyclic" (with `batch_size`), or "full-batch"
+            (with `batch_size`, the divisor; 1 for the sum).
+        batch_size, sampling_probability, n_records: of a sampling that is named.
+        n_features, n_classes, hidden, activation: of a model that is named. Public constants: what labels the data hold
+            must not change the model. `n_classes` of a perceptron is its number of outputs.
+        learning_rate: a number > 0, or a `Schedule`.
+        momentum: in [0, 1).
+        clipping: "flat", "per-layer" (each of L layers to clip_norm / sqrt(L)) or "none".
+        projection: radius of the ball about 0 that the parameters are projected on after each step; None for none.
+        averaging: of the iterates 1 .. steps, for the view "final": "last", "mean", or "second-half" (their mean).
+        initial: "zeros", "random" (drawn for each run), or flat parameters `(n_parameters,)`; None for zeros, with
+            hidden layers random.
+        relation: add_remove, zero_out (a blank record, x = 0 and y = 0, or a gradient of 0, counts for nothing) or
+            replace_one. None for add_remove with Poisson sampling and full batches, and zero_out otherwise.
+        dtype: "float64" or "float32", of all arithmetic.
+        view: what is released. "final": flat parameters `(size, n_parameters)`; "trajectory": all of them, the initial
+            ones first, `(size, steps + 1, n_parameters)`; "observations": `(size, steps, m)`, the inner products of
+            the noisy sums with the `observed` directions, over clip_norm, so that a record whose gradient is clip_norm
+            times a direction adds 1 and the noise has standard deviation noise_multiplier.
+        observed: unit directions `(m, n_parameters)`; None for that in which the pair of an audit differs (`facing`),
+            or, outside of one, that of the canary of `worst_case`.
+
+    Raises:
+        ParameterError: a value out of range, or options that contradict each other.
+
+    Guarantees:
+        * The law of an output depends on the dataset only through its records: rate, divisor and noise are the same on
+          both sides of a pair.
+        * A run is independent of the others, and the outputs are a function of dataset, size and generator.
+        * Norms of per-example gradients are exact (no gradient is materialised), clipping is per example.
+
+    References:
+        Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar, Zhang (2016), Algorithm 1.
+
+    Example:
+        >>> from dpassay.mechanisms.learning.models import SoftmaxRegression
+        >>> rng = np.random.default_rng(0)
+        >>> X, y = rng.normal(size=(200, 5)), rng.integers(0, 3, size=200)
+        >>> mechanism = DPSGD(SoftmaxRegression(5, 3), steps=50, noise_multiplier=2.0, sampling_probability=0.1,
+        ...                   batch_size=20, learning_rate=0.5)
+        >>> mechanism.release((X, y), 1000, rng).values.shape
+        (1000, 18)
+        >>> round(mechanism.guarantee().epsilon(1e-5), 2)
+        1.65
+    """
+
+    model: Model | str
+    _: KW_ONLY
+    steps: int
+    noise_multiplier: float
+    clip_norm: float = 1.0
+    sampling: Sampling | str = "poisson"
+    batch_size: float | None = None
+    sampling_probability: float | None = None
+    n_records: int | None = None
+    n_features: int | None = None
+    n_classes: int | None = None
+    hidden: tuple[int, ...] | None = None
+    activation: str | None = None
+    learning_rate: float | Schedule = 0.1
+    momentum: float = 0.0
+    clipping: str = "flat"
+    projection: float | None = None
+    averaging: str = "last"
+    initial: str | ArrayLike | None = None
+    relation: Relation = None  # type: ignore[assignment]  # resolved on construction
+    dtype: str = "float64"
+    view: str = "final"
+    observed: ArrayLike | None = None
+
+    trainer_class: ClassVar[type[Trainer]] = Trainer
+    """What trains: a broken twin has its own."""
+
+    def __post_init__(self) -> None:
+        whole(1, steps=self.steps)
+        positive(clip_norm=self.clip_norm)
+        non_negative(noise_multiplier=self.noise_multiplier, momentum=self.momentum)
+        if self.momentum >= 1.0:
+            raise ParameterError(f"momentum must be below 1, but is {self.momentum!r}: the steps would grow for ever.")
+        one_of(CLIPPINGS, clipping=self.clipping)
+        one_of(AVERAGES, averaging=self.averaging)
+        one_of(DTYPES, dtype=self.dtype)
+        one_of(VIEWS, view=self.view)
+        if self.averaging != "last" and self.view != "final":
+            raise ParameterError(f"averaging is {self.averaging!r}, but view {self.view!r} shows no average. Leave it.")
+        if self.projection is not None:
+            positive(projection=self.projection)
+        self._resolve_relation()
+        self._check_divisor()
+        for name in ("initial", "observed"):
+            if getattr(self, name) is not None and not isinstance(getattr(self, name), str):
+                object.__setattr__(self, name, self._read_only(name))
+        _ = self.recipe
+        if self.view == "observations":
+            object.__setattr__(self, "log_density", self._log_density)
+
+    # --- what the options mean ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def network(self) -> Model:
+        """The model, built if it was named."""
+        return build_model(self.model, self._given(MODEL_OPTIONS))
+
+    @cached_property
+    def scheme(self) -> Sampling:
+        """The sampling scheme, built if it was named."""
+        return build_sampling(self.sampling, self._given(SAMPLING_OPTIONS))
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The learning rates."""
+        if isinstance(self.learning_rate, Schedule):
+            return self.learning_rate
+        positive(learning_rate=self.learning_rate)
+        return Constant(self.learning_rate)
+
+    @cached_property
+    def canary(self) -> NDArray[np.float64]:
+        """The unit direction of the gradient canary of `worst_case`: the first weight of the first unit, with clipping
+        per layer that of every layer alike."""
+        layers = self.network.layers if self.clipping == "per-layer" else self.network.layers[:1]
+        direction = np.zeros(self.network.n_parameters)
+        direction[[layer.start for layer in layers]] = len(layers) ** -0.5
+        return direction
+
+    @cached_property
+    def directions(self) -> NDArray[np.float64]:
+        """The observed directions, `(m, n_parameters)`."""
+        return self.canary[None, :] if self.observed is None else np.asarray(self.observed)
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """What the trainer needs to know."""
+        return Recipe(
+            model=self.network,
+            sampling=self.scheme,
+            rates=self.schedule.rates(self.steps),
+            noise_multiplier=float(self.noise_multiplier),
+            clip_norm=float(self.clip_norm),
+            clipping=self.clipping,
+            momentum=float(self.momentum),
+            projection=self.projection,
+            averaging=self.averaging,
+            initial=self._initial(),
+            ignore_blank=self.relation is Relation.ZERO_OUT,
+            dtype=np.dtype(self.dtype),
+        )
+
+    # --- the mechanism ------------------------------------------------------------------------------------------------
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` runs of training; see `view` for what comes out."""
+        whole(0, size=size)
+        return self._release(TrainingData.of(dataset), size, rng, None)
+
+    def release_subsets(self, records: Dataset, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
+        """One run a row of `inclusion`, `(n_runs, n_records)`; run r sees only its own records."""
+        data = TrainingData.of(records)
+        mask = checked_inclusion(inclusion, len(data))
+        return self._release(data, len(mask), rng, mask)
+
+    def fit_subsets(self, records: Dataset, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> TrainedModels:
+        """One trained model a row of `inclusion`, `(n_models, n_records)`, whatever the view."""
+        data = TrainingData.of(records)
+        mask = checked_inclusion(inclusion, len(data))
+        return TrainedModels(self.network, self._final(data, len(mask), rng, mask))
+
+    def fit(self, dataset: Dataset, size: int, rng: np.random.Generator) -> TrainedModels:
+        """`size` models, all trained on the whole dataset."""
+        whole(0, size=size)
+        return TrainedModels(self.network, self._final(TrainingData.of(dataset), size, rng, None))
+
+    def guarantee(self) -> Guarantee:
+        """The claim for this sampling and relation.
+
+        Raises:
+            AccountingError: no noise, no clipping, or a sampling that has no bound under the relation.
+        """
+        return self._claim
+
+    @cached_property
+    def _claim(self) -> Guarantee:
+        return claim_of(self)
+
+    def worst_case(self) -> Neighbours:
+        """Gradient records along `canary`: with the largest gradient on side 1.
+
+        Poisson and full batches: there is no other record (add_remove), or it is blank (zero_out) or opposite
+        (replace_one) on side 0. Otherwise the other records are all opposite too (Chua et al. 2024).
+        """
+        extreme = self.clip_norm * self.canary[None, :]
+        others = -np.repeat(extreme, self.scheme.worst_case_records - 1, axis=0)
+        without = {
+            Relation.ADD_REMOVE: others,
+            Relation.ZERO_OUT: np.concatenate([0.0 * extreme, others]),
+            Relation.REPLACE_ONE: np.concatenate([-extreme, others]),
+        }[self.relation]
+        return Neighbours(
+            self._only_gradients(without), self._only_gradients(np.concatenate([extreme, others])), self.relation
+        )
+
+    def check(self, neighbours: Neighbours) -> None:
+        """Also that both sides fit the model, and differ in one record, an example or a gradient record, which the view
+        can show.
+
+        Raises:
+            RelationError, NeighboursError: not a pair that the claim speaks of, or one of whose difference view
+                "observations" shows nothing.
+            ParameterError: data that the model or the sampling cannot take.
+        """
+        super().check(neighbours)
+        check_pair(self, neighbours)
+
+    def facing(self, neighbours: Neighbours) -> DPSGD:
+        """View "observations" without directions, of gradient records elsewhere than `canary`: observed along these."""
+        if self.view != "observations" or self.observed is not None:
+            return self
+        direction = gradient_direction(self, neighbours)
+        if direction is None or np.linalg.norm(self.directions @ direction) > 1.0 - UNSEEN:
+            return self
+        return replace(self, observed=direction)
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether what is released shows the noisy sums along the canary: an exact claim is then attained."""
+        if self.view == "trajectory":
+            return self.projection is None and bool(self.recipe.rates.all())
+        return self.view == "observations" and self.observed is None
+
+    @property
+    def parallel(self) -> str:
+        """Threads: numpy frees the lock in products and in drawing noise."""
+        return "threads"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and all(
+            _alike(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.steps, float(self.noise_multiplier), self.relation, self.view))
+
+    # --- private ------------------------------------------------------------------------------------------------------
+
+    def _release(
+        self, data: TrainingData, size: int, rng: np.random.Generator, inclusion: NDArray[np.bool_] | None
+    ) -> Outputs:
+        if self.view == "final":
+            return Outputs(self._final(data, size, rng, inclusion))
+        trainer = self.trainer_class(self.recipe, data)
+        trajectory = self.view == "trajectory"
+        shape = (self.steps + 1, self.network.n_parameters) if trajectory else (self.steps, len(self.directions))
+        values = np.empty((size, *shape), dtype=self.dtype)
+        directions = (self.directions.T / self.clip_norm).astype(self.dtype)
+        for runs, included in trainer.blocks(size, inclusion):
+            for step, (total, parameters) in enumerate(trainer.train(runs.stop - runs.start, rng, included)):
+                if trajectory:
+                    values[runs, step + 1] = parameters
+                else:
+                    values[runs, step] = total @ directions
+            if trajectory:
+                values[runs, 0] = trainer.first
+        return Outputs(values)
+
+    def _final(
+        self, data: TrainingData, size: int, rng: np.random.Generator, inclusion: NDArray[np.bool_] | None
+    ) -> Floats:
+        trainer = self.trainer_class(self.recipe, data)
+        parameters = np.empty((size, self.network.n_parameters), dtype=self.dtype)
+        for runs, included in trainer.blocks(size, inclusion):
+            parameters[runs] = trainer.final(runs.stop - runs.start, rng, included)
+        return parameters
+
+    def _log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log density of observations, `(size,)`, if the examples contribute nothing along the observed directions."""
+        return log_density(outputs.values, Observations.of(self, TrainingData.of(dataset)))
+
+    def _only_gradients(self, gradients: Floats) -> TrainingData:
+        return TrainingData(np.empty((0, self.network.n_features)), np.empty(0), gradients)
+
+    def _initial(self) -> Floats | None:
+        initial = self.initial
+        if initial is None:
+            initial = "random" if self.network.hidden_widths else "zeros"
+        if isinstance(initial, str):
+            one_of(("zeros", "random"), initial=initial)
+            return None if initial == "random" else np.zeros(self.network.n_parameters)
+        return np.asarray(initial)
+
+    def _given(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """The options of these names that are not None."""
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+    def _resolve_relation(self) -> None:
+        relation: Relation | str | None = self.relation
+        if relation is None:
+            relation = self.scheme.relation
+        object.__setattr__(self, "relation", Relation.of(relation))
+
+    def _check_divisor(self) -> None:
+        if self.relation is Relation.ADD_REMOVE and self.scheme.divisor is None:
+            raise ParameterError(
+                "full batches under 'add_remove' need a public number to divide updates by, because the two sides have "
+                "different numbers of records. Give FullBatch(expected_batch_size=...), or batch_size; 1 for the sum."
+            )
+
+    def _read_only(self, name: str) -> NDArray[np.float64]:
+        """`initial` or `observed` as an array that nobody changes; raises `ParameterError` if its shape is wrong."""
+        try:
+            values = np.array(getattr(self, name), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"{name} must hold numbers, but is {getattr(self, name)!r}.") from error
+        expected: tuple[int, ...] = (self.network.n_parameters,)
+        if name == "observed":
+            values = np.atleast_2d(values)
+            expected = (len(values), *expected)
+        if values.shape != expected or not np.isfinite(values).all():
+            raise ParameterError(
+                f"{name} must hold finite numbers, one for each of the {self.network.n_parameters} parameters, but has "
+                f"shape {values.shape}{'' if values.shape != expected else ' and holds infinite values or NaN'}."
+            )
+        if name == "observed" and np.any(np.abs(np.linalg.norm(values, axis=1) - 1.0) > 1e-6):
+            raise ParameterError(
+                f"observed must hold unit directions, but their norms are {np.linalg.norm(values, axis=1)}. Divide "
+                "each by its norm."
+            )
+        values.flags.writeable = False
+        return values
+
+
+def _alike(first: Any, second: Any) -> bool:
+    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
+        return bool(np.array_equal(np.asarray(first, dtype=object), np.asarray(second, dtype=object)))
+    return bool(first == second)

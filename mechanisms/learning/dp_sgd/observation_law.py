@@ -1,0 +1,68 @@
+"""The law of the observed noisy sums, where only gradient records matter: what the likelihood-ratio attack reads.
+
+An observation is U S_t / clip_norm, with the m observed directions as rows of U and S_t the noisy clipped sum. A
+gradient record g adds U g / clip_norm to every step that samples it, and the noise is N(0, noise_multiplier^2 U U^T).
+What the examples add is left out: the density is exact if their gradients have no share in the observed directions, as
+when there are none, or when the directions are weights of a feature that is 0 in all of them. Elsewhere it still ranks
+outputs by a fixed rule, so that an audit with it is valid, if not the strongest.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ParameterError
+from ..base import Floats, TrainingData
+from .clipping import clip_rows
+from .sampling import Sampling
+
+if TYPE_CHECKING:
+    from .mechanism import DPSGD
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """What the law depends on.
+
+    Args:
+        sampling: the scheme.
+        shifts: what each record adds, examples first (0), in whitened units: noise has the unit covariance,
+            `(n_records, m)`.
+        whiten: `(m, m)`, observation -> whitened units.
+    """
+
+    sampling: Sampling
+    shifts: Floats
+    whiten: Floats
+
+    @classmethod
+    def of(cls, mechanism: DPSGD, data: TrainingData) -> Observations:
+        """Raises `ParameterError` where there is no density: no noise, or directions that depend on each other."""
+        if not mechanism.noise_multiplier:
+            raise ParameterError("noise_multiplier is 0: noise-free observations have no density. Choose an attack.")
+        mechanism.network.check(data)
+        directions = mechanism.directions
+        covariance = mechanism.noise_multiplier**2 * directions @ directions.T
+        if np.linalg.matrix_rank(covariance, hermitian=True) < len(covariance):
+            raise ParameterError(
+                f"the {len(directions)} observed directions are linearly dependent: their observations have no "
+                "density. Observe independent ones."
+            )
+        whiten = np.linalg.inv(np.linalg.cholesky(covariance))
+        shifts = np.zeros((len(data), len(directions)))
+        if data.gradients is not None:
+            clipped = clip_rows(mechanism.clipping, data.gradients, mechanism.clip_norm, mechanism.network)
+            shifts[data.n_examples :] = clipped @ directions.T / mechanism.clip_norm @ whiten.T
+        return cls(mechanism.scheme, shifts, whiten)
+
+
+def log_density(values: Floats, law: Observations) -> NDArray[np.float64]:
+    """Log density of observations `(size, steps, m)`, `(size,)`."""
+    whitened = np.asarray(values, dtype=np.float64) @ law.whiten.T
+    constant = np.linalg.slogdet(law.whiten)[1] - 0.5 * whitened.shape[2] * math.log(2.0 * math.pi)
+    return np.asarray(law.sampling.log_likelihood(whitened, law.shifts) + whitened.shape[1] * constant)

@@ -1,0 +1,34 @@
+"""Which records a step of training sees: sampling schemes, for many runs at once.
+
+base.py         Sampling, Draw: read this first
+full_batch.py   all records in every step
+poisson.py      every record by its own coin
+batches.py      what the schemes below share: batches of a number of records
+fixed_size.py   a fresh subset of fixed size each step
+epochs.py       what the last two share: every record once in an epoch
+shuffled.py     a fresh permutation each epoch, cut into batches
+cyclic.py       the records in their order, cut into batches, over and over
+
+Their names stand in `dpassay.mechanisms.learning.dp_sgd.catalogue`.
+"""
+
+from .base import Draw, Sampling
+from .batches import BatchSampling
+from .cyclic import CyclicBatches
+from .epochs import EpochSampling
+from .fixed_size import FixedSizeSampling
+from .full_batch import FullBatch
+from .poisson import PoissonSampling
+from .shuffled import ShuffledEpochs
+
+__all__ = [
+    "BatchSampling",
+    "CyclicBatches",
+    "Draw",
+    "EpochSampling",
+    "FixedSizeSampling",
+    "FullBatch",
+    "PoissonSampling",
+    "Sampling",
+    "ShuffledEpochs",
+]

@@ -1,0 +1,117 @@
+"""What schemes share whose batches hold a number of records."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ....base import Relation
+from ....errors import AccountingError, ParameterError
+from ....validation import whole
+from ...base import Floats
+from .base import Mask, Rows, Sampling
+
+
+@dataclass(frozen=True)
+class BatchSampling(Sampling):
+    """A scheme whose batches hold a number of records.
+
+    Args:
+        batch_size: >= 1; updates are divided by it, those of a smaller last batch too.
+        n_records: the public number of records; None leaves it open, and the guarantee with it.
+    """
+
+    relation: ClassVar[Relation] = Relation.ZERO_OUT
+
+    _: KW_ONLY
+    batch_size: int
+    n_records: int | None = None
+
+    def __post_init__(self) -> None:
+        whole(1, batch_size=self.batch_size)
+        if self.n_records is not None:
+            whole(1, n_records=self.n_records)
+            self._check_size(self.n_records)
+
+    @property
+    def divisor(self) -> float:
+        return float(self.batch_size)
+
+    def width(self, n_records: int) -> int:
+        return min(self.batch_size, n_records)
+
+    def check(self, n_records: int) -> None:
+        if self.n_records is not None and n_records != self.n_records:
+            raise ParameterError(
+                f"the data hold {n_records} records, but n_records = {self.n_records} is a public constant of the "
+                "sampling. Give as many records, or another n_records."
+            )
+        self._check_size(n_records)
+
+    def _check_size(self, available: int) -> None:
+        if available < self.batch_size:
+            raise ParameterError(
+                f"batch_size is {self.batch_size}, but there are only {available} records to draw it from. Choose a "
+                f"batch_size of at most {available}, or more records."
+            )
+
+    @property
+    def inclusion_probability(self) -> float:
+        return self.batch_size / self.n_records if self.n_records else 1.0
+
+    @property
+    def worst_case_records(self) -> int:
+        if self.n_records is None:
+            raise ParameterError(
+                f"the worst case of {type(self).__name__} needs the number of records. Give n_records next to "
+                "batch_size, or a pair of your own."
+            )
+        return self.n_records
+
+    def known_records(self) -> int:
+        """`n_records`; raises `AccountingError` where it is open."""
+        if self.n_records is None:
+            raise AccountingError(
+                f"the guarantee of {type(self).__name__} depends on the number of records, which is not read from the "
+                "data. Give n_records next to batch_size, a public constant."
+            )
+        return self.n_records
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Which records each run has.
+
+    Args:
+        counts: how many, `(n_runs,)`.
+        table: their numbers, `(n_runs, n_records)`, those of run r in the first counts[r] places; None if all runs have
+            all records.
+    """
+
+    counts: Rows
+    table: Rows | None
+
+    @classmethod
+    def of(cls, n_records: int, n_runs: int, inclusion: Mask | None) -> Members:
+        """All records, or those of `inclusion`, `(n_runs, n_records)`."""
+        if inclusion is None:
+            return cls(np.full(n_runs, n_records, dtype=np.intp), None)
+        return cls(inclusion.sum(axis=1, dtype=np.intp), np.argsort(~inclusion, axis=1, kind="stable"))
+
+    def rows(self, positions: Rows) -> Rows:
+        """Record numbers of the `positions`-th members, `(n_runs, width)`."""
+        return positions if self.table is None else np.take_along_axis(self.table, positions, axis=1)
+
+
+def common_and_odd(shifts: Floats) -> tuple[Floats, Floats | None]:
+    """The shift that all records share, but for at most one; and that of the odd one, if there is one."""
+    distinct, counts = np.unique(shifts, axis=0, return_counts=True)
+    if len(distinct) > 2 or (len(distinct) == 2 and counts.min() > 1):
+        raise ParameterError(
+            "the density of these batches is known only if all records but one add the same to what is observed. Use "
+            "such records, or another attack."
+        )
+    usual = int(counts.argmax())  # of two records either may be the odd one: the mixture is the same
+    return distinct[usual], distinct[1 - usual] if len(distinct) == 2 else None

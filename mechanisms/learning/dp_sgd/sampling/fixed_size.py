@@ -1,0 +1,84 @@
+"""Samples of fixed size: a fresh subset each step, without replacement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ....base import Relation
+from ....guarantees import RenyiDP
+from ....guarantees.fixed_size import fixed_size_gaussian
+from ...base import Floats
+from .base import Draw, Mask, Rows, gaussian_exponent
+from .batches import BatchSampling, Members, common_and_odd
+
+KEYED = 8
+"""A subset is drawn by sorting a key for each record if there are up to this many records for each place in it, and
+else record by record until enough distinct ones were found."""
+
+
+@dataclass(frozen=True)
+class FixedSizeSampling(BatchSampling):
+    """Each step sees a uniformly random subset of `batch_size` records, without replacement, fresh each step."""
+
+    accountants: ClassVar[tuple[str, ...]] = ("renyi",)
+    rates: ClassVar[Mapping[str, float | None]] = {"sampling_probability": 1.0}
+
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
+        members = Members.of(n_records, n_runs, inclusion)
+        self._check_size(int(members.counts.min()))
+        few = members.counts.max() <= KEYED * self.batch_size
+        subset = _subset_by_keys if few else _subset_by_rejection
+        while True:
+            yield Draw(members.rows(subset(members.counts, self.batch_size, rng)), None)
+
+    @classmethod
+    def account(
+        cls, noise_multiplier: float, *, steps: int, relation: Relation, accounting: str, **rates: float
+    ) -> RenyiDP:
+        """A Renyi bound of its own, not that of Poisson sampling."""
+        return fixed_size_gaussian(noise_multiplier, steps=steps, relation=relation, **rates)
+
+    def own_rates(self) -> dict[str, float]:
+        return {"sampling_probability": self.batch_size / self.known_records()}
+
+    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+        """Each step a mixture of two: the odd record is sampled, or not."""
+        size, n = self.batch_size, len(shifts)
+        common, odd = common_and_odd(shifts)
+        usual = gaussian_exponent(values, size * common)
+        if odd is None:
+            return np.asarray(usual.sum(axis=1))
+        sampled = math.log(size / n) + gaussian_exponent(values, size * common + odd - common)
+        rest = math.log1p(-size / n) if size < n else -math.inf
+        return np.asarray(np.logaddexp(rest + usual, sampled).sum(axis=1))
+
+
+def _subset_by_keys(counts: Rows, size: int, rng: np.random.Generator) -> Rows:
+    """The positions of the `size` smallest of independent uniform keys: a uniform subset of range(counts[r])."""
+    keys = rng.random((len(counts), counts.max()))
+    if counts.min() < counts.max():
+        keys[np.arange(keys.shape[1]) >= counts[:, None]] = np.inf
+    if size == keys.shape[1]:
+        return np.broadcast_to(np.arange(size), keys.shape)
+    return np.argpartition(keys, size - 1, axis=1)[:, :size]
+
+
+def _subset_by_rejection(counts: Rows, size: int, rng: np.random.Generator) -> Rows:
+    """The first `size` distinct ones of a sequence of uniform positions, which are a uniform subset of
+    range(counts[r])."""
+    spare = int(size * size / counts.min()) + 8
+    drawn = rng.integers(0, counts[:, None], size=(len(counts), size + spare))
+    while True:
+        order = np.argsort(drawn, axis=1, kind="stable")
+        ordered = np.take_along_axis(drawn, order, axis=1)
+        again = np.zeros(drawn.shape, dtype=np.bool_)
+        np.put_along_axis(again[:, :], order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
+        distinct = np.cumsum(~again, axis=1)
+        if distinct[:, -1].min() >= size:
+            return drawn[~again & (distinct <= size)].reshape(len(counts), size)
+        drawn = np.concatenate([drawn, rng.integers(0, counts[:, None], size=(len(counts), spare))], axis=1)

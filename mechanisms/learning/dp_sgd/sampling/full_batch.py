@@ -1,0 +1,63 @@
+"""Full batches: every record in every step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ....base import Relation
+from ....guarantees import GaussianDP
+from ....validation import positive
+from ...base import Floats
+from .base import Draw, Mask, Sampling, gaussian_exponent
+
+
+@dataclass(frozen=True)
+class FullBatch(Sampling):
+    """Every record in every step.
+
+    Args:
+        expected_batch_size: the public number that updates are divided by, > 0; 1 for the sum. None divides by the
+            number of records: allowed only where the relation leaves that number alone (zero_out, replace_one).
+    """
+
+    relation: ClassVar[Relation] = Relation.ADD_REMOVE
+    accountants: ClassVar[tuple[str, ...]] = ("gaussian",)
+    option_names: ClassVar[Mapping[str, str]] = {"expected_batch_size": "batch_size"}
+    same_batches: ClassVar[bool] = True
+
+    _: KW_ONLY
+    expected_batch_size: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.expected_batch_size is not None:
+            positive(expected_batch_size=self.expected_batch_size)
+
+    @property
+    def divisor(self) -> float | None:
+        return None if self.expected_batch_size is None else float(self.expected_batch_size)
+
+    def width(self, n_records: int) -> int:
+        return n_records
+
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
+        while True:
+            yield Draw(None, inclusion)
+
+    @property
+    def inclusion_probability(self) -> float:
+        return 1.0
+
+    @classmethod
+    def account(
+        cls, noise_multiplier: float, *, steps: int, relation: Relation, accounting: str, **rates: float
+    ) -> GaussianDP:
+        """`GaussianDP(sqrt(steps) / noise_multiplier)`, exact."""
+        return GaussianDP(math.sqrt(steps) / noise_multiplier, relation)
+
+    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+        return np.asarray(gaussian_exponent(values, shifts.sum(axis=0)).sum(axis=1))

@@ -1,0 +1,154 @@
+"""Poisson sampling: every record by its own coin, what the accountants of the subsampled Gaussian are about."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import reduce
+from types import MappingProxyType
+from typing import ClassVar
+
+import numpy as np
+
+from ....base import Relation
+from ....errors import ParameterError
+from ....guarantees import PrivacyLossDP, RenyiDP
+from ....guarantees.base import Guarantee
+from ....guarantees.moments import MomentsDP
+from ....validation import positive, unit_interval
+from ...base import Floats
+from .base import Draw, Mask, Rows, Sampling, gaussian_exponent
+from .full_batch import FullBatch
+
+DENSE_RATE = 0.4
+"""From this rate on, a coin a record is tossed, and all records are multiplied by 0 or 1, instead of gathering those
+that were drawn."""
+MOST_SUBSETS = 2**10
+"""Subsets of gradient records that a sample may hold, each a Gaussian of its own."""
+
+ACCOUNTANTS: Mapping[str, Callable[..., Guarantee]] = MappingProxyType(
+    {"privacy-loss": PrivacyLossDP.gaussian, "renyi": RenyiDP.gaussian, "moments": MomentsDP.gaussian}
+)
+
+
+@dataclass(frozen=True)
+class PoissonSampling(Sampling):
+    """Each record takes part in each step with probability `sampling_probability`, independently of everything.
+
+    Args:
+        sampling_probability: in (0, 1].
+        expected_batch_size: the public number that updates are divided by, > 0.
+
+    Example:
+        >>> scheme = PoissonSampling(sampling_probability=0.5, expected_batch_size=2)
+        >>> draw = next(scheme.draws(4, 3, None, np.random.default_rng(0)))
+        >>> draw.included.shape
+        (3, 4)
+    """
+
+    relation: ClassVar[Relation] = Relation.ADD_REMOVE
+    accountants: ClassVar[tuple[str, ...]] = tuple(ACCOUNTANTS)
+    rates: ClassVar[Mapping[str, float | None]] = {"sampling_probability": 1.0}
+    option_names: ClassVar[Mapping[str, str]] = {"expected_batch_size": "batch_size"}
+
+    _: KW_ONLY
+    sampling_probability: float
+    expected_batch_size: float
+
+    def __post_init__(self) -> None:
+        positive(sampling_probability=self.sampling_probability, expected_batch_size=self.expected_batch_size)
+        unit_interval(sampling_probability=self.sampling_probability)
+
+    @property
+    def divisor(self) -> float:
+        return float(self.expected_batch_size)
+
+    def width(self, n_records: int) -> int:
+        expected = self.sampling_probability * n_records
+        return n_records if self.sampling_probability >= DENSE_RATE else int(expected + 2.5 * expected**0.5) + 1
+
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
+        rate = float(self.sampling_probability)
+        while rate == 1.0:
+            yield Draw(None, inclusion)
+        while rate >= DENSE_RATE:
+            drawn = rng.random((n_runs, n_records)) < rate
+            yield Draw(None, drawn if inclusion is None else drawn & inclusion)
+        flat = None if inclusion is None else np.ascontiguousarray(inclusion).reshape(-1)
+        starts = n_records * np.arange(n_runs + 1)
+        while True:
+            positions = successes(n_runs * n_records, rate, rng)
+            if flat is not None:
+                positions = positions[flat[positions]]
+            yield _padded(positions, starts)
+
+    @property
+    def inclusion_probability(self) -> float:
+        return float(self.sampling_probability)
+
+    @classmethod
+    def account(
+        cls, noise_multiplier: float, *, steps: int, relation: Relation, accounting: str, **rates: float
+    ) -> Guarantee:
+        """The Gaussian on a Poisson sample, composed: a privacy-loss distribution, or Renyi moments."""
+        return ACCOUNTANTS[accounting](noise_multiplier, steps=steps, relation=relation, **rates)
+
+    def own_rates(self) -> dict[str, float]:
+        return {"sampling_probability": self.sampling_probability}
+
+    def guarantee(self, noise_multiplier: float, *, steps: int, relation: Relation) -> Guarantee:
+        """Where all records take part that of full batches, which is exact and holds for every relation."""
+        if self.sampling_probability == 1.0:
+            return FullBatch().guarantee(noise_multiplier, steps=steps, relation=relation)
+        return super().guarantee(noise_multiplier, steps=steps, relation=relation)
+
+    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+        """Each step a mixture over the subsets of the records that add something."""
+        rate = self.sampling_probability
+        if rate == 1.0:
+            return FullBatch().log_likelihood(values, shifts)
+        shifts = shifts[np.any(shifts != 0.0, axis=1)]
+        if 2 ** len(shifts) > MOST_SUBSETS:
+            raise ParameterError(
+                f"{len(shifts)} gradient records are observed: a Poisson sample of them has too many possible sums for "
+                f"a density. Use at most {int(math.log2(MOST_SUBSETS))}, or another attack."
+            )
+        members = (np.arange(2 ** len(shifts))[:, None] >> np.arange(len(shifts))) & 1
+        taken = members.sum(axis=1)
+        weights = taken * math.log(rate) + (len(shifts) - taken) * math.log1p(-rate)
+        terms = (
+            weight + gaussian_exponent(values, subset @ shifts) for weight, subset in zip(weights, members, strict=True)
+        )
+        return np.asarray(reduce(np.logaddexp, terms).sum(axis=1))
+
+
+def successes(n: int, rate: float, rng: np.random.Generator) -> Rows:
+    """Increasing positions of the successes among `n` independent trials of probability `rate`, strictly in (0, 1).
+
+    The gaps between successes are geometric, and floor(E / -log(1 - rate)) is geometric for a standard exponential E
+    (Devroye 1986, X.2): the time is that of the successes, not of the trials.
+    """
+    scale = -1.0 / np.log1p(-rate)
+    last, found = -1, []
+    while last < n:
+        expected = rate * max(0, n - 1 - last)
+        gaps = rng.standard_exponential(int(expected + 6.0 * np.sqrt(expected)) + 16)
+        gaps *= scale
+        np.minimum(gaps, n, out=gaps)
+        positions = np.cumsum(gaps.astype(np.intp))
+        positions += np.arange(last + 1, last + 1 + len(positions))
+        last = int(positions[-1])
+        found.append(positions)
+    every = found[0] if len(found) == 1 else np.concatenate(found)
+    return every[: np.searchsorted(every, n)]
+
+
+def _padded(positions: Rows, starts: Rows) -> Draw:
+    """Increasing positions in the concatenated records of all runs, as one row a run; missing places repeat record
+    0."""
+    counts = np.diff(np.searchsorted(positions, starts))
+    included = np.arange(counts.max(initial=0)) < counts[:, None]
+    rows = np.zeros(included.shape, dtype=np.intp)
+    rows[included] = positions - np.repeat(starts[:-1], counts)
+    return Draw(rows, included)

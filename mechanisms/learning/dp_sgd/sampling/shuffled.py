@@ -1,0 +1,45 @@
+"""Shuffled batches: the data loader of every framework."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ...base import Floats
+from .base import Draw, Mask, gaussian_exponent
+from .batches import Members, common_and_odd
+from .epochs import EpochSampling, epochs
+
+
+@dataclass(frozen=True)
+class ShuffledEpochs(EpochSampling):
+    """A fresh random order of the records each epoch, cut into batches; the last batch of an epoch may be smaller."""
+
+    order: ClassVar[str] = "shuffled"
+
+    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
+        return epochs(Members.of(n_records, n_runs, inclusion), self.batch_size, rng)
+
+    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+        """Each epoch a mixture over the batch that holds the odd record."""
+        size, n = self.batch_size, len(shifts)
+        common, odd = common_and_odd(shifts)
+        sizes = np.array([min(size, n - start) for start in range(0, n, size)])
+        steps = np.arange(values.shape[1]) % len(sizes)
+        centres = sizes[steps][:, None] * common
+        usual = gaussian_exponent(values, centres)
+        if odd is None:
+            return np.asarray(usual.sum(axis=1))
+        gain = gaussian_exponent(values, centres + odd - common) - usual + np.log(sizes / n)[steps]
+        total = usual.sum(axis=1)
+        for start in range(0, values.shape[1], len(sizes)):
+            epoch = gain[:, start : start + len(sizes)]
+            later = 1.0 - sizes[: epoch.shape[1]].sum() / n
+            missing = np.full((len(values), 1), math.log(later) if later > 0.0 else -math.inf)
+            total += logsumexp(np.concatenate([epoch, missing], axis=1), axis=1)
+        return np.asarray(total)

@@ -1,0 +1,104 @@
+"""Learning rates that change from step to step. They are public: no schedule looks at the data."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...validation import non_negative, positive, whole
+
+
+@runtime_checkable
+class Schedule(Protocol):
+    """A learning rate for each step."""
+
+    def rates(self, steps: int) -> NDArray[np.float64]:
+        """Learning rates of steps 1 to `steps`, `(steps,)`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same rate in every step.
+
+    Args:
+        initial: > 0.
+    """
+
+    initial: float
+
+    def __post_init__(self) -> None:
+        positive(initial=self.initial)
+
+    def rates(self, steps: int) -> NDArray[np.float64]:
+        return np.full(steps, float(self.initial))
+
+
+@dataclass(frozen=True)
+class InverseSquareRoot:
+    """initial / sqrt(t) in step t = 1, 2, ...: the rate of projected subgradient descent on convex losses.
+
+    Args:
+        initial: > 0.
+
+    Example:
+        >>> InverseSquareRoot(2.0).rates(4)[3].item()
+        1.0
+    """
+
+    initial: float
+
+    def __post_init__(self) -> None:
+        positive(initial=self.initial)
+
+    def rates(self, steps: int) -> NDArray[np.float64]:
+        return self.initial / np.sqrt(np.arange(1, steps + 1))
+
+
+@dataclass(frozen=True)
+class StepDecay:
+    """initial * factor^floor((t - 1) / every) in step t = 1, 2, ....
+
+    Args:
+        initial: > 0.
+        factor: > 0.
+        every: steps between two changes, >= 1.
+    """
+
+    initial: float
+    _: KW_ONLY
+    factor: float
+    every: int
+
+    def __post_init__(self) -> None:
+        positive(initial=self.initial, factor=self.factor)
+        whole(1, every=self.every)
+
+    def rates(self, steps: int) -> NDArray[np.float64]:
+        changes = np.arange(steps) // self.every
+        return np.asarray(self.initial * float(self.factor) ** changes, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Cosine:
+    """From `initial` in the first step down half a cosine towards `final`, which the step after the last would have.
+
+    Args:
+        initial: > 0.
+        final: >= 0.
+    """
+
+    initial: float
+    _: KW_ONLY
+    final: float = 0.0
+
+    def __post_init__(self) -> None:
+        positive(initial=self.initial)
+        non_negative(final=self.final)
+
+    def rates(self, steps: int) -> NDArray[np.float64]:
+        share = 0.5 * (1.0 + np.cos(np.pi * np.arange(steps) / steps))
+        return self.final + (self.initial - self.final) * share

@@ -1,0 +1,310 @@
+"""DP-SGD, many independent runs at once.
+
+    theta_0 given or drawn
+    S_t     = sum over the records of the batch of clip(gradient at theta_(t-1)) + N(0, (noise_multiplier clip_norm)^2)
+    v_t     = momentum v_(t-1) + S_t / divisor
+    theta_t = project(theta_(t-1) - rate_t v_t)
+
+A run is one row of every array. Runs are trained in blocks that fit the cache; a step is a handful of numpy calls for a
+whole block, and no gradient of a single example is ever made. A broken twin overrides one of the small methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ParameterError
+from ..base import Floats, TrainingData
+from ..models.base import Model
+from ..models.passes import Workspace, accumulate, backward, forward, squared_norms
+from .clipping import clip_rows, factors
+from .normals import standard_normal
+from .sampling import Draw, Sampling
+from .sampling.base import Mask
+
+BLOCK_BYTES = 9 * 2**19
+"""Memory of one step of a block of runs: about what stays in the cache from one product to the next."""
+SMALLEST_BLOCK, LARGEST_BLOCK = 4, 256
+"""Runs of a block: enough to share the cost of a call of numpy."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """Everything that training needs to know, none of it from the data.
+
+    Args:
+        model: what is trained.
+        sampling: which records each step sees.
+        rates: learning rate of each step, `(steps,)`.
+        noise_multiplier: standard deviation of the noise on the sum / clip_norm, >= 0.
+        clip_norm: largest norm of the gradient of a record.
+        clipping: "flat", "per-layer" or "none".
+        momentum: in [0, 1).
+        projection: radius of the ball about 0 that the parameters are kept in; None for none.
+        averaging: "last", "mean" of all iterates after the first step, or "second-half" of them.
+        initial: flat parameters before the first step; None draws them for every run.
+        ignore_blank: whether an example that is all zeros counts for nothing, as zero_out has it.
+        dtype: of all arithmetic.
+    """
+
+    model: Model
+    sampling: Sampling
+    rates: NDArray[np.float64]
+    noise_multiplier: float
+    clip_norm: float
+    clipping: str
+    momentum: float
+    projection: float | None
+    averaging: str
+    initial: Floats | None
+    ignore_blank: bool
+    dtype: np.dtype[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What one step sees of the data, for each run of a block.
+
+    Args:
+        inputs: `(n_runs, width, n_inputs)`, or `(n_examples, n_inputs)` if all runs see all examples.
+        inputs_squared: squared norm of each of these rows.
+        targets: of each of these rows.
+        included: which rows count, `(n_runs, width)`; None for all.
+        gradients: how often each gradient record counts, `(n_runs, n_gradients)`; None if there are none.
+    """
+
+    inputs: Floats
+    inputs_squared: Floats
+    targets: NDArray[Any]
+    included: Mask | None
+    gradients: Floats | None
+
+
+class Trainer:
+    """Trains on one dataset by one recipe.
+
+    Args:
+        recipe: how.
+        data: on what; checked against the model and the sampling when training starts.
+    """
+
+    def __init__(self, recipe: Recipe, data: TrainingData) -> None:
+        recipe.model.check(data)
+        self.recipe, self.data = recipe, data
+        self.model, self.dtype = recipe.model, recipe.dtype
+        with np.errstate(over="ignore"):
+            self.inputs = self.model.inputs(data.X, self.dtype)
+            self.inputs_squared = np.einsum("ni,ni->n", self.inputs, self.inputs)
+        self.targets = self.model.loss.targets(data.y, self.dtype)
+        self.gradients = self._clipped_gradient_records()
+        self.counted = self._counted()
+        self.work = Workspace(self.dtype)
+
+    # --- the loop -----------------------------------------------------------------------------------------------------
+
+    def blocks(self, size: int, inclusion: Mask | None = None) -> Iterator[tuple[slice, Mask | None]]:
+        """Runs that are trained together, and what they include."""
+        length = self.block_length()
+        for start in range(0, size, length):
+            runs = slice(start, min(start + length, size))
+            yield runs, None if inclusion is None else inclusion[runs]
+
+    def train(
+        self, n_runs: int, rng: np.random.Generator, inclusion: Mask | None = None
+    ) -> Iterator[tuple[Floats, Floats]]:
+        """After each step the noisy clipped sum and the parameters, both `(n_runs, n_parameters)`, overwritten by the
+        next step; the parameters before the first are kept in `first`."""
+        recipe = self.recipe
+        if inclusion is None:
+            recipe.sampling.check(len(self.data))
+        parameters = self.initial(n_runs, rng)
+        self.first = parameters.copy()
+        velocity = np.zeros_like(parameters) if recipe.momentum else None
+        total = np.empty_like(parameters)
+        draws = recipe.sampling.draws(len(self.data), n_runs, inclusion, rng)
+        for rate, draw in zip(recipe.rates, islice(draws, len(recipe.rates)), strict=True):
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                batch = self.batch(draw)
+                self.clipped_sum(parameters, batch, total)
+                self.add_noise(total, rng)
+                self.update(parameters, velocity, total, float(rate) / self.divisor(batch))
+            yield total, parameters
+
+    def final(self, n_runs: int, rng: np.random.Generator, inclusion: Mask | None = None) -> Floats:
+        """Parameters after the last step, or their average over steps, `(n_runs, n_parameters)`."""
+        steps = len(self.recipe.rates)
+        first = {"last": steps - 1, "mean": 0, "second-half": steps // 2}[self.recipe.averaging]
+        average: Floats | None = None
+        for step, (_, parameters) in enumerate(self.train(n_runs, rng, inclusion)):
+            if step >= first:
+                average = parameters / (steps - first) if average is None else average + parameters / (steps - first)
+        assert average is not None
+        return average
+
+    # --- one step -----------------------------------------------------------------------------------------------------
+
+    def initial(self, n_runs: int, rng: np.random.Generator) -> Floats:
+        """Parameters before the first step, `(n_runs, n_parameters)`."""
+        given = self.recipe.initial
+        if given is None:
+            return self.model.random_parameters(n_runs, rng).astype(self.dtype, copy=False)
+        return np.tile(np.asarray(given, dtype=self.dtype), (n_runs, 1))
+
+    def clipped_sum(self, parameters: Floats, batch: Batch, out: Floats) -> None:
+        """Writes the sum of the clipped gradients of the batch into `out`."""
+        if batch.inputs.shape[-2]:
+            found = forward(self.model, parameters, batch.inputs, self.work)
+            self.model.loss.derive(found[-1], batch.targets)
+            deltas = backward(self.model, parameters, found, self.work)
+            self.clip(found, deltas, batch)
+            accumulate(self.model, batch.inputs, found, deltas, out)
+        else:
+            out[:] = 0.0
+        if batch.gradients is not None and self.gradients is not None:
+            out += batch.gradients @ self.gradients
+
+    def clip(self, found: list[Floats], deltas: list[Floats], batch: Batch) -> None:
+        """Scales the derivatives, and with them the gradient of each example; those that are not included to 0."""
+        norms = squared_norms(self.model, batch.inputs_squared, found, deltas)
+        if self.recipe.clipping != "none":
+            _forget_overflow(norms, found, deltas)
+        scales = factors(self.recipe.clipping, norms, self.recipe.clip_norm)
+        for index, (delta, scale) in enumerate(zip(deltas, scales, strict=True)):
+            if scale is None:
+                if batch.included is not None:
+                    delta *= batch.included[:, None, :]
+            else:
+                if batch.included is not None and (index == 0 or scale is not scales[0]):
+                    scale *= batch.included
+                delta *= scale[:, None, :]
+
+    def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
+        """Adds fresh noise to the clipped sum of each run."""
+        if not self.recipe.noise_multiplier:
+            return
+        noise = self.work.array("noise", *total.shape)
+        standard_normal(noise, rng)
+        noise *= self.recipe.noise_multiplier * self.recipe.clip_norm
+        total += noise
+
+    def divisor(self, batch: Batch) -> float:
+        """What the noisy sum is divided by: a public constant."""
+        given = self.recipe.sampling.divisor
+        return float(len(self.data)) if given is None else given
+
+    def update(self, parameters: Floats, velocity: Floats | None, total: Floats, rate: float) -> None:
+        """One step of gradient descent, in place."""
+        direction = total
+        if velocity is not None:
+            velocity *= self.recipe.momentum
+            velocity += total
+            direction = velocity
+        scaled = self.work.array("update", *total.shape)
+        np.multiply(direction, rate, out=scaled, casting="same_kind")
+        parameters -= scaled
+        if self.recipe.projection is not None:
+            norms = np.sqrt(np.einsum("rp,rp->r", parameters, parameters))
+            parameters *= (self.recipe.projection / np.maximum(norms, self.recipe.projection))[:, None]
+
+    # --- the data -----------------------------------------------------------------------------------------------------
+
+    def batch(self, draw: Draw) -> Batch:
+        """The rows of the data that a draw names."""
+        n = self.data.n_examples
+        if draw.rows is None:
+            return self._whole(draw.included)
+        rows, included, gradients = draw.rows, draw.included, None
+        if self.gradients is not None:
+            rows, included, gradients = self._without_gradient_records(rows, included)
+        if n == 0:
+            rows = rows[:, :0]
+        if self.counted is not None:
+            included = self.counted[rows] if included is None else included & self.counted[rows]
+        inputs = self.work.array("inputs", *rows.shape, self.inputs.shape[1])
+        np.take(self.inputs, rows, axis=0, out=inputs, mode="clip")
+        return Batch(inputs, self.inputs_squared[rows], self.targets[rows], included, gradients)
+
+    def block_length(self) -> int:
+        """Runs that are trained together."""
+        n = len(self.data)
+        units = sum(layer.n_units for layer in self.model.layers)
+        width = self.recipe.sampling.width(n)
+        each = width * units * 2 + 3 * self.model.n_parameters
+        if width < n:
+            each += width * self.inputs.shape[1]
+        return int(np.clip(BLOCK_BYTES // (each * self.dtype.itemsize), SMALLEST_BLOCK, LARGEST_BLOCK))
+
+    def _whole(self, included: Mask | None) -> Batch:
+        n = self.data.n_examples
+        gradients: Floats | None = None
+        if self.gradients is not None:
+            counts = np.ones((1, len(self.gradients))) if included is None else included[:, n:]
+            gradients = counts.astype(self.dtype)
+        if self.counted is not None:
+            included = self.counted[None, :] if included is None else included[:, :n] & self.counted
+        elif included is not None:
+            included = included[:, :n]
+        return Batch(self.inputs, self.inputs_squared, self.targets, included, gradients)
+
+    def _without_gradient_records(
+        self, rows: NDArray[np.intp], included: Mask | None
+    ) -> tuple[NDArray[np.intp], Mask, Floats]:
+        """A draw in which gradient records are not included, and how often each of them was."""
+        n = self.data.n_examples
+        special = rows >= n
+        drawn = special if included is None else special & included
+        runs, columns = np.nonzero(drawn)
+        gradients = np.zeros((len(rows), self.data.n_gradients), dtype=self.dtype)
+        gradients[runs, rows[runs, columns] - n] = 1.0
+        return np.where(special, 0, rows), ~special if included is None else included & ~special, gradients
+
+    def _clipped_gradient_records(self) -> Floats | None:
+        if not self.data.n_gradients:
+            return None
+        assert self.data.gradients is not None
+        recipe = self.recipe
+        return clip_rows(recipe.clipping, self.data.gradients, recipe.clip_norm, self.model).astype(self.dtype)
+
+    def _counted(self) -> Mask | None:
+        """Which examples count for anything; None for all.
+
+        Those do not whose squared norm is beyond the largest number: they have no gradient to clip, and 0 times
+        infinity would show them in every parameter. Nor do blank ones where they stand for no record.
+        """
+        measured = np.isfinite(self.inputs_squared)
+        if not measured.all():
+            self.inputs = np.where(measured[:, None], self.inputs, self.dtype.type(0.0))
+            self.inputs_squared = np.where(measured, self.inputs_squared, self.dtype.type(0.0))
+        counted = measured
+        if self.recipe.ignore_blank:
+            counted = measured & (np.any(self.data.X != 0.0, axis=1) | (self.data.y != 0))
+        return None if counted.all() else counted
+
+
+def _forget_overflow(norms: list[Floats], found: list[Floats], deltas: list[Floats]) -> None:
+    """Sets to 0 what belongs to examples whose gradient has no finite norm: there is nothing to clip."""
+    whole = norms[0] if len(norms) == 1 else np.sum(norms, axis=0)
+    lost = ~np.isfinite(whole)
+    if not lost.any():
+        return
+    for values in (*found[:-1], *deltas):
+        np.copyto(values, 0.0, where=lost[:, None, :])
+    for norm in norms:
+        np.copyto(norm, 0.0, where=lost)
+
+
+def checked_inclusion(inclusion: Any, n_records: int) -> Mask:
+    """`inclusion` as a boolean `(n_runs, n_records)` array; raises `ParameterError` if it is none."""
+    mask = np.asarray(inclusion)
+    if mask.dtype != np.bool_ or mask.ndim != 2 or mask.shape[1] != n_records:
+        raise ParameterError(
+            f"inclusion must be a boolean array of shape (n_runs, {n_records}), one column a record, but is "
+            f"{mask.dtype} of shape {mask.shape}."
+        )
+    return mask
