@@ -84,7 +84,7 @@ class Run:
         work = PilotWork(ask.mechanism, ask.neighbours, self.seed, ask.guarded, self.timeout)
         self._execute(Stage.PILOT, work, outputs)
         side0, side1 = outputs.side(0), outputs.side(1)
-        scorer = fit_scorer(ask.attack, side0, side1, stream(self.seed, Stage.FIT))
+        scorer = fit_scorer(ask.attack, ask.target, side0, side1, stream(self.seed, Stage.FIT))
         if self.plan.pilot == 0:
             return scorer, PairScores(np.empty(0), np.empty(0))
         return scorer, PairScores(scorer.score(side0), scorer.score(side1))
@@ -202,7 +202,7 @@ class Run:
         power = detectable_epsilon(
             ask.bounds, claim=ask.claim, delta=ask.delta, confidence=ask.strictest, n_out=n, n_in=n
         )
-        truth = ask.mechanism.truth() if ask.on_worst_case else None
+        truth = ask.mechanism.exact_guarantee() if ask.on_worst_case else None
         return AuditResult(
             mechanism=label(ask.mechanism),
             relation=ask.neighbours.relation.value,
@@ -291,7 +291,7 @@ def _ledger(
     ask: Question, bounds: tuple[Bound, ...], found: tuple[LowerBound, ...], best: LowerBound
 ) -> tuple[LedgerEntry, ...]:
     """What was looked at in this audit, and how each look is paid for."""
-    learned = "trained on pilot trials only" if ask.attack.learns else "nothing learned from trials"
+    learned = "trained on pilot trials only" if ask.attack.minimum_pilot else "nothing learned from trials"
     entries = [
         LedgerEntry("pair", "1, fixed beforehand", "none needed"),
         LedgerEntry("attack", f"1, {ask.attack_name}", learned),

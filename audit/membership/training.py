@@ -28,6 +28,7 @@ from audit.trials.progress import Reporter
 from audit.trials.repeats import Repeats
 from audit.trials.seeds import Stage, stream
 from audit.trials.store import Arrays
+from mechanisms.base import Workers
 from mechanisms.describe import describe, label
 from mechanisms.errors import ParameterError
 from mechanisms.learning.base import Learner, TrainingData, check_learner
@@ -200,7 +201,7 @@ def run_training(
         chunks: of `plan_training`.
         work: trains the models of one chunk; the first axis of its arrays is the model.
         about: everything that determines the arrays, JSON-ready.
-        learner: what trains; says by `parallel`, if it has it, which kind of workers it can use.
+        learner: what trains; says by `workers`, if it has it, which ones suit.
         options: workers, store, progress.
     """
     joined = Joined()
@@ -212,7 +213,7 @@ def run_training(
             joined,
             store=store,
             n_jobs=options.n_jobs,
-            workers=getattr(learner, "parallel", "processes"),
+            workers=getattr(learner, "workers", Workers.PROCESSES),
             repeats=Repeats(label(learner)),
             reporter=reporter,
         )

@@ -30,7 +30,7 @@ class LaplaceScaleUpsideDown(AdditiveNoise):
 
     Example:
         >>> broken = LaplaceScaleUpsideDown(epsilon=0.1)
-        >>> broken.guarantee().epsilon(0.0), round(broken.truth().epsilon(0.0), 9)
+        >>> broken.guarantee().epsilon(0.0), round(broken.exact_guarantee().epsilon(0.0), 9)
         (0.1, 10.0)
     """
 
@@ -56,7 +56,7 @@ class LaplaceScaleUpsideDown(AdditiveNoise):
         """The claim, `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
-    def truth(self) -> Guarantee:
+    def exact_guarantee(self) -> Guarantee:
         """sensitivity / scale = 1 / epsilon."""
         return LaplaceDP(self.sensitivity / self.scale, relation=self.relation)
 

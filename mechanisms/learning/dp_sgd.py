@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from mechanisms.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation
 from mechanisms.errors import ParameterError
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import Floats, TrainingData
@@ -17,7 +17,7 @@ from mechanisms.learning.claims import claim_of
 from mechanisms.learning.clipping import CLIPPINGS
 from mechanisms.learning.models.base import Model
 from mechanisms.learning.named import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_sampling
-from mechanisms.learning.observation_law import Observations, log_density
+from mechanisms.learning.observation_law import ObservationLaw
 from mechanisms.learning.pairs import UNSEEN, check_pair, gradient_direction
 from mechanisms.learning.sampling import FullBatch, PoissonSampling, Sampling
 from mechanisms.learning.schedules import Constant, Schedule
@@ -66,8 +66,8 @@ class DPSGD(Mechanism):
             ones first, `(size, steps + 1, n_parameters)`; "observations": `(size, steps, m)`, the inner products of
             the noisy sums with the `observed` directions, over clip_norm, so that a record whose gradient is clip_norm
             times a direction adds 1 and the noise has standard deviation noise_multiplier.
-        observed: unit directions `(m, n_parameters)`; None for that in which the pair of an audit differs (`facing`),
-            or, outside of one, that of the canary of `worst_case`.
+        observed: unit directions `(m, n_parameters)`; None for that in which the pair of an audit differs
+            (`fitted_to`), or, outside of one, that of the canary of `worst_case`.
 
     Raises:
         ParameterError: a value out of range, or options that contradict each other.
@@ -140,8 +140,6 @@ class DPSGD(Mechanism):
             if getattr(self, name) is not None and not isinstance(getattr(self, name), str):
                 object.__setattr__(self, name, self._read_only(name))
         _ = self.recipe
-        if self.view == "observations":
-            object.__setattr__(self, "log_density", self._log_density)
 
     # --- what the options mean ----------------------------------------------------------------------------------------
 
@@ -254,19 +252,19 @@ class DPSGD(Mechanism):
             self._only_gradients(without), self._only_gradients(np.concatenate([extreme, others])), self.relation
         )
 
-    def check(self, neighbours: Neighbours) -> None:
-        """Also that both sides fit the model, and differ in one record, an example or a gradient record, which the view
-        can show.
+    def fitted_to(self, neighbours: Neighbours) -> DPSGD:
+        """Both sides fit the model, and differ in one record, an example or a gradient record, which the view can show.
 
         Raises:
-            RelationError, NeighboursError: not a pair that the claim speaks of, or one of whose difference view
+            RelationError, NeighboursError: not a pair that the claim holds for, or one of whose difference view
                 "observations" shows nothing.
             ParameterError: data that the model or the sampling cannot take.
         """
-        super().check(neighbours)
+        super().fitted_to(neighbours)
         check_pair(self, neighbours)
+        return self.observing(neighbours)
 
-    def facing(self, neighbours: Neighbours) -> DPSGD:
+    def observing(self, neighbours: Neighbours) -> DPSGD:
         """View "observations" without directions, of gradient records elsewhere than `canary`: observed along these."""
         if self.view != "observations" or self.observed is not None:
             return self
@@ -275,10 +273,9 @@ class DPSGD(Mechanism):
             return self
         return replace(self, observed=direction)
 
-    @property
-    def parallel(self) -> str:
-        """Threads: numpy frees the lock in products and in drawing noise."""
-        return "threads"
+    def output_law(self) -> LogDensity | None:
+        """That of the observations; not known for the other views."""
+        return ObservationLaw(self) if self.view == "observations" else None
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and all(
@@ -318,10 +315,6 @@ class DPSGD(Mechanism):
         for runs, included in trainer.blocks(size, inclusion):
             parameters[runs] = trainer.final(runs.stop - runs.start, rng, included)
         return parameters
-
-    def _log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of observations, `(size,)`, if the examples contribute nothing along the observed directions."""
-        return log_density(outputs.values, Observations.of(self, TrainingData.of(dataset)))
 
     def _only_gradients(self, gradients: Floats) -> TrainingData:
         return TrainingData(np.empty((0, self.network.n_features)), np.empty(0), gradients)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from mechanisms.base import Dataset, Outputs
 from mechanisms.errors import ParameterError
 from mechanisms.learning.base import Floats, TrainingData
 from mechanisms.learning.clipping import clip_rows
@@ -80,6 +81,17 @@ def log_density(values: Floats, law: Observations) -> NDArray[np.float64]:
     constant = np.linalg.slogdet(law.whiten)[1] - 0.5 * whitened.shape[2] * math.log(2.0 * math.pi)
     density: NDArray[np.float64] = _LAWS[type(law.sampling)](whitened, law) + whitened.shape[1] * constant
     return density
+
+
+@dataclass(frozen=True, eq=False)
+class ObservationLaw:
+    """The law of what `learner` shows in view "observations", as a `LogDensity`."""
+
+    learner: DPSGD
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log density of observations, `(size,)`, if the examples contribute nothing along the observed directions."""
+        return log_density(outputs.values, Observations.of(self.learner, TrainingData.of(dataset)))
 
 
 def _gaussian(values: Floats, centre: Floats) -> Floats:

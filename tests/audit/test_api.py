@@ -179,7 +179,9 @@ def test_delta_defaults_to_that_of_the_claim_and_is_asked_for_otherwise():
     assert audit(noisy_count, PAIR, claim=claim, trials=1_000, seed=0).delta == 1e-3
     with pytest.raises(ParameterError, match=r"delta must be given.*Try delta=1e-5"):
         audit(Gaussian(noise_multiplier=1.0), trials=1_000, seed=0)
-    result = audit(Gaussian(epsilon=1.0, delta=1e-5), trials=1_000, seed=0)
+    mechanism = Gaussian(epsilon=1.0, delta=1e-5)
+    result = audit(mechanism, trials=1_000, seed=0)
+    assert audit(mechanism, claim=mechanism.guarantee(), trials=1_000, seed=0) == result
     assert result.delta == 1e-5
     assert result.claim == pytest.approx(1.0, abs=1e-6)
 
@@ -249,7 +251,7 @@ def never_works(dataset, rng):
         ({"bound": [3]}, ParameterError, "must be a name or a Bound, but is 3"),
         ({"attack": 3}, ParameterError, "attack"),
         ({"claim": PureDP(1.0, relation="replace_one")}, RelationError, "give both the same relation"),
-        ({"neighbours": Neighbours(0.0, 1.0, "replace_one")}, RelationError, "speaks of relation 'add_remove'"),
+        ({"neighbours": Neighbours(0.0, 1.0, "replace_one")}, RelationError, "holds for relation 'add_remove'"),
         ({"neighbours": Neighbours(0.0, 3.0, "add_remove")}, NeighboursError, "3"),
     ],
 )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mechanisms.base import Neighbours
+from mechanisms.base import Neighbours, Workers
 from mechanisms.errors import NeighboursError, ParameterError, RelationError, ReleaseError, UnknownNameError
 from mechanisms.external.command import Command
 from mechanisms.external.function import FunctionMechanism, name_of, style_of
@@ -123,9 +123,9 @@ def test_claim_pair_and_truth_are_what_was_given():
     mechanism = wrap(one_run)
     assert mechanism.guarantee() is CLAIM
     assert mechanism.worst_case() is PAIR
-    assert mechanism.truth() is None
-    assert mechanism.parallel == wrap(many_runs).parallel == "processes"
-    assert wrap(own_randomness).parallel == "none"
+    assert mechanism.exact_guarantee() is None
+    assert mechanism.workers is wrap(many_runs).workers is Workers.PROCESSES
+    assert wrap(own_randomness).workers is Workers.HERE
     assert "0x" not in str(mechanism.name)
 
 
@@ -459,10 +459,10 @@ def test_claim_of_another_relation_is_refused():
 def test_pairs_of_records_are_checked_unless_told_otherwise():
     far = Neighbours([1], [1, 2, 3], "add_remove")
     with pytest.raises(NeighboursError, match=r"remove_record.*records=False"):
-        FunctionMechanism(one_run, claim=CLAIM, neighbours=far).check(far)
-    FunctionMechanism(one_run, claim=CLAIM, neighbours=far, records=False).check(far)
+        FunctionMechanism(one_run, claim=CLAIM, neighbours=far).fitted_to(far)
+    FunctionMechanism(one_run, claim=CLAIM, neighbours=far, records=False).fitted_to(far)
     with pytest.raises(RelationError):
-        wrap(one_run).check(Neighbours([1], [2], "replace_one"))
+        wrap(one_run).fitted_to(Neighbours([1], [2], "replace_one"))
 
 
 # --- targets ---

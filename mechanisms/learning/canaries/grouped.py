@@ -65,7 +65,7 @@ class Grouped(Mechanism):
     def _claim(self) -> Guarantee:
         return group(self.base.guarantee(), self.size)
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """Not known: the worst case of the base differs in one record."""
         return None
 
@@ -73,15 +73,12 @@ class Grouped(Mechanism):
         """That of the base: one record of the group."""
         return self.base.worst_case()
 
-    def check(self, neighbours: Neighbours) -> None:
-        """Also that both sides fit the model, and differ in no more than `size` records, which the view can show."""
-        super().check(neighbours)
+    def fitted_to(self, neighbours: Neighbours) -> Grouped:
+        """Both sides fit the model, and differ in no more than `size` records, which the view can show."""
+        super().fitted_to(neighbours)
         self._check_difference(*sides_of(self.base, neighbours))
         check_seen(self.base, neighbours)
-
-    def facing(self, neighbours: Neighbours) -> Grouped:
-        """With the base facing the pair."""
-        base = self.base.facing(neighbours)
+        base = self.base.observing(neighbours)
         return self if base is self.base else replace(self, base=base)
 
     def _check_difference(self, data0: TrainingData, data1: TrainingData) -> None:
