@@ -4,7 +4,7 @@ Broken trainers are in `mechanisms.broken.dp_sgd`.
 """
 
 from mechanisms.broken.biased_coin import BiasedCoinResponse
-from mechanisms.broken.laplace_scale import LaplaceScaleUpsideDown
+from mechanisms.broken.laplace_scale import LaplaceInverseScale
 from mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
 
-__all__ = ["BiasedCoinResponse", "LaplaceForgottenSensitivity", "LaplaceScaleUpsideDown"]
+__all__ = ["BiasedCoinResponse", "LaplaceForgottenSensitivity", "LaplaceInverseScale"]

@@ -21,7 +21,7 @@ from mechanisms import (
     RandomizedResponse,
 )
 from mechanisms.broken.biased_coin import BiasedCoinResponse
-from mechanisms.broken.laplace_scale import LaplaceScaleUpsideDown
+from mechanisms.broken.laplace_scale import LaplaceInverseScale
 from mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
 from mechanisms.errors import (
     AccountingError,
@@ -65,7 +65,7 @@ def test_a_million_trials_reach_985_thousandths_of_epsilon(mechanism):
 
 
 @pytest.mark.parametrize(
-    "mechanism", [LaplaceScaleUpsideDown(epsilon=0.5), LaplaceForgottenSensitivity(epsilon=0.5, sensitivity=3.0)]
+    "mechanism", [LaplaceInverseScale(epsilon=0.5), LaplaceForgottenSensitivity(epsilon=0.5, sensitivity=3.0)]
 )
 def test_a_broken_mechanism_is_caught_and_its_true_epsilon_respected(mechanism):
     result = audit(mechanism, trials=50_000, seed=0)

@@ -22,7 +22,7 @@ from audit.testing.methods import our_methods, uncorrected
 from audit.verdict import Verdict
 from experiments.results import SweepResult, corrected
 from mechanisms import Laplace, Neighbours
-from mechanisms.broken.laplace_scale import LaplaceScaleUpsideDown
+from mechanisms.broken.laplace_scale import LaplaceInverseScale
 from mechanisms.errors import ParameterError, ResultError
 from mechanisms.guarantees import GaussianDP, PureDP
 
@@ -31,7 +31,7 @@ MUTATIONS = 400
 
 
 def one_audit():
-    return audit(LaplaceScaleUpsideDown(epsilon=3.0), trials=400, seed=0)
+    return audit(LaplaceInverseScale(epsilon=3.0), trials=400, seed=0)
 
 
 def one_search():

@@ -22,7 +22,7 @@ from experiments.source import Source
 from experiments.sweep import settings, swept_keys, unswept
 from mechanisms.errors import ConfigError, ParameterError
 from mechanisms.guarantees import GaussianDP, PrivacyLossDP, least_noise_multiplier
-from mechanisms.learning.canaries import Dirac, Grouped, worst_case_initial
+from mechanisms.learning.canaries import Dirac, GroupPrivacy, worst_case_initial
 from mechanisms.learning.dp_sgd import DPSGD
 from mechanisms.learning.models import LinearRegression, LogisticRegression
 from mechanisms.learning.pairs import differing
@@ -167,7 +167,7 @@ def test_worst_case_initial_parameters_are_trained_on_the_records_that_are_left_
 
 def test_several_copies_come_with_the_claim_of_a_group():
     (question,) = asked(SMALL.replace('"natural"', '{ name = "clip-bkd", copies = 3 }'))
-    assert isinstance(question.mechanism, Grouped)
+    assert isinstance(question.mechanism, GroupPrivacy)
     assert question.mechanism.guarantee().mu == pytest.approx(3 * math.sqrt(5) / 2.0)
 
 

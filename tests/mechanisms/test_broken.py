@@ -7,14 +7,14 @@ import pytest
 from scipy import stats
 
 from mechanisms.base import Outputs
-from mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceScaleUpsideDown
+from mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceInverseScale
 from mechanisms.errors import ParameterError
 
 FALSE_ALARM = 1e-6
 
 
 def test_upside_down_scale_is_one_over_epsilon_private():
-    broken = LaplaceScaleUpsideDown(epsilon=0.1)
+    broken = LaplaceInverseScale(epsilon=0.1)
     assert broken.guarantee().epsilon(0.0) == pytest.approx(0.1)
     assert broken.exact_guarantee().epsilon(0.0) == pytest.approx(10.0)
     pair = broken.worst_case()
@@ -23,17 +23,17 @@ def test_upside_down_scale_is_one_over_epsilon_private():
 
 
 def test_upside_down_scale_is_right_at_one_and_wasteful_above():
-    assert LaplaceScaleUpsideDown(epsilon=1.0).exact_guarantee().epsilon(0.0) == pytest.approx(1.0)
-    assert LaplaceScaleUpsideDown(epsilon=4.0).exact_guarantee().epsilon(0.0) == pytest.approx(0.25)
+    assert LaplaceInverseScale(epsilon=1.0).exact_guarantee().epsilon(0.0) == pytest.approx(1.0)
+    assert LaplaceInverseScale(epsilon=4.0).exact_guarantee().epsilon(0.0) == pytest.approx(0.25)
 
 
 def test_upside_down_scale_does_not_depend_on_the_sensitivity():
-    assert LaplaceScaleUpsideDown(epsilon=0.2, sensitivity=7.0).exact_guarantee().epsilon(0.0) == pytest.approx(5.0)
+    assert LaplaceInverseScale(epsilon=0.2, sensitivity=7.0).exact_guarantee().epsilon(0.0) == pytest.approx(5.0)
 
 
 def test_upside_down_scale_on_a_count_has_the_published_probabilities():
     # Ding et al. (2018), algorithm 10: count 1 against 2 at epsilon 0.1, event "< 1": 0.5 against e^-10 / 2 = 2.3e-5
-    broken = LaplaceScaleUpsideDown(epsilon=0.1)
+    broken = LaplaceInverseScale(epsilon=0.1)
     below = stats.laplace(scale=broken.scale).cdf
     assert below(0.0) == 0.5
     assert below(-1.0) == pytest.approx(2.27e-5, abs=5e-8)
@@ -79,7 +79,7 @@ def test_biased_coin_breaks_the_claim_from_one_half_on():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: LaplaceScaleUpsideDown(0.0), "epsilon must be"),
+        (lambda: LaplaceInverseScale(0.0), "epsilon must be"),
         (lambda: LaplaceForgottenSensitivity(math.nan), "epsilon must be"),
         (lambda: LaplaceForgottenSensitivity(1.0, sensitivity=-1), "sensitivity must be"),
         (lambda: BiasedCoinResponse(1.0), "heads must lie strictly between 0 and 1"),

@@ -19,7 +19,7 @@ from mechanisms.broken.dp_sgd.base import BrokenDPSGD
 from mechanisms.broken.dp_sgd.calibration import midpoint_noise_multiplier, noise_counting_micro_steps
 from mechanisms.broken.dp_sgd.counting import MicroStepsCounted, ShuffledCountedAsPoisson
 from mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData, RealisedBatchSize, radius_laws
-from mechanisms.broken.dp_sgd.layers import LayerNotClipped, LayersClippedApart
+from mechanisms.broken.dp_sgd.layers import LayerNotClipped, PerLayerFullClip
 from mechanisms.broken.dp_sgd.mean_clipped import MeanClipped, MicrobatchMeanClipped, NoiseOnAverage
 from mechanisms.broken.dp_sgd.noise_scale import NoiseDividedTwice, NoiseOfSumOnMean
 from mechanisms.broken.dp_sgd.partial_noise import BiasWithoutNoise, NoiseAfterMomentum, biases
@@ -45,7 +45,7 @@ DELTA = 1e-5
 CAUGHT = {
     MeanClipped: 100,
     MicrobatchMeanClipped: 4000,
-    LayersClippedApart: 4000,
+    PerLayerFullClip: 4000,
     LayerNotClipped: 100,
     RawMeanMixedIn: 400,
     NoiseDividedTwice: 100,
@@ -64,7 +64,7 @@ WASTEFUL = (NoiseOfSumOnMean, NoiseOnAverage, MicroStepsCounted)
 SHIFTED = {
     MeanClipped: 10.0,
     MicrobatchMeanClipped: 8.0,  # four microbatches turn around
-    LayersClippedApart: 2.0,
+    PerLayerFullClip: 2.0,
     LayerNotClipped: 20.0,
     RawMeanMixedIn: 6.0,
     NoiseOnAverage: 0.1,
@@ -296,7 +296,7 @@ def slow_sum(broken, examples, records, kept):
         k = broken.microbatch_size
         groups = [some[i : i + k] for some in (raw, given) for i in range(0, len(some), k)]
         return k * sum(clip(sum(group) / k) for group in groups)  # divided by the number of microbatches
-    if isinstance(broken, LayersClippedApart):
+    if isinstance(broken, PerLayerFullClip):
         return sum(by_layer(g, True) for g in every)
     if isinstance(broken, LayerNotClipped):
         return sum(by_layer(g, False) for g in every)
@@ -332,7 +332,7 @@ def test_one_step_on_examples_and_gradient_records_is_that_of_a_slow_twin(broken
         np.testing.assert_allclose(mechanism.initial - parameters, wanted, rtol=1e-9, atol=1e-12)
 
 
-@named([MeanClipped, MicrobatchMeanClipped, LayersClippedApart, LayerNotClipped, RawMeanMixedIn])
+@named([MeanClipped, MicrobatchMeanClipped, PerLayerFullClip, LayerNotClipped, RawMeanMixedIn])
 def test_batches_that_are_gathered_give_the_sums_of_a_slow_twin(broken):
     """Copies of one example: the sum is one of eleven, by the size of the batch."""
     rng = np.random.default_rng(9)
@@ -408,7 +408,7 @@ def test_biases_are_the_last_parameters_of_each_unit_and_get_no_noise():
     "mechanism",
     [
         MicrobatchMeanClipped(microbatch_size=1),
-        LayersClippedApart(LogisticRegression(4)),
+        PerLayerFullClip(LogisticRegression(4)),
         MicroStepsCounted(micro_batches=1),
         NoiseAfterMomentum(momentum=0.0),
         NoiseDividedTwice(sampling="full-batch", batch_size=1),

@@ -13,7 +13,7 @@ from mechanisms.learning.canaries import (
     Blank,
     ClipBKD,
     Dirac,
-    Grouped,
+    GroupPrivacy,
     Mislabelled,
     Natural,
     RandomDirection,
@@ -167,7 +167,7 @@ def test_clip_bkd_is_as_long_as_the_others_and_in_the_direction_that_they_leave_
 def test_copies_are_a_group_with_the_claim_of_a_group():
     base = learner()
     mechanism, pair = ClipBKD(copies=4).stage(records(), base)
-    assert isinstance(mechanism, Grouped)
+    assert isinstance(mechanism, GroupPrivacy)
     assert isinstance(mechanism.guarantee(), GaussianDP)
     assert mechanism.guarantee().mu == pytest.approx(4 * math.sqrt(5) / 2.0)
     assert [len(only) for only in differing(pair)] == [0, 4]
@@ -175,16 +175,16 @@ def test_copies_are_a_group_with_the_claim_of_a_group():
     with pytest.raises(NeighboursError, match="plus one record"):
         ClipBKD(copies=4).pair(records(), base)
     with pytest.raises(NeighboursError, match="differ in 4 records, but the claim is for a group of 1 to 3"):
-        Grouped(base, size=3).fitted_to(pair)
+        GroupPrivacy(base, size=3).fitted_to(pair)
     with pytest.raises(NeighboursError, match="differ in 0 records"):
-        Grouped(base, size=3).fitted_to(Neighbours(pair.d1, pair.d1, "add_remove"))
+        GroupPrivacy(base, size=3).fitted_to(Neighbours(pair.d1, pair.d1, "add_remove"))
     assert ClipBKD(copies=1).stage(records(), base)[0] is base
 
 
 def test_group_claims_that_no_theorem_gives_are_refused():
     poisson = learner(sampling="poisson", sampling_probability=0.5, batch_size=3)
     with pytest.raises(AccountingError, match="group privacy"):
-        Grouped(poisson, size=2).guarantee()
+        GroupPrivacy(poisson, size=2).guarantee()
 
 
 def test_a_canary_that_is_the_blank_record_itself_is_refused():
@@ -284,7 +284,7 @@ def test_other_mechanisms_are_refused():
     with pytest.raises(ParameterError, match="must be a DPSGD, but is Laplace"):
         Natural().pair(records(), Laplace(1.0))
     with pytest.raises(ParameterError, match="base must be a DPSGD"):
-        Grouped(Laplace(1.0), size=2)
+        GroupPrivacy(Laplace(1.0), size=2)
 
 
 # --- initial parameters ----------------------------------------------------------------------------------------------
@@ -337,7 +337,7 @@ def test_a_group_is_one_under_its_relation(relation, out, in_, message):
     )
     sides = (TrainingData(np.empty((0, 4)), np.empty(0), np.outer(norms, np.eye(5)[0])) for norms in (out, in_))
     with pytest.raises(NeighboursError, match=message):
-        Grouped(base, size=1).fitted_to(Neighbours(*sides, relation))
+        GroupPrivacy(base, size=1).fitted_to(Neighbours(*sides, relation))
 
 
 def test_a_group_of_cyclic_batches_is_told_by_place():
@@ -347,7 +347,7 @@ def test_a_group_of_cyclic_batches_is_told_by_place():
     )  # fmt: skip
     X, y = np.array([[1.0], [2.0]]), np.array([0, 1])
     with pytest.raises(NeighboursError, match="differ in 2 records"):
-        Grouped(base, size=1).fitted_to(Neighbours((X, y), (X[::-1], y[::-1]), "replace_one"))
+        GroupPrivacy(base, size=1).fitted_to(Neighbours((X, y), (X[::-1], y[::-1]), "replace_one"))
 
 
 # --- many at once, for one run ---------------------------------------------------------------------------------------

@@ -18,10 +18,10 @@ from scipy import optimize, stats
 from scipy.special import expit, softmax
 
 from mechanisms.base import Mechanism, Neighbours, Relation
-from mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceScaleUpsideDown
+from mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceInverseScale
 from mechanisms.broken.dp_sgd.counting import MicroStepsCounted, ShuffledCountedAsPoisson
 from mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData, RealisedBatchSize
-from mechanisms.broken.dp_sgd.layers import LayerNotClipped, LayersClippedApart
+from mechanisms.broken.dp_sgd.layers import LayerNotClipped, PerLayerFullClip
 from mechanisms.broken.dp_sgd.mean_clipped import MeanClipped, MicrobatchMeanClipped, NoiseOnAverage
 from mechanisms.broken.dp_sgd.noise_scale import NoiseDividedTwice, NoiseOfSumOnMean
 from mechanisms.broken.dp_sgd.partial_noise import BiasWithoutNoise, NoiseAfterMomentum
@@ -191,7 +191,7 @@ def broken_randomized_response():
 def broken_laplace_scale():
     for epsilon in (0.4, 2.0):
         yield from additive(
-            lambda epsilon=epsilon, **kw: LaplaceScaleUpsideDown(epsilon, **kw),
+            lambda epsilon=epsilon, **kw: LaplaceInverseScale(epsilon, **kw),
             lambda m, a, edges=laws.EDGES: laws.laplace(a / (m.sensitivity * m.epsilon), 1.0, edges),
         )
 
@@ -595,7 +595,7 @@ CASES = {
     "broken-dp-sgd-mean-clipped": lambda: shifted(MeanClipped, 30.0),
     "broken-dp-sgd-microbatch-mean-clipped": lambda: shifted(MicrobatchMeanClipped, 6.0, beyond=(Relation.ADD_REMOVE,)),
     "broken-dp-sgd-noise-on-average": lambda: shifted(NoiseOnAverage, 1.0, microbatch_size=2),
-    "broken-dp-sgd-layers-clipped-apart": lambda: shifted(LayersClippedApart, 30.0),
+    "broken-dp-sgd-layers-clipped-apart": lambda: shifted(PerLayerFullClip, 30.0),
     "broken-dp-sgd-layer-not-clipped": lambda: shifted(LayerNotClipped, 100.0, beyond=ALWAYS),
     "broken-dp-sgd-raw-mean-mixed-in": lambda: shifted(RawMeanMixedIn, 100.0, beyond=ALWAYS),
     "broken-dp-sgd-noise-divided-twice": lambda: shifted(NoiseDividedTwice, 3.0, scale=0.1),

@@ -12,7 +12,7 @@ from mechanisms.base import Neighbours
 from mechanisms.errors import NeighboursError
 from mechanisms.guarantees import GaussianDP
 from mechanisms.learning.base import TrainingData
-from mechanisms.learning.canaries import Dirac, Grouped, Mislabelled, RandomDirection
+from mechanisms.learning.canaries import Dirac, GroupPrivacy, Mislabelled, RandomDirection
 from mechanisms.learning.dp_sgd import DPSGD
 from mechanisms.learning.models import MultiLayerPerceptron, SoftmaxRegression
 from mechanisms.learning.pairs import clipped_gradient, gradient_direction
@@ -90,15 +90,18 @@ def test_the_direction_is_that_of_the_clipped_gradients(clipping):
     assert in_ - out == pytest.approx(np.linalg.norm(each[1] - each[0]) / 0.5, rel=1e-9)  # nothing is left outside
 
 
-def test_what_wraps_it_faces_the_pair_too():
+def test_what_wraps_it_is_fitted_to_the_pair_too_and_has_a_law_where_it_has_one():
     base = white_box()
     pair = Dirac(unit=1).pair(records(), base)
     wanted = gradient_direction(base, pair)
-    assert np.array_equal(Grouped(base, size=2).fitted_to(pair).base.directions, wanted[None])
+    assert np.array_equal(GroupPrivacy(base, size=2).fitted_to(pair).base.directions, wanted[None])
     assert np.array_equal(twice(base).fitted_to(pair).base.directions, wanted[None])
     assert audit(twice(base), pair, claim=GaussianDP(0.2), **QUICK).verdict is Verdict.VIOLATION
     for wrapped in (alone(base), twice(base)):
         assert wrapped.fitted_to(base.worst_case()) is wrapped
+        assert audit(wrapped, pair, **QUICK).attack == "likelihood-ratio"
+    for wrapped in (alone(white_box(view="final")), twice(white_box(view="final"))):
+        assert wrapped.output_law() is None
 
 
 def itself(mechanism):
@@ -106,7 +109,7 @@ def itself(mechanism):
 
 
 def alone(mechanism):
-    return Grouped(mechanism, size=1)
+    return GroupPrivacy(mechanism, size=1)
 
 
 def twice(mechanism):

@@ -61,7 +61,7 @@ class _LastNotClipped(_LayerByLayer):
 
 
 @dataclass(frozen=True, eq=False)
-class LayersClippedApart(BrokenDPSGD):
+class PerLayerFullClip(BrokenDPSGD):
     """Broken: DP-SGD that clips the gradient of each layer to clip_norm, and counts clip_norm for all of them.
 
     The slip: the clipping of the framework is called once for each array of parameters, with the bound that was meant
@@ -75,7 +75,7 @@ class LayersClippedApart(BrokenDPSGD):
         McMahan, Ramage, Talwar, Zhang (2018), Section 2.3, for the correct per-layer clipping.
 
     Example:
-        >>> broken = LayersClippedApart()
+        >>> broken = PerLayerFullClip()
         >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
         (2.0, 4.39)
     """

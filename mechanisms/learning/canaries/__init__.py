@@ -4,14 +4,14 @@ base.py        Canary: read this first
 examples.py    Natural, Mislabelled, Blank, ClipBKD: examples, for who sees the final model
 gradients.py   Dirac, RandomDirection: gradient records, for who sees, or crafts, the steps
 initial.py     worst_case_initial: parameters from which nothing but the canary is learned
-grouped.py     Grouped: a mechanism whose pairs differ in several records, with the claim for a group
+grouped.py     GroupPrivacy: a mechanism whose pairs differ in several records, with the claim for a group
 catalogue.py   all of them by name
 """
 
 from mechanisms.learning.canaries.base import Canary
 from mechanisms.learning.canaries.examples import Blank, ClipBKD, Mislabelled, Natural
 from mechanisms.learning.canaries.gradients import Dirac, RandomDirection, with_dead_features
-from mechanisms.learning.canaries.grouped import Grouped
+from mechanisms.learning.canaries.grouped import GroupPrivacy
 from mechanisms.learning.canaries.initial import worst_case_initial
 from mechanisms.learning.pairs import differing
 
@@ -20,7 +20,7 @@ __all__ = [
     "Canary",
     "ClipBKD",
     "Dirac",
-    "Grouped",
+    "GroupPrivacy",
     "Mislabelled",
     "Natural",
     "RandomDirection",

@@ -20,7 +20,7 @@ import numpy as np
 from mechanisms.base import Dataset, Mechanism, Neighbours
 from mechanisms.errors import ParameterError
 from mechanisms.learning.base import Floats, TrainingData
-from mechanisms.learning.canaries.grouped import Grouped
+from mechanisms.learning.canaries.grouped import GroupPrivacy
 from mechanisms.learning.dp_sgd import DPSGD
 from mechanisms.learning.trained import TrainedModels
 from mechanisms.validation import whole
@@ -55,7 +55,7 @@ class Canary(ABC):
 
         Args:
             dataset: `(X, y)`, or `TrainingData` without gradient records.
-            mechanism: a `DPSGD`, or a `Grouped` one for several copies.
+            mechanism: a `DPSGD`, or a `GroupPrivacy` one for several copies.
 
         Raises:
             ParameterError: no such record, data that the model cannot take, or a canary that does not fit them.
@@ -72,7 +72,7 @@ class Canary(ABC):
 
         A view "observations" without directions gets that of the canary; several copies get the claim of a group.
         """
-        claimed: Mechanism = mechanism if self.group_size == 1 else Grouped(mechanism, size=self.group_size)
+        claimed: Mechanism = mechanism if self.group_size == 1 else GroupPrivacy(mechanism, size=self.group_size)
         pair = self.pair(dataset, claimed)
         return claimed.fitted_to(pair), pair
 
@@ -121,8 +121,8 @@ class Canary(ABC):
 
 
 def learner_of(mechanism: Any) -> DPSGD:
-    """The `DPSGD` that is meant, out of a `Grouped` one if need be; raises `ParameterError` for anything else."""
-    inside = mechanism.base if isinstance(mechanism, Grouped) else mechanism
+    """The `DPSGD` that is meant, out of a `GroupPrivacy` one if need be; raises `ParameterError` for anything else."""
+    inside = mechanism.base if isinstance(mechanism, GroupPrivacy) else mechanism
     if not isinstance(inside, DPSGD):
         raise ParameterError(f"mechanism must be a DPSGD, but is {type(mechanism).__name__}: canaries are made for it.")
     return inside

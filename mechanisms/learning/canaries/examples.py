@@ -171,7 +171,7 @@ class ClipBKD(ExampleCanary):
 
     Args:
         copies: how often it is inserted. k copies are a group of k records: the claim is that of the group, and the
-            mechanism a `Grouped` one (`stage` makes it). A bound on the epsilon of one record needs k = 1.
+            mechanism a `GroupPrivacy` one (`stage` makes it). A bound on the epsilon of one record needs k = 1.
 
     References:
         Jagielski, Ullman, Oprea (2020), Algorithm 2 (there with swapped labels, and k copies divided by k).

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from mechanisms.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation
 from mechanisms.errors import NeighboursError, ParameterError
 from mechanisms.guarantees import group
 from mechanisms.guarantees.base import Guarantee
@@ -22,7 +22,7 @@ from mechanisms.validation import whole
 
 
 @dataclass(frozen=True)
-class Grouped(Mechanism):
+class GroupPrivacy(Mechanism):
     """DP-SGD with the claim for datasets that differ in up to `size` records: that of group privacy.
 
     A bound that was shown with k copies of a record speaks of a group of k. Laid beside the claim for one record, it
@@ -39,7 +39,7 @@ class Grouped(Mechanism):
     Example:
         >>> from mechanisms.learning.models import LogisticRegression
         >>> base = DPSGD(LogisticRegression(2), steps=4, noise_multiplier=4.0, sampling="full-batch", batch_size=10)
-        >>> print(Grouped(base, size=3).guarantee())
+        >>> print(GroupPrivacy(base, size=3).guarantee())
         GaussianDP(mu=1.5)
     """
 
@@ -73,13 +73,17 @@ class Grouped(Mechanism):
         """That of the base: one record of the group."""
         return self.base.worst_case()
 
-    def fitted_to(self, neighbours: Neighbours) -> Grouped:
+    def fitted_to(self, neighbours: Neighbours) -> GroupPrivacy:
         """Both sides fit the model, and differ in no more than `size` records, which the view can show."""
         super().fitted_to(neighbours)
         self._check_difference(*sides_of(self.base, neighbours))
         check_seen(self.base, neighbours)
         base = self.base.observing(neighbours)
         return self if base is self.base else replace(self, base=base)
+
+    def output_law(self) -> LogDensity | None:
+        """That of the base, which is known whatever the pair."""
+        return self.base.output_law()
 
     def _check_difference(self, data0: TrainingData, data1: TrainingData) -> None:
         """Raises `NeighboursError` unless the two differ in 1 to `size` records as the relation has it."""
