@@ -22,10 +22,11 @@ from audit.trials.progress import Reporter
 from audit.trials.seeds import root_seed
 from audit.verdict import Verdict
 from mechanisms.base import Mechanism, Neighbours
-from mechanisms.describe import fingerprint, label
 from mechanisms.errors import DependentTrialsError, PrivacyViolation
 from mechanisms.external.guard import calls_take_at_most
+from mechanisms.fingerprint import fingerprint
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.label import label
 from mechanisms.validation import counted
 
 

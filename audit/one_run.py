@@ -21,9 +21,10 @@ from audit.results import AuditResult, Trials
 from audit.run import KEPT
 from audit.verdict import judge
 from mechanisms.base import Mechanism, Relation
-from mechanisms.describe import describe, fingerprint, label
 from mechanisms.errors import AccountingError, ParameterError, RelationError
+from mechanisms.fingerprint import describe, fingerprint
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.label import label
 from mechanisms.validation import whole
 
 ELSEWHERE = "scores from elsewhere"

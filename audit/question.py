@@ -20,10 +20,11 @@ from audit.trials.options import versions
 from audit.trials.plan import TrialPlan, check_width, plan_trials
 from audit.trials.work import probe
 from mechanisms.base import Mechanism, Neighbours, Workers
-from mechanisms.describe import describe, label
 from mechanisms.errors import AccountingError, ParameterError, RelationError
 from mechanisms.external.function import FunctionMechanism
+from mechanisms.fingerprint import describe
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.label import label
 from mechanisms.learning.canaries.base import Canary
 from mechanisms.validation import whole
 

@@ -36,9 +36,9 @@ from audit.trials.store import TrialStore
 from audit.trials.work import EvaluationWork, PilotWork
 from audit.verdict import judge
 from mechanisms.base import Mechanism
-from mechanisms.describe import label
 from mechanisms.external.first_runs import FirstRuns
 from mechanisms.external.function import FunctionMechanism
+from mechanisms.label import label
 
 GRID = 1024
 """Thresholds on the grid of counts, from quantiles of the pilot scores."""

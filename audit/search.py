@@ -26,9 +26,9 @@ from audit.results import AuditResult
 from audit.trials.seeds import Stage, child_seed, root_seed
 from audit.verdict import Verdict
 from mechanisms.base import Mechanism, Neighbours
-from mechanisms.describe import label
 from mechanisms.errors import ParameterError
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.label import label
 from mechanisms.validation import whole
 
 FORMAT = "dpassay.search-result"

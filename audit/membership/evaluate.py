@@ -15,9 +15,9 @@ from audit.membership.blind import Blind, blind_baseline
 from audit.membership.records import group_rows, record_table
 from audit.membership.result import AttackMetrics, MembershipResult, Region
 from audit.membership.roc import Pooled
-from mechanisms.describe import label
 from mechanisms.errors import AttackError, ParameterError
 from mechanisms.guarantees.base import Guarantee
+from mechanisms.label import label
 from mechanisms.validation import open_unit
 
 Floats = NDArray[np.float64]

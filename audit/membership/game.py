@@ -30,8 +30,8 @@ from audit.trials.progress import Reporter
 from audit.trials.seeds import Stage, stream
 from audit.trials.store import Arrays
 from mechanisms.base import Relation
-from mechanisms.describe import describe
 from mechanisms.errors import AttackError, ParameterError, RelationError
+from mechanisms.fingerprint import describe
 from mechanisms.learning.base import Learner, TrainingData, check_learner
 from mechanisms.validation import whole
 

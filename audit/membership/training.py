@@ -29,8 +29,9 @@ from audit.trials.repeats import Repeats
 from audit.trials.seeds import Stage, stream
 from audit.trials.store import Arrays
 from mechanisms.base import Workers
-from mechanisms.describe import describe, label
 from mechanisms.errors import ParameterError
+from mechanisms.fingerprint import describe
+from mechanisms.label import label
 from mechanisms.learning.base import Learner, TrainingData, check_learner
 from mechanisms.validation import whole
 

@@ -23,8 +23,8 @@ from audit.trials.repeats import Repeats
 from audit.trials.store import Arrays, TrialStore
 from audit.trials.workers import died, options
 from mechanisms.base import Workers
-from mechanisms.describe import label
 from mechanisms.errors import ReleaseError
+from mechanisms.label import label
 
 Work = Callable[[Chunk], Arrays]
 Results = Generator[tuple[Chunk, Arrays], None, None]

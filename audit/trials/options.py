@@ -14,8 +14,8 @@ import numpy as np
 
 from audit.trials.progress import Reporter, reporter_for
 from audit.trials.store import TrialStore
-from mechanisms.describe import opaque
 from mechanisms.errors import ParameterError
+from mechanisms.fingerprint import opaque
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from audit.trials.seeds import Stage, stream
 from audit.trials.store import Arrays
 from audit.trials.unvarying import only_output
 from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
-from mechanisms.describe import label
 from mechanisms.errors import DpassayError, ReleaseError
 from mechanisms.external.function import FunctionMechanism
 from mechanisms.external.guard import Guard
 from mechanisms.external.outcomes import in_words
+from mechanisms.label import label
 
 
 def run(

@@ -14,7 +14,7 @@ from mechanisms.base import Dataset, Mechanism, Neighbours, Outputs, Workers
 from mechanisms.errors import DpassayError, ParameterError, RelationError, ReleaseError
 from mechanisms.external.first_runs import FirstRuns, Snapshot
 from mechanisms.external.guard import Guard, current
-from mechanisms.external.mutation import fingerprint, is_small
+from mechanisms.external.mutation import content_digest, is_small
 from mechanisms.external.outcomes import (
     Form,
     Raised,
@@ -133,10 +133,10 @@ class FunctionMechanism(Mechanism):
             ReleaseError: a many-runs function raises or does not return `size` results; memory runs out; or the
                 dataset, if it is not large, was changed.
         """
-        before = fingerprint(dataset) if is_small(dataset) else None
+        before = content_digest(dataset) if is_small(dataset) else None
         with Guard(self.name):
             outputs = self._release(dataset, size, rng)
-        if before is not None and fingerprint(dataset) != before:
+        if before is not None and content_digest(dataset) != before:
             self._refuse_change()
         return outputs
 
@@ -243,14 +243,14 @@ class FunctionMechanism(Mechanism):
         Raises `ReleaseError` when every run on both sides raised, which is a mistake in the call, not a leak, and when
         a dataset was changed.
         """
-        before = [fingerprint(self.neighbours.side(side)) for side in (0, 1)]
+        before = [content_digest(self.neighbours.side(side)) for side in (0, 1)]
         rows: list[Row] = []
         n_raised = 0
         for attempt in range(PROBES):
             results = [r for side in (0, 1) for r in self._probe(side, attempt)]
             if attempt == 0:
                 first = results
-            if [fingerprint(self.neighbours.side(side)) for side in (0, 1)] != before:
+            if [content_digest(self.neighbours.side(side)) for side in (0, 1)] != before:
                 self._refuse_change()
             found = [outcome for outcome in map(read, results) if isinstance(outcome, Row)]
             rows += found

@@ -13,7 +13,7 @@ from mechanisms.base import Neighbours, Workers
 from mechanisms.errors import NeighboursError, ParameterError, RelationError, ReleaseError, UnknownNameError
 from mechanisms.external.command import Command
 from mechanisms.external.function import FunctionMechanism, name_of, style_of
-from mechanisms.external.mutation import fingerprint
+from mechanisms.external.mutation import content_digest
 from mechanisms.external.outcomes import Form, Raised, collect, collect_array, cut, read, usual_form
 from mechanisms.external.target import load_target
 from mechanisms.guarantees import PureDP
@@ -353,14 +353,14 @@ def test_a_function_that_changes_its_dataset_is_refused(release):
 
 @pytest.mark.parametrize("data", [np.arange(3.0), pd.DataFrame({"a": [1, 2]}), {"a": [1]}, (np.zeros(2), np.zeros(2))])
 def test_a_change_of_any_dataset_is_noticed(data):
-    before = fingerprint(data)
-    assert fingerprint(copy.deepcopy(data)) == before
+    before = content_digest(data)
+    assert content_digest(copy.deepcopy(data)) == before
     part = data[0] if isinstance(data, tuple) else data
     if isinstance(part, pd.DataFrame):
         part.iloc[0, 0] = 7
     else:
         part["a" if isinstance(part, dict) else 0] = 7
-    assert fingerprint(data) != before
+    assert content_digest(data) != before
 
 
 def test_names_are_what_people_call_the_function():

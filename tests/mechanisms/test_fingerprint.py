@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from mechanisms.base import Neighbours
-from mechanisms.describe import describe, fingerprint, label, opaque
+from mechanisms.fingerprint import describe, fingerprint, opaque
+from mechanisms.label import label
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def test_closures_and_defaults_count():
 
 def test_the_fingerprint_does_not_depend_on_hash_randomisation():
     code = (
-        "from mechanisms.describe import *; "
+        "from mechanisms.fingerprint import *; "
         "print(fingerprint(describe([lambda x: x in {'a','b','c','d'}, float('inf'), {'k': (1, 2)}])))"
     )
     seen = {
