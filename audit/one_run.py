@@ -122,7 +122,7 @@ def audit_one_run(
         attack=attack,
         claim=epsilon,
         claim_name=str(claim),
-        truth=None,
+        exact_epsilon=None,
         delta=delta,
         confidence=confidence,
         bounds=found,

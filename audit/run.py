@@ -202,14 +202,14 @@ class Run:
         power = detectable_epsilon(
             ask.bounds, claim=ask.claim, delta=ask.delta, confidence=ask.strictest, n_out=n, n_in=n
         )
-        truth = ask.mechanism.exact_guarantee() if ask.on_worst_case else None
+        exact = ask.mechanism.exact_guarantee() if ask.on_worst_case else None
         return AuditResult(
             mechanism=label(ask.mechanism),
             relation=ask.neighbours.relation.value,
             attack=ask.attack_name,
             claim=ask.claimed_epsilon,
             claim_name=str(ask.claim),
-            truth=None if truth is None else float(truth.epsilon(ask.delta)),
+            exact_epsilon=None if exact is None else float(exact.epsilon(ask.delta)),
             delta=ask.delta,
             confidence=ask.confidence,
             bounds=found if dependence is None else tuple(_disowned(one, dependence) for one in found),

@@ -31,7 +31,7 @@ def looks(result):
 def test_a_broken_claim_is_caught_after_few_trials_and_the_result_says_how_many():
     result = audit(Laplace(epsilon=2.0), **BROKEN)
     assert result.verdict is Verdict.VIOLATION
-    assert result.claim < result.bound.epsilon <= result.truth
+    assert result.claim < result.bound.epsilon <= result.exact_epsilon
     assert result.p_value <= 0.05
     assert result.trials.pilot == 0
     assert result.trials.per_side == result.trials.evaluation == result.bound.n_trials // 2 == result.tally.n_in < 400

@@ -60,7 +60,7 @@ def test_a_million_trials_reach_985_thousandths_of_epsilon(mechanism):
     result = audit(mechanism, trials=1_000_000, delta=0.0, seed=3)
     assert 0.985 <= result.bound.epsilon <= 1.0
     assert result.claim == pytest.approx(1.0, rel=1e-9)
-    assert result.truth == pytest.approx(1.0, rel=1e-9)
+    assert result.exact_epsilon == pytest.approx(1.0, rel=1e-9)
     assert result.verdict is Verdict.CONSISTENT
 
 
@@ -70,14 +70,14 @@ def test_a_million_trials_reach_985_thousandths_of_epsilon(mechanism):
 def test_a_broken_mechanism_is_caught_and_its_true_epsilon_respected(mechanism):
     result = audit(mechanism, trials=50_000, seed=0)
     assert result.verdict is Verdict.VIOLATION
-    assert result.claim < result.bound.epsilon <= result.truth
+    assert result.claim < result.bound.epsilon <= result.exact_epsilon
     assert result.p_value <= 1e-12
 
 
 def test_a_biased_coin_is_caught():
     result = audit(BiasedCoinResponse(), trials=200_000, seed=0)
     assert result.verdict is Verdict.VIOLATION
-    assert result.bound.epsilon <= result.truth
+    assert result.bound.epsilon <= result.exact_epsilon
 
 
 def test_a_function_is_audited_by_a_trained_classifier():

@@ -94,9 +94,9 @@ def test_broken_trainer_is_caught_and_its_twin_is_not(broken):
     caught = audit(mechanism, trials=trials, delta=DELTA, confidence=SURE, seed=15)
     assert caught.verdict.value == "violation"
     assert caught.p_value < 1e-8
-    if caught.truth is not None:
-        assert caught.claim < caught.truth
-        assert caught.bound.epsilon < caught.truth
+    if caught.exact_epsilon is not None:
+        assert caught.claim < caught.exact_epsilon
+        assert caught.bound.epsilon < caught.exact_epsilon
     twin = audit(mechanism.twin(), mechanism.worst_case(), trials=trials, delta=DELTA, confidence=SURE, seed=15)
     assert twin.verdict.value != "violation"
     assert twin.p_value > FALSE_ALARM
@@ -108,8 +108,8 @@ def test_a_wasteful_trainer_is_not_flagged_and_is_far_below_its_claim(broken):
     mechanism = broken()
     result = audit(mechanism, trials=20_000, delta=DELTA, confidence=0.95, seed=15)
     assert result.verdict.value == "consistent"
-    assert result.truth < 0.25 * result.claim
-    assert result.bound.epsilon < result.truth
+    assert result.exact_epsilon < 0.25 * result.claim
+    assert result.bound.epsilon < result.exact_epsilon
     assert result.detectable < 2.0 * result.claim  # the audit would have seen a violation
 
 
@@ -212,7 +212,7 @@ def test_a_record_in_front_regroups_all_others_into_other_microbatches():
     added = replace(mechanism, relation="add_remove")
     assert added.guarantee().epsilon(DELTA) == mechanism.guarantee().epsilon(DELTA)  # what its author would claim
     found = audit(added, trials=8000, delta=DELTA, confidence=SURE, seed=3)
-    assert mechanism.exact_guarantee().epsilon(DELTA) < found.bound.epsilon < found.truth
+    assert mechanism.exact_guarantee().epsilon(DELTA) < found.bound.epsilon < found.exact_epsilon
     others = [4.0, -8.0, 12.0, -16.0]
     front, back = (added._along(row) for row in ([2.0, *others], [*others, 2.0]))
     moved = [added._centre(side) - added._centre(added._along(others)) for side in (front, back)]
