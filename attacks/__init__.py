@@ -1,11 +1,11 @@
 """Who attacks: outputs -> scores. Higher score = side 1 = "the record was in".
 
-base.py            Attack and Scorer: read this first
+base.py            Target, Attack and Scorer: read this first
 distinguishing/    tell the runs on a pair apart
 events.py          odd outcomes (exceptions, NaN, text) as scores
 catalogue.py       all of them by name
 """
 
-from .base import Attack, Scorer
+from .base import Attack, Scorer, Target
 
-__all__ = ["Attack", "Scorer"]
+__all__ = ["Attack", "Scorer", "Target"]

@@ -2,8 +2,16 @@
 
 An attack turns outputs into scores. Higher score = side 1 = "the record was in". Stated once, true everywhere.
 
-    Attack   learns from pilot outputs of both sides ...
+    Target   what is attacked: a mechanism and a pair
+    Attack   learns from pilot outputs of both sides of a target ...
     Scorer   ... how to score outputs that it has never seen
+
+An attack has four public members; a subclass gives `fit`, and overrides the others where it is more particular:
+
+    minimum_pilot   fewest pilot outputs a side that it learns from; 0: it learns nothing
+    check           refuses a target that it cannot be used on, before anything runs
+    supports        whether "auto" may take it there
+    fit             the scorer, learned from pilot outputs
 
 A scorer is fixed before the first evaluation trial runs; that is what makes the scores of evaluation trials
 independent and identically distributed on each side.
@@ -12,12 +20,14 @@ independent and identically distributed on each side.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Protocol, Self
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..mechanisms.base import Mechanism, Neighbours, Outputs
+from ..mechanisms.errors import AttackError
 
 
 class Scorer(Protocol):
@@ -28,26 +38,35 @@ class Scorer(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is attacked: `mechanism`, fitted to the pair, and the pair, `neighbours`."""
+
+    mechanism: Mechanism
+    neighbours: Neighbours
+
+
 class Attack(ABC):
     """A way to tell side 1 from side 0. Subclasses are frozen dataclasses whose fields are the options."""
 
-    learns: ClassVar[bool] = True
-    """False when the scorer does not depend on the pilot outputs: fewer pilot trials are then enough."""
-
     minimum_pilot: ClassVar[int] = 1
-    """Fewest pilot outputs a side from which `fit` learns; with fewer it raises `AttackError`."""
+    """Fewest ordinary pilot outputs a side from which `fit` learns; with fewer it raises `AttackError`. 0: the scorer
+    does not depend on them, and fewer pilot trials are enough."""
 
-    def against(self, mechanism: Mechanism, neighbours: Neighbours) -> Self:
-        """This attack, told what it attacks; raises `AttackError` if it cannot. Most attacks need nothing."""
-        return self
+    def check(self, target: Target) -> None:  # noqa: B027 - most attacks can be used everywhere
+        """Raises `AttackError`, with the reason, where it cannot be used on `target`; so does `fit`."""
 
-    def suits(self, mechanism: Mechanism, neighbours: Neighbours) -> bool:
-        """Whether "auto" may take this attack here.
+    def supports(self, target: Target) -> bool:
+        """Whether "auto" may take this attack here: by default, wherever it can be used.
 
-        Mechanism and pair decide, before anything runs, so that the choice needs no correction.
+        The target decides, before anything runs, so that the choice needs no correction.
         """
-        return False
+        try:
+            self.check(target)
+        except AttackError:
+            return False
+        return True
 
     @abstractmethod
-    def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Scorer:
-        """The scorer learned from pilot outputs of side 0 and side 1."""
+    def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
+        """The scorer of outputs of `target`, learned from pilot outputs of side 0 and side 1."""

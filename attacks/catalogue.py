@@ -1,15 +1,14 @@
 """Names of the attacks. A new one is one file and one line here; `dpassay list attacks` shows them.
 
-"auto" takes the first of them, in this order, that suits mechanism and pair: those that know the law of what they see
-come before the classifier, which has to learn it from pilot runs and suits everything.
+"auto" takes the first of them, in this order, that supports the target: those that know the law of what they see come
+before the classifier, which has to learn it from pilot runs and supports everything.
 """
 
 from __future__ import annotations
 
-from ..mechanisms.base import Mechanism, Neighbours
 from ..mechanisms.errors import ParameterError, UnknownNameError
 from ..mechanisms.registry import Catalogue
-from .base import Attack
+from .base import Attack, Target
 
 catalogue = Catalogue(
     "attack",
@@ -26,16 +25,15 @@ get = catalogue.get
 build = catalogue.build
 
 
-def choose(attack: str | Attack, mechanism: Mechanism, neighbours: Neighbours) -> tuple[str, Attack]:
-    """The attack that is meant, told what it attacks, and its name.
+def choose(attack: str | Attack, target: Target) -> tuple[str, Attack]:
+    """The attack that is meant, which can be used on `target`, and its name.
 
     Args:
-        attack: a name in the catalogue, with its default options; an `Attack`; or "auto", the first one that suits: the
-            likelihood ratio where the mechanism has a `log_density`; on a DPSGD, the gradient product for trajectories
-            and, for final models, the loss of a canary that is an example, or the direction of one that is a gradient;
-            the classifier elsewhere.
-        mechanism: what is attacked.
-        neighbours: the pair that is to be told apart.
+        attack: a name in the catalogue, with its default options; an `Attack`; or "auto", the first one that
+            supports the target: the likelihood ratio where the output law is known; on a DPSGD, the gradient product
+            for trajectories and, for final models, the loss of a canary that is an example, or the direction of one
+            that is a gradient; the classifier elsewhere.
+        target: what is attacked.
 
     Returns:
         Name and attack. The name of an attack that is not in the catalogue is that of its class.
@@ -43,16 +41,16 @@ def choose(attack: str | Attack, mechanism: Mechanism, neighbours: Neighbours) -
     Raises:
         UnknownNameError: no attack has this name.
         ParameterError: `attack` is neither a name nor an `Attack`.
-        AttackError: the attack cannot be used on this mechanism.
+        AttackError: the attack cannot be used on this target.
 
     Example:
         >>> from dpassay.mechanisms.noise.laplace import Laplace
         >>> mechanism = Laplace(epsilon=1.0)
-        >>> choose("auto", mechanism, mechanism.worst_case())
+        >>> choose("auto", Target(mechanism, mechanism.worst_case()))
         ('likelihood-ratio', LikelihoodRatio())
     """
     if attack == "auto":
-        attack = next(name for name in catalogue.entries if build(name).suits(mechanism, neighbours))
+        attack = next(name for name in catalogue.entries if build(name).supports(target))
     if isinstance(attack, str):
         if attack not in catalogue:
             raise UnknownNameError("attack", attack, [*catalogue, "auto"])
@@ -63,7 +61,8 @@ def choose(attack: str | Attack, mechanism: Mechanism, neighbours: Neighbours) -
             f"({type(attack).__name__}). Give an instance, such as Classifier(), of a class that extends "
             "dpassay.attacks.base.Attack."
         )
-    return _name_of(attack), attack.against(mechanism, neighbours)
+    attack.check(target)
+    return _name_of(attack), attack
 
 
 def _name_of(attack: Attack) -> str:

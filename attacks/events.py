@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..mechanisms.base import Outputs
 from ..mechanisms.errors import AttackError
-from .base import Attack, Scorer
+from .base import Attack, Scorer, Target
 from .models.table import log_odds_of_counts
 
 Floats = NDArray[np.float64]
@@ -59,12 +59,15 @@ def mark(outputs: Outputs) -> Outputs:
     return Outputs(ordinary, events)
 
 
-def fit_scorer(attack: Attack, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> EventScorer:
+def fit_scorer(
+    attack: Attack, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator
+) -> EventScorer:
     """The scorer of `attack`, learned from pilot outputs, that also scores events.
 
     Args:
-        attack: already told what it attacks (`attack.against`).
-        outputs0, outputs1: pilot outputs of side 0 and side 1, events included.
+        attack: one that can be used on `target`.
+        target: what is attacked.
+        pilot0, pilot1: pilot outputs of side 0 and side 1, events included.
         rng: for what is random in the training of the attack.
 
     Returns:
@@ -82,22 +85,23 @@ def fit_scorer(attack: Attack, outputs0: Outputs, outputs1: Outputs, rng: np.ran
 
     Example:
         >>> from dpassay.attacks.distinguishing import Threshold
+        >>> from dpassay.mechanisms import Laplace
         >>> rng = np.random.default_rng(0)
         >>> out, in_ = rng.normal(size=100), rng.normal(size=100)
         >>> in_[:10] = np.nan
-        >>> scorer = fit_scorer(Threshold(), Outputs(out), Outputs(in_), rng)
+        >>> target = Target(Laplace(epsilon=1.0), Laplace(epsilon=1.0).worst_case())
+        >>> scorer = fit_scorer(Threshold(), target, Outputs(out), Outputs(in_), rng)
         >>> float(scorer.score(Outputs(np.array([np.nan])))[0])
         inf
     """
-    marked0, marked1 = mark(outputs0), mark(outputs1)
+    marked0, marked1 = mark(pilot0), mark(pilot1)
     shapes = _common_shapes(marked0, marked1)
     (ordinary0, labels0), (ordinary1, labels1) = _split(marked0, shapes), _split(marked1, shapes)
-    enough = max(1, attack.minimum_pilot)
-    starved = min(len(ordinary0), len(ordinary1)) < enough <= min(len(outputs0), len(outputs1))
-    base = Indifferent() if attack.learns and starved else attack.fit(ordinary0, ordinary1, rng)
+    starved = min(len(ordinary0), len(ordinary1)) < attack.minimum_pilot <= min(len(pilot0), len(pilot1))
+    base = Indifferent() if starved else attack.fit(target, ordinary0, ordinary1, rng)
     if not len(labels0) + len(labels1):
         return EventScorer(base, shapes)
-    n0, n1 = len(outputs0), len(outputs1)
+    n0, n1 = len(pilot0), len(pilot1)
     names, at = np.unique(np.concatenate([labels0, labels1]), return_inverse=True)
     counts0 = np.append(np.bincount(at[: len(labels0)], minlength=len(names)), len(labels0))
     counts1 = np.append(np.bincount(at[len(labels0) :], minlength=len(names)), len(labels1))

@@ -13,10 +13,11 @@ from typing import Any
 
 from ..attacks.base import Attack
 from ..mechanisms.base import Mechanism, Neighbours
-from ..mechanisms.describe import fingerprint, label
 from ..mechanisms.errors import DependentTrialsError, PrivacyViolation
 from ..mechanisms.external.guard import calls_take_at_most
+from ..mechanisms.fingerprint import fingerprint
 from ..mechanisms.guarantees.base import Guarantee
+from ..mechanisms.label import label
 from ..mechanisms.validation import counted
 from .bounds.base import Bound
 from .question import Question

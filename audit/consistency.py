@@ -32,8 +32,8 @@ def check_audit(result: AuditResult, at: str = "") -> None:
     trials = result.trials
     within(0, INFINITY, at, per_side=trials.per_side, pilot=trials.pilot, n_canaries=trials.n_canaries or 0)
     within(1, INFINITY, at, evaluation=trials.evaluation)
-    if result.truth is not None:
-        within(0.0, INFINITY, at, truth=result.truth)
+    if result.exact_epsilon is not None:
+        within(0.0, INFINITY, at, exact_epsilon=result.exact_epsilon)
     require(len(result.bounds) > 0, at, "bounds is empty")
     for bound in result.bounds:
         _check_bound(bound, at)

@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..mechanisms.base import Mechanism, Relation
-from ..mechanisms.describe import describe, fingerprint, label
 from ..mechanisms.errors import AccountingError, ParameterError, RelationError
+from ..mechanisms.fingerprint import describe, fingerprint
 from ..mechanisms.guarantees.base import Guarantee
+from ..mechanisms.label import label
 from ..mechanisms.validation import whole
 from .bounds.base import Bound, LedgerEntry, LowerBound, check_level
 from .claim_curve import claim_curve
@@ -90,7 +91,7 @@ def audit_one_run(
             f"{type(scores).__name__}. For a pair of datasets use audit."
         )
     whole(0, seed=seed)
-    given, claim = claim, _claim(mechanism, claim)
+    claim = _claim(mechanism, claim)
     if mechanism is not None and mechanism.relation is not Relation.ADD_REMOVE:
         raise RelationError(
             f"a canary that is in or out is 'add_remove', but the guarantee of {label(mechanism)} speaks of "
@@ -99,7 +100,7 @@ def audit_one_run(
     if claim.relation not in (None, Relation.ADD_REMOVE):
         raise RelationError(f"the claim {claim} speaks of {claim.relation.value!r}, the coins of 'add_remove'.")
     if delta is None:
-        delta = claim.default_delta if mechanism is None or given is not None else mechanism.quoted_delta
+        delta = claim.default_delta
     if delta is None:
         raise ParameterError(f"delta must be given: {claim} promises a whole curve. Try delta=1e-5.")
     check_level(delta=delta, confidence=confidence)
@@ -122,7 +123,7 @@ def audit_one_run(
         attack=attack,
         claim=epsilon,
         claim_name=str(claim),
-        truth=None,
+        exact_epsilon=None,
         delta=delta,
         confidence=confidence,
         bounds=found,

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ..attacks.base import Attack
+from ..attacks.base import Attack, Target
 from ..attacks.canaries.base import Canary
 from ..attacks.catalogue import choose
-from ..mechanisms.base import Mechanism, Neighbours
-from ..mechanisms.describe import describe, label
+from ..mechanisms.base import Mechanism, Neighbours, Workers
 from ..mechanisms.errors import AccountingError, ParameterError, RelationError
 from ..mechanisms.external.function import FunctionMechanism
+from ..mechanisms.fingerprint import describe
 from ..mechanisms.guarantees.base import Guarantee
+from ..mechanisms.label import label
 from ..mechanisms.validation import whole
 from .bounds.base import Bound, check_level
 from .bounds.catalogue import catalogue as bounds_catalogue
@@ -72,16 +73,14 @@ class Question:
         _check_types(neighbours, claim)
         mechanism = _as_mechanism(mechanism, neighbours, claim)
         pair = mechanism.worst_case() if neighbours is None else neighbours
-        mechanism.check(pair)
-        mechanism = mechanism.facing(pair)
-        quoted = mechanism.quoted_delta if claim is None else claim.default_delta
+        mechanism = mechanism.fitted_to(pair)
         claim = mechanism.guarantee() if claim is None else claim
         if claim.relation is not None and claim.relation is not pair.relation:
             raise RelationError(
-                f"the claim {claim} speaks of relation {claim.relation.value!r}, the pair of {pair.relation.value!r}. "
+                f"the claim {claim} holds for relation {claim.relation.value!r}, the pair has {pair.relation.value!r}. "
                 "An epsilon means different things under the two; give both the same relation."
             )
-        delta = quoted if delta is None else delta
+        delta = claim.default_delta if delta is None else delta
         if delta is None:
             raise ParameterError(f"delta must be given: {claim} promises a whole curve. Try delta=1e-5.")
         check_level(delta=delta, confidence=confidence)
@@ -96,10 +95,15 @@ class Question:
             raise AccountingError(
                 f"the claim {claim} is infinite at delta = {delta:g}; choose a larger delta, such as 1e-5."
             )
-        name, chosen = choose(attack, mechanism, pair)
+        name, chosen = choose(attack, Target(mechanism, pair))
         bounds = tuple(one.against(claim) for one in as_bounds(bound, stop))
         alone = neighbours is None
         return cls(mechanism, pair, alone, name, chosen, bounds, delta, confidence, claim, epsilon, stop, family)
+
+    @property
+    def target(self) -> Target:
+        """What is attacked."""
+        return Target(self.mechanism, self.neighbours)
 
     @cached_property
     def guarded(self) -> bool:
@@ -117,11 +121,11 @@ class Question:
         return SHARE * (1.0 - self.confidence) / self.family
 
     @cached_property
-    def workers(self) -> str:
+    def workers(self) -> Workers:
         """Which workers suit the mechanism; a function with a generator of its own stays in one process, as copies of
         that generator would all draw the same numbers."""
         seen = self.mechanism.first_runs if isinstance(self.mechanism, FunctionMechanism) else None
-        return "none" if seen is not None and seen.generators else self.mechanism.parallel
+        return Workers.HERE if seen is not None and seen.generators else self.mechanism.workers
 
     @property
     def share(self) -> float:
@@ -136,15 +140,15 @@ class Question:
     def plan(self, trials: int, seed: int) -> TrialPlan:
         """Cuts the trials into chunks; one extra run on its own stream shows how large an output is."""
         options = {
-            "learns": self.attack.learns,
+            "learns": self.attack.minimum_pilot > 0,
             "chooses": any(bound.uses_pilot for bound in self.bounds),
-            "batched": self.mechanism.parallel == "threads",
+            "vectorised": self.mechanism.workers is Workers.THREADS,  # Python code makes its runs one by one
             "anytime": self.stop is not None,
         }
         plan_trials(trials, bytes_per_run=1, **options)  # refuses bad numbers of trials before anything runs
         one = probe(self.mechanism, self.neighbours, seed)
         size = np.asarray(getattr(one, "values", one)).nbytes
-        check_width(size, self.attack.learns)
+        check_width(size, self.attack.minimum_pilot > 0)
         return plan_trials(trials, bytes_per_run=size, **options)
 
     def describe(self, plan: TrialPlan, seed: int) -> dict[str, Any]:

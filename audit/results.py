@@ -66,7 +66,7 @@ class AuditResult(Saved):
         attack: name of the attack.
         claim: the claimed epsilon at `delta`.
         claim_name: the guarantee that it comes from, such as "PureDP(epsilon=1.0)".
-        truth: the exact epsilon of the worst-case pair at `delta` where it is known and that pair was run.
+        exact_epsilon: that of the worst-case pair at `delta` where it is known and that pair was run.
         delta, confidence: of the whole statement "true epsilon >= bound".
         bounds: every bound that was computed, each at its share of the significance.
         p_value: smallest significance at which the claim would be refuted, over all the bounds.
@@ -95,7 +95,7 @@ class AuditResult(Saved):
     attack: str
     claim: float
     claim_name: str
-    truth: float | None
+    exact_epsilon: float | None
     delta: float
     confidence: float
     bounds: tuple[LowerBound, ...]

@@ -19,9 +19,9 @@ import numpy as np
 from ..attacks.base import Scorer
 from ..attacks.events import fit_scorer
 from ..mechanisms.base import Mechanism
-from ..mechanisms.describe import label
 from ..mechanisms.external.first_runs import FirstRuns
 from ..mechanisms.external.function import FunctionMechanism
+from ..mechanisms.label import label
 from .bounds.base import Bound, LedgerEntry, LowerBound
 from .claim_curve import claim_curve
 from .games import Floats, PairScores, Scores, Tally
@@ -84,7 +84,7 @@ class Run:
         work = PilotWork(ask.mechanism, ask.neighbours, self.seed, ask.guarded, self.timeout)
         self._execute(Stage.PILOT, work, outputs)
         side0, side1 = outputs.side(0), outputs.side(1)
-        scorer = fit_scorer(ask.attack, side0, side1, stream(self.seed, Stage.FIT))
+        scorer = fit_scorer(ask.attack, ask.target, side0, side1, stream(self.seed, Stage.FIT))
         if self.plan.pilot == 0:
             return scorer, PairScores(np.empty(0), np.empty(0))
         return scorer, PairScores(scorer.score(side0), scorer.score(side1))
@@ -202,14 +202,14 @@ class Run:
         power = detectable_epsilon(
             ask.bounds, claim=ask.claim, delta=ask.delta, confidence=ask.strictest, n_out=n, n_in=n
         )
-        truth = ask.mechanism.truth() if ask.on_worst_case else None
+        exact = ask.mechanism.exact_guarantee() if ask.on_worst_case else None
         return AuditResult(
             mechanism=label(ask.mechanism),
             relation=ask.neighbours.relation.value,
             attack=ask.attack_name,
             claim=ask.claimed_epsilon,
             claim_name=str(ask.claim),
-            truth=None if truth is None else float(truth.epsilon(ask.delta)),
+            exact_epsilon=None if exact is None else float(exact.epsilon(ask.delta)),
             delta=ask.delta,
             confidence=ask.confidence,
             bounds=found if dependence is None else tuple(_disowned(one, dependence) for one in found),
@@ -291,7 +291,7 @@ def _ledger(
     ask: Question, bounds: tuple[Bound, ...], found: tuple[LowerBound, ...], best: LowerBound
 ) -> tuple[LedgerEntry, ...]:
     """What was looked at in this audit, and how each look is paid for."""
-    learned = "trained on pilot trials only" if ask.attack.learns else "nothing learned from trials"
+    learned = "trained on pilot trials only" if ask.attack.minimum_pilot else "nothing learned from trials"
     entries = [
         LedgerEntry("pair", "1, fixed beforehand", "none needed"),
         LedgerEntry("attack", f"1, {ask.attack_name}", learned),

@@ -19,9 +19,9 @@ from typing import Any, ClassVar
 
 from ..attacks.base import Attack
 from ..mechanisms.base import Mechanism, Neighbours
-from ..mechanisms.describe import label
 from ..mechanisms.errors import ParameterError
 from ..mechanisms.guarantees.base import Guarantee
+from ..mechanisms.label import label
 from ..mechanisms.validation import whole
 from . import consistency
 from .api import audit

@@ -68,8 +68,8 @@ def summary(result: AuditResult) -> str:
         rows += [("seen", result.dependence), ("what to do", INDEPENDENT)]
     if result.refutation is not None:
         rows.append(("curve", f"{result.refutation}   [{result.refutation.method}]"))
-    if result.truth is not None:
-        rows.append(("exact", f"epsilon  = {result.truth:.6g} on this pair"))
+    if result.exact_epsilon is not None:
+        rows.append(("exact", f"epsilon  = {result.exact_epsilon:.6g} on this pair"))
     if result.verdict is not Verdict.DEPENDENT:
         rows += [
             ("p-value", f"{p_value(result.p_value)} against the claim"),

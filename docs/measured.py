@@ -77,7 +77,7 @@ def mean_bounds(
 
 def _mean_bound(bound: Bound, law: SampledLaw, trials: int, delta: float, repeats: int) -> float:
     level = {"delta": delta, "confidence": 0.95}
-    plan = plan_trials(trials, bytes_per_run=8, learns=False, chooses=bound.uses_pilot, batched=True)
+    plan = plan_trials(trials, bytes_per_run=8, learns=False, chooses=bound.uses_pilot, vectorised=True)
     pilots, counted = (law.draws(np.random.default_rng(s), n, n) for s, n in ((1, plan.pilot), (2, plan.evaluation)))
     shown = []
     for _ in range(repeats):

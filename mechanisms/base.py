@@ -2,9 +2,21 @@
 
     Relation     how two neighbouring datasets may differ
     Neighbours   a pair of datasets and the relation between them
-    Outputs      what `size` runs of a mechanism returned, odd outcomes included
+    Outputs      what `size` runs of a mechanism returned, exceptional outputs included
     Mechanism    a randomised algorithm with a claimed guarantee
-    HasLogDensity   what a mechanism with a known output law offers beyond that
+    LogDensity   the law of its outputs, where it is known
+    Workers      who may run it: threads, processes, or this process alone
+
+A mechanism has eight public members; a subclass gives the first four, and overrides the others where it knows more:
+
+    relation            the relation that its guarantee holds for
+    release             `size` independent runs on a dataset, at once
+    guarantee           the claim: what theory, or its author, promises
+    worst_case          a pair on which the claim is tight, or nearly so
+    fitted_to           checks a pair, and looks along what differs in it
+    exact_guarantee     the exact curve of the worst case, where it is known; not the claim in `broken/`
+    output_law          the law of its outputs, where it is known: what the likelihood ratio reads
+    workers             which workers suit `release`
 
 Side 0 ("out") runs on `d0`, without the record in question; side 1 ("in") runs on `d1`, with it.
 """
@@ -14,7 +26,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +68,7 @@ class Neighbours:
         relation: how they differ.
 
     Whether the two really are neighbours is for the mechanism to say, which knows what its datasets
-    are: see `Mechanism.check`.
+    are: see `Mechanism.fitted_to`.
     """
 
     d0: Dataset
@@ -106,7 +118,7 @@ class Mechanism(ABC):
     """
 
     relation: Relation
-    """The relation that the guarantee speaks of."""
+    """The relation that the guarantee holds for."""
 
     @abstractmethod
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
@@ -120,40 +132,49 @@ class Mechanism(ABC):
     def worst_case(self) -> Neighbours:
         """A pair on which the claim is tight, or nearly so."""
 
-    def truth(self) -> Guarantee | None:
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        """This mechanism, to be run on a pair that was checked; most are the same on every pair.
+
+        Raises:
+            RelationError, NeighboursError: the pair is not one that the claim holds for.
+        """
+        if neighbours.relation is not self.relation:
+            raise RelationError(
+                f"the guarantee of {type(self).__name__} holds for relation {self.relation.value!r}, but the pair has "
+                f"{neighbours.relation.value!r}. Give a pair under {self.relation.value!r}, or a mechanism whose "
+                f"guarantee holds under {neighbours.relation.value!r}."
+            )
+        return self
+
+    def exact_guarantee(self) -> Guarantee | None:
         """The exact curve on `worst_case()` where it is known; differs from the claim in `broken/`."""
         claim = self.guarantee()
         return claim if claim.exact else None
 
-    @property
-    def parallel(self) -> str:
-        """Which workers suit `release`: "threads" when numpy does the work and frees the interpreter lock, "processes"
-        when Python code does, "none" when its runs are independent only in one process."""
-        return "threads"
+    def output_law(self) -> LogDensity | None:
+        """The law of the outputs; None where it is not known."""
+        return None
 
     @property
-    def quoted_delta(self) -> float | None:
-        """The delta at which the claim is usually quoted; None if the user has to choose one."""
-        return self.guarantee().default_delta
-
-    def check(self, neighbours: Neighbours) -> None:
-        """Raises `RelationError` or `NeighboursError` if the pair is not one that the claim speaks of."""
-        if neighbours.relation is not self.relation:
-            raise RelationError(
-                f"the guarantee of {type(self).__name__} speaks of relation {self.relation.value!r}, the pair of "
-                f"{neighbours.relation.value!r}. Give a pair under {self.relation.value!r}, or a mechanism whose "
-                f"guarantee holds under {neighbours.relation.value!r}."
-            )
-
-    def facing(self, neighbours: Neighbours) -> Mechanism:
-        """This mechanism with what it releases fitted to a pair that was checked; most are the same on every pair."""
-        return self
+    def workers(self) -> Workers:
+        """Which workers suit `release`; threads, unless Python code does the work."""
+        return Workers.THREADS
 
 
-@runtime_checkable
-class HasLogDensity(Protocol):
-    """A mechanism whose output law is known: the likelihood-ratio attack reads it."""
+class LogDensity(Protocol):
+    """The law of the outputs of a mechanism. Pickles, so that it can travel to workers."""
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density (or log probability) of each output under `dataset`, shape `(size,)`; -inf where impossible."""
         ...
+
+
+class Workers(StrEnum):
+    """Who may run a mechanism."""
+
+    THREADS = "threads"
+    """numpy does the work and frees the interpreter lock."""
+    PROCESSES = "processes"
+    """Python code does the work."""
+    HERE = "here"
+    """Its runs are independent in one process only."""

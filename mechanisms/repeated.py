@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Dataset, HasLogDensity, Mechanism, Neighbours, Outputs, Relation
+from .base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation, Workers
 from .errors import ParameterError
 from .guarantees import GaussianDP, compose
 from .guarantees.base import Floats, Guarantee
@@ -31,7 +31,8 @@ class Repeated(Mechanism):
 
     Guarantees:
         * The claim holds for the joint output, by the theorem; it is exact where the theorem is, and else only an upper
-          bound. `truth()` is exact up to the grid of the privacy-loss distribution (1e-4 in epsilon a release).
+          bound. `exact_guarantee()` is exact up to the grid of the privacy-loss distribution (1e-4 in epsilon a
+          release).
 
     Example:
         >>> from dpassay.mechanisms import Laplace
@@ -53,14 +54,12 @@ class Repeated(Mechanism):
             raise ParameterError(f"base must be a Mechanism, such as Laplace(epsilon=0.1), but is {self.base!r}.")
         whole(1, times=self.times)
         object.__setattr__(self, "relation", self.base.relation)
-        if isinstance(self.base, HasLogDensity):
-            object.__setattr__(self, "log_density", self._log_density)
         _ = self._composed
 
     @property
-    def parallel(self) -> str:
+    def workers(self) -> Workers:
         """As the base."""
-        return self.base.parallel
+        return self.base.workers
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """`size` rounds of `times` releases: shape `(size, times)`, or `(size, times, ...)` where the base gives
@@ -77,9 +76,9 @@ class Repeated(Mechanism):
     def _composed(self) -> Guarantee:
         return compose([self.base.guarantee()] * self.times, accounting=self.accounting, form=self.form)
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """The exact curves of the releases on the worst-case pair, composed as privacy-loss distributions."""
-        once = self.base.truth()
+        once = self.base.exact_guarantee()
         if once is None or self.times == 1 or isinstance(once, GaussianDP):
             return None if once is None else compose([once] * self.times)
         curve = compose([once] * self.times, accounting="privacy-loss", fixed_sides=True)
@@ -89,17 +88,26 @@ class Repeated(Mechanism):
         """That of the base: the same pair is worst in every release."""
         return self.base.worst_case()
 
-    def check(self, neighbours: Neighbours) -> None:
-        self.base.check(neighbours)
-
-    def facing(self, neighbours: Neighbours) -> Repeated:
-        """With the base facing the pair."""
-        base = self.base.facing(neighbours)
+    def fitted_to(self, neighbours: Neighbours) -> Repeated:
+        """With the base fitted to the pair."""
+        base = self.base.fitted_to(neighbours)
         return self if base is self.base else replace(self, base=base)
 
-    def _log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Sum of the log densities of the releases, shape `(size,)`; offered as `log_density` if the base has one."""
-        assert isinstance(self.base, HasLogDensity)
+    def output_law(self) -> LogDensity | None:
+        """That of independent releases, if the law of the base is known."""
+        law = self.base.output_law()
+        return None if law is None else _Independent(law, self.times)
+
+
+@dataclass(frozen=True)
+class _Independent:
+    """The law of `times` independent releases of one law."""
+
+    base: LogDensity
+    times: int
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Sum of the log densities of the releases, shape `(size,)`."""
         each = Outputs(outputs.values.reshape(-1, *outputs.values.shape[2:]))
         return np.asarray(self.base.log_density(each, dataset).reshape(-1, self.times).sum(axis=1))
 

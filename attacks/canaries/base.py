@@ -64,17 +64,17 @@ class Canary(ABC):
         learner = learner_of(mechanism)
         data = self._checked(dataset, learner)
         pair = Neighbours(*self._sides(data, learner), learner.relation)
-        mechanism.check(pair)
+        mechanism.fitted_to(pair)
         return pair
 
     def stage(self, dataset: Dataset, mechanism: DPSGD) -> tuple[Mechanism, Neighbours]:
-        """The mechanism as it faces this canary, and the pair.
+        """The mechanism, fitted to the pair with this canary, and the pair.
 
         A view "observations" without directions gets that of the canary; several copies get the claim of a group.
         """
         claimed: Mechanism = mechanism if self.group_size == 1 else GroupPrivacy(mechanism, size=self.group_size)
         pair = self.pair(dataset, claimed)
-        return claimed.facing(pair), pair
+        return claimed.fitted_to(pair), pair
 
     def several(self, dataset: Dataset, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
         """`n` different canaries of this kind, for a run in which each is in or out by its own coin.

@@ -3,7 +3,7 @@
 likelihood_ratio.py   the optimal test, where the output law is known
 classifier.py         learned from pilot outputs alone
 threshold.py          one number of the output, compared with a threshold
-told.py               what the attacks on trained models share
+targeted.py           what the attacks on trained models share
 canary_loss.py        black box: the loss of the final model on the canary
 canary_direction.py   hidden state: how far the last iterate went along the gradient of the canary
 gradient_product.py   all iterates: each step, compared with the gradient of the canary

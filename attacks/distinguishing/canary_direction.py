@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from ...mechanisms.base import Outputs
 from ...mechanisms.errors import AttackError
-from ..base import Scorer
-from .told import ToldAttack
+from ..base import Scorer, Target
+from .targeted import TargetedAttack
 
 if TYPE_CHECKING:
     from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 
 
 @dataclass(frozen=True, kw_only=True)
-class CanaryDirection(ToldAttack):
+class CanaryDirection(TargetedAttack):
     """Scores a final model by its way from the initial parameters, along the clipped gradient of the canary.
 
         score = <theta_0 - theta_T, g1 - g0> / |g1 - g0|
@@ -29,7 +29,7 @@ class CanaryDirection(ToldAttack):
     noise_multiplier: nothing is hidden by hiding the state.
 
     Raises:
-        AttackError: from `against`: not DP-SGD, a view without a final model, gradients that cancel, or examples whose
+        AttackError: not DP-SGD, a view without a final model, gradients that cancel, or examples whose
             gradient is not known because initial parameters are drawn for every run.
 
     References:
@@ -42,26 +42,26 @@ class CanaryDirection(ToldAttack):
         >>> from dpassay.mechanisms.learning.models import LogisticRegression
         >>> learner = DPSGD(LogisticRegression(2), steps=9, noise_multiplier=1.0, sampling="full-batch", batch_size=1)
         >>> pair = Dirac().pair((np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([1, 0])), learner)
-        >>> attack, empty = CanaryDirection().against(learner, pair), Outputs(np.empty((0, 3)))
-        >>> scorer = attack.fit(empty, empty, np.random.default_rng(0))
+        >>> target, empty = Target(learner, pair), Outputs(np.empty((0, 3)))
+        >>> scorer = CanaryDirection().fit(target, empty, empty, np.random.default_rng(0))
         >>> scorer.score(Outputs(np.array([[5.0, 0.0, 5.0], [5.0, -0.9, 5.0]]))).round(2).tolist()
         [0.0, 0.9]
     """
 
-    def _check_told(self) -> None:
-        self._direction()
+    def check(self, target: Target) -> None:
+        """Also that the gradients of the records that differ are known, and do not cancel."""
+        self._direction(target)
 
-    def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Scorer:
+    def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
         """The scorer; the pilot outputs are not looked at."""
-        learner, _ = self._told()
-        return CanaryDirectionScorer(_initial(learner), self._direction())
+        return CanaryDirectionScorer(_initial(self._learner(target)), self._direction(target))
 
-    def _direction(self) -> NDArray[np.float64]:
+    def _direction(self, target: Target) -> NDArray[np.float64]:
         from ...mechanisms.learning.dp_sgd.directions import clipped_gradient
         from ...mechanisms.learning.pairs import differing
 
-        learner, neighbours = self._told()
-        only0, only1 = differing(neighbours)
+        learner = self._learner(target)
+        only0, only1 = differing(target.neighbours)
         if (only0.n_examples or only1.n_examples) and learner.recipe.initial is None:
             raise AttackError(
                 "the canary-direction attack needs the gradient of the canary at the initial parameters, but these are "

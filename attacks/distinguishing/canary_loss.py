@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from ...mechanisms.base import Outputs, Relation
 from ...mechanisms.errors import AttackError
 from ...mechanisms.learning.base import TrainingData
-from ..base import Scorer
-from .told import ToldAttack
+from ..base import Scorer, Target
+from .targeted import TargetedAttack
 
 if TYPE_CHECKING:
     from ...mechanisms.learning.models.base import Model
 
 
 @dataclass(frozen=True, kw_only=True)
-class CanaryLoss(ToldAttack):
+class CanaryLoss(TargetedAttack):
     """Scores a final model by minus its loss on the record that only side 1 has.
 
         score = sum of losses on the records of side 0 only - sum of losses on the records of side 1 only
@@ -28,7 +28,7 @@ class CanaryLoss(ToldAttack):
     the final model and nothing else: black box.
 
     Raises:
-        AttackError: from `against`: not DP-SGD, a view that shows no final model, or a pair that differs in a gradient
+        AttackError: not DP-SGD, a view that shows no final model, or a pair that differs in a gradient
             record, which has no loss.
 
     Guarantees:
@@ -44,31 +44,36 @@ class CanaryLoss(ToldAttack):
         >>> from dpassay.mechanisms.learning.models import LogisticRegression
         >>> learner = DPSGD(LogisticRegression(2), steps=9, noise_multiplier=1.0, sampling="full-batch", batch_size=1)
         >>> pair = Blank().pair((np.eye(3, 2), np.array([1, 1, 0])), learner)
-        >>> attack, empty = CanaryLoss().against(learner, pair), Outputs(np.empty((0, 3)))
-        >>> scorer = attack.fit(empty, empty, np.random.default_rng(0))
+        >>> target, empty = Target(learner, pair), Outputs(np.empty((0, 3)))
+        >>> scorer = CanaryLoss().fit(target, empty, empty, np.random.default_rng(0))
         >>> scorer.score(Outputs(np.array([[0.0, 0.0, 0.0], [0.0, 0.0, -2.0]]))).round(2).tolist()  # label 0
         [-0.69, -0.13]
     """
 
-    def _check_told(self) -> None:
+    def check(self, target: Target) -> None:
+        """Also that the pair differs in an example, which has a loss."""
+        super().check(target)
+        self._differing(target)
+
+    def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
+        """The scorer; the pilot outputs are not looked at."""
+        learner = self._learner(target)
+        only0, only1 = self._differing(target)
+        if target.neighbours.relation is Relation.ZERO_OUT:
+            only0 = TrainingData(only0.X[:0], only0.y[:0])
+        return CanaryLossScorer(learner.network, only0, only1)
+
+    def _differing(self, target: Target) -> tuple[TrainingData, TrainingData]:
+        """The examples in which the sides differ; raises `AttackError` if they differ in gradient records."""
         from ...mechanisms.learning.pairs import differing
 
-        _, neighbours = self._told()
-        if any(data.n_gradients for data in differing(neighbours)):
+        found = differing(target.neighbours)
+        if any(data.n_gradients for data in found):
             raise AttackError(
                 "the canary-loss attack needs a pair that differs in examples, but it differs in gradient records, "
                 "which have no loss. Use attack='canary-direction'."
             )
-
-    def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Scorer:
-        """The scorer; the pilot outputs are not looked at."""
-        from ...mechanisms.learning.pairs import differing
-
-        learner, neighbours = self._told()
-        only0, only1 = differing(neighbours)
-        if neighbours.relation is Relation.ZERO_OUT:
-            only0 = TrainingData(only0.X[:0], only0.y[:0])
-        return CanaryLossScorer(learner.network, only0, only1)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

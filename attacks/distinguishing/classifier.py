@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import Mechanism, Neighbours, Outputs
+from ...mechanisms.base import Outputs
 from ...mechanisms.errors import AttackError
 from ...mechanisms.validation import one_of, whole
-from ..base import Attack
+from ..base import Attack, Target
 from ..features import Features, Featuriser, as_rows, check_kind
 from ..models.additive import fit_additive
 from ..models.boosting import fit_boosting
@@ -71,10 +71,11 @@ class Classifier(Attack):
 
     Example:
         >>> import numpy as np
-        >>> from dpassay.mechanisms.base import Mechanism, Neighbours, Outputs
+        >>> from dpassay.mechanisms import Laplace
+        >>> target = Target(Laplace(epsilon=1.0), Laplace(epsilon=1.0).worst_case())  # it learns from the pilot alone
         >>> rng = np.random.default_rng(0)
         >>> out, in_ = Outputs(rng.integers(0, 3, 900)), Outputs(rng.integers(1, 4, 900))
-        >>> scorer = Classifier().fit(out, in_, rng)
+        >>> scorer = Classifier().fit(target, out, in_, rng)
         >>> scorer.model_name
         'table'
         >>> scorer.score(Outputs(np.array([0, 1, 3]))).round(0).tolist()
@@ -92,19 +93,15 @@ class Classifier(Attack):
         check_kind(self.features)
         whole(self.minimum_pilot, max_rows=self.max_rows)
 
-    def suits(self, mechanism: Mechanism, neighbours: Neighbours) -> bool:
-        """Everywhere: it needs to know nothing."""
-        return True
-
-    def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> ClassifierScorer:
+    def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> ClassifierScorer:
         """The log odds learned from pilot outputs of both sides."""
         seed = int(rng.integers(2**31 - 1))
-        if min(len(outputs0), len(outputs1)) < self.minimum_pilot:
+        if min(len(pilot0), len(pilot1)) < self.minimum_pilot:
             raise AttackError(
                 f"the classifier needs at least {self.minimum_pilot} ordinary pilot outputs a side to learn from, but "
-                f"got {len(outputs0)} and {len(outputs1)}. Raise trials, or use attack='threshold'."
+                f"got {len(pilot0)} and {len(pilot1)}. Raise trials, or use attack='threshold'."
             )
-        values0, values1 = outputs0.values[: self.max_rows], outputs1.values[: self.max_rows]
+        values0, values1 = pilot0.values[: self.max_rows], pilot1.values[: self.max_rows]
         cells = find_cells(as_rows(values0), as_rows(values1)) if self.model in ("auto", "table") else None
         if self.model == "table" and cells is None:
             raise AttackError(

@@ -12,15 +12,15 @@ from ...mechanisms.base import Outputs
 from ...mechanisms.errors import AttackError
 from ...mechanisms.learning.base import TrainingData
 from ...mechanisms.validation import one_of
-from ..base import Scorer
-from .told import ToldAttack
+from ..base import Scorer, Target
+from .targeted import TargetedAttack
 
 if TYPE_CHECKING:
     from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 
 
 @dataclass(frozen=True, kw_only=True)
-class GradientProduct(ToldAttack):
+class GradientProduct(TargetedAttack):
     """Scores a trajectory by the noisy sums that its steps give away, against the canary's clipped gradients.
 
         others="unknown"    sum_t <S_t, g_t>,   S_t the noisy sum between theta_t and theta_(t+1)
@@ -36,7 +36,7 @@ class GradientProduct(ToldAttack):
 
     Raises:
         ParameterError: another value of `others`.
-        AttackError: from `against`: not DP-SGD, no trajectory, or no noise with known others.
+        AttackError: not DP-SGD, no trajectory, or no noise with known others.
 
     Guarantees:
         * momentum and learning rates are undone; a projection is not, so that steps it cut short count for less;
@@ -52,9 +52,9 @@ class GradientProduct(ToldAttack):
         >>> learner = DPSGD(LogisticRegression(2), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=1,
         ...                 learning_rate=1.0, view="trajectory")
         >>> pair = Natural().pair((np.array([[0.6, 0.0], [2.0, 0.0]]), np.array([1, 0])), learner)
-        >>> attack, empty = GradientProduct(others="unknown").against(learner, pair), Outputs(np.empty((0, 2, 3)))
-        >>> scorer = attack.fit(empty, empty, np.random.default_rng(0))  # gradient at 0: (-0.3, 0, -0.5)
-        >>> scorer.score(Outputs(np.array([[[0.0, 0.0, 0.0], [0.6, 0.0, 1.0]]]))).round(2).tolist()
+        >>> target, empty = Target(learner, pair), Outputs(np.empty((0, 2, 3)))
+        >>> scorer = GradientProduct(others="unknown").fit(target, empty, empty, np.random.default_rng(0))
+        >>> scorer.score(Outputs(np.array([[[0.0, 0.0, 0.0], [0.6, 0.0, 1.0]]]))).round(2).tolist()  # (-0.3, 0, -0.5)
         [0.68]
     """
 
@@ -65,18 +65,20 @@ class GradientProduct(ToldAttack):
     def __post_init__(self) -> None:
         one_of(("known", "unknown"), others=self.others)
 
-    def _check_told(self) -> None:
-        learner, _ = self._told()
+    def _learner(self, target: Target) -> DPSGD:
+        """Also that there is noise, if the other records are known."""
+        learner = super()._learner(target)
         if self.others == "known" and not learner.noise_multiplier:
             raise AttackError(
                 "noise_multiplier is 0: steps without noise have no likelihood ratio. Use others='unknown'."
             )
+        return learner
 
-    def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Scorer:
+    def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
         """The scorer; the pilot outputs are not looked at."""
         from ...mechanisms.learning.pairs import differing, shared
 
-        learner, neighbours = self._told()
+        learner, neighbours = self._learner(target), target.neighbours
         only0, only1 = differing(neighbours)
         both = shared(neighbours) if self.others == "known" else None
         n_records = len(TrainingData.of(neighbours.d1))

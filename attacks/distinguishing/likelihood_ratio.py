@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self, cast
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import HasLogDensity, Mechanism, Neighbours, Outputs
+from ...mechanisms.base import LogDensity, Outputs
 from ...mechanisms.errors import AttackError
-from ..base import Attack, Scorer
+from ..base import Attack, Scorer, Target
 
 RESOLUTION = 2.0**-30
 """Scores are rounded to multiples of this (about 1e-9); see `LikelihoodRatioScorer`."""
@@ -22,18 +21,14 @@ class LikelihoodRatio(Attack):
     """Scores an output by the logarithm of its likelihood ratio, log p1(output) - log p0(output).
 
     No test of side 0 against side 1 has more power at any false positive rate (Neyman and Pearson, 1933), so what
-    this attack cannot show on a pair, no attack can. It reads the law from `mechanism.log_density` and learns
-    nothing: pilot outputs are not used.
-
-    Attributes:
-        mechanism: what is attacked; None until `against` has told it.
-        neighbours: the pair; likewise.
+    this attack cannot show on a pair, no attack can. It reads `mechanism.output_law()` and learns nothing: pilot
+    outputs are not used.
 
     Raises:
-        AttackError: the mechanism has no `log_density`; or `fit` is called before `against`.
+        AttackError: the output law of the mechanism is not known.
 
     Guarantees:
-        * optimal when `log_density` is the law that `release` draws from; valid whatever it is, because a score
+        * optimal when `output_law` is the law that `release` draws from; valid whatever it is, because a score
           that was fixed before the trials is;
         * an output that is impossible on one side only scores +inf or -inf; impossible on both, 0; never NaN.
 
@@ -45,44 +40,33 @@ class LikelihoodRatio(Attack):
         >>> from dpassay.mechanisms.base import Outputs
         >>> from dpassay.mechanisms.noise.laplace import Laplace
         >>> mechanism = Laplace(epsilon=1.0)
-        >>> attack = LikelihoodRatio().against(mechanism, mechanism.worst_case())
-        >>> nothing = Outputs(np.empty(0))
-        >>> scores = attack.fit(nothing, nothing, np.random.default_rng(0)).score(Outputs(np.array([-9.0, 0.5, 9.0])))
-        >>> scores.round(6).tolist()
+        >>> target, nothing = Target(mechanism, mechanism.worst_case()), Outputs(np.empty(0))
+        >>> scorer = LikelihoodRatio().fit(target, nothing, nothing, np.random.default_rng(0))
+        >>> scorer.score(Outputs(np.array([-9.0, 0.5, 9.0]))).round(6).tolist()
         [-1.0, 0.0, 1.0]
     """
 
-    learns: ClassVar[bool] = False
     minimum_pilot: ClassVar[int] = 0
 
-    mechanism: Mechanism | None = field(init=False, default=None, repr=False, compare=False)
-    neighbours: Neighbours | None = field(init=False, default=None, repr=False, compare=False)
+    def check(self, target: Target) -> None:
+        """Raises `AttackError` if no output law is known."""
+        _law_of(target)
 
-    def against(self, mechanism: Mechanism, neighbours: Neighbours) -> Self:
-        """This attack on `mechanism` and `neighbours`; raises `AttackError` if no output law is known."""
-        if not isinstance(mechanism, HasLogDensity):
-            raise AttackError(
-                f"the likelihood-ratio attack needs the output law, but {type(mechanism).__name__} has no "
-                "log_density(outputs, dataset). Use attack='classifier', which learns from pilot runs, or give the "
-                "mechanism a log_density."
-            )
-        told = copy(self)
-        object.__setattr__(told, "mechanism", mechanism)
-        object.__setattr__(told, "neighbours", neighbours)
-        return told
-
-    def suits(self, mechanism: Mechanism, neighbours: Neighbours) -> bool:
-        """Wherever the output law is known: no attack is better."""
-        return isinstance(mechanism, HasLogDensity)
-
-    def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Scorer:
+    def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
         """The scorer; the pilot outputs are not looked at."""
-        if self.mechanism is None or self.neighbours is None:
-            raise AttackError(
-                "the likelihood-ratio attack does not know what it attacks. Call .against(mechanism, neighbours) "
-                "before fit, or leave it to audit()."
-            )
-        return LikelihoodRatioScorer(cast("HasLogDensity", self.mechanism), self.neighbours.d0, self.neighbours.d1)
+        return LikelihoodRatioScorer(_law_of(target), target.neighbours.d0, target.neighbours.d1)
+
+
+def _law_of(target: Target) -> LogDensity:
+    """The law of the outputs; raises `AttackError` if it is not known."""
+    law = target.mechanism.output_law()
+    if law is None:
+        raise AttackError(
+            f"the likelihood-ratio attack needs the output law, but that of {type(target.mechanism).__name__} is not "
+            "known: its output_law() is None. Use attack='classifier', which learns from pilot runs, or give the "
+            "mechanism an output_law."
+        )
+    return law
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +79,11 @@ class LikelihoodRatioScorer:
     is untouched, and 1e-9 is far below any epsilon that trials can resolve.
 
     Args:
-        mechanism: gives the log density.
+        law: of the outputs.
         d0, d1: the datasets of side 0 and side 1.
     """
 
-    mechanism: HasLogDensity
+    law: LogDensity
     d0: Any
     d1: Any
 
@@ -110,7 +94,7 @@ class LikelihoodRatioScorer:
             scores = np.subtract(log_p1, log_p0, dtype=np.float64)
             undefined = scores.size > 0 and np.isnan(scores.max())
         if undefined:
-            scores[_both_infinite(log_p0, log_p1, self.mechanism)] = 0.0
+            scores[_both_infinite(log_p0, log_p1, self.law)] = 0.0
         scores *= 1.0 / RESOLUTION
         np.rint(scores, out=scores)
         scores *= RESOLUTION
@@ -118,24 +102,22 @@ class LikelihoodRatioScorer:
 
     def _log_density(self, outputs: Outputs, dataset: Any) -> NDArray[np.float64]:
         """The log density, its shape checked."""
-        result = np.asarray(self.mechanism.log_density(outputs, dataset))
+        result = np.asarray(self.law.log_density(outputs, dataset))
         if result.shape != (len(outputs),):
             raise AttackError(
-                f"{type(self.mechanism).__name__}.log_density must return one number a run, shape ({len(outputs)},), "
+                f"{type(self.law).__name__}.log_density must return one number a run, shape ({len(outputs)},), "
                 f"but returned shape {result.shape}. Sum it over the coordinates of an output."
             )
         return result
 
 
-def _both_infinite(
-    log_p0: NDArray[np.float64], log_p1: NDArray[np.float64], mechanism: HasLogDensity
-) -> NDArray[np.bool_]:
+def _both_infinite(log_p0: NDArray[np.float64], log_p1: NDArray[np.float64], law: LogDensity) -> NDArray[np.bool_]:
     """Where both are the same infinity, so that their difference says nothing; raises if one is NaN."""
     bad = np.isnan(log_p0) | np.isnan(log_p1)
     if bad.any():
         raise AttackError(
-            f"{type(mechanism).__name__}.log_density is NaN for {np.count_nonzero(bad)} of {len(bad)} outputs. It must "
-            "be a number, or -inf where an output is impossible. Mend it, or use attack='classifier'."
+            f"{type(law).__name__}.log_density is NaN for {np.count_nonzero(bad)} of {len(bad)} outputs. It must "
+            "be a number, or -inf where an output is impossible. Fix it, or use attack='classifier'."
         )
     both: NDArray[np.bool_] = np.isinf(log_p0) & (log_p0 == log_p1)
     return both

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...mechanisms.base import Outputs
 from ...mechanisms.errors import AttackError
 from ...mechanisms.validation import one_of, whole
-from ..base import Attack, Scorer
+from ..base import Attack, Scorer, Target
 from ..features import as_matrix
 
 Floats = NDArray[np.float64]
@@ -49,9 +49,11 @@ class Threshold(Attack):
     Example:
         >>> import numpy as np
         >>> from dpassay.mechanisms.base import Outputs
+        >>> from dpassay.mechanisms import Laplace
+        >>> target = Target(Laplace(epsilon=1.0), Laplace(epsilon=1.0).worst_case())
         >>> rng = np.random.default_rng(0)
         >>> out, in_ = Outputs(rng.normal(0.0, 1.0, 500)), Outputs(rng.normal(-1.0, 1.0, 500))
-        >>> Threshold().fit(out, in_, rng).score(Outputs(np.array([2.0, -3.0]))).tolist()
+        >>> Threshold().fit(target, out, in_, rng).score(Outputs(np.array([2.0, -3.0]))).tolist()
         [-2.0, 3.0]
     """
 
@@ -63,15 +65,15 @@ class Threshold(Attack):
         else:
             whole(0, statistic=self.statistic)
 
-    def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Scorer:
+    def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
         """The statistic, and its sign learned from the pilot outputs."""
-        if min(len(outputs0), len(outputs1)) < self.minimum_pilot:
+        if min(len(pilot0), len(pilot1)) < self.minimum_pilot:
             raise AttackError(
                 f"the threshold attack needs at least {self.minimum_pilot} pilot output a side to learn its direction, "
-                f"but got {len(outputs0)} and {len(outputs1)}. Raise trials."
+                f"but got {len(pilot0)} and {len(pilot1)}. Raise trials."
             )
         upright = ThresholdScorer(self.statistic, 1.0)
-        superiority = _superiority(upright.score(outputs0), upright.score(outputs1))
+        superiority = _superiority(upright.score(pilot0), upright.score(pilot1))
         return upright if superiority >= 0.0 else ThresholdScorer(self.statistic, -1.0)
 
 

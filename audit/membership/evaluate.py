@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ...attacks.membership.base import MembershipAttack
 from ...attacks.membership.catalogue import build, catalogue
 from ...attacks.membership.shadows import Shadows
-from ...mechanisms.describe import label
 from ...mechanisms.errors import AttackError, ParameterError
 from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.label import label
 from ...mechanisms.validation import open_unit
 from .blind import Blind, blind_baseline
 from .records import group_rows, record_table

@@ -23,8 +23,8 @@ from ...attacks.membership.gradients import canary_log_ratio
 from ...attacks.membership.queries import shadows_of
 from ...attacks.membership.shadows import Shadows
 from ...mechanisms.base import Relation
-from ...mechanisms.describe import describe
 from ...mechanisms.errors import AttackError, ParameterError, RelationError
+from ...mechanisms.fingerprint import describe
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner
 from ...mechanisms.validation import whole
 from ..games import BitScores

@@ -21,8 +21,10 @@ from threadpoolctl import threadpool_limits
 
 from ...attacks.membership.queries import ask, shadows_of, train
 from ...attacks.membership.shadows import Shadows, draw_inclusion
-from ...mechanisms.describe import describe, label
+from ...mechanisms.base import Workers
 from ...mechanisms.errors import ParameterError
+from ...mechanisms.fingerprint import describe
+from ...mechanisms.label import label
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner
 from ...mechanisms.validation import whole
 from ..trials.execution import execute
@@ -200,7 +202,7 @@ def run_training(
         chunks: of `plan_training`.
         work: trains the models of one chunk; the first axis of its arrays is the model.
         about: everything that determines the arrays, JSON-ready.
-        learner: what trains; says by `parallel`, if it has it, which kind of workers it can use.
+        learner: what trains; says by `workers`, if it has it, which ones suit.
         options: workers, store, progress.
     """
     joined = Joined()
@@ -212,7 +214,7 @@ def run_training(
             joined,
             store=store,
             n_jobs=options.n_jobs,
-            workers=getattr(learner, "parallel", "processes"),
+            workers=getattr(learner, "workers", Workers.PROCESSES),
             repeats=ReplayGuard(label(learner)),
             reporter=reporter,
         )

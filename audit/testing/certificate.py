@@ -346,7 +346,7 @@ def _samples(law: Law, n_out: int, n_in: int, seed: np.random.SeedSequence) -> I
 
 
 def _pilot_size(n: int) -> int:
-    return plan_trials(n, bytes_per_run=8, learns=False, chooses=True, batched=True).pilot
+    return plan_trials(n, bytes_per_run=8, learns=False, chooses=True, vectorised=True).pilot
 
 
 def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_Job, _Found]) -> Iterator[Cell]:

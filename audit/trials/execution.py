@@ -16,8 +16,9 @@ from contextlib import closing
 from itertools import islice
 from pickle import PicklingError
 
-from ...mechanisms.describe import label
+from ...mechanisms.base import Workers
 from ...mechanisms.errors import ReleaseError
+from ...mechanisms.label import label
 from .guards.replay import ReplayGuard
 from .plan import Chunk
 from .progress import Reporter, Silent
@@ -42,7 +43,7 @@ def execute(
     *,
     store: TrialStore | None,
     n_jobs: int | None,
-    workers: str,
+    workers: Workers,
     repeats: ReplayGuard,
     reporter: Reporter,
     note: Callable[[], str] = str,
@@ -56,7 +57,7 @@ def execute(
         into: takes the finished chunks, in any order.
         store: None keeps everything in memory.
         n_jobs: workers; None takes what `joblib.parallel_config` says, 1 runs here.
-        workers: "threads", "processes", or "none" for what can only run here.
+        workers: which suit what is run.
         repeats: refuses chunks that repeat earlier ones.
         reporter: hears about progress.
         note: says what is known so far, for a reporter that shows it; asked at most once every `NOTE_SECONDS`, and
@@ -77,7 +78,7 @@ def execute(
             into.add(chunk, arrays)
             reporter.advance(chunk.size)
     missing = (chunk for chunk in chunks if chunk.key not in stored)
-    if n_jobs == 1 or workers == "none":
+    if n_jobs == 1 or workers is Workers.HERE:
         results = _here(missing, work)
     else:
         results = _spread(missing, len(chunks) - len(stored), work, n_jobs, workers)
@@ -101,7 +102,7 @@ def _here(chunks: Iterable[Chunk], work: Work) -> Results:
         yield chunk, work(chunk)
 
 
-def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | None, workers: str) -> Results:
+def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | None, workers: Workers) -> Results:
     """Finished chunks as they come; raises `ReleaseError` when a worker dies. BLAS and OpenMP get one thread a worker.
 
     Threads are handed several chunks at a time: a vectorised chunk takes a millisecond or two, and passing the
@@ -110,10 +111,10 @@ def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | No
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
 
-    size = min(max(1, n_chunks // HANDFULS), LARGEST_HANDFUL) if workers == "threads" else 1
+    size = min(max(1, n_chunks // HANDFULS), LARGEST_HANDFUL) if workers is Workers.THREADS else 1
     handfuls = iter(lambda: list(islice(chunks, size)), [])
-    more = options(workers, getattr(work, "timeout", None))
-    parallel = Parallel(n_jobs=n_jobs, prefer=workers, return_as="generator_unordered", batch_size=1, **more)
+    more = options(workers.value, getattr(work, "timeout", None))
+    parallel = Parallel(n_jobs=n_jobs, prefer=workers.value, return_as="generator_unordered", batch_size=1, **more)
     finished = parallel(delayed(_run_all)(work, handful) for handful in handfuls)
     name = label(getattr(work, "mechanism", work))
     try:

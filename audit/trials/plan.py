@@ -159,7 +159,7 @@ def check_width(bytes_per_run: int, learns: bool) -> None:
 
 
 def plan_trials(
-    trials: int, *, bytes_per_run: int, learns: bool, chooses: bool, batched: bool, anytime: bool = False
+    trials: int, *, bytes_per_run: int, learns: bool, chooses: bool, vectorised: bool, anytime: bool = False
 ) -> TrialPlan:
     """The plan for `trials` runs a side, pilot included.
 
@@ -170,7 +170,7 @@ def plan_trials(
             many trials less, at most 100,000.
         chooses: whether a threshold is chosen on the pilot. If nothing is learned, chosen or gridded on it, there is no
             pilot and every trial counts.
-        batched: whether runs are made many at a time; a function that makes them one by one gets smaller chunks.
+        vectorised: whether `release` is one numpy call for many runs; one by one takes smaller chunks.
         anytime: whether the evaluation is looked at again and again, and may stop; its pilot is small then.
     """
     whole(1, trials=trials)
@@ -199,6 +199,6 @@ def plan_trials(
             )
     pilot = min(pilot, max(PILOT_BYTES // max(bytes_per_run, 1), min(pilot, 50)))
     largest = min(CHUNK_TRIALS, max(1, CHUNK_BYTES // max(bytes_per_run, 1)))
-    smallest = SMALLEST_BATCH if batched else 1
+    smallest = SMALLEST_BATCH if vectorised else 1
     wanted = max(-(-trials // CHUNKS_A_SIDE), smallest)
     return TrialPlan(pilot, trials - pilot, min(largest, wanted), smallest, FIRST_LOOK if anytime else 0)

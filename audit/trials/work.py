@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from ...attacks.base import Scorer
 from ...attacks.events import mark
 from ...mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
-from ...mechanisms.describe import label
 from ...mechanisms.errors import DpassayError, ReleaseError
 from ...mechanisms.external.function import FunctionMechanism
 from ...mechanisms.external.guard import Guard
 from ...mechanisms.external.outcomes import in_words
+from ...mechanisms.label import label
 from ..games import Floats
 from .guards.independence import independent_by_construction, order
 from .guards.replay import signature

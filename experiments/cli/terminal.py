@@ -139,7 +139,7 @@ def _numbers(point: SweepPoint, *, both: bool) -> list[float | None]:
     result = point.result
     shown = [result.family_bound, result.assumption_free_bound] if both else [result.bound]
     bounds = [None if bound is None else bound.epsilon for bound in shown]
-    return [*bounds, result.claim, result.truth, result.delta, point.p_adjusted]
+    return [*bounds, result.claim, result.exact_epsilon, result.delta, point.p_adjusted]
 
 
 def _verdict_text(point: SweepPoint) -> Text:

@@ -238,7 +238,7 @@ def the_attacker(lecture: Lecture, runs: Sequence[int] = (1_000, 10_000, 100_000
 def the_biased_coin(lecture: Lecture, runs: Sequence[int] = (1_000, 10_000, 100_000, 1_000_000)) -> list[AuditResult]:
     """The same audits of a survey whose coins are not fair."""
     broken = BiasedCoinResponse(heads=0.52)
-    exact = broken.truth().epsilon(0.0)
+    exact = broken.exact_guarantee().epsilon(0.0)
     results = [audit(broken, trials=n, confidence=CONFIDENCE, seed=SEED) for n in runs]
     lecture.chapter("6. A coin that is not fair")
     lecture.say(

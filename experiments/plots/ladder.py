@@ -69,7 +69,7 @@ class Rung:
     def of(cls, name: str, result: AuditResult, *, violation: bool) -> Rung:
         """The rung of one audit."""
         free = result.assumption_free_bound
-        truth = math.nan if result.truth is None else result.truth
+        truth = math.nan if result.exact_epsilon is None else result.exact_epsilon
         return cls(name, result.bound.epsilon, free.epsilon if free else math.nan, result.claim, truth, violation)
 
     @property

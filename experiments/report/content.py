@@ -188,8 +188,8 @@ def _table(sweep: SweepResult) -> Table:
         **_bound_columns(results),
         "shown": [share_text(r) for r in results],
     }
-    if any(r.truth is not None for r in results):
-        columns["exact"] = [number(r.truth, 4) for r in results]
+    if any(r.exact_epsilon is not None for r in results):
+        columns["exact"] = [number(r.exact_epsilon, 4) for r in results]
     columns |= {
         "ceiling": [number(r.ceiling) for r in results],
         "detectable": [number(r.detectable, 4) for r in results],

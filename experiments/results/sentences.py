@@ -194,7 +194,7 @@ def _dependent(sweep: SweepResult) -> str:
 def reading(point: SweepPoint) -> str:
     """What the distance between bound and claim says, where it can be said."""
     result = point.result
-    share, truth = share_of_claim(result), result.truth
+    share, exact = share_of_claim(result), result.exact_epsilon
     if point.verdict is Verdict.VIOLATION:
         where = result.refuted_elsewhere
         return f"Refuted {_elsewhere(result)}: {where}." if where else "Refuted: more was shown than is claimed."
@@ -207,9 +207,9 @@ def reading(point: SweepPoint) -> str:
         return "Too few trials: no outcome of them could have contradicted the claim."
     if share is not None and share >= TIGHT:
         return f"Tight: the bound reaches {percent_of(share)} of the claim."
-    if truth is not None and truth < TIGHT * result.claim:
-        return f"Loose: the exact epsilon of this pair is {number(truth)}, and {number(result.claim)} is claimed."
-    if truth is None:
+    if exact is not None and exact < TIGHT * result.claim:
+        return f"Loose: the exact epsilon of this pair is {number(exact)}, and {number(result.claim)} is claimed."
+    if exact is None:
         return (
             "The bound stays well below the claim: the attack may be weak, the claim larger than the truth, or the "
             "trials too few to come closer. These trials cannot tell which."

@@ -83,7 +83,7 @@ class SweepResult(Saved):
         _check(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row an audit: what was varied, bound, claim, truth, power, p-values, verdicts."""
+        """One row an audit: what was varied, bound, claim, exact epsilon, power, p-values, verdicts."""
         import pandas as pd
 
         return pd.DataFrame([{**_flat(point.parameters), **_row(point)} for point in self.points])
@@ -159,7 +159,7 @@ def _row(point: SweepPoint) -> dict[str, Any]:
         "epsilon_lower_assumption_free": _epsilon(result.assumption_free_bound),
         "epsilon_lower_in_family": _epsilon(result.family_bound),
         "claim": result.claim,
-        "truth": result.truth,
+        "exact_epsilon": result.exact_epsilon,
         "delta": result.delta,
         "confidence": result.confidence,
         "ceiling": result.ceiling,

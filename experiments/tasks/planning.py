@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
+from ...attacks.base import Target
 from ...attacks.catalogue import choose
 from ...audit.games import BitScores, PairScores
 from ...audit.question import as_bounds
@@ -87,11 +88,11 @@ def _pair(here: Config, source: Source, mechanism: Mechanism, data: Dataset | No
     with pointing_at(source, "neighbours", here.neighbours):
         mechanism, given = build.build_stage(here.neighbours, data, mechanism)
         pair = mechanism.worst_case() if given is None else given
-        mechanism.check(pair)
+        fitted = mechanism.fitted_to(pair)
     with pointing_at(source, "audit.trials"):
         whole(MINIMUM_TRIALS, trials=here.audit.trials)
     with pointing_at(source, "attack"):
-        choose(attack, mechanism, pair)
+        choose(attack, Target(fitted, pair))
     return PairTask(
         **shared,
         mechanism=mechanism,

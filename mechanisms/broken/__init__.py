@@ -4,7 +4,7 @@ Broken trainers are in `dpassay.mechanisms.broken.dp_sgd`.
 """
 
 from .biased_coin import BiasedCoinResponse
-from .laplace_scale import LaplaceScaleUpsideDown
+from .laplace_scale import LaplaceInverseScale
 from .laplace_sensitivity import LaplaceForgottenSensitivity
 
-__all__ = ["BiasedCoinResponse", "LaplaceForgottenSensitivity", "LaplaceScaleUpsideDown"]
+__all__ = ["BiasedCoinResponse", "LaplaceForgottenSensitivity", "LaplaceInverseScale"]

@@ -33,7 +33,7 @@ class BiasedCoinResponse(LocalMechanism):
 
     Example:
         >>> broken = BiasedCoinResponse(heads=0.6)
-        >>> round(broken.guarantee().epsilon(0.0), 4), round(broken.truth().epsilon(0.0), 4)
+        >>> round(broken.guarantee().epsilon(0.0), 4), round(broken.exact_guarantee().epsilon(0.0), 4)
         (1.0986, 1.5581)
     """
 
@@ -57,7 +57,7 @@ class BiasedCoinResponse(LocalMechanism):
         """The claim, `PureDP(ln 3)`, which is right for a fair coin."""
         return PureDP(math.log(3.0), relation=self.relation)
 
-    def truth(self) -> Guarantee:
+    def exact_guarantee(self) -> Guarantee:
         """The exact curve of one user's answer."""
         law0, law1 = (np.array([1.0 - p, p]) for p in self.p_yes)
         return ExactDP(law0, law1, relation=self.relation)

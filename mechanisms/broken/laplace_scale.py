@@ -17,7 +17,7 @@ from ..validation import positive
 
 
 @dataclass(frozen=True)
-class LaplaceScaleUpsideDown(AdditiveNoise):
+class LaplaceInverseScale(AdditiveNoise):
     """Broken: Laplace noise of scale sensitivity * epsilon, where sensitivity / epsilon was meant.
 
     The slip: a function that takes a scale is given epsilon, as if more epsilon meant more noise. It claims epsilon and
@@ -29,8 +29,8 @@ class LaplaceScaleUpsideDown(AdditiveNoise):
         sensitivity, n_queries, query, relation: as for `Laplace`.
 
     Example:
-        >>> broken = LaplaceScaleUpsideDown(epsilon=0.1)
-        >>> broken.guarantee().epsilon(0.0), round(broken.truth().epsilon(0.0), 9)
+        >>> broken = LaplaceInverseScale(epsilon=0.1)
+        >>> broken.guarantee().epsilon(0.0), round(broken.exact_guarantee().epsilon(0.0), 9)
         (0.1, 10.0)
     """
 
@@ -56,7 +56,7 @@ class LaplaceScaleUpsideDown(AdditiveNoise):
         """The claim, `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
-    def truth(self) -> Guarantee:
+    def exact_guarantee(self) -> Guarantee:
         """sensitivity / scale = 1 / epsilon."""
         return LaplaceDP(self.sensitivity / self.scale, relation=self.relation)
 

@@ -31,7 +31,7 @@ class LaplaceForgottenSensitivity(AdditiveNoise):
 
     Example:
         >>> broken = LaplaceForgottenSensitivity(epsilon=0.5, sensitivity=4.0)
-        >>> broken.guarantee().epsilon(0.0), round(broken.truth().epsilon(0.0), 9)
+        >>> broken.guarantee().epsilon(0.0), round(broken.exact_guarantee().epsilon(0.0), 9)
         (0.5, 2.0)
     """
 
@@ -57,7 +57,7 @@ class LaplaceForgottenSensitivity(AdditiveNoise):
         """The claim, `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
-    def truth(self) -> Guarantee:
+    def exact_guarantee(self) -> Guarantee:
         """sensitivity / scale = sensitivity * epsilon."""
         return LaplaceDP(self.sensitivity / self.scale, relation=self.relation)
 

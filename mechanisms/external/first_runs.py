@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .mutation import fingerprint, is_small
+from .mutation import content_digest, is_small
 
 OWN_GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
 MOST = 1000
@@ -209,6 +209,6 @@ def _has_insides(value: Any) -> bool:
 def _digest(thing: Any) -> bytes:
     """A digest of plain data; of what is large, or cannot be read, only that it is there."""
     return _safely(
-        lambda: fingerprint(thing) if is_small(thing) else type(thing).__name__.encode(),
+        lambda: content_digest(thing) if is_small(thing) else type(thing).__name__.encode(),
         b"unreadable",
     )

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ..base import Dataset, Mechanism, Neighbours, Outputs
+from ..base import Dataset, Mechanism, Neighbours, Outputs, Workers
 from ..errors import DpassayError, ParameterError, RelationError, ReleaseError
 from ..guarantees.base import Guarantee
 from ..records import check_different, check_records
 from ..validation import one_of
 from .first_runs import FirstRuns, Snapshot
 from .guard import Guard, current
-from .mutation import fingerprint, is_small
+from .mutation import content_digest, is_small
 from .outcomes import (
     Form,
     Raised,
@@ -67,7 +67,7 @@ class FunctionMechanism(Mechanism):
 
     Raises:
         ParameterError: `function` is not callable, or its parameters do not say how to call it.
-        RelationError: the claim and the pair speak of different relations.
+        RelationError: the claim and the pair have different relations.
         ReleaseError: the first runs show that the function cannot be called so: wrong number of results, every run
             raises, results that cannot be read, or a dataset that it changes.
         NeighboursError: `records`, and the pair is not neighbouring.
@@ -99,13 +99,13 @@ class FunctionMechanism(Mechanism):
         object.__setattr__(self, "relation", self.neighbours.relation)
         if self.claim.relation is not None and self.claim.relation is not self.relation:
             raise RelationError(
-                f"claim speaks of relation {self.claim.relation.value!r}, neighbours of {self.relation.value!r}. Give "
-                "both the same relation."
+                f"claim holds for relation {self.claim.relation.value!r}, neighbours have {self.relation.value!r}. "
+                "Give both the same relation."
             )
         if self.style is None:
             object.__setattr__(self, "style", style_of(self.function))
         one_of(STYLES, style=self.style)
-        self.check(self.neighbours)
+        self.fitted_to(self.neighbours)
         if self.form is None:
             with Guard(self.name):
                 before = Snapshot.of(self.function)
@@ -122,9 +122,9 @@ class FunctionMechanism(Mechanism):
         return name_of(self.function)
 
     @property
-    def parallel(self) -> str:
-        """ "processes"; "none" for own-randomness, whose runs are independent only in one process."""
-        return "none" if self.style == "own-randomness" else "processes"
+    def workers(self) -> Workers:
+        """Processes; here only for own-randomness, whose runs are independent in one process only."""
+        return Workers.HERE if self.style == "own-randomness" else Workers.PROCESSES
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """`size` runs.
@@ -133,10 +133,10 @@ class FunctionMechanism(Mechanism):
             ReleaseError: a many-runs function raises or does not return `size` results; memory runs out; or the
                 dataset, if it is not large, was changed.
         """
-        before = fingerprint(dataset) if is_small(dataset) else None
+        before = content_digest(dataset) if is_small(dataset) else None
         with Guard(self.name):
             outputs = self._release(dataset, size, rng)
-        if before is not None and fingerprint(dataset) != before:
+        if before is not None and content_digest(dataset) != before:
             self._refuse_change()
         return outputs
 
@@ -155,12 +155,12 @@ class FunctionMechanism(Mechanism):
         """The pair that was given: nobody knows whether it is the worst."""
         return self.neighbours
 
-    def truth(self) -> None:
+    def exact_guarantee(self) -> None:
         """Not known."""
         return
 
-    def check(self, neighbours: Neighbours) -> None:
-        super().check(neighbours)
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
         if not self.records:
             check_different(neighbours)
         else:
@@ -172,6 +172,7 @@ class FunctionMechanism(Mechanism):
                     "datasets are not collections of records, wrap the function in "
                     "FunctionMechanism(..., records=False)."
                 ) from error
+        return self
 
     def _one(self, dataset: Dataset, rng: np.random.Generator) -> Any:
         """The result of one run, or `Raised` in its place."""
@@ -242,14 +243,14 @@ class FunctionMechanism(Mechanism):
         Raises `ReleaseError` when every run on both sides raised, which is a mistake in the call, not a leak, and when
         a dataset was changed.
         """
-        before = [fingerprint(self.neighbours.side(side)) for side in (0, 1)]
+        before = [content_digest(self.neighbours.side(side)) for side in (0, 1)]
         rows: list[Row] = []
         n_raised = 0
         for attempt in range(PROBES):
             results = [r for side in (0, 1) for r in self._probe(side, attempt)]
             if attempt == 0:
                 first = results
-            if [fingerprint(self.neighbours.side(side)) for side in (0, 1)] != before:
+            if [content_digest(self.neighbours.side(side)) for side in (0, 1)] != before:
                 self._refuse_change()
             found = [outcome for outcome in map(read, results) if isinstance(outcome, Row)]
             rows += found

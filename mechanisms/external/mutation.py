@@ -12,13 +12,13 @@ LARGEST = 100_000
 """Numbers in a dataset up to which every release is watched; larger ones are watched in the first runs only."""
 
 
-def fingerprint(dataset: Any) -> bytes:
+def content_digest(dataset: Any) -> bytes:
     """A digest of the contents: of numbers, texts, arrays, tables, and lists, tuples, sets and dicts of these.
 
     Other objects count only as being there: their insides may change for good reasons, such as a cache.
 
     Example:
-        >>> fingerprint([1, 2]) == fingerprint([1, 2]), fingerprint([1, 2]) == fingerprint([2, 1])
+        >>> content_digest([1, 2]) == content_digest([1, 2]), content_digest([1, 2]) == content_digest([2, 1])
         (True, False)
     """
     digest = blake2b(digest_size=16)
@@ -27,7 +27,7 @@ def fingerprint(dataset: Any) -> bytes:
 
 
 def is_small(dataset: Any) -> bool:
-    """True if a fingerprint takes little time beside a release."""
+    """True if a digest takes little time beside a release."""
     parts = dataset if isinstance(dataset, tuple) else (dataset,)
     return sum(_size(part) for part in parts) <= LARGEST
 
@@ -65,7 +65,7 @@ def _feed(digest: Any, data: Any) -> None:
             _feed(digest, item)
     elif isinstance(data, (set, frozenset)):
         digest.update(f"set {len(data)}".encode())
-        for each in sorted(fingerprint(item) for item in data):
+        for each in sorted(content_digest(item) for item in data):
             digest.update(each)
     elif data is None or isinstance(data, (bool, int, float, complex, str, bytes, bytearray, np.generic)):
         digest.update(f"{type(data).__name__} {data!r};".encode(errors="surrogatepass"))

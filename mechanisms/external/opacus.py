@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation, Workers
 from ..errors import AccountingError, DpassayError, NeighboursError, ParameterError, ReleaseError
 from ..guarantees import ApproximateDP
 from ..guarantees.base import Guarantee
@@ -119,8 +119,6 @@ class OpacusTraining(Mechanism):
         one_of(VIEWS, view=self.view)
         one_of(RELATIONS, relation=str(self.relation))
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        if self.view == "observations" and self.noise_multiplier:
-            object.__setattr__(self, "log_density", self._log_density)
 
     # --- what the options mean ----------------------------------------------------------------------------------------
 
@@ -254,10 +252,10 @@ class OpacusTraining(Mechanism):
         )
         return Neighbours(d0, d1, self.relation)
 
-    def check(self, neighbours: Neighbours) -> None:
-        """Also that the larger side has `n_records`, both differ in one record, which the view can show, and a first
-        model of either trains."""
-        super().check(neighbours)
+    def fitted_to(self, neighbours: Neighbours) -> OpacusTraining:
+        """The larger side has `n_records`, both differ in one record, which the view can show, and a first model of
+        either trains."""
+        super().fitted_to(neighbours)
         sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
         check_records(Neighbours(_records(sides[0]), _records(sides[1]), neighbours.relation))
         if max(map(len, sides)) != self.n_records:
@@ -271,13 +269,18 @@ class OpacusTraining(Mechanism):
         if all(isinstance(outcome, Raised) for outcome in found):
             raise ReleaseError(
                 f"a first training raised {found[1].error} on both sides: {found[1].message}. An exception counts as "
-                "an outcome only if some run succeeds; mend the module or its data."
+                "an outcome only if some run succeeds; fix the module or its data."
             )
+        return self
+
+    def output_law(self) -> LogDensity | None:
+        """That of noisy observations; not known for the other view."""
+        return _ObservationLaw(self) if self.view == "observations" and self.noise_multiplier else None
 
     @property
-    def parallel(self) -> str:
-        """ "processes": PyTorch is kept to one thread, and its random state is global."""
-        return "processes"
+    def workers(self) -> Workers:
+        """Processes: PyTorch is kept to one thread, and its random state is global."""
+        return Workers.PROCESSES
 
     # --- private ------------------------------------------------------------------------------------------------------
 
@@ -344,12 +347,20 @@ class OpacusTraining(Mechanism):
                 f"shape {gradients.shape}."
             )
 
-    def _log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+
+@dataclass(frozen=True, eq=False)
+class _ObservationLaw:
+    """The law of the noisy observations of `training`."""
+
+    training: OpacusTraining
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density of observations, `(size,)`, if the examples contribute nothing along the observed direction."""
         from ..learning.dp_sgd.observation_law import Observations, log_density
 
-        shifts = self._shifts(TrainingData.of(dataset))[:, None]
-        law = Observations(self.scheme, shifts / self.noise_multiplier, np.array([[1.0 / self.noise_multiplier]]))
+        training, noise = self.training, self.training.noise_multiplier
+        shifts = training._shifts(TrainingData.of(dataset))[:, None]
+        law = Observations(training.scheme, shifts / noise, np.array([[1.0 / noise]]))
         return log_density(np.asarray(outputs.values)[:, :, None], law)
 
 

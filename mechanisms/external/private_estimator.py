@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ..base import Dataset, Mechanism, Neighbours, Outputs, Relation, Workers
 from ..errors import AccountingError, ParameterError, RelationError
 from ..guarantees import ApproximateDP, PureDP
 from ..guarantees.base import Guarantee
@@ -107,9 +107,9 @@ class PrivateEstimator(Mechanism):
         return f"{type(self).__name__}({type(self.estimator).__name__}, view={self.view!r})"
 
     @property
-    def parallel(self) -> str:
-        """ "processes"; "none" for an estimator that draws its own randomness."""
-        return self._function.parallel
+    def workers(self) -> Workers:
+        """Processes; here only for an estimator that draws its own randomness."""
+        return self._function.workers
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """`size` fits, one after the other."""
@@ -123,9 +123,10 @@ class PrivateEstimator(Mechanism):
         """The pair that was given: nobody knows whether it is the worst."""
         return self.neighbours
 
-    def check(self, neighbours: Neighbours) -> None:
-        super().check(neighbours)
-        self._function.check(neighbours)
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        self._function.fitted_to(neighbours)
+        return self
 
     def _resolve_relation(self) -> None:
         """That of the promise, which the pair must have too."""
@@ -144,7 +145,7 @@ class PrivateEstimator(Mechanism):
                 "Give both the same."
             )
         object.__setattr__(self, "relation", relation)
-        super().check(self.neighbours)
+        super().fitted_to(self.neighbours)
 
     @cached_property
     def _claim(self) -> Guarantee:

@@ -25,18 +25,20 @@ class Guarantee(ABC):
     """What theory promises about one mechanism, for one run on one neighbouring pair.
 
     Attributes:
-        relation: the neighbouring relation that the promise speaks of; None means "whichever the pair has".
+        relation: the neighbouring relation that the promise holds for; None means "whichever the pair has".
         exact: True when the whole curve is attained on the worst-case pair, False when it is only an upper bound.
-        default_delta: the delta at which the promise is usually quoted (0 for a pure guarantee); None when there
-            is no such value and the user has to choose.
+        calibrated_delta: the delta that the noise was calibrated to, if it was: see `ProfileGuarantee.calibrated_at`.
+        default_delta: the delta at which the promise is usually quoted (0 for a pure guarantee, `calibrated_delta` for
+            others); None when there is no such value and the user has to choose.
     """
 
     relation: Relation | None
     exact: bool
+    calibrated_delta: float | None = None
 
     @property
     def default_delta(self) -> float | None:
-        return None
+        return self.calibrated_delta
 
     @overload
     def epsilon(self, delta: float) -> float: ...

@@ -67,6 +67,12 @@ class ProfileGuarantee(Guarantee):
         twin._set(relation=Relation.of(relation))
         return twin
 
+    def calibrated_at(self, delta: float | None) -> Self:
+        """The same promise, whose noise was calibrated to `delta`, at which it is then quoted; None for none."""
+        twin = copy.copy(self)
+        twin._set(calibrated_delta=delta)
+        return twin
+
     @abstractmethod
     def _delta(self, epsilon: Floats) -> Floats:
         """delta at each epsilon in [0, inf]."""

@@ -146,7 +146,7 @@ class RenyiDP(ProfileGuarantee):
     @property
     def default_delta(self) -> float | None:
         """0 when the order inf alone is listed, which is pure DP."""
-        return 0.0 if self.orders == (math.inf,) else None
+        return 0.0 if self.orders == (math.inf,) else super().default_delta
 
     def _parameters(self) -> Mapping[str, object]:
         if len(self.orders) > 6:

@@ -12,7 +12,7 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation
 from ..errors import NeighboursError, ParameterError
 
 
@@ -44,6 +44,10 @@ class LocalMechanism(Mechanism):
         values = self.values(dataset)
         return Outputs(self._randomize(values, (size, *values.shape), rng))
 
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log probability of each output under `dataset`, summed over the users, shape `(size,)`; -inf if
         impossible."""
@@ -58,15 +62,15 @@ class LocalMechanism(Mechanism):
         """One user, who holds 0 or 1."""
         return Neighbours(0, 1, self.relation)
 
-    def check(self, neighbours: Neighbours) -> None:
-        super().check(neighbours)
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
         values0, values1 = self.values(neighbours.d0), self.values(neighbours.d1)
         if values0.shape != values1.shape:
             problem = f"d0 has shape {values0.shape} and d1 {values1.shape}"
         elif (changed := int(np.count_nonzero(values0 != values1))) > 1:
             problem = f"{changed} users do. Change one entry only"
         else:
-            return
+            return self
         raise NeighboursError(
             f"both datasets must hold values of the same users, one of whom may differ, but {problem}."
         )

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation
 from ..queries.answers import check_pair, check_query, evaluate, refuse_worst_case, unit_step
 from ..queries.base import AnyQuery, Floats
 from ..validation import positive, whole
@@ -62,6 +62,10 @@ class AdditiveNoise(Mechanism):
         values += answers
         return Outputs(values)
 
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density of each output under `dataset`, shape `(size,)`."""
         each = self._noise_log_density(np.subtract(outputs.values, self.answers(dataset), dtype=np.float64))
@@ -72,9 +76,10 @@ class AdditiveNoise(Mechanism):
         refuse_worst_case(type(self).__name__, self.query)
         return Neighbours(*unit_step(self.sensitivity, self.n_queries), self.relation)
 
-    def check(self, neighbours: Neighbours) -> None:
-        super().check(neighbours)
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
         check_pair(neighbours, self.query, self.answers, sensitivity=self.sensitivity, norm=self.norm)
+        return self
 
     def answers(self, dataset: Dataset) -> Floats:
         """The exact answers on `dataset`, shape `()` or `(n_queries,)`."""

@@ -117,14 +117,9 @@ class Gaussian(AdditiveNoise):
         """sensitivity / standard deviation, the parameter of Gaussian DP."""
         return self.sensitivity / self.standard_deviation
 
-    @property
-    def quoted_delta(self) -> float | None:
-        """The delta that the noise was calibrated to, if it was."""
-        return self.delta
-
     def guarantee(self) -> Guarantee:
-        """`GaussianDP(mu)`, exact."""
-        return GaussianDP(self.mu, relation=self.relation)
+        """`GaussianDP(mu)`, exact; quoted at the delta that the noise was calibrated to, if it was."""
+        return GaussianDP(self.mu, relation=self.relation).calibrated_at(self.delta)
 
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
         noise = rng.standard_normal(shape)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_softmax
 
-from ..base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation
 from ..errors import NeighboursError, ParameterError
 from ..guarantees import ConcentratedDP, ExactDP, PureDP
 from ..guarantees.base import Guarantee
@@ -49,7 +49,7 @@ class Exponential(Mechanism):
         >>> mechanism = Exponential(epsilon=1.0, n_candidates=2)
         >>> mechanism.probabilities([0.0, 1.0]).round(6)
         array([0.377541, 0.622459])
-        >>> round(mechanism.truth().epsilon(0.0), 6)
+        >>> round(mechanism.exact_guarantee().epsilon(0.0), 6)
         0.98
     """
 
@@ -104,6 +104,10 @@ class Exponential(Mechanism):
         steps = np.cumsum(self.probabilities(dataset))
         return Outputs(np.searchsorted(steps[:-1] / steps[-1], rng.random(size), side="right"))
 
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log probability of each output under `dataset`, shape `(size,)`; -inf for what is no candidate."""
         chosen = outputs.values
@@ -134,7 +138,7 @@ class Exponential(Mechanism):
         step[0] = self.sensitivity
         return Neighbours(start, start + step, self.relation)
 
-    def truth(self) -> Guarantee:
+    def exact_guarantee(self) -> Guarantee:
         """The exact curve of `worst_case()`: candidate 0 against all the others.
 
         Beyond epsilon 700 the probabilities are too small for floats, and the curve is that of randomized response at
@@ -148,8 +152,8 @@ class Exponential(Mechanism):
         law0, law1 = np.column_stack([chosen, not_chosen])
         return ExactDP(law0, law1, relation=self.relation)
 
-    def check(self, neighbours: Neighbours) -> None:
-        super().check(neighbours)
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
         check_pair(neighbours, self.query, self.utilities, sensitivity=self.sensitivity, norm=math.inf)
         if self.query is None and self.monotone:
             moves = np.subtract(neighbours.d1, neighbours.d0)
@@ -158,6 +162,7 @@ class Exponential(Mechanism):
                     f"monotone is True, but the utilities move both ways, from {moves.min():g} to {moves.max():g}. Set "
                     "monotone=False, or give a pair whose utilities move in one direction."
                 )
+        return self
 
     def _log_odds(self) -> float:
         """ln of the odds o e^epsilon of candidate 0 on `d1`, where ln((1 + o e^epsilon) / (1 + o)) = 0.02 epsilon."""

@@ -163,18 +163,18 @@ def test_a_module_that_opacus_refuses_is_an_error_not_an_outcome():
     nn = torch().nn
     mechanism = replace(linear(), make_model=lambda: nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 2)))
     with pytest.raises(ReleaseError, match="raised UnsupportedModuleError on both sides"):
-        mechanism.check(remove_record((X, Y), 0))
+        mechanism.fitted_to(remove_record((X, Y), 0))
 
 
 def test_pairs_whose_difference_is_not_observed_are_refused():
     mechanism = linear(batch_size=12, view="observations", constants="public")
     with pytest.raises(NeighboursError, match=r"differ in an example.*canary_pair"):
-        mechanism.check(remove_record((X, Y), 0))
+        mechanism.fitted_to(remove_record((X, Y), 0))
     pair = mechanism.canary_pair((X[1:], Y[1:]))
     elsewhere = replace(mechanism, observed=np.eye(mechanism.n_parameters)[1])
     with pytest.raises(NeighboursError, match=r"at right angles"):
-        elsewhere.check(pair)
-    elsewhere.check(elsewhere.canary_pair((X[1:], Y[1:])))
+        elsewhere.fitted_to(pair)
+    elsewhere.fitted_to(elsewhere.canary_pair((X[1:], Y[1:])))
 
 
 def test_white_box_observations_reach_the_claim():

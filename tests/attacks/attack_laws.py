@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from dpassay.attacks.base import Target
+from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.base import Outputs
 
+TARGET = Target(Laplace(1.0), Laplace(1.0).worst_case())
+"""For attacks that learn from the pilot alone."""
 GRID = (np.arange(20_001) + 0.5) / 20_001
 
 

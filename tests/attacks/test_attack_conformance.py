@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from attack_laws import auc
 
-from dpassay.attacks.base import Attack
+from dpassay.attacks import base
+from dpassay.attacks.base import Attack, Target
 from dpassay.attacks.catalogue import build, catalogue, choose
 from dpassay.attacks.distinguishing import Classifier, LikelihoodRatio, Threshold
-from dpassay.attacks.distinguishing.told import ToldAttack
+from dpassay.attacks.distinguishing.targeted import TargetedAttack
 from dpassay.attacks.events import fit_scorer
-from dpassay.mechanisms.base import Mechanism, Neighbours, Outputs
+from dpassay.mechanisms.base import LogDensity, Mechanism, Neighbours, Outputs
 from dpassay.mechanisms.errors import AttackError, ParameterError, UnknownNameError
 
 PAIR = Neighbours(0.0, 1.5, "add_remove")
@@ -39,16 +40,22 @@ class BlackBox(Mechanism):
 class OpenBox(BlackBox):
     """The same with its law."""
 
+    def output_law(self) -> LogDensity:
+        return self
+
     def log_density(self, outputs: Outputs, dataset: Any) -> np.ndarray:
         return -np.abs(outputs.values - dataset) - np.log(2.0)
+
+
+OPEN, BLACK = Target(OpenBox(), PAIR), Target(BlackBox(), PAIR)
 
 
 @dataclass(frozen=True)
 class Own(Attack):
     """A user's attack."""
 
-    def fit(self, outputs0: Outputs, outputs1: Outputs, rng: np.random.Generator) -> Any:
-        return Threshold().fit(outputs0, outputs1, rng)
+    def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Any:
+        return Threshold().fit(target, pilot0, pilot1, rng)
 
 
 def pilot(pair: Neighbours, n: int = 2_000, seed: int = 0) -> tuple[Outputs, Outputs]:
@@ -57,10 +64,12 @@ def pilot(pair: Neighbours, n: int = 2_000, seed: int = 0) -> tuple[Outputs, Out
 
 
 def fitted(name: str, pair: Neighbours = PAIR) -> Any:
-    return fit_scorer(build(name).against(OpenBox(), pair), *pilot(pair), np.random.default_rng(1))
+    return fit_scorer(build(name), Target(OpenBox(), pair), *pilot(pair), np.random.default_rng(1))
 
 
-every_attack = pytest.mark.parametrize("name", [n for n in catalogue if not issubclass(catalogue.get(n), ToldAttack)])
+every_attack = pytest.mark.parametrize(
+    "name", [n for n in catalogue if not issubclass(catalogue.get(n), TargetedAttack)]
+)
 """Those on trained models have their own tests, in test_canary_attacks.py."""
 
 
@@ -92,7 +101,7 @@ def test_extreme_outputs_are_scored_without_warnings(name: str) -> None:
 @every_attack
 def test_outputs_that_never_vary_get_one_score(name: str) -> None:
     same = Outputs(np.full(100, 0.25))
-    scorer = fit_scorer(build(name).against(OpenBox(), PAIR), same, same, np.random.default_rng(0))
+    scorer = fit_scorer(build(name), OPEN, same, same, np.random.default_rng(0))
     assert len(np.unique(scorer.score(same))) == 1
 
 
@@ -117,15 +126,15 @@ def test_outputs_are_left_as_they_were(name: str) -> None:
     before = copy.deepcopy(sides)
     for side in sides:
         side.values.flags.writeable = False
-    fit_scorer(build(name).against(OpenBox(), PAIR), *sides, np.random.default_rng(0)).score(sides[0])
+    fit_scorer(build(name), OPEN, *sides, np.random.default_rng(0)).score(sides[0])
     assert all(np.array_equal(a.values, b.values) for a, b in zip(sides, before, strict=True))
 
 
 @every_attack
 def test_only_attacks_that_learn_depend_on_the_pilot(name: str) -> None:
-    attack, fresh = build(name).against(OpenBox(), PAIR), pilot(PAIR, 200, seed=5)[0]
-    one, other = (attack.fit(*pilot(pair), np.random.default_rng(0)).score(fresh) for pair in (PAIR, SWAPPED))
-    assert np.array_equal(one, other) is not attack.learns
+    attack, fresh = build(name), pilot(PAIR, 200, seed=5)[0]
+    one, other = (attack.fit(OPEN, *pilot(pair), np.random.default_rng(0)).score(fresh) for pair in (PAIR, SWAPPED))
+    assert np.array_equal(one, other) is (attack.minimum_pilot == 0)
 
 
 @every_attack
@@ -135,34 +144,40 @@ def test_summaries_and_docstrings_are_there(name: str) -> None:
 
 
 def test_auto_is_the_likelihood_ratio_where_the_law_is_known() -> None:
-    name, attack = choose("auto", OpenBox(), PAIR)
+    name, attack = choose("auto", OPEN)
     assert name == "likelihood-ratio"
     assert isinstance(attack, LikelihoodRatio)
-    assert attack.neighbours is PAIR
 
 
 def test_auto_is_the_classifier_elsewhere() -> None:
-    assert choose("auto", BlackBox(), PAIR) == ("classifier", Classifier())
+    assert choose("auto", BLACK) == ("classifier", Classifier())
+
+
+def test_an_attack_has_four_public_members_and_each_has_a_line_of_the_overview() -> None:
+    members = [name for name in {**vars(Attack), **Attack.__annotations__} if not name.startswith("_")]
+    assert len(members) <= 4
+    assert base.__doc__ is not None
+    lines = [line.split()[0] for line in base.__doc__.splitlines() if line.startswith("    ")]
+    assert set(members) <= set(lines)
 
 
 def test_an_attack_is_chosen_by_name_or_given() -> None:
-    assert choose("threshold", BlackBox(), PAIR) == ("threshold", Threshold())
-    assert choose(Threshold(statistic="sum"), BlackBox(), PAIR) == ("threshold", Threshold(statistic="sum"))
-    assert choose(Own(), BlackBox(), PAIR) == ("Own", Own())
-    name, attack = choose(LikelihoodRatio(), OpenBox(), PAIR)
+    assert choose("threshold", BLACK) == ("threshold", Threshold())
+    assert choose(Threshold(statistic="sum"), BLACK) == ("threshold", Threshold(statistic="sum"))
+    assert choose(Own(), BLACK) == ("Own", Own())
+    name, attack = choose(LikelihoodRatio(), OPEN)
     assert name == "likelihood-ratio"
     assert isinstance(attack, LikelihoodRatio)
-    assert attack.mechanism is not None
 
 
 def test_the_likelihood_ratio_of_an_unknown_law_is_refused() -> None:
-    with pytest.raises(AttackError, match="BlackBox has no log_density"):
-        choose("likelihood-ratio", BlackBox(), PAIR)
+    with pytest.raises(AttackError, match="that of BlackBox is not known"):
+        choose("likelihood-ratio", BLACK)
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_ones() -> None:
     with pytest.raises(UnknownNameError, match=r"unknown attack 'treshold'. Did you mean 'threshold'.*Known: auto, "):
-        choose("treshold", BlackBox(), PAIR)
+        choose("treshold", BLACK)
 
 
 @pytest.mark.parametrize("attack", [Classifier, object(), None, 3], ids=["a class", "an object", "None", "a number"])
@@ -170,4 +185,4 @@ def test_what_is_no_attack_is_refused(attack: Any) -> None:
     with pytest.raises(
         ParameterError, match=r"attack must be 'auto', a name .* or an Attack, but is .*Give an instance"
     ):
-        choose(attack, BlackBox(), PAIR)
+        choose(attack, BLACK)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from attack_laws import auc
 
+from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import choose
 from dpassay.attacks.distinguishing import Classifier
 from dpassay.attacks.events import fit_scorer
@@ -38,10 +39,11 @@ def sides(mechanism: Mechanism, n: int, seed: int):
 @pytest.mark.parametrize("mechanism", PURE, ids=repr)
 def test_likelihood_ratios_reach_epsilon_and_never_pass_it(mechanism: Mechanism) -> None:
     """A pure guarantee bounds the log likelihood ratio of every output; on the worst-case pair it is attained."""
-    name, attack = choose("auto", mechanism, mechanism.worst_case())
+    target = Target(mechanism, mechanism.worst_case())
+    name, attack = choose("auto", target)
     assert name == "likelihood-ratio"
     out, in_ = sides(mechanism, 5_000, seed=1)
-    scores = attack.fit(out, in_, np.random.default_rng(0)).score(in_)
+    scores = attack.fit(target, out, in_, np.random.default_rng(0)).score(in_)
     epsilon = mechanism.guarantee().epsilon(0.0)
     assert scores.max() == pytest.approx(epsilon, abs=1e-8)
     assert scores.min() >= -epsilon - 1e-8
@@ -50,7 +52,8 @@ def test_likelihood_ratios_reach_epsilon_and_never_pass_it(mechanism: Mechanism)
 @pytest.mark.parametrize("mechanism", EVERY, ids=repr)
 def test_the_classifier_comes_close_to_the_likelihood_ratio(mechanism: Mechanism) -> None:
     pilot, fresh = sides(mechanism, 20_000, seed=2), sides(mechanism, 50_000, seed=3)
-    _, optimal = choose("auto", mechanism, mechanism.worst_case())
-    learned, best = (fit_scorer(a, *pilot, np.random.default_rng(0)) for a in (Classifier(), optimal))
+    target = Target(mechanism, mechanism.worst_case())
+    _, optimal = choose("auto", target)
+    learned, best = (fit_scorer(a, target, *pilot, np.random.default_rng(0)) for a in (Classifier(), optimal))
     found, possible = (auc(*(scorer.score(side) for side in fresh)) - 0.5 for scorer in (learned, best))
     assert found >= 0.9 * possible

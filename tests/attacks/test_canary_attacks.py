@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpassay.attacks.base import Target
 from dpassay.attacks.canaries import Blank, ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
 from dpassay.attacks.catalogue import build, catalogue, choose
 from dpassay.attacks.distinguishing import CanaryDirection, CanaryLoss, GradientProduct
-from dpassay.attacks.distinguishing.told import ToldAttack
+from dpassay.attacks.distinguishing.targeted import TargetedAttack
 from dpassay.audit import audit
 from dpassay.audit.verdict import Verdict
 from dpassay.mechanisms.base import Neighbours, Outputs
@@ -44,7 +45,7 @@ def learner(model=MODEL, **options):
 
 def scorer_of(attack, mechanism, pair):
     nothing = mechanism.release(pair.d0, 0, np.random.default_rng(0))
-    return attack.against(mechanism, pair).fit(nothing, nothing, np.random.default_rng(0))
+    return attack.fit(Target(mechanism, pair), nothing, nothing, np.random.default_rng(0))
 
 
 def both_sides(mechanism, pair, size, seed=0):
@@ -52,21 +53,21 @@ def both_sides(mechanism, pair, size, seed=0):
     return mechanism.release(pair.d0, size, rng), mechanism.release(pair.d1, size, rng)
 
 
-TOLD = {
+TARGETED = {
     "canary-loss": (CanaryLoss(), learner(), Mislabelled()),
     "canary-direction": (CanaryDirection(), learner(), Dirac()),
     "gradient-product": (GradientProduct(), learner(view="trajectory"), Mislabelled()),
 }
-every = pytest.mark.parametrize("name", TOLD)
+every = pytest.mark.parametrize("name", TARGETED)
 
 
-def test_every_told_attack_of_the_catalogue_is_tested_here():
-    assert {name for name in catalogue if issubclass(catalogue.get(name), ToldAttack)} == set(TOLD)
+def test_every_targeted_attack_of_the_catalogue_is_tested_here():
+    assert {name for name in catalogue if issubclass(catalogue.get(name), TargetedAttack)} == set(TARGETED)
 
 
 @every
 def test_they_score_side_1_higher_and_learn_nothing_from_the_pilot(name):
-    attack, mechanism, canary = TOLD[name]
+    attack, mechanism, canary = TARGETED[name]
     pair = canary.pair(records(), mechanism)
     scorer = scorer_of(build(name), mechanism, pair)
     out, in_ = (scorer.score(outputs) for outputs in both_sides(mechanism, pair, 2000))
@@ -74,14 +75,14 @@ def test_they_score_side_1_higher_and_learn_nothing_from_the_pilot(name):
     assert out.dtype == np.float64
     assert stats.mannwhitneyu(in_, out, alternative="greater").pvalue < FALSE_ALARM
     pilot = both_sides(mechanism, pair, 50, seed=3)
-    told = attack.against(mechanism, pair)
-    assert np.array_equal(told.fit(*pilot, np.random.default_rng(5)).score(pilot[0]), scorer.score(pilot[0]))
-    assert not attack.learns
+    again = attack.fit(Target(mechanism, pair), *pilot, np.random.default_rng(5))
+    assert np.array_equal(again.score(pilot[0]), scorer.score(pilot[0]))
+    assert attack.minimum_pilot == 0
 
 
 @every
 def test_scorers_pickle_leave_outputs_alone_and_take_none_at_all(name):
-    attack, mechanism, canary = TOLD[name]
+    attack, mechanism, canary = TARGETED[name]
     pair = canary.pair(records(), mechanism)
     scorer = scorer_of(attack, mechanism, pair)
     outputs = both_sides(mechanism, pair, 7)[1]
@@ -96,18 +97,18 @@ def test_scorers_pickle_leave_outputs_alone_and_take_none_at_all(name):
 
 
 @every
-def test_other_mechanisms_and_attacks_that_were_told_nothing_are_refused(name):
+def test_other_mechanisms_and_views_are_refused_before_anything_runs_and_by_fit(name):
     from dpassay.mechanisms import Laplace
 
-    attack, _, canary = TOLD[name]
+    attack, _, canary = TARGETED[name]
     with pytest.raises(AttackError, match=r"attacks DPSGD, but the mechanism is Laplace"):
-        choose(name, Laplace(1.0), Laplace(1.0).worst_case())
-    seen = learner(view="observations")
-    with pytest.raises(AttackError, match=r"needs view .*, but the mechanism releases 'observations'"):
-        attack.against(seen, canary.pair(records(), learner()))
+        choose(name, Target(Laplace(1.0), Laplace(1.0).worst_case()))
+    seen = Target(learner(view="observations"), canary.pair(records(), learner()))
+    assert not attack.supports(seen)
     nothing = Outputs(np.empty((0, MODEL.n_parameters)))
-    with pytest.raises(AttackError, match="does not know what it attacks"):
-        attack.fit(nothing, nothing, np.random.default_rng(0))
+    for refuses in (attack.check, lambda target: attack.fit(target, nothing, nothing, np.random.default_rng(0))):
+        with pytest.raises(AttackError, match=r"needs view .*, but the mechanism releases 'observations'"):
+            refuses(seen)
     assert catalogue.summary(name).endswith(".")
     assert "Example:" in (catalogue.get(name).__doc__ or "")
 
@@ -131,14 +132,16 @@ def test_other_mechanisms_and_attacks_that_were_told_nothing_are_refused(name):
 )
 def test_auto_takes_what_looks_for_the_canary(canary, options, name):
     mechanism, pair = canary.stage(records(), learner(**options))
-    assert choose("auto", mechanism, pair)[0] == name
+    assert choose("auto", Target(mechanism, pair))[0] == name
 
 
 def test_auto_takes_the_classifier_where_nothing_else_can_be_used():
     same = learner(relation="replace_one")
     X, y = records()
     twice = [TrainingData(X, y, size * np.eye(MODEL.n_parameters)[:1]) for size in (2.0, 3.0)]
-    assert choose("auto", same, Neighbours(*twice, "replace_one"))[0] == "classifier"  # clipped, they are the same
+    assert (
+        choose("auto", Target(same, Neighbours(*twice, "replace_one")))[0] == "classifier"
+    )  # clipped, they are the same
 
 
 def test_auto_takes_the_classifier_on_a_trainer_that_may_leak_elsewhere():
@@ -205,7 +208,7 @@ def test_the_blank_record_of_zero_out_has_no_loss():
 
 def test_canary_loss_refuses_gradient_records():
     with pytest.raises(AttackError, match="gradient records, which have no loss"):
-        CanaryLoss().against(learner(), Dirac().pair(records(), learner()))
+        CanaryLoss().check(Target(learner(), Dirac().pair(records(), learner())))
 
 
 # --- canary-direction ------------------------------------------------------------------------------------------------
@@ -265,15 +268,15 @@ def test_a_replaced_example_is_looked_at_along_the_difference_of_the_gradients()
 def test_canary_direction_refuses_what_has_no_direction():
     random = learner(NET, initial="random")
     with pytest.raises(AttackError, match="drawn for every run"):
-        CanaryDirection().against(random, Mislabelled().pair(records(), random))
-    assert CanaryDirection().against(random, Dirac().pair(records(), random)).learner is random
+        CanaryDirection().check(Target(random, Mislabelled().pair(records(), random)))
+    assert CanaryDirection().supports(Target(random, Dirac().pair(records(), random)))
     X, y = records()
     saturated = np.zeros((3, 5))
     saturated[:, -1] = (1000.0, 0.0, 0.0)
     sure = learner(initial=saturated.ravel())
     y[4] = 0
     with pytest.raises(AttackError, match="no direction to look along"):
-        CanaryDirection().against(sure, Natural(record=4).pair((X, y), sure))
+        CanaryDirection().check(Target(sure, Natural(record=4).pair((X, y), sure)))
 
 
 # --- gradient-product ------------------------------------------------------------------------------------------------
@@ -352,8 +355,8 @@ def test_gradient_product_refuses_unknown_options_and_steps_without_noise():
     silent = learner(view="trajectory", noise_multiplier=0.0)
     pair = Natural().pair(records(), silent)
     with pytest.raises(AttackError, match="noise_multiplier is 0"):
-        GradientProduct().against(silent, pair)
-    assert GradientProduct(others="unknown").against(silent, pair).learner is silent
+        GradientProduct().check(Target(silent, pair))
+    assert GradientProduct(others="unknown").supports(Target(silent, pair))
 
 
 # --- through an audit ------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from attack_laws import LAWS, advantage, auc, epsilon_of_common_events, k_ary, outputs
+from attack_laws import LAWS, TARGET, advantage, auc, epsilon_of_common_events, k_ary, outputs
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpassay.attacks.distinguishing.classifier import Classifier
@@ -17,7 +17,7 @@ from dpassay.mechanisms.errors import AttackError, ParameterError
 
 def learned(law: str, n: int = 20_000, **options: object):
     pilot = outputs(*LAWS[law].draw(n, np.random.default_rng(11)))
-    return Classifier(**options).fit(*pilot, np.random.default_rng(12))  # type: ignore[arg-type]
+    return Classifier(**options).fit(TARGET, *pilot, np.random.default_rng(12))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -43,7 +43,7 @@ def test_each_model_alone_reaches_90_percent_of_the_likelihood_ratio(law: str, m
 
 def test_few_distinct_outputs_are_counted_in_a_table() -> None:
     law = k_ary(5, 1.0)
-    scorer = Classifier().fit(*outputs(*law.draw(50_000, np.random.default_rng(0))), np.random.default_rng(0))
+    scorer = Classifier().fit(TARGET, *outputs(*law.draw(50_000, np.random.default_rng(0))), np.random.default_rng(0))
     assert scorer.model_name == "table"
     values = np.arange(5)
     assert scorer.score(Outputs(values)) == pytest.approx(law.log_ratio(values), abs=0.1)
@@ -54,13 +54,13 @@ def test_scores_estimate_the_log_likelihood_ratio_when_the_pilot_is_unbalanced()
     pilot = outputs(rng.normal(0, 1, 30_000), rng.normal(1, 1, 3_000))
     at = np.array([-1.0, 0.5, 2.0])
     for model in ("logistic", "boosting"):
-        scores = Classifier(model=model).fit(*pilot, np.random.default_rng(0)).score(Outputs(at))
+        scores = Classifier(model=model).fit(TARGET, *pilot, np.random.default_rng(0)).score(Outputs(at))
         assert scores == pytest.approx(at - 0.5, abs=0.3)
 
 
 def test_two_laws_that_are_equal_are_not_told_apart() -> None:
     rng = np.random.default_rng(6)
-    scorer = Classifier().fit(*outputs(*rng.normal(size=(2, 5_000))), rng)
+    scorer = Classifier().fit(TARGET, *outputs(*rng.normal(size=(2, 5_000))), rng)
     out, in_ = (scorer.score(Outputs(rng.normal(size=20_000))) for _ in range(2))
     # AUC of exchangeable sides: mean 1/2, standard deviation below sqrt(1 / (6 n)); five of them leave 1e-6
     assert abs(auc(out, in_) - 0.5) < 5 * np.sqrt(1 / (6 * 20_000))
@@ -101,7 +101,7 @@ def test_two_laws_that_are_equal_are_not_told_apart() -> None:
 )
 def test_differences_of_many_kinds_are_seen(name: str, make0, make1) -> None:
     rng = np.random.default_rng(7)
-    scorer = Classifier().fit(*outputs(make0(rng, 3_000), make1(rng, 3_000)), rng)
+    scorer = Classifier().fit(TARGET, *outputs(make0(rng, 3_000), make1(rng, 3_000)), rng)
     out, in_ = (scorer.score(Outputs(make(rng, 3_000))) for make in (make0, make1))
     assert out.shape == in_.shape == (3_000,)
     assert auc(out, in_) > 0.6, name
@@ -127,7 +127,7 @@ def test_the_score_goes_on_beyond_the_range_of_the_pilot() -> None:
 def test_outputs_that_never_vary_all_get_one_score() -> None:
     for values in (np.full(200, 3.0), np.full((200, 4), -1.5), np.zeros((200, 0))):
         for model in ("auto", "logistic", "boosting", "table"):
-            scorer = Classifier(model=model).fit(*outputs(values, values), np.random.default_rng(0))
+            scorer = Classifier(model=model).fit(TARGET, *outputs(values, values), np.random.default_rng(0))
             assert len(np.unique(scorer.score(Outputs(values)))) == 1
 
 
@@ -136,8 +136,8 @@ def test_a_constant_column_changes_nothing() -> None:
     x0, x1 = rng.normal(size=(500, 1)), rng.normal(1.0, 1.0, size=(500, 1))
     wide0, wide1 = (np.column_stack([x, np.full(500, 7.0)]) for x in (x0, x1))
     options = {"model": "logistic", "features": "coordinates"}
-    narrow = Classifier(**options).fit(*outputs(x0, x1), np.random.default_rng(0)).score(Outputs(x0))  # type: ignore[arg-type]
-    wide = Classifier(**options).fit(*outputs(wide0, wide1), np.random.default_rng(0)).score(Outputs(wide0))  # type: ignore[arg-type]
+    narrow = Classifier(**options).fit(TARGET, *outputs(x0, x1), np.random.default_rng(0)).score(Outputs(x0))  # type: ignore[arg-type]
+    wide = Classifier(**options).fit(TARGET, *outputs(wide0, wide1), np.random.default_rng(0)).score(Outputs(wide0))  # type: ignore[arg-type]
     assert wide == pytest.approx(narrow, abs=1e-12)
 
 
@@ -149,7 +149,7 @@ def test_scores_are_the_same_bytes_whatever_the_threads(model: str) -> None:
     found = []
     for threads in (1, 2, 4):
         with threadpool_limits(threads):
-            scorer = Classifier(model=model).fit(*pilot, np.random.default_rng(3))
+            scorer = Classifier(model=model).fit(TARGET, *pilot, np.random.default_rng(3))
             found.append(scorer.score(fresh).tobytes())
     assert found[0] == found[1] == found[2]
 
@@ -179,7 +179,7 @@ def test_training_keeps_to_one_thread(model: str, estimator: str, monkeypatch: p
 def test_scorers_pickle_and_score_each_run_by_itself(model: str) -> None:
     rng = np.random.default_rng(10)
     pilot = outputs(rng.integers(0, 9, 3_000), rng.integers(1, 10, 3_000))
-    scorer = Classifier(model=model).fit(*pilot, rng)
+    scorer = Classifier(model=model).fit(TARGET, *pilot, rng)
     fresh = rng.integers(0, 12, 500)
     whole = scorer.score(Outputs(fresh))
     again = pickle.loads(pickle.dumps(scorer))
@@ -190,7 +190,7 @@ def test_scorers_pickle_and_score_each_run_by_itself(model: str) -> None:
 def test_a_users_own_features_are_used() -> None:
     rng = np.random.default_rng(13)
     pilot = outputs(rng.normal(size=(2_000, 2)), rng.normal(size=(2_000, 2)) * [1.0, 2.0])
-    scorer = Classifier(features=np.abs).fit(*pilot, rng)
+    scorer = Classifier(features=np.abs).fit(TARGET, *pilot, rng)
     assert auc(*(scorer.score(o) for o in pilot)) > 0.6
 
 
@@ -205,32 +205,32 @@ def test_a_users_own_features_are_used() -> None:
 def test_unusable_features_are_refused(features, message: str) -> None:
     values = np.random.default_rng(0).normal(size=100)
     with pytest.raises(AttackError, match=message):
-        Classifier(features=features).fit(*outputs(values, values), np.random.default_rng(0))
+        Classifier(features=features).fit(TARGET, *outputs(values, values), np.random.default_rng(0))
 
 
 def test_a_pilot_that_is_too_small_is_refused_with_the_minimum() -> None:
     values = np.zeros(29)
     with pytest.raises(AttackError, match=r"at least 30 ordinary pilot outputs a side.*got 29 and 29.*Raise trials"):
-        Classifier().fit(*outputs(values, values), np.random.default_rng(0))
+        Classifier().fit(TARGET, *outputs(values, values), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("model", ["auto", "logistic", "boosting"])
 def test_the_smallest_pilot_is_enough(model: str) -> None:
     rng = np.random.default_rng(14)
-    scorer = Classifier(model=model).fit(*outputs(rng.normal(0, 1, 30), rng.normal(9, 1, 30)), rng)
+    scorer = Classifier(model=model).fit(TARGET, *outputs(rng.normal(0, 1, 30), rng.normal(9, 1, 30)), rng)
     assert auc(*(scorer.score(o) for o in outputs(rng.normal(0, 1, 300), rng.normal(9, 1, 300)))) > 0.99
 
 
 def test_a_table_of_continuous_outputs_is_refused() -> None:
     values = np.random.default_rng(0).normal(size=100)
     with pytest.raises(AttackError, match=r"'table' counts each distinct output.*model='auto'"):
-        Classifier(model="table").fit(*outputs(values, values), np.random.default_rng(0))
+        Classifier(model="table").fit(TARGET, *outputs(values, values), np.random.default_rng(0))
 
 
 def test_outputs_that_are_not_numbers_are_refused() -> None:
     values = np.array(["yes", "no"] * 50)
     with pytest.raises(AttackError, match=r"not numbers.*Outputs\.events"):
-        Classifier().fit(*outputs(values, values), np.random.default_rng(0))
+        Classifier().fit(TARGET, *outputs(values, values), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

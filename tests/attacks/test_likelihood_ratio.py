@@ -9,9 +9,12 @@ import pytest
 from attack_laws import advantage, auc, outputs, rates
 from scipy import stats
 
+from dpassay.attacks.base import Target
 from dpassay.attacks.distinguishing.likelihood_ratio import RESOLUTION, LikelihoodRatio
-from dpassay.mechanisms.base import Neighbours, Outputs
+from dpassay.mechanisms.base import LogDensity, Neighbours, Outputs
 from dpassay.mechanisms.errors import AttackError
+from dpassay.mechanisms.external.function import FunctionMechanism
+from dpassay.mechanisms.guarantees import PureDP
 
 N = 200_000
 QUANTILES = (np.arange(N) + 0.5) / N
@@ -24,6 +27,9 @@ class Noise:
 
     law: Any
 
+    def output_law(self) -> LogDensity:
+        return self
+
     def log_density(self, outputs: Outputs, dataset: Any) -> np.ndarray:
         each = self.law.logpdf(outputs.values - dataset)
         return each if each.ndim == 1 else each.sum(axis=1)
@@ -35,13 +41,16 @@ class Table:
 
     log_p: tuple[np.ndarray, np.ndarray]
 
+    def output_law(self) -> LogDensity:
+        return self
+
     def log_density(self, outputs: Outputs, dataset: int) -> np.ndarray:
         return self.log_p[dataset]
 
 
 def scores_of(mechanism: Any, values: np.ndarray, d0: Any = 0.0, d1: Any = 1.0) -> np.ndarray:
-    attack = LikelihoodRatio().against(mechanism, Neighbours(d0, d1, "add_remove"))
-    return attack.fit(NOTHING, NOTHING, np.random.default_rng(0)).score(Outputs(values))
+    target = Target(mechanism, Neighbours(d0, d1, "add_remove"))
+    return LikelihoodRatio().fit(target, NOTHING, NOTHING, np.random.default_rng(0)).score(Outputs(values))
 
 
 def tpr_at(fpr: float, out: np.ndarray, in_: np.ndarray) -> float:
@@ -113,31 +122,21 @@ def test_swapping_the_sides_swaps_the_sign() -> None:
     assert forward == pytest.approx(-backward, abs=0.0)
 
 
-def test_a_mechanism_without_a_law_is_refused_with_the_way_out() -> None:
-    with pytest.raises(AttackError, match=r"object has no log_density.*attack='classifier'"):
-        LikelihoodRatio().against(object(), Neighbours(0, 1, "add_remove"))  # type: ignore[arg-type]
-
-
-def test_fit_before_against_is_refused() -> None:
-    with pytest.raises(AttackError, match=r"Call \.against"):
-        LikelihoodRatio().fit(NOTHING, NOTHING, np.random.default_rng(0))
-
-
-def test_against_leaves_the_original_untold_and_the_options_empty() -> None:
-    attack = LikelihoodRatio()
-    told = attack.against(Noise(stats.norm), Neighbours(0.0, 1.0, "add_remove"))  # type: ignore[arg-type]
-    assert attack.mechanism is None
-    assert attack.neighbours is None
-    assert told.neighbours is not None
-    assert repr(told) == "LikelihoodRatio()"
-    with pytest.raises(TypeError, match="mechanism"):
-        LikelihoodRatio(mechanism=told.mechanism)  # type: ignore[call-arg]
+def test_a_mechanism_without_a_law_is_refused_with_the_way_out_before_anything_runs_and_by_fit() -> None:
+    pair = Neighbours([1], [1, 2], "add_remove")
+    function = FunctionMechanism(lambda data, rng: rng.laplace(), claim=PureDP(1.0), neighbours=pair)
+    target, attack, message = Target(function, pair), LikelihoodRatio(), r"of Function.* not known.*attack='classifier'"
+    assert not attack.supports(target)
+    with pytest.raises(AttackError, match=message):
+        attack.check(target)
+    with pytest.raises(AttackError, match=message):
+        attack.fit(target, NOTHING, NOTHING, np.random.default_rng(0))
 
 
 def test_the_scorer_pickles_and_learns_nothing() -> None:
     values = np.random.default_rng(3).normal(size=20)
-    attack = LikelihoodRatio().against(Noise(stats.norm), Neighbours(0.0, 1.0, "add_remove"))  # type: ignore[arg-type]
+    attack, target = LikelihoodRatio(), Target(Noise(stats.norm), Neighbours(0.0, 1.0, "add_remove"))  # type: ignore[arg-type]
     pilots = [outputs(np.zeros(5), np.ones(5)), outputs(np.ones(9), np.zeros(9))]
-    scorers = [pickle.loads(pickle.dumps(attack.fit(*pilot, np.random.default_rng(0)))) for pilot in pilots]
+    scorers = [pickle.loads(pickle.dumps(attack.fit(target, *pilot, np.random.default_rng(0)))) for pilot in pilots]
     assert np.array_equal(scorers[0].score(Outputs(values)), scorers[1].score(Outputs(values)))
-    assert not LikelihoodRatio.learns
+    assert LikelihoodRatio.minimum_pilot == 0

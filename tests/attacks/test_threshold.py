@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from attack_laws import auc, naive_auc, outputs
+from attack_laws import TARGET, auc, naive_auc, outputs
 
 from dpassay.attacks.distinguishing.threshold import Threshold, _superiority
 from dpassay.mechanisms.base import Outputs
@@ -23,7 +23,7 @@ ROWS = np.array([[3.0, -4.0], [0.0, 2.0]])
     ],
 )
 def test_the_score_is_the_statistic(statistic: str | int, expected: list[float]) -> None:
-    scorer = Threshold(statistic=statistic).fit(*outputs(ROWS, ROWS), np.random.default_rng(0))
+    scorer = Threshold(statistic=statistic).fit(TARGET, *outputs(ROWS, ROWS), np.random.default_rng(0))
     assert scorer.score(Outputs(ROWS)).tolist() == expected
 
 
@@ -31,7 +31,7 @@ def test_the_score_is_the_statistic(statistic: str | int, expected: list[float])
 def test_the_sign_makes_side_1_the_higher_one(shift: float) -> None:
     rng = np.random.default_rng(1)
     out, in_ = rng.standard_cauchy(400), rng.standard_cauchy(400) + shift
-    scorer = Threshold().fit(*outputs(out, in_), rng)
+    scorer = Threshold().fit(TARGET, *outputs(out, in_), rng)
     assert np.array_equal(scorer.score(Outputs(in_)), np.sign(shift) * in_)
     assert auc(*(scorer.score(o) for o in outputs(out, in_))) > 0.5
 
@@ -46,7 +46,7 @@ def test_superiority_is_twice_the_auc_less_1_ties_included() -> None:
 def test_the_norm_sees_a_change_of_variance_that_the_value_does_not() -> None:
     rng = np.random.default_rng(3)
     pilot = outputs(rng.normal(0, 1, 4_000), rng.normal(0, 2, 4_000))
-    value, norm = (Threshold(statistic=s).fit(*pilot, rng) for s in ("value", "norm"))
+    value, norm = (Threshold(statistic=s).fit(TARGET, *pilot, rng) for s in ("value", "norm"))
     assert auc(*(norm.score(o) for o in pilot)) > 0.65
     assert auc(*(value.score(o) for o in pilot)) < 0.55
 
@@ -56,7 +56,7 @@ def test_the_norm_sees_a_change_of_variance_that_the_value_does_not() -> None:
 )
 def test_a_statistic_that_does_not_fit_the_outputs_is_refused(statistic: str | int, message: str) -> None:
     with pytest.raises(AttackError, match=message):
-        Threshold(statistic=statistic).fit(*outputs(ROWS, ROWS), np.random.default_rng(0))
+        Threshold(statistic=statistic).fit(TARGET, *outputs(ROWS, ROWS), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_a_bad_statistic_is_refused(statistic: object, message: str) -> None:
 
 def test_an_empty_pilot_is_refused() -> None:
     with pytest.raises(AttackError, match=r"at least 1 pilot output a side.*got 0 and 2"):
-        Threshold().fit(*outputs(np.empty(0), np.zeros(2)), np.random.default_rng(0))
+        Threshold().fit(TARGET, *outputs(np.empty(0), np.zeros(2)), np.random.default_rng(0))

@@ -31,7 +31,7 @@ def looks(result):
 def test_a_broken_claim_is_caught_after_few_trials_and_the_result_says_how_many():
     result = audit(Laplace(epsilon=2.0), **BROKEN)
     assert result.verdict is Verdict.VIOLATION
-    assert result.claim < result.bound.epsilon <= result.truth
+    assert result.claim < result.bound.epsilon <= result.exact_epsilon
     assert result.p_value <= 0.05
     assert result.trials.pilot == 0
     assert result.trials.per_side == result.trials.evaluation == result.bound.n_trials // 2 == result.tally.n_in < 400
@@ -213,7 +213,8 @@ def test_rounds_cover_each_side_once_and_every_round_has_both(evaluation, chunk_
 
 def test_the_first_looks_are_the_same_however_many_trials_are_planned():
     plans = [
-        plan_trials(n, bytes_per_run=8, learns=False, chooses=False, batched=True, anytime=True) for n in (2_000, 10**6)
+        plan_trials(n, bytes_per_run=8, learns=False, chooses=False, vectorised=True, anytime=True)
+        for n in (2_000, 10**6)
     ]
     ends = [[chunks[-1].start + chunks[-1].size for chunks in plan.rounds()] for plan in plans]
     assert ends[0][:-1] == ends[1][: len(ends[0]) - 1]

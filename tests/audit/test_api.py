@@ -22,7 +22,7 @@ from dpassay.mechanisms import (
     RandomizedResponse,
 )
 from dpassay.mechanisms.broken.biased_coin import BiasedCoinResponse
-from dpassay.mechanisms.broken.laplace_scale import LaplaceScaleUpsideDown
+from dpassay.mechanisms.broken.laplace_scale import LaplaceInverseScale
 from dpassay.mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
 from dpassay.mechanisms.errors import (
     AccountingError,
@@ -60,24 +60,24 @@ def test_a_million_trials_reach_985_thousandths_of_epsilon(mechanism):
     result = audit(mechanism, trials=1_000_000, delta=0.0, seed=3)
     assert 0.985 <= result.bound.epsilon <= 1.0
     assert result.claim == pytest.approx(1.0, rel=1e-9)
-    assert result.truth == pytest.approx(1.0, rel=1e-9)
+    assert result.exact_epsilon == pytest.approx(1.0, rel=1e-9)
     assert result.verdict is Verdict.CONSISTENT
 
 
 @pytest.mark.parametrize(
-    "mechanism", [LaplaceScaleUpsideDown(epsilon=0.5), LaplaceForgottenSensitivity(epsilon=0.5, sensitivity=3.0)]
+    "mechanism", [LaplaceInverseScale(epsilon=0.5), LaplaceForgottenSensitivity(epsilon=0.5, sensitivity=3.0)]
 )
 def test_a_broken_mechanism_is_caught_and_its_true_epsilon_respected(mechanism):
     result = audit(mechanism, trials=50_000, seed=0)
     assert result.verdict is Verdict.VIOLATION
-    assert result.claim < result.bound.epsilon <= result.truth
+    assert result.claim < result.bound.epsilon <= result.exact_epsilon
     assert result.p_value <= 1e-12
 
 
 def test_a_biased_coin_is_caught():
     result = audit(BiasedCoinResponse(), trials=200_000, seed=0)
     assert result.verdict is Verdict.VIOLATION
-    assert result.bound.epsilon <= result.truth
+    assert result.bound.epsilon <= result.exact_epsilon
 
 
 def test_a_function_is_audited_by_a_trained_classifier():
@@ -179,7 +179,9 @@ def test_delta_defaults_to_that_of_the_claim_and_is_asked_for_otherwise():
     assert audit(noisy_count, PAIR, claim=claim, trials=1_000, seed=0).delta == 1e-3
     with pytest.raises(ParameterError, match=r"delta must be given.*Try delta=1e-5"):
         audit(Gaussian(noise_multiplier=1.0), trials=1_000, seed=0)
-    result = audit(Gaussian(epsilon=1.0, delta=1e-5), trials=1_000, seed=0)
+    mechanism = Gaussian(epsilon=1.0, delta=1e-5)
+    result = audit(mechanism, trials=1_000, seed=0)
+    assert audit(mechanism, claim=mechanism.guarantee(), trials=1_000, seed=0) == result
     assert result.delta == 1e-5
     assert result.claim == pytest.approx(1.0, abs=1e-6)
 
@@ -249,7 +251,7 @@ def never_works(dataset, rng):
         ({"bound": [3]}, ParameterError, "must be a name or a Bound, but is 3"),
         ({"attack": 3}, ParameterError, "attack"),
         ({"claim": PureDP(1.0, relation="replace_one")}, RelationError, "give both the same relation"),
-        ({"neighbours": Neighbours(0.0, 1.0, "replace_one")}, RelationError, "speaks of relation 'add_remove'"),
+        ({"neighbours": Neighbours(0.0, 1.0, "replace_one")}, RelationError, "holds for relation 'add_remove'"),
         ({"neighbours": Neighbours(0.0, 3.0, "add_remove")}, NeighboursError, "3"),
     ],
 )

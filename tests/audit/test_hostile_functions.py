@@ -150,8 +150,8 @@ class Foreign(FunctionMechanism.__mro__[1]):  # a Mechanism of somebody else
     def worst_case(self):
         return PAIR
 
-    def check(self, neighbours):
-        pass
+    def fitted_to(self, neighbours):
+        return self
 
 
 def test_a_mechanism_of_somebody_else_is_guarded_too():
@@ -170,7 +170,7 @@ def test_too_many_trials_are_refused_and_many_chunks_take_no_memory():
     from dpassay.audit.trials.plan import MAXIMUM_TRIALS, plan_trials
     from dpassay.audit.trials.seeds import Stage
 
-    options = {"bytes_per_run": 8, "learns": False, "chooses": True, "batched": True}
+    options = {"bytes_per_run": 8, "learns": False, "chooses": True, "vectorised": True}
     with pytest.raises(ParameterError, match="trials must be at most 100,000,000,000 per side"):
         plan_trials(10**18, **options)
     chunks = next(plan_trials(MAXIMUM_TRIALS, **options).rounds())

@@ -13,10 +13,10 @@ from dpassay.mechanisms.errors import ParameterError
     bytes_per_run=st.integers(1, 10**9),
     learns=st.booleans(),
     chooses=st.booleans(),
-    batched=st.booleans(),
+    vectorised=st.booleans(),
 )
-def test_every_trial_is_planned_once_and_the_pilot_stays_apart(trials, bytes_per_run, learns, chooses, batched):
-    plan = plan_trials(trials, bytes_per_run=bytes_per_run, learns=learns, chooses=chooses, batched=batched)
+def test_every_trial_is_planned_once_and_the_pilot_stays_apart(trials, bytes_per_run, learns, chooses, vectorised):
+    plan = plan_trials(trials, bytes_per_run=bytes_per_run, learns=learns, chooses=chooses, vectorised=vectorised)
     assert plan.pilot + plan.evaluation == plan.per_side == trials
     assert plan.evaluation >= trials // 2
     assert (plan.pilot > 0) == (learns or chooses or trials > 2_000_000)
@@ -38,7 +38,7 @@ def test_chunks_cover_each_side_without_gap_or_overlap(pilot, evaluation, chunk_
 @pytest.mark.parametrize("trials", [0, -5, 9, 2.5, "many", True, None])
 def test_too_few_trials_are_refused_with_what_would_do(trials):
     with pytest.raises(ParameterError, match="trials must be"):
-        plan_trials(trials, bytes_per_run=8, learns=False, chooses=True, batched=True)
+        plan_trials(trials, bytes_per_run=8, learns=False, chooses=True, vectorised=True)
 
 
 def test_streams_of_stages_sides_and_chunks_never_meet():

@@ -24,7 +24,7 @@ from dpassay.audit.testing.methods import our_methods, uncorrected
 from dpassay.audit.verdict import Verdict
 from dpassay.experiments.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours
-from dpassay.mechanisms.broken.laplace_scale import LaplaceScaleUpsideDown
+from dpassay.mechanisms.broken.laplace_scale import LaplaceInverseScale
 from dpassay.mechanisms.errors import ParameterError, ResultError
 from dpassay.mechanisms.guarantees import GaussianDP, PureDP
 
@@ -33,7 +33,7 @@ MUTATIONS = 400
 
 
 def one_audit():
-    return audit(LaplaceScaleUpsideDown(epsilon=3.0), trials=400, seed=0)
+    return audit(LaplaceInverseScale(epsilon=3.0), trials=400, seed=0)
 
 
 def one_search():

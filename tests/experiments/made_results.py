@@ -87,7 +87,7 @@ def result_of(
     *,
     threshold: float,
     delta: float = 0.0,
-    truth: float | None = None,
+    exact_epsilon: float | None = None,
     **other: Any,
 ) -> AuditResult:
     """An audit whose evaluation gave `scores`."""
@@ -99,7 +99,7 @@ def result_of(
         "attack": "likelihood-ratio",
         "claim": claim,
         "claim_name": f"PureDP(epsilon={claim:g})",
-        "truth": truth,
+        "exact_epsilon": exact_epsilon,
         "delta": delta,
         "confidence": 0.95,
         "bounds": (bound,),
@@ -124,7 +124,7 @@ def laplace_result(
     """Laplace noise of that true epsilon; `claim` defaults to the truth."""
     claim = epsilon if claim is None else claim
     scores = laplace_scores(epsilon, n, np.random.default_rng(seed))
-    return result_of(scores, claim, pure_curve(claim), threshold=epsilon - 1e-9, truth=epsilon, **other)
+    return result_of(scores, claim, pure_curve(claim), threshold=epsilon - 1e-9, exact_epsilon=epsilon, **other)
 
 
 def gaussian_result(mu: float = 1.0, *, delta: float = 1e-2, n: int = 20_000, **other: Any) -> AuditResult:
@@ -132,13 +132,13 @@ def gaussian_result(mu: float = 1.0, *, delta: float = 1e-2, n: int = 20_000, **
     claim = float(np.interp(-delta, -np.array(curve.delta), curve.epsilon))
     scores = gaussian_scores(mu, n, np.random.default_rng(1))
     names = {"mechanism": f"Gaussian(noise_multiplier={1 / mu:g})", "claim_name": f"GaussianDP(mu={mu:g})"}
-    return result_of(scores, claim, curve, threshold=mu / 2 + 1.0, delta=delta, truth=claim, **(names | other))
+    return result_of(scores, claim, curve, threshold=mu / 2 + 1.0, delta=delta, exact_epsilon=claim, **(names | other))
 
 
 def coin_result(epsilon: float = math.log(3), *, n: int = 20_000, **other: Any) -> AuditResult:
     scores = coin_scores(epsilon, n, np.random.default_rng(2))
     names = {"mechanism": "RandomizedResponse(epsilon=1.09861)"}
-    return result_of(scores, epsilon, pure_curve(epsilon), threshold=epsilon, truth=epsilon, **(names | other))
+    return result_of(scores, epsilon, pure_curve(epsilon), threshold=epsilon, exact_epsilon=epsilon, **(names | other))
 
 
 def elsewhere_result(claim: float = 1.0) -> AuditResult:
@@ -151,7 +151,7 @@ def elsewhere_result(claim: float = 1.0) -> AuditResult:
         verdict=Verdict.VIOLATION,
         refutation=where,
         p_value=1e-9,
-        truth=4.0 * claim,
+        exact_epsilon=4.0 * claim,
     )
 
 

@@ -7,33 +7,33 @@ import pytest
 from scipy import stats
 
 from dpassay.mechanisms.base import Outputs
-from dpassay.mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceScaleUpsideDown
+from dpassay.mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceInverseScale
 from dpassay.mechanisms.errors import ParameterError
 
 FALSE_ALARM = 1e-6
 
 
 def test_upside_down_scale_is_one_over_epsilon_private():
-    broken = LaplaceScaleUpsideDown(epsilon=0.1)
+    broken = LaplaceInverseScale(epsilon=0.1)
     assert broken.guarantee().epsilon(0.0) == pytest.approx(0.1)
-    assert broken.truth().epsilon(0.0) == pytest.approx(10.0)
+    assert broken.exact_guarantee().epsilon(0.0) == pytest.approx(10.0)
     pair = broken.worst_case()
     below = Outputs(np.array([-3.0, -1.0]))
     np.testing.assert_allclose(broken.log_density(below, pair.d0) - broken.log_density(below, pair.d1), 10.0)
 
 
 def test_upside_down_scale_is_right_at_one_and_wasteful_above():
-    assert LaplaceScaleUpsideDown(epsilon=1.0).truth().epsilon(0.0) == pytest.approx(1.0)
-    assert LaplaceScaleUpsideDown(epsilon=4.0).truth().epsilon(0.0) == pytest.approx(0.25)
+    assert LaplaceInverseScale(epsilon=1.0).exact_guarantee().epsilon(0.0) == pytest.approx(1.0)
+    assert LaplaceInverseScale(epsilon=4.0).exact_guarantee().epsilon(0.0) == pytest.approx(0.25)
 
 
 def test_upside_down_scale_does_not_depend_on_the_sensitivity():
-    assert LaplaceScaleUpsideDown(epsilon=0.2, sensitivity=7.0).truth().epsilon(0.0) == pytest.approx(5.0)
+    assert LaplaceInverseScale(epsilon=0.2, sensitivity=7.0).exact_guarantee().epsilon(0.0) == pytest.approx(5.0)
 
 
 def test_upside_down_scale_on_a_count_has_the_published_probabilities():
     # Ding et al. (2018), algorithm 10: count 1 against 2 at epsilon 0.1, event "< 1": 0.5 against e^-10 / 2 = 2.3e-5
-    broken = LaplaceScaleUpsideDown(epsilon=0.1)
+    broken = LaplaceInverseScale(epsilon=0.1)
     below = stats.laplace(scale=broken.scale).cdf
     assert below(0.0) == 0.5
     assert below(-1.0) == pytest.approx(2.27e-5, abs=5e-8)
@@ -44,7 +44,7 @@ def test_upside_down_scale_on_a_count_has_the_published_probabilities():
 def test_forgotten_sensitivity_multiplies_epsilon():
     broken = LaplaceForgottenSensitivity(epsilon=0.5, sensitivity=3.0, n_queries=2)
     assert broken.guarantee().epsilon(0.0) == pytest.approx(0.5)
-    assert broken.truth().epsilon(0.0) == pytest.approx(1.5)
+    assert broken.exact_guarantee().epsilon(0.0) == pytest.approx(1.5)
     values = broken.release([0.0, 1.0], 100_000, np.random.default_rng(2)).values
     assert stats.kstest(values[:, 1], stats.laplace(loc=1.0, scale=2.0).cdf).pvalue > FALSE_ALARM
 
@@ -65,21 +65,21 @@ def test_biased_coin_answers_with_the_probabilities_of_its_two_tosses(heads):
 @pytest.mark.parametrize("heads", [0.1, 0.3, 0.5, 0.6, 0.9])
 def test_biased_coin_has_the_stated_true_epsilon(heads):
     yes, no = math.log((2 - heads) / (1 - heads)), math.log(1 + heads / (1 - heads) ** 2)
-    assert BiasedCoinResponse(heads).truth().epsilon(0.0) == pytest.approx(max(yes, no), rel=1e-12)
+    assert BiasedCoinResponse(heads).exact_guarantee().epsilon(0.0) == pytest.approx(max(yes, no), rel=1e-12)
 
 
 def test_biased_coin_breaks_the_claim_from_one_half_on():
     claim = BiasedCoinResponse(0.5).guarantee().epsilon(0.0)
     assert claim == pytest.approx(math.log(3.0))
-    assert BiasedCoinResponse(0.5).truth().epsilon(0.0) == pytest.approx(claim)
-    assert BiasedCoinResponse(0.51).truth().epsilon(0.0) > claim
-    assert BiasedCoinResponse(0.49).truth().epsilon(0.0) < claim
+    assert BiasedCoinResponse(0.5).exact_guarantee().epsilon(0.0) == pytest.approx(claim)
+    assert BiasedCoinResponse(0.51).exact_guarantee().epsilon(0.0) > claim
+    assert BiasedCoinResponse(0.49).exact_guarantee().epsilon(0.0) < claim
 
 
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: LaplaceScaleUpsideDown(0.0), "epsilon must be"),
+        (lambda: LaplaceInverseScale(0.0), "epsilon must be"),
         (lambda: LaplaceForgottenSensitivity(math.nan), "epsilon must be"),
         (lambda: LaplaceForgottenSensitivity(1.0, sensitivity=-1), "sensitivity must be"),
         (lambda: BiasedCoinResponse(1.0), "heads must lie strictly between 0 and 1"),

@@ -10,15 +10,16 @@ from dp_accounting import dp_event, rdp
 from scipy import stats
 from sgd_twin import gradient, layers_of
 
+from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import choose
 from dpassay.audit import audit
 from dpassay.experiments.cli.check import Claimed, check
-from dpassay.mechanisms.base import HasLogDensity, Neighbours, Outputs, Relation
+from dpassay.mechanisms.base import Neighbours, Outputs, Relation
 from dpassay.mechanisms.broken.dp_sgd.base import BrokenDPSGD
 from dpassay.mechanisms.broken.dp_sgd.calibration import midpoint_noise_multiplier, noise_counting_micro_steps
 from dpassay.mechanisms.broken.dp_sgd.counting import MicroStepsCounted, ShuffledCountedAsPoisson
 from dpassay.mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData, RealisedBatchSize, radius_laws
-from dpassay.mechanisms.broken.dp_sgd.layers import LayerNotClipped, LayersClippedApart
+from dpassay.mechanisms.broken.dp_sgd.layers import LayerNotClipped, PerLayerFullClip
 from dpassay.mechanisms.broken.dp_sgd.mean_clipped import MeanClipped, MicrobatchMeanClipped, NoiseOnAverage
 from dpassay.mechanisms.broken.dp_sgd.noise_scale import NoiseDividedTwice, NoiseOfSumOnMean
 from dpassay.mechanisms.broken.dp_sgd.partial_noise import BiasWithoutNoise, NoiseAfterMomentum, biases
@@ -44,7 +45,7 @@ DELTA = 1e-5
 CAUGHT = {
     MeanClipped: 100,
     MicrobatchMeanClipped: 4000,
-    LayersClippedApart: 4000,
+    PerLayerFullClip: 4000,
     LayerNotClipped: 100,
     RawMeanMixedIn: 400,
     NoiseDividedTwice: 100,
@@ -63,7 +64,7 @@ WASTEFUL = (NoiseOfSumOnMean, NoiseOnAverage, MicroStepsCounted)
 SHIFTED = {
     MeanClipped: 10.0,
     MicrobatchMeanClipped: 8.0,  # four microbatches turn around
-    LayersClippedApart: 2.0,
+    PerLayerFullClip: 2.0,
     LayerNotClipped: 20.0,
     RawMeanMixedIn: 6.0,
     NoiseOnAverage: 0.1,
@@ -93,9 +94,9 @@ def test_broken_trainer_is_caught_and_its_twin_is_not(broken):
     caught = audit(mechanism, trials=trials, delta=DELTA, confidence=SURE, seed=15)
     assert caught.verdict.value == "violation"
     assert caught.p_value < 1e-8
-    if caught.truth is not None:
-        assert caught.claim < caught.truth
-        assert caught.bound.epsilon < caught.truth
+    if caught.exact_epsilon is not None:
+        assert caught.claim < caught.exact_epsilon
+        assert caught.bound.epsilon < caught.exact_epsilon
     twin = audit(mechanism.twin(), mechanism.worst_case(), trials=trials, delta=DELTA, confidence=SURE, seed=15)
     assert twin.verdict.value != "violation"
     assert twin.p_value > FALSE_ALARM
@@ -107,8 +108,8 @@ def test_a_wasteful_trainer_is_not_flagged_and_is_far_below_its_claim(broken):
     mechanism = broken()
     result = audit(mechanism, trials=20_000, delta=DELTA, confidence=0.95, seed=15)
     assert result.verdict.value == "consistent"
-    assert result.truth < 0.25 * result.claim
-    assert result.bound.epsilon < result.truth
+    assert result.exact_epsilon < 0.25 * result.claim
+    assert result.bound.epsilon < result.exact_epsilon
     assert result.detectable < 2.0 * result.claim  # the audit would have seen a violation
 
 
@@ -148,7 +149,7 @@ def test_one_is_caught_from_the_command_line(tmp_path):
 def test_the_stated_truth_has_the_values_of_a_gaussian_of_larger_mu(mechanism, claimed, true):
     """Factors 2 and 10 on mu at delta 1e-5, computed for mu = 0.1429, 0.2681, 0.5016, 0.925 (scipy's normal cdf)."""
     assert mechanism.guarantee().epsilon(DELTA) == pytest.approx(claimed, abs=2e-3)
-    assert mechanism.truth().epsilon(DELTA) == pytest.approx(true, abs=0.01)
+    assert mechanism.exact_guarantee().epsilon(DELTA) == pytest.approx(true, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -163,10 +164,12 @@ def test_a_divisor_that_counts_the_data_leaks_whatever_the_noise(n, dimension, e
 
 def test_a_divisor_that_counts_the_data_is_stated_as_it_is():
     for noise in (0.5, 50.0):
-        assert ExpectedBatchSizeOfData(noise_multiplier=noise).truth().epsilon(DELTA) == pytest.approx(20.98, abs=0.01)
+        assert ExpectedBatchSizeOfData(noise_multiplier=noise).exact_guarantee().epsilon(DELTA) == pytest.approx(
+            20.98, abs=0.01
+        )
     model = LogisticRegression(99)
-    assert ExpectedBatchSizeOfData(model).truth().epsilon(DELTA) == pytest.approx(66.16, abs=0.01)
-    assert ExpectedBatchSizeOfData(view="trajectory").truth() is None
+    assert ExpectedBatchSizeOfData(model).exact_guarantee().epsilon(DELTA) == pytest.approx(66.16, abs=0.01)
+    assert ExpectedBatchSizeOfData(view="trajectory").exact_guarantee() is None
 
 
 @pytest.mark.parametrize("broken", [ExpectedBatchSizeOfData(), RealisedBatchSize(), RealisedBatchSize(records=3)])
@@ -186,7 +189,7 @@ def test_divisors_have_the_stated_curve(broken):
     losses = [log_density(outputs[side], side) - log_density(outputs[side], 1 - side) for side in (0, 1)]
     for t in (0.0, 0.5, 1.0, 2.0, 4.0):
         seen = max(float(np.mean(np.maximum(0.0, -np.expm1(np.minimum(0.0, t - loss))))) for loss in losses)
-        assert broken.truth().delta(t) == pytest.approx(seen, abs=limit)
+        assert broken.exact_guarantee().delta(t) == pytest.approx(seen, abs=limit)
 
 
 @named(SHIFTED)
@@ -194,10 +197,10 @@ def test_divisors_have_the_stated_curve(broken):
 def test_stated_truth_is_the_distance_of_runs_without_noise(broken, relation):
     mechanism = broken(relation=relation)
     pair = mechanism.worst_case()
-    mechanism.check(pair)
+    mechanism.fitted_to(pair)
     centres = [mechanism._centre(pair.side(side)) for side in (0, 1)]
     mu = float(np.linalg.norm(centres[1] - centres[0])) / mechanism.noise_multiplier
-    assert mechanism.truth().mu == pytest.approx(mu, rel=1e-9)
+    assert mechanism.exact_guarantee().mu == pytest.approx(mu, rel=1e-9)
     if SHIFTED[broken] is not None and relation is Relation.ADD_REMOVE:
         np.testing.assert_allclose(centres[1] - centres[0], SHIFTED[broken], rtol=1e-9)
 
@@ -206,11 +209,11 @@ def test_a_record_in_front_regroups_all_others_into_other_microbatches():
     """So that 4.39 is the truth where records keep their places, and not under add_remove."""
     mechanism = MicrobatchMeanClipped()
     assert mechanism.relation is Relation.ZERO_OUT
-    assert mechanism.truth().epsilon(DELTA) == pytest.approx(4.390, abs=1e-3)
+    assert mechanism.exact_guarantee().epsilon(DELTA) == pytest.approx(4.390, abs=1e-3)
     added = replace(mechanism, relation="add_remove")
     assert added.guarantee().epsilon(DELTA) == mechanism.guarantee().epsilon(DELTA)  # what its author would claim
     found = audit(added, trials=8000, delta=DELTA, confidence=SURE, seed=3)
-    assert mechanism.truth().epsilon(DELTA) < found.bound.epsilon < found.truth
+    assert mechanism.exact_guarantee().epsilon(DELTA) < found.bound.epsilon < found.exact_epsilon
     others = [4.0, -8.0, 12.0, -16.0]
     front, back = (added._along(row) for row in ([2.0, *others], [*others, 2.0]))
     moved = [added._centre(side) - added._centre(added._along(others)) for side in (front, back)]
@@ -218,25 +221,25 @@ def test_a_record_in_front_regroups_all_others_into_other_microbatches():
     for relation in ("zero_out", "replace_one"):
         swapped = Neighbours(added._along([0.0, *others]), added._along([*others, 2.0]), relation)
         with pytest.raises(NeighboursError, match="differ"):
-            MicrobatchMeanClipped(relation=relation).check(swapped)
+            MicrobatchMeanClipped(relation=relation).fitted_to(swapped)
 
 
 def test_a_claim_that_supposes_bounded_gradients_is_not_asked_about_longer_ones():
     broken = NoiseOnAverage()
     with pytest.raises(NeighboursError, match=r"at most clip_norm = 1, but a gradient record has 3\."):
-        broken.check(broken._pair(3.0))
-    broken.check(broken._pair(1.0, -1.0, 0.5))
+        broken.fitted_to(broken._pair(3.0))
+    broken.fitted_to(broken._pair(1.0, -1.0, 0.5))
 
 
 def test_a_truth_is_that_of_the_batches_there_are():
     """Batches of a fixed size are never larger; without noise, and without a share in what is seen, nothing is."""
     fixed = RealisedBatchSize(sampling="fixed-size", batch_size=1, relation="add_remove")
-    assert fixed.truth().epsilon(0.0) == 0.0
-    assert RealisedBatchSize(noise_multiplier=0.0).truth() is None
-    assert ExpectedBatchSizeOfData(noise_multiplier=0.0).truth() is None
+    assert fixed.exact_guarantee().epsilon(0.0) == 0.0
+    assert RealisedBatchSize(noise_multiplier=0.0).exact_guarantee() is None
+    assert ExpectedBatchSizeOfData(noise_multiplier=0.0).exact_guarantee() is None
     across = np.eye(5)[1]
-    assert NoiseOfFixedSeed(observed=across).truth() is None
-    assert NoiseOfFixedSeed(observed=(np.eye(5)[0] + across) / math.sqrt(2)).truth().delta(50.0) == 1.0
+    assert NoiseOfFixedSeed(observed=across).exact_guarantee() is None
+    assert NoiseOfFixedSeed(observed=(np.eye(5)[0] + across) / math.sqrt(2)).exact_guarantee().delta(50.0) == 1.0
 
 
 @named([*SHIFTED, NoiseDividedTwice, NoiseOfSumOnMean, MicroStepsCounted])
@@ -249,8 +252,10 @@ def test_observations_have_the_stated_law(broken):
         scale = mechanism.noise_multiplier * {NoiseDividedTwice: 0.1, NoiseOfSumOnMean: 10.0}.get(broken, 1.0)
         assert stats.kstest(noise.sum(axis=1) / (scale * math.sqrt(mechanism.steps)), "norm").pvalue > FALSE_ALARM
         assert stats.kstest(noise.ravel() / scale, "norm").pvalue > FALSE_ALARM
-        own, other = (mechanism.log_density(Outputs(values), pair.side(s)) for s in (side, 1 - side))
-        if abs(mechanism.truth().mu) < 3.0:  # beyond, the mean of the ratio is carried by draws that never come
+        own, other = (mechanism.output_law().log_density(Outputs(values), pair.side(s)) for s in (side, 1 - side))
+        if (
+            abs(mechanism.exact_guarantee().mu) < 3.0
+        ):  # beyond, the mean of the ratio is carried by draws that never come
             ratio = np.exp(other - own)
             error = max(1e-9, ratio.std() / math.sqrt(size))
             assert abs(ratio.mean() - 1.0) < 5.5 * error
@@ -260,11 +265,11 @@ def test_observations_have_the_stated_law(broken):
 def test_stale_noise_is_impossible_on_the_other_side(broken):
     mechanism = broken()
     pair = mechanism.worst_case()
-    assert mechanism.truth().delta(50.0) == 1.0
+    assert mechanism.exact_guarantee().delta(50.0) == 1.0
     for side in (0, 1):
         outputs = mechanism.release(pair.side(side), 50, np.random.default_rng(side))
-        assert np.isfinite(mechanism.log_density(outputs, pair.side(side))).all()
-        assert np.isneginf(mechanism.log_density(outputs, pair.side(1 - side))).all()
+        assert np.isfinite(mechanism.output_law().log_density(outputs, pair.side(side))).all()
+        assert np.isneginf(mechanism.output_law().log_density(outputs, pair.side(1 - side))).all()
 
 
 # --- the slips, against slow twins ------------------------------------------------------------------------------------
@@ -292,7 +297,7 @@ def slow_sum(broken, examples, records, kept):
         k = broken.microbatch_size
         groups = [some[i : i + k] for some in (raw, given) for i in range(0, len(some), k)]
         return k * sum(clip(sum(group) / k) for group in groups)  # divided by the number of microbatches
-    if isinstance(broken, LayersClippedApart):
+    if isinstance(broken, PerLayerFullClip):
         return sum(by_layer(g, True) for g in every)
     if isinstance(broken, LayerNotClipped):
         return sum(by_layer(g, False) for g in every)
@@ -328,7 +333,7 @@ def test_one_step_on_examples_and_gradient_records_is_that_of_a_slow_twin(broken
         np.testing.assert_allclose(mechanism.initial - parameters, wanted, rtol=1e-9, atol=1e-12)
 
 
-@named([MeanClipped, MicrobatchMeanClipped, LayersClippedApart, LayerNotClipped, RawMeanMixedIn])
+@named([MeanClipped, MicrobatchMeanClipped, PerLayerFullClip, LayerNotClipped, RawMeanMixedIn])
 def test_batches_that_are_gathered_give_the_sums_of_a_slow_twin(broken):
     """Copies of one example: the sum is one of eleven, by the size of the batch."""
     rng = np.random.default_rng(9)
@@ -404,7 +409,7 @@ def test_biases_are_the_last_parameters_of_each_unit_and_get_no_noise():
     "mechanism",
     [
         MicrobatchMeanClipped(microbatch_size=1),
-        LayersClippedApart(LogisticRegression(4)),
+        PerLayerFullClip(LogisticRegression(4)),
         MicroStepsCounted(micro_batches=1),
         NoiseAfterMomentum(momentum=0.0),
         NoiseDividedTwice(sampling="full-batch", batch_size=1),
@@ -417,8 +422,8 @@ def test_without_its_slip_it_is_its_twin(mechanism):
     released = [m.release(pair.d1, 30, np.random.default_rng(5)).values for m in (mechanism, twin)]
     np.testing.assert_allclose(*released, rtol=1e-9)
     assert mechanism.guarantee().epsilon(DELTA) == pytest.approx(twin.guarantee().epsilon(DELTA))
-    if mechanism.truth() is not None:
-        assert mechanism.truth().epsilon(DELTA) == pytest.approx(twin.guarantee().epsilon(DELTA))
+    if mechanism.exact_guarantee() is not None:
+        assert mechanism.exact_guarantee().epsilon(DELTA) == pytest.approx(twin.guarantee().epsilon(DELTA))
 
 
 # --- as mechanisms ----------------------------------------------------------------------------------------------------
@@ -431,7 +436,7 @@ def test_it_is_a_mechanism_like_others(broken):
     assert mechanism != mechanism.twin()
     assert type(mechanism.twin()) is DPSGD
     assert mechanism.twin().noise_multiplier == mechanism.noise_multiplier
-    mechanism.check(mechanism.worst_case())
+    mechanism.fitted_to(mechanism.worst_case())
     assert "0x" not in repr(mechanism)
     text = broken.__doc__
     assert text.startswith("Broken: ")
@@ -442,12 +447,12 @@ def test_it_is_a_mechanism_like_others(broken):
 @named([cls for cls in EVERY if cls not in (ExpectedBatchSizeOfData, RealisedBatchSize)])
 def test_the_best_attack_is_chosen_where_the_law_is_known(broken):
     mechanism = broken()
-    assert choose("auto", mechanism, mechanism.worst_case())[0] == "likelihood-ratio"
+    assert choose("auto", Target(mechanism, mechanism.worst_case()))[0] == "likelihood-ratio"
     final = broken(view="final")
-    assert not isinstance(final, HasLogDensity)
-    assert final.truth() is None or broken in WASTEFUL
+    assert final.output_law() is None
+    assert final.exact_guarantee() is None or broken in WASTEFUL
     honest = broken.trainer_class is Trainer  # and only the claim is wrong
-    assert choose("auto", final, final.worst_case())[0] == ("canary-direction" if honest else "classifier")
+    assert choose("auto", Target(final, final.worst_case()))[0] == ("canary-direction" if honest else "classifier")
 
 
 def test_noise_of_another_scale_is_known_for_poisson_batches_too():
@@ -455,9 +460,9 @@ def test_noise_of_another_scale_is_known_for_poisson_batches_too():
     broken = NoiseDividedTwice(**options)
     wanted = DPSGD(broken.model, steps=4, view="observations", **(options | {"noise_multiplier": 0.8})).guarantee()
     assert broken.equivalent().guarantee().epsilon(DELTA) == wanted.epsilon(DELTA)
-    assert isinstance(broken, HasLogDensity)
+    assert broken.output_law() is not None
     assert audit(broken, trials=1000, delta=DELTA, confidence=SURE, seed=0).verdict.value == "violation"
-    assert not isinstance(MeanClipped(**options), HasLogDensity)
+    assert MeanClipped(**options).output_law() is None
 
 
 @pytest.mark.parametrize(
@@ -544,5 +549,5 @@ def test_the_lower_bound_on_shuffled_batches_lies_between_claim_and_deterministi
 
 
 def test_the_base_is_not_broken():
-    assert BrokenDPSGD().truth() is None
+    assert BrokenDPSGD().exact_guarantee() is None
     assert BrokenDPSGD().guarantee().epsilon(DELTA) == pytest.approx(1.0, abs=1e-3)

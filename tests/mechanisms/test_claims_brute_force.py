@@ -18,10 +18,10 @@ from scipy import optimize, stats
 from scipy.special import expit, softmax
 
 from dpassay.mechanisms.base import Mechanism, Neighbours, Relation
-from dpassay.mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceScaleUpsideDown
+from dpassay.mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceInverseScale
 from dpassay.mechanisms.broken.dp_sgd.counting import MicroStepsCounted, ShuffledCountedAsPoisson
 from dpassay.mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData, RealisedBatchSize
-from dpassay.mechanisms.broken.dp_sgd.layers import LayerNotClipped, LayersClippedApart
+from dpassay.mechanisms.broken.dp_sgd.layers import LayerNotClipped, PerLayerFullClip
 from dpassay.mechanisms.broken.dp_sgd.mean_clipped import MeanClipped, MicrobatchMeanClipped, NoiseOnAverage
 from dpassay.mechanisms.broken.dp_sgd.noise_scale import NoiseDividedTwice, NoiseOfSumOnMean
 from dpassay.mechanisms.broken.dp_sgd.partial_noise import BiasWithoutNoise, NoiseAfterMomentum
@@ -191,7 +191,7 @@ def broken_randomized_response():
 def broken_laplace_scale():
     for epsilon in (0.4, 2.0):
         yield from additive(
-            lambda epsilon=epsilon, **kw: LaplaceScaleUpsideDown(epsilon, **kw),
+            lambda epsilon=epsilon, **kw: LaplaceInverseScale(epsilon, **kw),
             lambda m, a, edges=laws.EDGES: laws.laplace(a / (m.sensitivity * m.epsilon), 1.0, edges),
         )
 
@@ -595,7 +595,7 @@ CASES = {
     "broken-dp-sgd-mean-clipped": lambda: shifted(MeanClipped, 30.0),
     "broken-dp-sgd-microbatch-mean-clipped": lambda: shifted(MicrobatchMeanClipped, 6.0, beyond=(Relation.ADD_REMOVE,)),
     "broken-dp-sgd-noise-on-average": lambda: shifted(NoiseOnAverage, 1.0, microbatch_size=2),
-    "broken-dp-sgd-layers-clipped-apart": lambda: shifted(LayersClippedApart, 30.0),
+    "broken-dp-sgd-layers-clipped-apart": lambda: shifted(PerLayerFullClip, 30.0),
     "broken-dp-sgd-layer-not-clipped": lambda: shifted(LayerNotClipped, 100.0, beyond=ALWAYS),
     "broken-dp-sgd-raw-mean-mixed-in": lambda: shifted(RawMeanMixedIn, 100.0, beyond=ALWAYS),
     "broken-dp-sgd-noise-divided-twice": lambda: shifted(NoiseDividedTwice, 3.0, scale=0.1),
@@ -629,7 +629,7 @@ def test_every_mechanism_of_the_catalogue_is_worked_out_again_or_excused():
 @cache
 def stated(mechanism, _identity):
     """What the claim and the truth allow at EPSILONS; None where there is no truth."""
-    truth = mechanism.truth()
+    truth = mechanism.exact_guarantee()
     return mechanism.guarantee().delta(EPSILONS), None if truth is None else truth.delta(EPSILONS)
 
 
@@ -639,7 +639,7 @@ def test_claims_and_truths_are_what_the_laws_show(name):
     for one in CASES[name]():
         mechanism = one.mechanism
         assert type(mechanism) is catalogue.get(name)
-        mechanism.check(one.pair)
+        mechanism.fitted_to(one.pair)
         claim, truth = stated(mechanism, id(mechanism))
         excess = one.delta - claim
         false_claims += bool((excess > ROUNDING).any())

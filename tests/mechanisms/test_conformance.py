@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.base import HasLogDensity, Mechanism, Neighbours, Outputs, Relation
+from dpassay.mechanisms import base
+from dpassay.mechanisms.base import Mechanism, Neighbours, Outputs, Relation
 from dpassay.mechanisms.catalogue import build, catalogue, get
 from dpassay.mechanisms.errors import ParameterError, RelationError
 from dpassay.mechanisms.guarantees.base import Guarantee
@@ -63,9 +64,8 @@ def losses(name: str) -> tuple[np.ndarray, np.ndarray]:
     found = []
     for side in (0, 1):
         outputs = mechanism.release(pair.side(side), SIZE, np.random.default_rng([7, side]))
-        found.append(
-            mechanism.log_density(outputs, pair.side(side)) - mechanism.log_density(outputs, pair.side(1 - side))
-        )
+        own, other = (mechanism.output_law().log_density(outputs, pair.side(s)) for s in (side, 1 - side))
+        found.append(own - other)
     return found[0], found[1]
 
 
@@ -91,10 +91,10 @@ def test_relation_is_one_and_shared_by_pair_and_claim(name):
 def test_worst_case_passes_its_own_check_and_other_relations_do_not(name):
     mechanism = sample(name)
     pair = mechanism.worst_case()
-    mechanism.check(pair)
+    assert type(mechanism.fitted_to(pair)) is type(mechanism)
     for relation in set(Relation) - {mechanism.relation}:
         with pytest.raises(RelationError):
-            mechanism.check(Neighbours(pair.d0, pair.d1, relation))
+            mechanism.fitted_to(Neighbours(pair.d0, pair.d1, relation))
 
 
 @every
@@ -130,10 +130,11 @@ def test_runs_are_independent_of_their_neighbours_in_the_chunk(name):
 @dense
 def test_log_density_gives_one_number_a_run_and_does_not_change_the_outputs(name):
     mechanism, d0 = sample(name), sample(name).worst_case().d0
-    assert isinstance(mechanism, HasLogDensity)
+    law = mechanism.output_law()
+    assert law is not None
     outputs = mechanism.release(d0, 50, np.random.default_rng(3))
     before = outputs.values.copy()
-    density = mechanism.log_density(outputs, d0)
+    density = law.log_density(outputs, d0)
     assert density.shape == (50,)
     assert density.dtype == np.float64
     assert np.isfinite(density).all()
@@ -151,7 +152,7 @@ def test_density_ratio_averages_to_one(name):
 
 
 def truth_of(mechanism: Mechanism) -> Guarantee:
-    truth = mechanism.truth()
+    truth = mechanism.exact_guarantee()
     return mechanism.guarantee() if truth is None else truth
 
 
@@ -159,7 +160,7 @@ def truth_of(mechanism: Mechanism) -> Guarantee:
 def test_truth_is_the_hockey_stick_divergence_of_the_densities(name):
     """delta(t) = max over sides of E[(1 - e^(t - loss))+], a bounded mean: Hoeffding's limit on both sides."""
     mechanism = sample(name)
-    truth = mechanism.truth()
+    truth = mechanism.exact_guarantee()
     assert truth is not None, "a mechanism with a known density has a known exact curve on its worst case"
     limit = math.sqrt(math.log(2 * 10 / FALSE_ALARM) / (2 * SIZE))
     top = truth.epsilon(1e-6)
@@ -204,7 +205,14 @@ def test_bad_epsilon_is_refused_by_name(name, value):
 
 @pytest.mark.parametrize("name", sorted(NO_DENSITY))
 def test_only_mechanisms_without_a_density_are_let_off(name):
-    assert not isinstance(sample(name), HasLogDensity)
+    assert sample(name).output_law() is None
+
+
+def test_a_mechanism_has_eight_public_members_and_each_has_a_line_of_the_overview():
+    members = [name for name in {**vars(Mechanism), **Mechanism.__annotations__} if not name.startswith("_")]
+    assert len(members) <= 8
+    lines = [line.split()[0] for line in base.__doc__.splitlines() if line.startswith("    ")]
+    assert set(members) <= set(lines)
 
 
 @every

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpassay.mechanisms.base import Neighbours
+from dpassay.mechanisms.base import Neighbours, Workers
 from dpassay.mechanisms.errors import NeighboursError, ParameterError, RelationError, ReleaseError, UnknownNameError
 from dpassay.mechanisms.external.command import Command
 from dpassay.mechanisms.external.function import FunctionMechanism, name_of, style_of
-from dpassay.mechanisms.external.mutation import fingerprint
+from dpassay.mechanisms.external.mutation import content_digest
 from dpassay.mechanisms.external.outcomes import Form, Raised, collect, collect_array, cut, read, usual_form
 from dpassay.mechanisms.external.target import load_target
 from dpassay.mechanisms.guarantees import PureDP
@@ -123,9 +123,9 @@ def test_claim_pair_and_truth_are_what_was_given():
     mechanism = wrap(one_run)
     assert mechanism.guarantee() is CLAIM
     assert mechanism.worst_case() is PAIR
-    assert mechanism.truth() is None
-    assert mechanism.parallel == wrap(many_runs).parallel == "processes"
-    assert wrap(own_randomness).parallel == "none"
+    assert mechanism.exact_guarantee() is None
+    assert mechanism.workers is wrap(many_runs).workers is Workers.PROCESSES
+    assert wrap(own_randomness).workers is Workers.HERE
     assert "0x" not in str(mechanism.name)
 
 
@@ -353,14 +353,14 @@ def test_a_function_that_changes_its_dataset_is_refused(release):
 
 @pytest.mark.parametrize("data", [np.arange(3.0), pd.DataFrame({"a": [1, 2]}), {"a": [1]}, (np.zeros(2), np.zeros(2))])
 def test_a_change_of_any_dataset_is_noticed(data):
-    before = fingerprint(data)
-    assert fingerprint(copy.deepcopy(data)) == before
+    before = content_digest(data)
+    assert content_digest(copy.deepcopy(data)) == before
     part = data[0] if isinstance(data, tuple) else data
     if isinstance(part, pd.DataFrame):
         part.iloc[0, 0] = 7
     else:
         part["a" if isinstance(part, dict) else 0] = 7
-    assert fingerprint(data) != before
+    assert content_digest(data) != before
 
 
 def test_names_are_what_people_call_the_function():
@@ -459,10 +459,10 @@ def test_claim_of_another_relation_is_refused():
 def test_pairs_of_records_are_checked_unless_told_otherwise():
     far = Neighbours([1], [1, 2, 3], "add_remove")
     with pytest.raises(NeighboursError, match=r"remove_record.*records=False"):
-        FunctionMechanism(one_run, claim=CLAIM, neighbours=far).check(far)
-    FunctionMechanism(one_run, claim=CLAIM, neighbours=far, records=False).check(far)
+        FunctionMechanism(one_run, claim=CLAIM, neighbours=far).fitted_to(far)
+    FunctionMechanism(one_run, claim=CLAIM, neighbours=far, records=False).fitted_to(far)
     with pytest.raises(RelationError):
-        wrap(one_run).check(Neighbours([1], [2], "replace_one"))
+        wrap(one_run).fitted_to(Neighbours([1], [2], "replace_one"))
 
 
 # --- targets ---

@@ -9,8 +9,10 @@ from scipy.special import log_ndtr
 
 from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.guarantees import GaussianDP
 from dpassay.mechanisms.noise.gaussian import Gaussian
 from dpassay.mechanisms.queries import Histogram
+from dpassay.mechanisms.repeated import Repeated
 
 FALSE_ALARM = 1e-6
 
@@ -115,9 +117,9 @@ def test_two_ways_to_give_the_noise_are_the_same():
 
 def test_sensitivity_is_measured_in_the_l2_norm():
     mechanism = Gaussian(noise_multiplier=1.0, n_queries=2)
-    mechanism.check(Neighbours([0, 0], [0.6, 0.8], "add_remove"))
+    mechanism.fitted_to(Neighbours([0, 0], [0.6, 0.8], "add_remove"))
     with pytest.raises(NeighboursError, match="L2 norm"):
-        mechanism.check(Neighbours([0, 0], [1, 1], "add_remove"))
+        mechanism.fitted_to(Neighbours([0, 0], [1, 1], "add_remove"))
     with pytest.raises(ParameterError, match=r"has 1\.41421 under 'replace_one'"):
         Gaussian(1.0, 1e-5, n_queries=2, relation="replace_one", query=Histogram(edges=(0, 1, 2)))
 
@@ -141,3 +143,13 @@ def test_sensitivity_is_measured_in_the_l2_norm():
 def test_bad_options_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):
         Gaussian(**options)
+
+
+def test_the_claim_is_quoted_at_the_delta_that_the_noise_was_calibrated_to():
+    claim = Gaussian(1.0, 1e-5).guarantee()
+    plain = GaussianDP(claim.mu, claim.relation)
+    assert (claim.default_delta, plain.default_delta) == (1e-5, None)
+    assert (claim, str(claim), repr(claim)) == (plain, str(plain), repr(plain))
+    assert claim.under("replace_one").default_delta == 1e-5
+    assert Gaussian(noise_multiplier=1.0).guarantee().default_delta is None
+    assert Repeated(Gaussian(1.0, 1e-5), 3).guarantee().default_delta is None

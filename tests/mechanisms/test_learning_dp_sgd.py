@@ -10,7 +10,7 @@ from scipy import stats
 from dpassay.audit import audit
 from dpassay.experiments.config.schema import Named
 from dpassay.experiments.tasks.build import build_mechanism
-from dpassay.mechanisms.base import HasLogDensity, Mechanism, Neighbours, Outputs, Relation
+from dpassay.mechanisms.base import Mechanism, Neighbours, Outputs, Relation
 from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.guarantees import GaussianDP, PrivacyLossDP
 from dpassay.mechanisms.guarantees.fixed_size import fixed_size_gaussian
@@ -84,7 +84,7 @@ def test_shuffled_batches_never_get_the_budget_of_poisson_sampling():
 
 def test_claims_do_not_depend_on_data_sizes_and_count_only_what_is_seen():
     assert mechanism_for(sampling=FULL, view="trajectory").guarantee().exact
-    assert mechanism_for(sampling=FULL, view="observations").truth() is not None
+    assert mechanism_for(sampling=FULL, view="observations").exact_guarantee() is not None
     assert not mechanism_for(sampling=FULL, view="final").guarantee().exact
     assert not mechanism_for(sampling=FULL, view="trajectory", projection=1.0).guarantee().exact
     assert not mechanism_for(sampling=SHUFFLED, view="trajectory").guarantee().exact
@@ -168,7 +168,7 @@ def test_worst_case_is_a_pair_with_a_record_of_the_largest_gradient(sampling, cl
     model = MultiLayerPerceptron(3, 3, hidden=(4,))
     mechanism = mechanism_for(model, sampling=sampling, clipping=clipping, clip_norm=0.3, view="observations")
     pair = mechanism.worst_case()
-    mechanism.check(pair)
+    mechanism.fitted_to(pair)
     first = [
         mechanism_for(model, sampling=FULL, clipping=clipping, clip_norm=0.3, view="observations", noise_multiplier=0.0)
         .release(pair.side(side), 1, np.random.default_rng(0))
@@ -190,11 +190,11 @@ OBSERVED = [
 def test_density_of_observations_is_the_law_they_are_drawn_from(sampling, relation):
     """E[p0 / p1] under side 1 and E[p1 / p0] under side 0 are 1."""
     mechanism = mechanism_for(sampling=sampling, relation=relation, view="observations", noise_multiplier=2.5, steps=5)
-    assert isinstance(mechanism, HasLogDensity)
+    assert mechanism.output_law() is not None
     pair = mechanism.worst_case()
     for side in (0, 1):
         outputs = mechanism.release(pair.side(side), 40_000, np.random.default_rng([3, side]))
-        own, other = (mechanism.log_density(outputs, pair.side(s)) for s in (side, 1 - side))
+        own, other = (mechanism.output_law().log_density(outputs, pair.side(s)) for s in (side, 1 - side))
         ratio = np.exp(other - own)
         assert ratio.std() > 0.05
         assert abs(ratio.mean() - 1.0) < stats.norm.isf(FALSE_ALARM / 2) * ratio.std() / 200.0
@@ -210,22 +210,22 @@ def test_density_takes_several_directions_and_records_and_is_normalised():
     law = [(0.81, [0, 0]), (0.09, [1, 0.6]), (0.09, [0, 0.4]), (0.01, [1, 1.0])]
     covariance = 0.49 * observed @ observed.T
     density = sum(w * stats.multivariate_normal.pdf(values[:, 0], c, covariance) for w, c in law)
-    np.testing.assert_allclose(mechanism.log_density(Outputs(values), data), np.log(density), rtol=1e-10)
+    np.testing.assert_allclose(mechanism.output_law().log_density(Outputs(values), data), np.log(density), rtol=1e-10)
 
 
 def test_densities_that_are_not_known_are_refused():
     mechanism = mechanism_for(view="observations", noise_multiplier=0.0)
     outputs = Outputs(np.zeros((2, 6, 1)))
     with pytest.raises(ParameterError, match="noise-free observations have no density"):
-        mechanism.log_density(outputs, mechanism.worst_case().d0)
+        mechanism.output_law().log_density(outputs, mechanism.worst_case().d0)
     twice = mechanism_for(view="observations", observed=np.eye(12)[[0, 0]])
     with pytest.raises(ParameterError, match="linearly dependent"):
-        twice.log_density(Outputs(np.zeros((2, 6, 2))), twice.worst_case().d0)
+        twice.output_law().log_density(Outputs(np.zeros((2, 6, 2))), twice.worst_case().d0)
     shuffled = mechanism_for(view="observations", sampling=SHUFFLED)
     three = TrainingData(np.empty((0, 3)), np.empty(0), np.outer(np.arange(9.0), np.eye(12)[0]) / 9)
     with pytest.raises(ParameterError, match="only if all records but one add the same"):
-        shuffled.log_density(outputs, three)
-    assert not isinstance(mechanism_for(view="final"), HasLogDensity)
+        shuffled.output_law().log_density(outputs, three)
+    assert mechanism_for(view="final").output_law() is None
 
 
 def test_auditing_the_worst_case_comes_close_to_the_claim():
@@ -239,16 +239,16 @@ def test_auditing_the_worst_case_comes_close_to_the_claim():
 
 def test_pairs_of_examples_and_of_gradient_records_are_accepted():
     data = natural()
-    mechanism_for().check(remove_record(data, 3))
-    mechanism_for(relation="zero_out").check(zero_record(data, 3))
-    mechanism_for(relation="replace_one", sampling=FULL).check(replace_record(data, 3, (np.ones(3), 1)))
+    mechanism_for().fitted_to(remove_record(data, 3))
+    mechanism_for(relation="zero_out").fitted_to(zero_record(data, 3))
+    mechanism_for(relation="replace_one", sampling=FULL).fitted_to(replace_record(data, 3, (np.ones(3), 1)))
     canary = TrainingData(*data, np.ones((1, 12)))
-    mechanism_for().check(Neighbours(TrainingData(*data), canary, "add_remove"))
-    mechanism_for().check(Neighbours(data, canary, "add_remove"))
+    mechanism_for().fitted_to(Neighbours(TrainingData(*data), canary, "add_remove"))
+    mechanism_for().fitted_to(Neighbours(data, canary, "add_remove"))
     two = TrainingData(*data, np.vstack([np.ones((1, 12)), np.zeros((1, 12))]))
-    mechanism_for().check(Neighbours(canary, two, "add_remove"))
+    mechanism_for().fitted_to(Neighbours(canary, two, "add_remove"))
     blank = TrainingData(*data, np.zeros((1, 12)))
-    mechanism_for(relation="zero_out").check(Neighbours(blank, canary, "zero_out"))
+    mechanism_for(relation="zero_out").fitted_to(Neighbours(blank, canary, "zero_out"))
 
 
 def test_canaries_that_break_the_relation_are_refused():
@@ -257,17 +257,19 @@ def test_canaries_that_break_the_relation_are_refused():
     mechanism = mechanism_for()
     one, two = (TrainingData(X, y, np.eye(12)[:k]) for k in (1, 2))
     with pytest.raises(NeighboursError, match="the other plus one record"):
-        mechanism.check(Neighbours(data, two, "add_remove"))
+        mechanism.fitted_to(Neighbours(data, two, "add_remove"))
     with pytest.raises(NeighboursError, match="d0 and d1 are the same"):
-        mechanism.check(Neighbours(data, TrainingData(X, y), "add_remove"))
+        mechanism.fitted_to(Neighbours(data, TrainingData(X, y), "add_remove"))
     with pytest.raises(NeighboursError, match="in their examples and in their gradient records"):
-        mechanism.check(Neighbours((X[1:], y[1:]), one, "add_remove"))
+        mechanism.fitted_to(Neighbours((X[1:], y[1:]), one, "add_remove"))
     with pytest.raises(NeighboursError, match="the other plus one record"):
-        mechanism.check(Neighbours((X[2:], y[2:]), data, "add_remove"))
+        mechanism.fitted_to(Neighbours((X[2:], y[2:]), data, "add_remove"))
     with pytest.raises(NeighboursError, match="not all zeros"):
-        mechanism_for(relation="zero_out").check(Neighbours(two, TrainingData(X, y, np.eye(12)[[0, 2]]), "zero_out"))
-    with pytest.raises(RelationError, match="speaks of relation 'add_remove'"):
-        mechanism.check(zero_record(data, 0))
+        mechanism_for(relation="zero_out").fitted_to(
+            Neighbours(two, TrainingData(X, y, np.eye(12)[[0, 2]]), "zero_out")
+        )
+    with pytest.raises(RelationError, match="holds for relation 'add_remove'"):
+        mechanism.fitted_to(zero_record(data, 0))
 
 
 def test_cyclic_batches_need_the_records_in_place():
@@ -275,10 +277,10 @@ def test_cyclic_batches_need_the_records_in_place():
     X, y = natural(9)
     other = np.append(X[1:], np.ones((1, 3)), axis=0), np.append(y[1:], 1)
     pair = Neighbours((X, y), other, "replace_one")
-    mechanism_for(relation="replace_one", sampling=SHUFFLED).check(pair)
+    mechanism_for(relation="replace_one", sampling=SHUFFLED).fitted_to(pair)
     with pytest.raises(NeighboursError, match="in place"):
-        mechanism_for(relation="replace_one", sampling=CYCLIC).check(pair)
-    mechanism_for(relation="replace_one", sampling=CYCLIC).check(replace_record((X, y), 2, (np.ones(3), 1)))
+        mechanism_for(relation="replace_one", sampling=CYCLIC).fitted_to(pair)
+    mechanism_for(relation="replace_one", sampling=CYCLIC).fitted_to(replace_record((X, y), 2, (np.ones(3), 1)))
 
 
 def test_data_that_do_not_fit_are_refused_before_training():
@@ -288,7 +290,7 @@ def test_data_that_do_not_fit_are_refused_before_training():
     with pytest.raises(ParameterError, match="X must hold finite numbers"):
         mechanism_for().release((np.where(X > 2, np.nan, X), y), 1, np.random.default_rng(0))
     with pytest.raises(ParameterError, match="X has 2 features"):
-        mechanism_for().check(remove_record((X[:, :2], y), 0))
+        mechanism_for().fitted_to(remove_record((X[:, :2], y), 0))
     with pytest.raises(ParameterError, match="batch_size is 50, but there are only 40 records"):
         mechanism_for(sampling=ShuffledEpochs(batch_size=50)).release((X, y), 1, np.random.default_rng(0))
     with pytest.raises(ParameterError, match=r"an \(X, y\) pair or TrainingData, not ndarray"):
@@ -382,7 +384,7 @@ def test_equal_options_are_equal_mechanisms_and_pickle():
     assert again == first
     assert again != mechanism_for(**(options | {"initial": np.zeros(12)}))
     assert first != mechanism_for()
-    assert again.log_density(Outputs(np.zeros((1, 6, 2))), natural()).shape == (1,)
+    assert again.output_law().log_density(Outputs(np.zeros((1, 6, 2))), natural()).shape == (1,)
     with pytest.raises(ValueError, match="read-only"):
         first.initial[0] = 3.0
 
@@ -453,8 +455,8 @@ def test_the_law_of_two_records_tells_the_sides_apart(sampling, relation):
     )  # fmt: skip
     pair = learner.worst_case()
     outputs = learner.release(pair.d1, 2000, np.random.default_rng(0))
-    ratio = learner.log_density(outputs, pair.d1) - learner.log_density(outputs, pair.d0)
+    ratio = learner.output_law().log_density(outputs, pair.d1) - learner.output_law().log_density(outputs, pair.d0)
     assert ratio.mean() > 0.5  # an average log likelihood ratio is a divergence
     other = learner.release(pair.d0, 20_000, np.random.default_rng(1))
-    ratio = learner.log_density(other, pair.d1) - learner.log_density(other, pair.d0)
+    ratio = learner.output_law().log_density(other, pair.d1) - learner.output_law().log_density(other, pair.d0)
     assert np.exp(ratio).mean() == pytest.approx(1.0, abs=0.5)  # densities, both of them

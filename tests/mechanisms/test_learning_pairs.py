@@ -58,14 +58,14 @@ def test_a_leak_along_another_direction_than_the_default_is_found(canary, relati
 
 def test_the_default_directions_stay_where_they_see_the_whole_difference():
     mechanism = white_box()
-    assert mechanism.facing(mechanism.worst_case()) is mechanism
+    assert mechanism.fitted_to(mechanism.worst_case()) is mechanism
     opposite = white_box(relation="replace_one")
-    assert opposite.facing(opposite.worst_case()) is opposite
+    assert opposite.fitted_to(opposite.worst_case()) is opposite
     along = gradient_pair(None, 0.5 * mechanism.canary, "add_remove")
-    assert mechanism.facing(along) is mechanism
+    assert mechanism.fitted_to(along) is mechanism
     for view in ("final", "trajectory"):
         other = white_box(view=view)
-        assert other.facing(RandomDirection().pair(records(), other)) is other
+        assert other.fitted_to(RandomDirection().pair(records(), other)) is other
 
 
 @pytest.mark.parametrize("clipping", ["flat", "per-layer"])
@@ -85,21 +85,24 @@ def test_the_direction_is_that_of_the_clipped_gradients(clipping):
         batch_size=1,
     )
     pair = gradient_pair(small, large, data=(np.empty((0, 4)), np.empty(0)))
-    seen = mechanism.facing(pair)
+    seen = mechanism.fitted_to(pair)
     out, in_ = (seen.release(pair.side(side), 1, rng).values[0, 0, 0] for side in (0, 1))
     each = [clipped_gradient(mechanism, pair.side(side), np.zeros((1, model.n_parameters)))[0] for side in (0, 1)]
     assert in_ - out == pytest.approx(np.linalg.norm(each[1] - each[0]) / 0.5, rel=1e-9)  # nothing is left outside
 
 
-def test_what_wraps_it_faces_the_pair_too():
+def test_what_wraps_it_is_fitted_to_the_pair_too_and_has_a_law_where_it_has_one():
     base = white_box()
     pair = Dirac(unit=1).pair(records(), base)
     wanted = gradient_direction(base, pair)
-    assert np.array_equal(GroupPrivacy(base, size=2).facing(pair).base.directions, wanted[None])
-    assert np.array_equal(twice(base).facing(pair).base.directions, wanted[None])
+    assert np.array_equal(GroupPrivacy(base, size=2).fitted_to(pair).base.directions, wanted[None])
+    assert np.array_equal(twice(base).fitted_to(pair).base.directions, wanted[None])
     assert audit(twice(base), pair, claim=GaussianDP(0.2), **QUICK).verdict is Verdict.VIOLATION
     for wrapped in (alone(base), twice(base)):
-        assert wrapped.facing(base.worst_case()) is wrapped
+        assert wrapped.fitted_to(base.worst_case()) is wrapped
+        assert audit(wrapped, pair, **QUICK).attack == "likelihood-ratio"
+    for wrapped in (alone(white_box(view="final")), twice(white_box(view="final"))):
+        assert wrapped.output_law() is None
 
 
 def itself(mechanism):

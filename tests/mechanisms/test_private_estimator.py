@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator
 from dpassay.audit import audit
 from dpassay.audit.verdict import Verdict
 from dpassay.mechanisms import ApproximateDP, Neighbours, PureDP, Relation
+from dpassay.mechanisms.base import Workers
 from dpassay.mechanisms.errors import AccountingError, ParameterError, RelationError, ReleaseError
 from dpassay.mechanisms.external.private_estimator import PrivateEstimator
 from dpassay.mechanisms.records import remove_record, replace_record
@@ -78,7 +79,7 @@ def test_runs_repeat_with_the_generator_and_leave_the_estimator_alone():
     assert (draw(mechanism).values != draw(mechanism, seed=1).values).any()
     assert not hasattr(estimator, "coef_")
     assert estimator.random_state is None
-    assert mechanism.parallel == "processes"
+    assert mechanism.workers is Workers.PROCESSES
 
 
 def test_an_estimator_without_a_random_state_runs_on_one_worker():
@@ -90,7 +91,7 @@ def test_an_estimator_without_a_random_state_runs_on_one_worker():
             return self
 
     mechanism = PrivateEstimator(Unseeded(), PAIR, relation="replace_one", attributes=["coef_"])
-    assert mechanism.parallel == "none"
+    assert mechanism.workers is Workers.HERE
     assert (draw(mechanism).values != draw(mechanism).values).all()
 
 
@@ -145,7 +146,7 @@ def test_a_pair_under_another_relation_than_the_promise_is_refused():
     """Right noise for replacing a record; adding one moves the mean of few records further than that."""
     data = (np.concatenate([X[:-1], [[1.0]]]), Y)
     added = remove_record(data, 19)
-    with pytest.raises(RelationError, match=r"'replace_one', the pair of 'add_remove'"):
+    with pytest.raises(RelationError, match=r"'replace_one', but the pair has 'add_remove'"):
         PrivateEstimator(NoisyMeans(), added, relation="replace_one")
     mechanism = PrivateEstimator(NoisyMeans(), PAIR, relation="replace_one")
     with pytest.raises(RelationError, match="replace_one"):

@@ -209,7 +209,7 @@ def test_audit_stays_below_the_claim_and_comes_near_the_truth(kind):
     mechanism = kind(2.0, regularisation=0.1)
     result = audit(mechanism, trials=4000, delta=0.0, seed=1)
     assert result.verdict is not Verdict.VIOLATION
-    truth = mechanism.truth().epsilon(0.0)
+    truth = mechanism.exact_guarantee().epsilon(0.0)
     assert 0.75 * truth < result.bound.epsilon < truth < result.claim / 2
 
 
@@ -247,7 +247,7 @@ def test_pairs_and_options_are_checked(kind):
     other = y.copy()
     other[:2] = 1 - y[:2]
     with pytest.raises(NeighboursError):
-        kind(1.0).check(Neighbours((X, y), (X, other), "replace_one"))
+        kind(1.0).fitted_to(Neighbours((X, y), (X, other), "replace_one"))
     with pytest.raises(ParameterError, match="gradient"):
         kind(1.0).release(TrainingData(X, y, np.ones((1, 3))), 2, np.random.default_rng(0))
 
@@ -306,7 +306,7 @@ def test_formula_is_the_claim_and_the_renyi_bound_is_twenty_times_below():
     formula = NoisyProjectedSGD(1.0, n_records=100)
     renyi = NoisyProjectedSGD(1.0, n_records=100, claim="renyi")
     assert formula.guarantee().epsilon(1e-5) == 1.0
-    assert formula.quoted_delta == 1e-5
+    assert formula.guarantee().default_delta == renyi.guarantee().default_delta == 1e-5
     assert isinstance(renyi.guarantee(), RenyiDP)
     by_limit = GaussianDP(2 * 100 / renyi.sigma).epsilon(1e-5)
     assert by_limit < renyi.guarantee().epsilon(1e-5) < 0.058

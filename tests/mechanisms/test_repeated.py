@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpassay.mechanisms.base import HasLogDensity, Neighbours, Outputs
+from dpassay.mechanisms.base import Neighbours, Outputs, Workers
 from dpassay.mechanisms.broken.biased_coin import BiasedCoinResponse
 from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError
 from dpassay.mechanisms.external.function import FunctionMechanism
@@ -34,23 +34,23 @@ def test_log_density_is_the_sum_over_the_releases(base):
     dataset = repeated.worst_case().d1
     outputs = repeated.release(dataset, 9, np.random.default_rng(2))
     one_by_one = sum(base.log_density(Outputs(outputs.values[:, i]), dataset) for i in range(4))
-    np.testing.assert_allclose(repeated.log_density(outputs, dataset), one_by_one, rtol=1e-12)
+    np.testing.assert_allclose(repeated.output_law().log_density(outputs, dataset), one_by_one, rtol=1e-12)
 
 
 def test_density_is_offered_only_where_the_base_has_one():
     pair = Neighbours([1], [1, 2], "add_remove")
     function = FunctionMechanism(lambda data, rng: rng.laplace(), claim=PureDP(1.0), neighbours=pair)
-    assert isinstance(Repeated(Laplace(1.0), 2), HasLogDensity)
-    assert not isinstance(Repeated(function, 2), HasLogDensity)
-    assert Repeated(function, 2).parallel == "processes"
-    assert Repeated(Laplace(1.0), 2).parallel == "threads"
+    assert Repeated(Laplace(1.0), 2).output_law() is not None
+    assert Repeated(function, 2).output_law() is None
+    assert Repeated(function, 2).workers is Workers.PROCESSES
+    assert Repeated(Laplace(1.0), 2).workers is Workers.THREADS
 
 
 def test_it_pickles_with_its_density():
     import pickle
 
     repeated = pickle.loads(pickle.dumps(Repeated(Laplace(1.0), 2)))
-    assert repeated.log_density(Outputs(np.zeros((1, 2))), 0.0)[0] == pytest.approx(-2 * math.log(2))
+    assert repeated.output_law().log_density(Outputs(np.zeros((1, 2))), 0.0)[0] == pytest.approx(-2 * math.log(2))
 
 
 def test_odd_outcomes_of_single_releases_make_an_event_of_the_round():
@@ -85,7 +85,7 @@ def test_accountants_are_ordered_as_theory_says():
 
 def test_truth_lies_below_every_claim_and_at_times_epsilon_for_delta_zero():
     repeated = Repeated(Laplace(0.5), 4)
-    truth = repeated.truth()
+    truth = repeated.exact_guarantee()
     assert truth.epsilon(0.0) == pytest.approx(2.0, abs=1e-3)
     for delta in (1e-3, 1e-2, 0.1):
         assert truth.epsilon(delta) < Repeated(Laplace(0.5), 4, accounting="optimal").guarantee().epsilon(delta)
@@ -96,8 +96,11 @@ def test_truth_of_an_asymmetric_mechanism_is_the_product_of_its_two_laws(heads, 
     base = BiasedCoinResponse(heads=heads)
     laws = [np.array([1.0]), np.array([1.0])]
     for _ in range(8):
-        laws = [np.outer(law, each).ravel() for law, each in zip(laws, (base.truth().p0, base.truth().p1), strict=True)]
-    product, truth = ExactDP(*laws), Repeated(base, 8).truth()
+        laws = [
+            np.outer(law, each).ravel()
+            for law, each in zip(laws, (base.exact_guarantee().p0, base.exact_guarantee().p1), strict=True)
+        ]
+    product, truth = ExactDP(*laws), Repeated(base, 8).exact_guarantee()
     assert product.epsilon(0.1) == pytest.approx(exact, abs=1e-5)
     assert 0.0 <= truth.epsilon(0.1) - product.epsilon(0.1) < 1e-3
     levels = np.linspace(0.05, 5.0, 12)
@@ -105,16 +108,16 @@ def test_truth_of_an_asymmetric_mechanism_is_the_product_of_its_two_laws(heads, 
 
 
 def test_gaussian_truth_is_closed_form():
-    assert Repeated(Gaussian(noise_multiplier=2.0), 4).truth().mu == pytest.approx(1.0)
+    assert Repeated(Gaussian(noise_multiplier=2.0), 4).exact_guarantee().mu == pytest.approx(1.0)
     assert Repeated(Gaussian(noise_multiplier=2.0), 4).guarantee().mu == pytest.approx(1.0)
 
 
 def test_the_pair_is_that_of_the_base():
     repeated = Repeated(Laplace(1.0), 2)
-    repeated.check(repeated.worst_case())
+    repeated.fitted_to(repeated.worst_case())
     assert repeated.relation is repeated.base.relation
     with pytest.raises(NeighboursError):
-        repeated.check(Neighbours(0, 2, "add_remove"))
+        repeated.fitted_to(Neighbours(0, 2, "add_remove"))
 
 
 def test_bad_options_are_refused():

@@ -4,10 +4,10 @@ A broken trainer is `DPSGD` with one small method of its `Trainer` replaced, or 
 those of `DPSGD`, and all have defaults under which the slip shows: a claim of about epsilon = 1 at delta = 1e-5. Its
 correct twin is `twin()`, the same options without the slip.
 
-    pair     gradient records along one direction, `canary`, that no other record has a share in
-    seen     the noisy sum of every step along it, in units of clip_norm (view "observations")
-    law      what a run without noise shows, plus the noise: exact, so that "auto" attacks by the likelihood ratio
-    truth    the exact curve of the pair
+    worst_case        gradient records along one direction, `canary`, that no other record has a share in
+    view              the noisy sum of every step along it, in units of clip_norm (view "observations")
+    output_law        what a run without noise shows, plus the noise: exact, so that "auto" takes the likelihood ratio
+    exact_guarantee   the exact curve of the pair
 
 An audit with 1,000 runs a side takes less than a second.
 """
@@ -21,7 +21,7 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, Neighbours, Outputs, Relation
+from ...base import Dataset, LogDensity, Neighbours, Outputs, Relation
 from ...errors import ParameterError
 from ...guarantees import ExactDP, GaussianDP
 from ...guarantees.base import Guarantee
@@ -59,16 +59,11 @@ class BrokenDPSGD(DPSGD):
     sampling: Sampling | str = ALL_BY_TEN
     view: str = "observations"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.law_is_known:
-            vars(self).pop("log_density", None)
-
     def twin(self) -> DPSGD:
         """The correct trainer with these options."""
         return DPSGD(**{field.name: getattr(self, field.name) for field in fields(DPSGD)})
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """The exact curve of `worst_case()`; None where it is not known."""
         return None
 
@@ -76,6 +71,10 @@ class BrokenDPSGD(DPSGD):
     def law_is_known(self) -> bool:
         """Whether all batches are the same in every run: then the law of the observations is known."""
         return self.view == "observations" and self.scheme.same_batches and self.noise_multiplier > 0.0
+
+    def output_law(self) -> LogDensity | None:
+        """That of the noise around what a run without noise shows, where `law_is_known`."""
+        return _NoiseAroundCentre(self) if self.law_is_known else None
 
     @property
     def batch(self) -> float:
@@ -120,9 +119,6 @@ class BrokenDPSGD(DPSGD):
         silent = replace(self, noise_multiplier=0.0)
         return np.asarray(silent.release(data, 1, np.random.default_rng(0)).values[0])
 
-    def _log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        return self._noise_log_density(outputs.values - self._centre(TrainingData.of(dataset)))
-
     def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
         """Log density of the noise in the observations, `(size, steps, m)`: independent Gaussians, but for a constant.
 
@@ -131,6 +127,18 @@ class BrokenDPSGD(DPSGD):
         whitened = noise @ np.linalg.inv(np.linalg.cholesky(self.directions @ self.directions.T)).T
         density: NDArray[np.float64] = standard_log_density(whitened / self.noise_multiplier)
         return density
+
+
+@dataclass(frozen=True, eq=False)
+class _NoiseAroundCentre:
+    """The law of the observations of `broken`, but for a constant."""
+
+    broken: BrokenDPSGD
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log density of observations, `(size,)`."""
+        centre = self.broken._centre(TrainingData.of(dataset))
+        return self.broken._noise_log_density(outputs.values - centre)
 
 
 class Unclipped(Trainer):

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ...base import Dataset, Outputs
+from ...base import LogDensity
 from ...errors import ParameterError
 from ...guarantees import PrivacyLossDP
 from ...guarantees.base import Guarantee
@@ -24,12 +21,9 @@ HUNDRED_BATCHES = ShuffledEpochs(batch_size=1, n_records=100)
 class _Miscounted(BrokenDPSGD):
     """In law the correct trainer."""
 
-    @property
-    def law_is_known(self) -> bool:
-        return self.view == "observations"
-
-    def _log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        return self.twin()._log_density(outputs, dataset)
+    def output_law(self) -> LogDensity | None:
+        """That of the correct trainer."""
+        return self.twin().output_law()
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +97,7 @@ class MicroStepsCounted(_Miscounted):
 
     Example:
         >>> broken = MicroStepsCounted()
-        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.truth().epsilon(1e-5), 2)
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
         (1.0, 0.22)
     """
 
@@ -119,6 +113,6 @@ class MicroStepsCounted(_Miscounted):
         """What would be right if each part were a step."""
         return claim_of(replace(self.twin(), steps=self.steps * self.micro_batches))
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """That of the correct trainer."""
-        return self.twin().truth()
+        return self.twin().exact_guarantee()

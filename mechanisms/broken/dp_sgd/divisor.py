@@ -32,7 +32,7 @@ ALL_BY_TWO = FullBatch(expected_batch_size=2)
 HALF = PoissonSampling(sampling_probability=0.5, expected_batch_size=1)
 """Defaults."""
 CELLS = 2_000
-"""Shells that the space is cut into for `truth`, in each half of each Gaussian: it then errs by less than 0.01,
+"""Shells that the space is cut into for the exact curve, in each half of each Gaussian: it then errs by less than 0.01,
 downwards."""
 
 
@@ -84,7 +84,7 @@ class _DivisorFromData(BrokenDPSGD):
         """`records` gradient records without any gradient, and one more."""
         return self._pair(0.0, *[0.0] * self.records)
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """The exact curve of one step whose final parameters are seen."""
         started_at_zero = self.recipe.initial is not None and not self.recipe.initial.any()
         if self.steps > 1 or self.view != "final" or self.projection is not None or not started_at_zero:
@@ -120,7 +120,7 @@ class ExpectedBatchSizeOfData(_DivisorFromData):
 
     Example:
         >>> broken = ExpectedBatchSizeOfData()
-        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.truth().epsilon(1e-5), 1)
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 1)
         (1.0, 21.0)
     """
 
@@ -152,7 +152,7 @@ class RealisedBatchSize(_DivisorFromData):
 
     Example:
         >>> broken = RealisedBatchSize()
-        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.truth().epsilon(1e-5), 1)
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 1)
         (1.0, 5.1)
     """
 

@@ -61,7 +61,7 @@ class _LastNotClipped(_LayerByLayer):
 
 
 @dataclass(frozen=True, eq=False)
-class LayersClippedApart(BrokenDPSGD):
+class PerLayerFullClip(BrokenDPSGD):
     """Broken: DP-SGD that clips the gradient of each layer to clip_norm, and counts clip_norm for all of them.
 
     The slip: the clipping of the framework is called once for each array of parameters, with the bound that was meant
@@ -75,8 +75,8 @@ class LayersClippedApart(BrokenDPSGD):
         McMahan, Ramage, Talwar, Zhang (2018), Section 2.3, for the correct per-layer clipping.
 
     Example:
-        >>> broken = LayersClippedApart()
-        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.truth().epsilon(1e-5), 2)
+        >>> broken = PerLayerFullClip()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
         (2.0, 4.39)
     """
 
@@ -96,7 +96,7 @@ class LayersClippedApart(BrokenDPSGD):
         """A gradient record that is large in every layer, and no other record."""
         return self._pair(LARGE)
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """`GaussianDP(sqrt(L steps) / noise_multiplier)` for full batches."""
         return self._gaussian(self.reach * math.sqrt(len(self.network.layers)))
 
@@ -106,7 +106,7 @@ class LayerNotClipped(BrokenDPSGD):
     """Broken: DP-SGD that clips the gradients of all layers but the last one.
 
     The slip: a layer that was added later is not in the list of what is clipped. Its gradient moves the sum without
-    limit, and so grows epsilon; `truth` is that of the worst-case pair, a gradient of 20 clip norms.
+    limit, and so grows epsilon; `exact_guarantee` is that of the worst-case pair, a gradient of 20 clip norms.
 
     Args:
         all: as for `DPSGD`. Default: a perceptron of 4 inputs, 3 hidden units and 2 outputs.
@@ -116,7 +116,7 @@ class LayerNotClipped(BrokenDPSGD):
 
     Example:
         >>> broken = LayerNotClipped()
-        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.truth().epsilon(1e-5), 1)
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 1)
         (1.0, 36.5)
     """
 
@@ -133,6 +133,6 @@ class LayerNotClipped(BrokenDPSGD):
         """A gradient of 20 clip norms in the last layer, and no other record."""
         return self._pair(LARGE)
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """`GaussianDP(20 sqrt(steps) / noise_multiplier)` for full batches; 40 under replace_one."""
         return self._gaussian(self.reach * LARGE)

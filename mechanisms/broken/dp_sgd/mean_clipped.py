@@ -12,6 +12,7 @@ from ...base import Neighbours, Relation
 from ...errors import NeighboursError
 from ...guarantees.base import Guarantee
 from ...learning.base import Floats, TrainingData
+from ...learning.dp_sgd import DPSGD
 from ...learning.dp_sgd.sampling import FullBatch, Sampling
 from ...learning.dp_sgd.training import Batch, Recipe, Trainer
 from ...learning.models.passes import accumulate, backward, forward
@@ -52,7 +53,7 @@ class MeanClipped(BrokenDPSGD):
 
     Example:
         >>> broken = MeanClipped()
-        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.truth().epsilon(1e-5), 1)
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 1)
         (1.0, 14.4)
     """
 
@@ -64,7 +65,7 @@ class MeanClipped(BrokenDPSGD):
         """The mean is -2 clip_norm along `canary` without the record, and 2 clip_norm with it."""
         return self._pair(4.0 * self.batch, -2.0 * self.batch)
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """`GaussianDP(2 B sqrt(steps) / noise_multiplier)` for full batches."""
         return self._gaussian(2.0 * self.batch)
 
@@ -119,8 +120,8 @@ class MicrobatchMeanClipped(BrokenDPSGD):
 
     All of this is so where the records keep their places: under zero_out, the default, and replace_one. Under
     add_remove a record that comes first moves every other one by a place, into another microbatch, and can turn all of
-    them around: epsilon grows with the number of records, without limit, and `truth` is that of the worst-case pair of
-    4 microbatches.
+    them around: epsilon grows with the number of records, without limit, and the exact curve is that of the worst-case
+    pair of 4 microbatches.
 
     Args:
         microbatch_size: examples that are averaged, >= 1; 1 is correct.
@@ -131,7 +132,7 @@ class MicrobatchMeanClipped(BrokenDPSGD):
 
     Example:
         >>> broken = MicrobatchMeanClipped()
-        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.truth().epsilon(1e-5), 2)
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
         (2.0, 4.39)
     """
 
@@ -166,13 +167,14 @@ class MicrobatchMeanClipped(BrokenDPSGD):
             others += [-2.0 * k * sum_before, *[0.0] * (k - 2), 2.0 * k * (sum_before - 1)]
         return self._pair(4.0 * k * REGROUPED, *others[:-1])
 
-    def check(self, neighbours: Neighbours) -> None:
+    def fitted_to(self, neighbours: Neighbours) -> DPSGD:
         """Also that, under replace_one, all other records keep their places."""
-        super().check(neighbours)
+        fitted = super().fitted_to(neighbours)
         if self.relation is Relation.REPLACE_ONE and self.microbatch_size > 1:
             check_in_place(neighbours, "microbatches")
+        return fitted
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """`GaussianDP(2 sqrt(steps) / noise_multiplier)` for full batches; under add_remove 4 times that mu."""
         if self.microbatch_size == 1:
             return self._gaussian(self.reach)
@@ -200,7 +202,7 @@ class NoiseOnAverage(MicrobatchMeanClipped):
 
     Example:
         >>> broken = NoiseOnAverage()
-        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.truth().epsilon(1e-5), 2)
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
         (2.0, 0.16)
     """
 
@@ -210,9 +212,9 @@ class NoiseOnAverage(MicrobatchMeanClipped):
         """The largest gradient that is within the bound, and no other record."""
         return self._pair(1.0)
 
-    def check(self, neighbours: Neighbours) -> None:
+    def fitted_to(self, neighbours: Neighbours) -> DPSGD:
         """Also that no gradient record is longer than clip_norm, as its claim supposes."""
-        BrokenDPSGD.check(self, neighbours)
+        fitted = BrokenDPSGD.fitted_to(self, neighbours)
         sides = [TrainingData.of(neighbours.side(side)).gradients for side in (0, 1)]
         longest = max((np.linalg.norm(g, axis=1).max(initial=0.0) for g in sides if g is not None), default=0.0)
         if longest > self.clip_norm * (1.0 + 1e-9):
@@ -220,8 +222,9 @@ class NoiseOnAverage(MicrobatchMeanClipped):
                 f"the claim supposes gradients of norm at most clip_norm = {self.clip_norm:g}, but a gradient record "
                 f"has {longest:g}. Give shorter ones, or audit MicrobatchMeanClipped, which supposes nothing."
             )
+        return fitted
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """`GaussianDP(sqrt(steps) / (B noise_multiplier))` for full batches."""
         return self._gaussian(self.reach / self.microbatch_size)
 

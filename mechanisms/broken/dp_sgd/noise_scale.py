@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...base import Dataset, Outputs
+from ...base import LogDensity
 from ...guarantees.base import Guarantee
 from ...learning.base import Floats
 from ...learning.dp_sgd.mechanism import DPSGD
@@ -42,20 +41,17 @@ class _RescaledNoise(BrokenDPSGD):
         """The correct trainer with the noise that there really is."""
         return replace(self.twin(), noise_multiplier=self.noise_multiplier * self._factor)
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """What is right for the noise that there really is."""
-        return self.equivalent().truth()
+        return self.equivalent().exact_guarantee()
 
-    @property
-    def law_is_known(self) -> bool:
-        return self.view == "observations"
+    def output_law(self) -> LogDensity | None:
+        """That of the correct trainer with the noise that there really is."""
+        return self.equivalent().output_law()
 
     @property
     def _factor(self) -> float:
         raise NotImplementedError
-
-    def _log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        return self.equivalent()._log_density(outputs, dataset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +73,7 @@ class NoiseDividedTwice(_RescaledNoise):
 
     Example:
         >>> broken = NoiseDividedTwice()
-        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.truth().epsilon(1e-5), 1)
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 1)
         (1.0, 14.4)
     """
 
@@ -106,7 +102,7 @@ class NoiseOfSumOnMean(_RescaledNoise):
 
     Example:
         >>> broken = NoiseOfSumOnMean()
-        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.truth().epsilon(1e-5), 2)
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
         (1.0, 0.08)
     """
 

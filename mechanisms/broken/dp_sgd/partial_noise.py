@@ -46,7 +46,7 @@ class BiasWithoutNoise(BrokenDPSGD):
 
     Example:
         >>> broken = BiasWithoutNoise()
-        >>> round(broken.guarantee().epsilon(1e-5), 2), broken.truth().epsilon(1e-5)
+        >>> round(broken.guarantee().epsilon(1e-5), 2), broken.exact_guarantee().epsilon(1e-5)
         (1.0, inf)
     """
 
@@ -61,7 +61,7 @@ class BiasWithoutNoise(BrokenDPSGD):
     def law_is_known(self) -> bool:
         return super().law_is_known and self.observed is None
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """Revealed for certain."""
         return self._revealed()
 
@@ -105,7 +105,7 @@ class NoiseAfterMomentum(BrokenDPSGD):
 
     Example:
         >>> broken = NoiseAfterMomentum()
-        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.truth().epsilon(1e-5), 1)
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 1)
         (1.0, 7.4)
     """
 
@@ -115,7 +115,7 @@ class NoiseAfterMomentum(BrokenDPSGD):
 
     trainer_class: ClassVar[type[Trainer]] = _NoiseAfterMomentum
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """`GaussianDP(sqrt(sum over t of ((1 - momentum^t) / (1 - momentum))^2) / noise_multiplier)`."""
         weights = (1.0 - self.momentum ** np.arange(1, self.steps + 1)) / (1.0 - self.momentum)
         return self._gaussian(self.reach * float(np.linalg.norm(weights)) / math.sqrt(self.steps))

@@ -37,8 +37,8 @@ class RawMeanMixedIn(BrokenDPSGD):
         S_t = raw mean gradient + sum of clipped gradients + N(0, (noise_multiplier * clip_norm)^2 I)
 
     The slip: clipped gradients are accumulated in the buffer that the backward pass has filled, and that nobody has
-    cleared. A gradient of norm G moves the sum by clip_norm + G / B, without limit; `truth` is that of the worst-case
-    pair, G = 20 clip norms.
+    cleared. A gradient of norm G moves the sum by clip_norm + G / B, without limit; the exact curve is that of the
+    worst-case pair, G = 20 clip norms.
 
     Args:
         all: as for `DPSGD`; B is the public number that updates are divided by. Default: B = 4.
@@ -48,7 +48,7 @@ class RawMeanMixedIn(BrokenDPSGD):
 
     Example:
         >>> broken = RawMeanMixedIn()
-        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.truth().epsilon(1e-5), 2)
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
         (1.0, 7.67)
     """
 
@@ -60,6 +60,6 @@ class RawMeanMixedIn(BrokenDPSGD):
         """A gradient of 20 clip norms, and no other record."""
         return self._pair(LARGE)
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """`GaussianDP((1 + 20 / B) sqrt(steps) / noise_multiplier)` for full batches; twice that under replace_one."""
         return self._gaussian(self.reach * (1.0 + LARGE / self.batch))

@@ -55,7 +55,7 @@ class NoiseReusedInSteps(BrokenDPSGD):
 
     Example:
         >>> broken = NoiseReusedInSteps()
-        >>> round(broken.guarantee().epsilon(1e-5), 2), broken.truth().epsilon(1e-5)
+        >>> round(broken.guarantee().epsilon(1e-5), 2), broken.exact_guarantee().epsilon(1e-5)
         (1.0, inf)
     """
 
@@ -64,7 +64,7 @@ class NoiseReusedInSteps(BrokenDPSGD):
 
     trainer_class: ClassVar[type[Trainer]] = _OneNoise
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """Revealed for certain, if batches are cyclic: some steps are without the record."""
         scheme = self.scheme
         if self.steps == 1 or not isinstance(scheme, CyclicBatches):
@@ -102,7 +102,7 @@ class NoiseReusedInLayers(BrokenDPSGD):
 
     Example:
         >>> broken = NoiseReusedInLayers()
-        >>> round(broken.guarantee().epsilon(1e-5), 2), broken.truth().epsilon(1e-5)
+        >>> round(broken.guarantee().epsilon(1e-5), 2), broken.exact_guarantee().epsilon(1e-5)
         (1.0, inf)
     """
 
@@ -122,7 +122,7 @@ class NoiseReusedInLayers(BrokenDPSGD):
     def law_is_known(self) -> bool:
         return super().law_is_known and self.observed is None
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """Revealed for certain, if there is another layer to compare with, which the record does not move as well."""
         return self._revealed() if len(self.network.layers) > 1 and self.clipping != "per-layer" else None
 
@@ -153,13 +153,13 @@ class NoiseOfFixedSeed(BrokenDPSGD):
 
     Example:
         >>> broken = NoiseOfFixedSeed()
-        >>> round(broken.guarantee().epsilon(1e-5), 2), broken.truth().epsilon(1e-5)
+        >>> round(broken.guarantee().epsilon(1e-5), 2), broken.exact_guarantee().epsilon(1e-5)
         (1.0, inf)
     """
 
     trainer_class: ClassVar[type[Trainer]] = _SeededNoise
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """Revealed for certain."""
         return self._revealed()
 

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation
 from ...guarantees import LaplaceDP, PureDP
 from ...guarantees.base import Guarantee
 from ...validation import positive
@@ -91,6 +91,10 @@ class ObjectivePerturbation(Mechanism):
         points = np.asarray(outputs.values, dtype=np.float64)
         return np.asarray(-examples.gradient_sums(points) - examples.n_examples * strength * points)
 
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density of each output under `dataset`, shape `(size,)`: that of its b, times the volume that b gains,
         which is the determinant of n times the second derivative of the objective."""
@@ -111,7 +115,7 @@ class ObjectivePerturbation(Mechanism):
         """As for output perturbation: all records blank but one, whose label differs."""
         return opposite_labels(self._n_worst)
 
-    def truth(self) -> Guarantee:
+    def exact_guarantee(self) -> Guarantee:
         """The exact curve of `worst_case()`: whatever the coefficients, the two sides need linear terms that differ by
         exactly 1, and their second derivatives agree."""
         return LaplaceDP(self.strength_and_rate(self._n_worst)[1], relation=self.relation)
@@ -120,6 +124,7 @@ class ObjectivePerturbation(Mechanism):
     def _n_worst(self) -> int:
         return math.ceil(WEIGHT / self.regularisation)
 
-    def check(self, neighbours: Neighbours) -> None:
-        super().check(neighbours)
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
         check_examples(neighbours)
+        return self

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from ...base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation
 from ...errors import ParameterError
 from ...guarantees import LaplaceDP, PureDP
 from ...guarantees.base import Guarantee
@@ -60,7 +60,7 @@ class OutputPerturbation(Mechanism):
         >>> X, y = np.array([[0.6, 0.8], [-1.0, 0.0], [0.0, 0.5]]), np.array([1, 0, 1])
         >>> mechanism.release((X, y), 5, np.random.default_rng(0)).values.shape
         (5, 2)
-        >>> round(mechanism.truth().epsilon(0.0), 3)
+        >>> round(mechanism.exact_guarantee().epsilon(0.0), 3)
         0.496
     """
 
@@ -90,6 +90,10 @@ class OutputPerturbation(Mechanism):
         noise = spherical_noise(size, examples.n_features, self.rate(examples.n_examples), rng)
         return Outputs(self._fit(examples) + noise)
 
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density of each output under `dataset`, shape `(size,)`."""
         examples = SignedExamples.of(dataset)
@@ -104,7 +108,7 @@ class OutputPerturbation(Mechanism):
         regularisation outweighs them."""
         return opposite_labels(math.ceil(WEIGHT / self.regularisation))
 
-    def truth(self) -> Guarantee:
+    def exact_guarantee(self) -> Guarantee:
         """The exact curve of `worst_case()`: the minimisers are -s and s with n regularisation s = 1 / (1 + e^s), and
         with one feature the noise is Laplace."""
         n = math.ceil(WEIGHT / self.regularisation)
@@ -112,9 +116,10 @@ class OutputPerturbation(Mechanism):
         s = float(brentq(lambda s: weight * s - expit(-s), 0.0, 1.0 / weight, xtol=1e-300, rtol=1e-15))
         return LaplaceDP(self.rate(n) * 2.0 * s, relation=self.relation)
 
-    def check(self, neighbours: Neighbours) -> None:
-        super().check(neighbours)
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
         check_examples(neighbours)
+        return self
 
 
 def replace_one_only(relation: str | Relation, name: str) -> Relation:

@@ -138,10 +138,6 @@ class NoisyProjectedSGD(Mechanism):
         """sigma / (2 n L)."""
         return self.sigma / (2.0 * self.n_records * self.lipschitz)
 
-    @property
-    def quoted_delta(self) -> float:
-        return self.delta
-
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """The last iterates, `(size, n_features)`, or all of them, `(size, steps, n_features)`."""
         rows = self._signed_rows(dataset)
@@ -226,7 +222,7 @@ class NoisyProjectedSGD(Mechanism):
             sampling_probability=1.0 / self.n_records,
             steps=self.n_steps,
             relation=self.relation,
-        )
+        ).calibrated_at(self.delta)
 
     def worst_case(self) -> Neighbours:
         """One feature; all records blank but one, whose gradient is L on one side and -L on the other."""
@@ -237,9 +233,10 @@ class NoisyProjectedSGD(Mechanism):
         other[0] = 1
         return Neighbours(TrainingData(X, y), TrainingData(X, other), self.relation)
 
-    def check(self, neighbours: Neighbours) -> None:
-        super().check(neighbours)
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
         for side in (0, 1):
             self._signed_rows(neighbours.side(side))
         pairs = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
         check_records(Neighbours((pairs[0].X, pairs[0].y), (pairs[1].X, pairs[1].y), neighbours.relation))
+        return self

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation
 from ...errors import NeighboursError, ParameterError
 from ...guarantees import group
 from ...guarantees.base import Guarantee
@@ -64,7 +64,7 @@ class GroupPrivacy(Mechanism):
     def _claim(self) -> Guarantee:
         return group(self.base.guarantee(), self.size)
 
-    def truth(self) -> Guarantee | None:
+    def exact_guarantee(self) -> Guarantee | None:
         """Not known: the worst case of the base differs in one record."""
         return None
 
@@ -72,16 +72,17 @@ class GroupPrivacy(Mechanism):
         """That of the base: one record of the group."""
         return self.base.worst_case()
 
-    def check(self, neighbours: Neighbours) -> None:
-        """Also that both sides fit the model, and differ in no more than `size` records, which the view can show."""
-        super().check(neighbours)
+    def fitted_to(self, neighbours: Neighbours) -> GroupPrivacy:
+        """Both sides fit the model, and differ in no more than `size` records, which the view can show."""
+        super().fitted_to(neighbours)
         self._check_difference(*sides_of(self.base, neighbours))
         check_seen(self.base, neighbours)
-
-    def facing(self, neighbours: Neighbours) -> GroupPrivacy:
-        """With the base facing the pair."""
-        base = self.base.facing(neighbours)
+        base = self.base.observing(neighbours)
         return self if base is self.base else replace(self, base=base)
+
+    def output_law(self) -> LogDensity | None:
+        """That of the base, which is known whatever the pair."""
+        return self.base.output_law()
 
     def _check_difference(self, data0: TrainingData, data1: TrainingData) -> None:
         """Raises `NeighboursError` unless the two differ in 1 to `size` records as the relation has it."""

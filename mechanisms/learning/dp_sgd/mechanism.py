@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation
 from ...errors import ParameterError
 from ...guarantees.base import Guarantee
 from ...validation import non_negative, one_of, positive, whole
@@ -21,7 +21,7 @@ from .claims import claim_of
 from .clipping import CLIPPINGS
 from .directions import check_pair, gradient_direction
 from .named import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_sampling
-from .observation_law import Observations, log_density
+from .observation_law import ObservationLaw
 from .sampling import Sampling
 from .schedules import Constant, Schedule
 from .training import Recipe, Trainer, checked_inclusion
@@ -48,8 +48,8 @@ class DPSGD(Mechanism):
             can move by 2 clip_norm, the guarantee counts half of it.
         clip_norm: largest norm of the gradient of a record, > 0.
         sampling: a scheme of `dpassay.mechanisms.learning.dp_sgd.sampling`, or "poisson" (with
-            `sampling_probability` and `batch_size`, the expected one), "fixed-size", "shuffled", "cyclic" (with `batch_size`), or "full-batch"
-            (with `batch_size`, the divisor; 1 for the sum).
+            `sampling_probability` and `batch_size`, the expected one), "fixed-size", "shuffled", "cyclic" (with
+            `batch_size`), or "full-batch" (with `batch_size`, the divisor; 1 for the sum).
         batch_size, sampling_probability, n_records: of a sampling that is named.
         n_features, n_classes, hidden, activation: of a model that is named. Public constants: what labels the data hold
             must not change the model. `n_classes` of a perceptron is its number of outputs.
@@ -67,8 +67,8 @@ class DPSGD(Mechanism):
             ones first, `(size, steps + 1, n_parameters)`; "observations": `(size, steps, m)`, the inner products of
             the noisy sums with the `observed` directions, over clip_norm, so that a record whose gradient is clip_norm
             times a direction adds 1 and the noise has standard deviation noise_multiplier.
-        observed: unit directions `(m, n_parameters)`; None for that in which the pair of an audit differs (`facing`),
-            or, outside of one, that of the canary of `worst_case`.
+        observed: unit directions `(m, n_parameters)`; None for that in which the pair of an audit differs
+            (`fitted_to`), or, outside of one, that of the canary of `worst_case`.
 
     Raises:
         ParameterError: a value out of range, or options that contradict each other.
@@ -141,8 +141,6 @@ class DPSGD(Mechanism):
             if getattr(self, name) is not None and not isinstance(getattr(self, name), str):
                 object.__setattr__(self, name, self._read_only(name))
         _ = self.recipe
-        if self.view == "observations":
-            object.__setattr__(self, "log_density", self._log_density)
 
     # --- what the options mean ----------------------------------------------------------------------------------------
 
@@ -249,19 +247,19 @@ class DPSGD(Mechanism):
             self._only_gradients(without), self._only_gradients(np.concatenate([extreme, others])), self.relation
         )
 
-    def check(self, neighbours: Neighbours) -> None:
-        """Also that both sides fit the model, and differ in one record, an example or a gradient record, which the view
-        can show.
+    def fitted_to(self, neighbours: Neighbours) -> DPSGD:
+        """Both sides fit the model, and differ in one record, an example or a gradient record, which the view can show.
 
         Raises:
-            RelationError, NeighboursError: not a pair that the claim speaks of, or one of whose difference view
+            RelationError, NeighboursError: not a pair that the claim holds for, or one of whose difference view
                 "observations" shows nothing.
             ParameterError: data that the model or the sampling cannot take.
         """
-        super().check(neighbours)
+        super().fitted_to(neighbours)
         check_pair(self, neighbours)
+        return self.observing(neighbours)
 
-    def facing(self, neighbours: Neighbours) -> DPSGD:
+    def observing(self, neighbours: Neighbours) -> DPSGD:
         """View "observations" without directions, of gradient records elsewhere than `canary`: observed along these."""
         if self.view != "observations" or self.observed is not None:
             return self
@@ -277,10 +275,9 @@ class DPSGD(Mechanism):
             return self.projection is None and bool(self.recipe.rates.all())
         return self.view == "observations" and self.observed is None
 
-    @property
-    def parallel(self) -> str:
-        """Threads: numpy frees the lock in products and in drawing noise."""
-        return "threads"
+    def output_law(self) -> LogDensity | None:
+        """That of the observations; not known for the other views."""
+        return ObservationLaw(self) if self.view == "observations" else None
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and all(
@@ -320,10 +317,6 @@ class DPSGD(Mechanism):
         for runs, included in trainer.blocks(size, inclusion):
             parameters[runs] = trainer.final(runs.stop - runs.start, rng, included)
         return parameters
-
-    def _log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of observations, `(size,)`, if the examples contribute nothing along the observed directions."""
-        return log_density(outputs.values, Observations.of(self, TrainingData.of(dataset)))
 
     def _only_gradients(self, gradients: Floats) -> TrainingData:
         return TrainingData(np.empty((0, self.network.n_features)), np.empty(0), gradients)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base import Dataset, Outputs
 from ...errors import ParameterError
 from ..base import Floats, TrainingData
 from .clipping import clip_rows
@@ -66,3 +67,14 @@ def log_density(values: Floats, law: Observations) -> NDArray[np.float64]:
     whitened = np.asarray(values, dtype=np.float64) @ law.whiten.T
     constant = np.linalg.slogdet(law.whiten)[1] - 0.5 * whitened.shape[2] * math.log(2.0 * math.pi)
     return np.asarray(law.sampling.log_likelihood(whitened, law.shifts) + whitened.shape[1] * constant)
+
+
+@dataclass(frozen=True, eq=False)
+class ObservationLaw:
+    """The law of what `learner` shows in view "observations", as a `LogDensity`."""
+
+    learner: DPSGD
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log density of observations, `(size,)`, if the examples contribute nothing along the observed directions."""
+        return log_density(outputs.values, Observations.of(self.learner, TrainingData.of(dataset)))

@@ -220,6 +220,14 @@ def test_an_unknown_configuration_lists_the_nearest(name, message, write):
     assert message in str(caught.value)
 
 
+def test_without_a_delta_a_config_takes_the_one_that_the_noise_was_calibrated_to(write):
+    gaussian = GOOD.replace('"laplace"', '"gaussian"').replace("epsilon = 1.0", "epsilon = 1.0\ndelta = 1e-5")
+    (question,) = plan_tasks(*Config.load(write(gaussian.replace("delta = 0.0\n", ""))))
+    assert question.mechanism.guarantee().default_delta == 1e-5
+    multiplier = gaussian.replace("epsilon = 1.0\ndelta = 1e-5", "noise_multiplier = 4.0").replace("delta = 0.0\n", "")
+    assert "delta is missing: the claim GaussianDP(mu=0.25) is a whole curve" in complaint(multiplier, write)
+
+
 def test_the_resolved_configuration_is_plain_json(write):
     config, _ = Config.load(write(GOOD))
     assert json.loads(json.dumps(config.resolved())) == config.resolved()

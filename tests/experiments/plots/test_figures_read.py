@@ -43,7 +43,7 @@ def family_result(share: float = 0.9, free: float = 0.4) -> AuditResult:
 
 def zero_result() -> AuditResult:
     base = laplace_result()
-    return dataclasses.replace(base, bounds=(dataclasses.replace(base.bound, epsilon=0.0),), truth=0.001)
+    return dataclasses.replace(base, bounds=(dataclasses.replace(base.bound, epsilon=0.0),), exact_epsilon=0.001)
 
 
 def certainty() -> AuditResult:

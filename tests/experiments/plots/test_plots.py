@@ -95,8 +95,8 @@ RESULTS: dict[str, AuditResult] = {
     "coarse claim": coarse_result(),
     "claim of zero": nothing_claimed(),
     "few trials": laplace_result(0.1, n=60),
-    "detects nothing": dataclasses.replace(laplace_result(), detectable=math.inf, truth=None),
-    "infinite truth": dataclasses.replace(laplace_result(), truth=math.inf),
+    "detects nothing": dataclasses.replace(laplace_result(), detectable=math.inf, exact_epsilon=None),
+    "infinite truth": dataclasses.replace(laplace_result(), exact_epsilon=math.inf),
 }
 
 
@@ -371,7 +371,7 @@ def test_a_sweep_over_names_is_a_ladder_with_every_name_in_full() -> None:
 
 
 def test_exact_values_beyond_a_ladder_are_arrows_and_numbers() -> None:
-    far = [dataclasses.replace(laplace_result(), truth=truth) for truth in (1.0, 30.0, math.inf)]
+    far = [dataclasses.replace(laplace_result(), exact_epsilon=truth) for truth in (1.0, 30.0, math.inf)]
     plot = overview(named_sweep(far))
     ax = plot.plot()
     assert 1.0 < ax.get_xlim()[1] < 1.5
@@ -380,7 +380,7 @@ def test_exact_values_beyond_a_ladder_are_arrows_and_numbers() -> None:
     texts = [text.get_text() for text in ax.texts]
     assert texts[texts.index("exact") :][1:4] == ["1", "30", "∞"]
     assert "arrow" in plot.caption
-    assert "exact" not in overview(named_sweep([dataclasses.replace(laplace_result(), truth=None)] * 2)).caption
+    assert "exact" not in overview(named_sweep([dataclasses.replace(laplace_result(), exact_epsilon=None)] * 2)).caption
 
 
 def test_a_claim_refuted_at_another_delta_is_not_told_as_an_epsilon_above_it() -> None:

@@ -317,10 +317,10 @@ def _bound(epsilon: float) -> dict[str, Any]:
 
 def test_the_gap_under_the_claim_is_explained_where_it_can_be() -> None:
     assert _reading(**_bound(0.95)).startswith("Tight: the bound reaches 95 %")
-    assert _reading(**_bound(0.5), truth=0.6).startswith("Loose: the exact epsilon of this pair is 0.6")
-    assert "no attack is stronger" in _reading(**_bound(0.5), detectable=1.1, truth=1.0)
+    assert _reading(**_bound(0.5), exact_epsilon=0.6).startswith("Loose: the exact epsilon of this pair is 0.6")
+    assert "no attack is stronger" in _reading(**_bound(0.5), detectable=1.1, exact_epsilon=1.0)
     assert "a stronger attack or more trials" in _reading(**_bound(0.5), detectable=1.1, attack="classifier")
-    assert "cannot tell which" in _reading(**_bound(0.5), detectable=1.1, truth=None)
+    assert "cannot tell which" in _reading(**_bound(0.5), detectable=1.1, exact_epsilon=None)
     assert _reading(verdict=Verdict.VIOLATION, **_bound(1.2)).startswith("Refuted")
 
 
@@ -342,7 +342,7 @@ def test_what_was_shown_of_a_claim_is_rounded_down() -> None:
 
 
 def test_the_table_leaves_out_what_is_unknown_or_the_same_everywhere() -> None:
-    unknown = dataclasses.replace(laplace_result(), truth=None)
+    unknown = dataclasses.replace(laplace_result(), exact_epsilon=None)
     assert "exact" not in content(sweep_of([{}], [unknown])).table.head
     assert "corrected p" not in content(sweep_of([{}], [unknown])).table.head
     mixed = sweep_of([{"k": 1}, {"k": 2}], [unknown, gaussian_result()])

@@ -154,4 +154,4 @@ def test_the_table_has_one_row_an_audit_and_one_cell_a_parameter(sweep_result):
     frame = sweep_result.to_frame()
     assert list(frame["mechanism.query"]) == ["count", "x"]
     assert list(frame["p_adjusted"]) == [point.p_adjusted for point in sweep_result.points]
-    assert {"epsilon_lower", "claim", "truth", "ceiling", "verdict", "seed"} <= set(frame.columns)
+    assert {"epsilon_lower", "claim", "exact_epsilon", "ceiling", "verdict", "seed"} <= set(frame.columns)

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from dpassay.mechanisms.base import Neighbours
-from dpassay.mechanisms.describe import describe, fingerprint, label, opaque
+from dpassay.mechanisms.fingerprint import describe, fingerprint, opaque
+from dpassay.mechanisms.label import label
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def test_closures_and_defaults_count():
 
 def test_the_fingerprint_does_not_depend_on_hash_randomisation():
     code = (
-        "from dpassay.mechanisms.describe import *; "
+        "from dpassay.mechanisms.fingerprint import *; "
         "print(fingerprint(describe([lambda x: x in {'a','b','c','d'}, float('inf'), {'k': (1, 2)}])))"
     )
     seen = {

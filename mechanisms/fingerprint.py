@@ -1,4 +1,4 @@
-"""Things described: in full for the fingerprint of a run, in short for people."""
+"""What a run is known by: a description that changes with the behaviour of what runs, and its digest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 import sys
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import partial
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
@@ -42,39 +42,6 @@ def opaque(description: Any) -> list[str]:
 def fingerprint(description: Any) -> str:
     """SHA-256 of the canonical JSON of a description."""
     return _digest(json.dumps(description, sort_keys=True, separators=(",", ":")).encode())
-
-
-def label(thing: Any) -> str:
-    """A short line for people: "Laplace(epsilon=1)". Fields at their default are left out.
-
-    A class that says itself how it is called, by `__str__`, is called so.
-    """
-    if not is_dataclass(thing) or isinstance(thing, type) or type(thing).__str__ is not object.__str__:
-        return _cut(getattr(thing, "__name__", None) or str(thing))
-    shown = []
-    for field in fields(thing):
-        value = getattr(thing, field.name)
-        if field.repr and not (field.default is not MISSING and _same(field.default, value)):
-            shown.append(f"{field.name}={_value(value)}")
-    return f"{type(thing).__name__}({', '.join(shown)})"
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, Enum):
-        return str(value.value)
-    if isinstance(value, np.ndarray):
-        return f"array{value.shape}" if value.size > 4 else np.array2string(value, separator=", ")
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return label(value) if is_dataclass(value) or isinstance(value, FunctionType) else _cut(repr(value))
-
-
-def _same(default: Any, value: Any) -> bool:
-    return type(default) is type(value) and not isinstance(value, np.ndarray) and bool(default == value)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _path(thing: Any) -> str:
