@@ -83,6 +83,29 @@ def quantile(probability: float, n: int, rate: ArrayLike) -> NDArray[np.int64]:
     return np.where(rates <= 0.0, 0, np.where(rates >= 1.0, n, high))
 
 
+def quantile_of_one(probability: float, n: int, rate: float) -> int:
+    """`quantile` of a single rate, which as an array would take twenty times as long.
+
+    Example:
+        >>> quantile_of_one(0.5, 10, 0.5)
+        5
+    """
+    if rate <= 0.0 or rate >= 1.0:
+        return 0 if rate <= 0.0 else n
+    normal = float(special.ndtri(min(max(probability, 1e-300), 1.0 - 1e-16)))
+    guess = n * rate + normal * math.sqrt(n * rate * (1.0 - rate)) + (normal**2 - 1.0) * (1.0 - 2.0 * rate) / 6.0
+    low, high, probe, step = -1, n, min(max(math.floor(guess), 0), n - 1), 1
+    while high - low > 1:
+        if special.betaincc(probe + 1.0, max(n - probe, 1.0), rate) >= probability:
+            high, probe = probe, probe - step
+        else:
+            low, probe = probe, probe + step
+        step *= 2
+        if not low < probe < high:
+            probe = (low + high) // 2
+    return high
+
+
 def log_pmf(k: Floats, n: Floats, rate: Floats, complement: Floats) -> Floats:
     """ln Pr[Bin(n, rate) = k], continued to real 0 <= k < n; `complement` = 1 - rate, given to full precision.
 
