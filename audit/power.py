@@ -249,10 +249,9 @@ class _Question:
 
     def refuted(self, hits_out: Counts, hits_in: Counts, n_out: int, n_in: int) -> bool:
         """Whether the claim is refuted by these hits, at thresholds that fall from one to the next."""
-        best = _most_telling(hits_out, hits_in, n_out, n_in, self.delta, self.confidence)
         for bound in (bound.for_plans(n_out, n_in) for bound in self.bounds):
             fixed = np.array(sorted(set(bound.thresholds) - {-math.inf}), dtype=np.float64)
-            places = best if len(fixed) else {0}
+            places = _most_telling(hits_out, hits_in, n_out, n_in, self.delta, self.confidence) if len(fixed) else {0}
             if any(self._judged(bound, _tally(hits_out, hits_in, n_out, n_in, place, fixed)) for place in places):
                 return True
         return False

@@ -63,24 +63,44 @@ def quantile(probability: float, n: int, rate: ArrayLike) -> NDArray[np.int64]:
         [0, 5, 10]
     """
     rates = np.asarray(rate, dtype=np.float64)
-    inside = np.clip(rates, 1e-300, 1.0)
-
-    def reached(k: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return np.asarray(special.betaincc(k + 1.0, np.maximum(n - k, 1.0), inside) >= probability)
-
+    inside = np.clip(rates, 1e-300, 1.0).ravel()
     # The normal quantile, with its skewness (Cornish and Fisher 1938), is mostly off by less than 2.
     normal = special.ndtri(min(max(probability, 1e-300), 1.0 - 1e-16))
     guess = n * inside + normal * np.sqrt(n * inside * (1.0 - inside)) + (normal**2 - 1.0) * (1.0 - 2.0 * inside) / 6.0
-    low, high = np.full(rates.shape, -1, dtype=np.int64), np.full(rates.shape, n, dtype=np.int64)
-    for offset in (-2.0, 2.0):
-        probe = np.clip(np.floor(guess + offset), 0, n - 1).astype(np.int64)
-        enough = reached(probe)
-        low, high = np.where(enough, low, np.maximum(low, probe)), np.where(enough, np.minimum(high, probe), high)
-    while (high - low > 1).any():
-        middle = (low + high) // 2  # -1 where low and high have met there: then k = n is what is left
-        enough = reached(middle)
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return np.where(rates <= 0.0, 0, np.where(rates >= 1.0, n, high))
+    low, high = np.full(inside.shape, -1, dtype=np.int64), np.full(inside.shape, n, dtype=np.int64)
+    probe, step = np.clip(np.floor(guess), 0, n - 1).astype(np.int64), 1
+    while len(wide := np.flatnonzero(high - low > 1)):
+        at = probe[wide]
+        reached = special.betaincc(at + 1.0, np.maximum(n - at, 1.0), inside[wide]) >= probability
+        low[wide], high[wide] = np.where(reached, low[wide], at), np.where(reached, at, high[wide])
+        onward = np.where(reached, at - step, at + step)
+        between = (low[wide] < onward) & (onward < high[wide])
+        probe[wide] = np.where(between, onward, (low[wide] + high[wide]) // 2)
+        step *= 2
+    return np.where(rates <= 0.0, 0, np.where(rates >= 1.0, n, high.reshape(rates.shape)))
+
+
+def quantile_of_one(probability: float, n: int, rate: float) -> int:
+    """`quantile` of a single rate, which as an array would take twenty times as long.
+
+    Example:
+        >>> quantile_of_one(0.5, 10, 0.5)
+        5
+    """
+    if rate <= 0.0 or rate >= 1.0:
+        return 0 if rate <= 0.0 else n
+    normal = float(special.ndtri(min(max(probability, 1e-300), 1.0 - 1e-16)))
+    guess = n * rate + normal * math.sqrt(n * rate * (1.0 - rate)) + (normal**2 - 1.0) * (1.0 - 2.0 * rate) / 6.0
+    low, high, probe, step = -1, n, min(max(math.floor(guess), 0), n - 1), 1
+    while high - low > 1:
+        if special.betaincc(probe + 1.0, max(n - probe, 1.0), rate) >= probability:
+            high, probe = probe, probe - step
+        else:
+            low, probe = probe, probe + step
+        step *= 2
+        if not low < probe < high:
+            probe = (low + high) // 2
+    return high
 
 
 def log_pmf(k: Floats, n: Floats, rate: Floats, complement: Floats) -> Floats:

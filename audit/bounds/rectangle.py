@@ -67,8 +67,12 @@ class Rectangle:
 
 
 def _upper_and_rest(k: Floats, n: float, significance: float) -> tuple[Floats, Floats]:
-    limit = upper(k, n, significance)
-    return limit, np.where(limit < 0.5, 1.0 - limit, lower(n - k, n, significance))
+    limit = np.asarray(upper(k, n, significance))
+    rest = np.asarray(1.0 - limit)
+    large = ~(limit < 0.5)
+    if large.any():
+        rest[large] = lower(n - k[large], n, significance)
+    return limit, rest
 
 
 def _log_or_minus_inf(x: Floats) -> Floats:

@@ -46,7 +46,7 @@ from scipy import special
 
 from ...mechanisms.validation import delta_range, open_unit
 from .base import SMALLEST_P_VALUE
-from .binomial import lower, quantile, upper
+from .binomial import lower, quantile_of_one, upper
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +58,9 @@ _HALF_CELL = 0.14, 0.45  # standard deviations from the middle of a cell to its 
 _BLOCKS = 512, 48  # counts on side 0 are taken together beyond so many
 _PER_QUANTILE = 12  # terms of a binomial law take as long as one incomplete beta function
 _LEFT_OUT = 1e-5  # of the significance: probability of the counts that a sum leaves out, and adds as a whole
+_FROM_0_TO_1 = np.sin(np.linspace(0.0, 0.5 * np.pi, 400)) ** 2  # densest at both ends
 _TOLERANCE = 1e-3  # relative, of a significance
+_CLOSE = 1e-5  # relative: where a law is further from its quantile, rounding does not decide
 
 
 @dataclass(frozen=True)
@@ -90,18 +92,41 @@ class Ordering:
 
     def value(self, k1: Floats, k0: Floats, n1: float, n0: float) -> Floats:
         """T at hits `k1` of `n1` and `k0` of `n0`, which need not be whole; -inf where nothing was shown."""
-        p, q = (k1 + 0.5) / (n1 + 1.0), (k0 + 0.5) / (n0 + 1.0)
-        gain = np.maximum(p - self.delta, 1e-12)
-        shape1, shape0 = n1 * gain**2 / (p * (1.0 - p)), n0 * q / (1.0 - q)
+        q, gain, shape1, shape0 = self._estimates(k1, k0, n1, n0)
         share = special.betaincinv(shape1, shape0, min(self.significance, 0.5))
         with np.errstate(divide="ignore"):
             limit = np.log(share / (1.0 - share) * shape0 / shape1 * gain / q)
-        return np.where((p > self.delta) & (limit > 0.0), limit, -np.inf)
+        return np.where((gain > 1e-12) & (limit > 0.0), limit, -np.inf)
 
-    def spread(self, k1: float, k0: float, n1: int, n0: int) -> float:
+    def reached(self, level: float, k1: Floats, k0: Floats, n1: float, n0: float) -> NDArray[np.bool_]:
+        """Whether T >= `level`, all ties included; `level` is the T of some outcome.
+
+        Where the law behind T is not close to its quantile, it says so uninverted, in a quarter of the time.
+        """
+        significance = min(self.significance, 0.5)
+        tail, blur = self.tail(level, k1, k0, n1, n0)
+        reached, close = tail < significance, np.abs(tail - significance) <= blur * significance
+        reached[close] = self.value(k1[close], k0[close], n1, n0) >= level * (1.0 - 1e-10)
+        return np.asarray(reached)
+
+    def tail(self, level: float, k1: Floats, k0: Floats, n1: float, n0: float) -> tuple[Floats, Floats]:
+        """The significance at which T would be `level`, and how far, relatively, T and it may be apart by rounding."""
+        q, gain, shape1, shape0 = self._estimates(k1, k0, n1, n0)
+        odds = math.exp(level) * shape1 / shape0 * q / gain
+        tail = np.where(gain > 1e-12, special.betainc(shape1, shape0, odds / (1.0 + odds)), 1.0)
+        return tail, _CLOSE * (1.0 + 1e-8 * odds)
+
+    def spread(self, k1: Floats | float, k0: Floats | float, n1: int, n0: int) -> Floats:
         """Standard deviation of the estimate behind T."""
         p, q = (k1 + 0.5) / (n1 + 1.0), (k0 + 0.5) / (n0 + 1.0)
-        return math.sqrt(p * (1.0 - p) / (n1 * max(p - self.delta, 1e-12) ** 2) + (1.0 - q) / (n0 * q))
+        gain = np.maximum(p - self.delta, 1e-12)
+        return np.asarray(np.sqrt(p * (1.0 - p) / (n1 * gain**2) + (1.0 - q) / (n0 * q)))
+
+    def _estimates(self, k1: Floats, k0: Floats, n1: float, n0: float) -> tuple[Floats, Floats, Floats, Floats]:
+        """q, p - delta, and the shapes of both gamma variables."""
+        p, q = (k1 + 0.5) / (n1 + 1.0), (k0 + 0.5) / (n0 + 1.0)
+        gain = np.maximum(p - self.delta, 1e-12)
+        return q, gain, n1 * gain**2 / (p * (1.0 - p)), n0 * q / (1.0 - q)
 
 
 class UnconditionalTest:
@@ -127,7 +152,7 @@ class UnconditionalTest:
         larger = math.sqrt(max(1.0, min(n1, n0) / _FINE))
         self._half_cell = min(_HALF_CELL[0] * math.sqrt(larger), _HALF_CELL[1])
         self._blocks = max(_BLOCKS[0] / larger, _BLOCKS[1])
-        self._spread = ordering.spread(k1, k0, n1, n0)
+        self._spread = float(ordering.spread(k1, k0, n1, n0))
         self._known = np.empty(0), np.empty(0)
 
     @property
@@ -188,6 +213,8 @@ class UnconditionalTest:
             needed = self.probability(epsilon, delta, trial) / (1.0 - _SHARE)
             exact = max(needed - 5.0 * _LEFT_OUT * trial, 0.0)  # falls as trial grows, so that p lies between the two
             low, high = max(low, min(trial, exact)), min(high, max(trial, needed))
+            if low == 0.5 and high == 1.0 and self.probability(epsilon, delta, 0.99) >= 1.0:
+                return 1.0  # and so at every trial in between
             trial = 1.005 * needed if low < 1.005 * needed < high else math.sqrt(low * high)
         return max(high, SMALLEST_P_VALUE)
 
@@ -205,7 +232,7 @@ class UnconditionalTest:
     def _laws(self, epsilon: float, delta: float, low: float, high: float) -> tuple[Floats, Floats, Floats]:
         """Rates p and q, and a factor, such that Pr[R] is at most the largest factor * Pr[R] anywhere on the domain."""
         growth = math.exp(epsilon)
-        ends = low + (high - low) * np.sin(np.linspace(0.0, 0.5 * np.pi, 400)) ** 2
+        ends = low + (high - low) * _FROM_0_TO_1
         q = 0.5 * (ends[1:] + ends[:-1])
         p = np.minimum(growth * q + delta, 1.0 - 1e-15)
         information = self.n0 / (q * (1.0 - q)) + growth**2 * self.n1 / (p * (1.0 - p))
@@ -249,30 +276,31 @@ class UnconditionalTest:
         return known[at], needed[at]
 
     def _least(self, k0: Floats) -> Floats:
-        """Smallest k1 with (k1, k0) in R, n1 + 1 if there is none; every eighth first, for the others lie between."""
+        """Smallest k1 with (k1, k0) in R, n1 + 1 if there is none: a guess, and steps until both sides agree."""
         low, high = np.full(len(k0), -1.0), np.full(len(k0), self.n1 + 1.0)
-        found = self._bisect(k0[::8], low[::8], high[::8])
-        low = np.repeat(found - 1.0, 8)[: len(k0)]
-        high = np.maximum(np.repeat(np.append(found[1:], self.n1 + 1.0), 8)[: len(k0)], low + 1.0)
-        likely = np.interp(k0, k0[::8], found)
-        for guess in (np.floor(likely) - 2.0, np.ceil(likely) + 2.0):
-            low, high = self._narrowed(k0, low, high, np.clip(guess, low, high))
-        return self._bisect(k0, low, high)
+        probe, step = np.clip(np.ceil(self._likely(k0)), 0.0, self.n1), 1.0
+        while len(wide := np.flatnonzero(high - low > 1.0)):
+            at = probe[wide]
+            inside = self.ordering.reached(self.level, at, k0[wide], self.n1, self.n0)
+            low[wide], high[wide] = np.where(inside, low[wide], at), np.where(inside, at, high[wide])
+            next_one = np.where(inside, at - step, at + step)
+            between = (low[wide] < next_one) & (next_one < high[wide])
+            probe[wide] = np.where(between, next_one, np.floor(0.5 * (low[wide] + high[wide])))
+            step *= 2.0
+        return high
 
-    def _narrowed(self, k0: Floats, low: Floats, high: Floats, guess: Floats) -> tuple[Floats, Floats]:
-        """A bracket after one look at `guess` in it."""
-        reached = self.ordering.value(guess, k0, self.n1, self.n0) >= self.level * (1.0 - 1e-10)
-        reached = np.where(guess <= low, False, np.where(guess >= high, True, reached))
-        return np.where(reached, low, guess), np.where(reached, guess, high)
-
-    def _bisect(self, k0: Floats, low: Floats, high: Floats) -> Floats:
-        """The least k1 in (low, high] whose T reaches the level, where T falls short at low."""
-        while True:
-            wide = np.flatnonzero(high - low > 1.0)
-            if not len(wide):
-                return high
-            middle = np.floor(0.5 * (low[wide] + high[wide]))
-            low[wide], high[wide] = self._narrowed(k0[wide], low[wide], high[wide], middle)
+    def _likely(self, k0: Floats) -> Floats:
+        """Real k1 where T is about the level, from the normal law behind T; then one step of Newton's on T itself."""
+        sizes, order = (self.n1, self.n0), self.ordering
+        seen = math.log(max((self.k1 + 0.5) / (self.n1 + 1.0) - order.delta, 1e-12) * (self.n0 + 1.0) / (self.k0 + 0.5))
+        away, k1 = (seen - self.level) / self._spread, np.full(len(k0), float(self.k1))
+        q = (k0 + 0.5) / (self.n0 + 1.0)
+        for _ in range(4):
+            gain = q * np.exp(np.minimum(self.level + away * order.spread(k1, k0, *sizes), 100.0))
+            k1 = np.clip((gain + order.delta) * (self.n1 + 1.0) - 0.5, 0.0, self.n1)
+        tail, _ = order.tail(self.level, k1, k0, *sizes)
+        off = special.ndtri(np.clip(tail, 1e-300, 1.0 - 1e-16)) - special.ndtri(min(order.significance, 0.5))
+        return np.asarray(k1 + off * order.spread(k1, k0, *sizes) * (k1 + 0.5 - order.delta * (self.n1 + 1.0)))
 
 
 def _tilted(rate: Floats, shift: Floats, n: int) -> tuple[Floats, Floats]:
@@ -284,20 +312,25 @@ def _tilted(rate: Floats, shift: Floats, n: int) -> tuple[Floats, Floats]:
 
 def _reach(n: int, rates: Floats, left_out: float) -> tuple[int, int]:
     """Counts outside of which each law has probability at most `left_out` on either side."""
-    return int(quantile(left_out, n, rates.min())), n - int(quantile(left_out, n, 1.0 - rates.max()))
+    return quantile_of_one(left_out, n, float(rates.min())), n - quantile_of_one(left_out, n, float(1.0 - rates.max()))
 
 
 def _law(k: Floats, n: int, rates: Floats) -> Floats:
     """Pr[Bin(n, rate) = k] for each rate and each of consecutive counts, shape `(rates, k)`."""
     ways = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
     rates = np.clip(rates, 1e-300, 1.0 - 1e-16)[:, None]
-    return np.asarray(np.exp(ways + k * np.log(rates) + (n - k) * np.log1p(-rates)))
+    law = k * np.log(rates)
+    law += ways
+    law += (n - k) * np.log1p(-rates)
+    return np.asarray(np.exp(law, out=law))
 
 
 def _masses(starts: Floats, step: int, n: int, rates: Floats) -> Floats:
     """Probability of each block of `step` counts under each rate."""
     if step <= _PER_QUANTILE:
         law = _law(np.arange(starts[0], min(starts[-1] + step, n + 1.0)), n, rates)
+        if step == 1:
+            return law
         return np.asarray(np.add.reduceat(law, (starts - starts[0]).astype(np.intp), axis=1))
     edges = np.append(starts, starts[-1] + step)
     mean = n * rates[:, None]
@@ -320,5 +353,5 @@ def _tails(needed: Floats, n: int, rates: Floats, left_out: float) -> Floats:
     first, last = max(first, int(min(needed[0], n))), max(last, int(min(needed[0], n)))
     law = _law(np.arange(first, last + 1.0), n, rates)
     sums = np.zeros((len(rates), law.shape[1] + 1))
-    sums[:, :-1] = np.cumsum(law[:, ::-1], axis=1)[:, ::-1]
-    return sums[:, np.clip(needed - first, 0, law.shape[1]).astype(np.int64)]
+    np.cumsum(law[:, ::-1], axis=1, out=sums[:, -2::-1])
+    return sums[:, np.clip(needed - first, 0, law.shape[1]).astype(np.intp)]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from dpassay.audit.bounds.binomial import log_pmf, lower, quantile, upper
+from dpassay.audit.bounds.binomial import log_pmf, lower, quantile, quantile_of_one, upper
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,15 @@ def test_quantile_is_that_of_scipy(n, rate, probability):
     k = quantile(probability, n, rate)
     assert stats.binom.cdf(k, n, rate) >= probability - 1e-12
     assert k == 0 or stats.binom.cdf(k - 1, n, rate) < probability + 1e-12
+
+
+@given(
+    n=st.integers(1, 10**9),
+    rate=st.one_of(st.floats(0.0, 1.0), st.floats(1e-12, 1e-6), st.floats(1e-12, 1e-6).map(lambda rest: 1.0 - rest)),
+    probability=st.one_of(st.floats(1e-13, 0.999), st.floats(1e-12, 1e-3).map(lambda rest: 1.0 - rest)),
+)
+def test_quantile_of_one_rate_is_that_of_an_array_of_rates(n, rate, probability):
+    assert quantile_of_one(probability, n, rate) == quantile(probability, n, rate)
 
 
 @pytest.mark.parametrize("n", [1, 30, 5000])

@@ -173,6 +173,28 @@ def test_supremum_is_never_below_a_brute_force_over_base_rates_nor_far_above(out
         assert brute_force(at) <= found <= 1.02 * brute_force(at + 0.01 * test._spread) + 1e-5
 
 
+@pytest.mark.parametrize(
+    "outcome",
+    [(9, 12, 2, 12), (12, 12, 0, 12), (30, 60, 10, 50), (14, 150, 0, 100), (90, 90, 0, 90), (3, 200, 20, 60)],
+)
+@pytest.mark.parametrize("delta", [0.0, 0.02, 0.3])
+@pytest.mark.parametrize("significance", [0.5, 0.05, 1e-9])
+def test_least_extreme_count_is_that_of_a_search_through_all_outcomes(outcome, delta, significance):
+    _, n1, _, n0 = outcome
+    test = UnconditionalTest(*outcome, Ordering(significance, delta))
+    i, j = np.arange(n1 + 1.0)[:, None], np.arange(n0 + 1.0)
+    extreme = np.vstack([test.ordering.value(i, j, n1, n0) >= test.level * (1 - 1e-10), np.ones(n0 + 1, dtype=bool)])
+    if test.shows:
+        assert test._least(j).tolist() == np.argmax(extreme, axis=0).tolist()
+
+
+def test_the_outcome_seen_is_extreme_however_large_its_sample():
+    """Where side 0 has no hits, rounding leaves few digits of T."""
+    outcome = (1_198_233, 1_198_233, 0, 1_198_233)
+    test = UnconditionalTest(*outcome, Ordering(0.2, 0.1))
+    assert test._least(np.zeros(1)) <= test.k1
+
+
 def test_blocks_and_wide_cells_of_large_samples_round_up_and_not_by_much(monkeypatch):
     outcome = (50_300, 100_000, 18_400, 100_000)
     coarse = UnconditionalTest(*outcome, Ordering())
