@@ -17,9 +17,9 @@ results.py   what is returned, and its JSON form
 
 from audit.api import assert_private, audit
 from audit.bounds.base import Bound, LedgerEntry, LowerBound
+from audit.evidence.verdict import Verdict
 from audit.results import AuditResult
 from audit.search import SearchResult, search
-from audit.verdict import Verdict
 from mechanisms.errors import PrivacyViolation
 
 __all__ = [

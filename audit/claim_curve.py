@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.games import Floats
+from audit.evidence.scores import Floats
 from audit.results import ClaimCurve
 from mechanisms.guarantees.base import Guarantee
 

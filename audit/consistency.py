@@ -15,8 +15,8 @@ import numpy as np
 
 from audit.bounds.base import LowerBound
 from audit.bounds.curve import Refutation
-from audit.games import Tally
-from audit.verdict import Verdict
+from audit.evidence.scores import Tally
+from audit.evidence.verdict import Verdict
 from mechanisms.errors import ResultError
 
 if TYPE_CHECKING:

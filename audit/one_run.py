@@ -8,21 +8,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from audit.bounds.base import Bound, LedgerEntry, LowerBound, check_level
+from audit.bounds.base import Bound, LedgerEntry, LowerBound
 from audit.claim_curve import claim_curve
-from audit.games import BitScores, PairScores
+from audit.evidence.scores import BitScores, PairScores
+from audit.evidence.statement import Statement
+from audit.evidence.verdict import judge
 from audit.power import detectable_in_bits
 from audit.question import as_bounds
 from audit.results import AuditResult, Trials
 from audit.run import KEPT
-from audit.verdict import judge
 from mechanisms.base import Mechanism, Relation
 from mechanisms.describe import describe, fingerprint, label
-from mechanisms.errors import AccountingError, ParameterError, RelationError
+from mechanisms.errors import ParameterError, RelationError
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.validation import whole
 
@@ -39,7 +39,7 @@ def audit_one_run(
     delta: float | None = None,
     confidence: float = 0.95,
     claim: Guarantee | None = None,
-    family: int = 1,
+    n_hypotheses: int = 1,
     seed: int = 0,
 ) -> AuditResult:
     """Judges the claim of `mechanism` by the canaries of one run, or of a few.
@@ -54,7 +54,7 @@ def audit_one_run(
         delta: of the statement; None takes the delta at which the claim is usually quoted.
         confidence: strictly between 0 and 1.
         claim: what is tested, under add_remove; None takes `mechanism.guarantee()`.
-        family: of how many audits this is one, as for `audit.audit`.
+        n_hypotheses: of how many audits this is one, as for `audit.audit`.
         seed: of the game, to be told in the result.
 
     Returns:
@@ -89,25 +89,23 @@ def audit_one_run(
             f"{type(scores).__name__}. For a pair of datasets use audit."
         )
     whole(0, seed=seed)
-    given, claim = claim, _claim(mechanism, claim)
+    _check_mechanism(mechanism)
     if mechanism is not None and mechanism.relation is not Relation.ADD_REMOVE:
         raise RelationError(
             f"a canary that is in or out is 'add_remove', but the guarantee of {label(mechanism)} speaks of "
             f"{mechanism.relation.value!r}. Audit a mechanism under add_remove."
         )
-    if claim.relation not in (None, Relation.ADD_REMOVE):
-        raise RelationError(f"the claim {claim} speaks of {claim.relation.value!r}, the coins of 'add_remove'.")
-    if delta is None:
-        delta = claim.default_delta if mechanism is None or given is not None else mechanism.quoted_delta
-    if delta is None:
-        raise ParameterError(f"delta must be given: {claim} promises a whole curve. Try delta=1e-5.")
-    check_level(delta=delta, confidence=confidence)
-    whole(1, family=family)
-    epsilon = float(claim.epsilon(delta))
-    if not math.isfinite(epsilon):
-        raise AccountingError(f"the claim {claim} is infinite at delta = {delta:g}; choose a larger one, such as 1e-5.")
+    statement = Statement.about(
+        mechanism,
+        claim,
+        delta=delta,
+        confidence=confidence,
+        n_hypotheses=n_hypotheses,
+        relation=Relation.ADD_REMOVE,
+    )
+    claim, delta, epsilon = statement.claim, statement.delta, statement.epsilon
     bounds = tuple(one.against(claim) for one in as_bounds(bound, None, reads=BitScores))
-    share, strictest = (1.0 - (1.0 - confidence) / (len(bounds) * n) for n in (1, family))
+    share, strictest = (statement.shared(len(bounds) * n).confidence for n in (1, n_hypotheses))
     bits: Any = scores  # each of these bounds reads bits
     found = tuple(one.lower_bound(bits, delta=delta, confidence=share) for one in bounds)
     best = max(found, key=lambda one: one.epsilon)
@@ -139,19 +137,11 @@ def audit_one_run(
     )
 
 
-def _claim(mechanism: Mechanism | None, claim: Guarantee | None) -> Guarantee:
-    """The claim that is tested; raises `ParameterError` where neither argument has one."""
+def _check_mechanism(mechanism: Any) -> None:
     if mechanism is not None and not isinstance(mechanism, Mechanism):
         raise ParameterError(
             f"mechanism must be a Mechanism, or None with a claim beside the scores, but is {mechanism!r}."
         )
-    if claim is not None and not isinstance(claim, Guarantee):
-        raise ParameterError(f"claim must be a guarantee, such as GaussianDP(1.0), but is {claim!r}.")
-    if claim is not None:
-        return claim
-    if mechanism is None:
-        raise ParameterError("claim must be given where mechanism is None, for example claim=GaussianDP(1.0).")
-    return mechanism.guarantee()
 
 
 def _ledger(scores: BitScores, found: tuple[LowerBound, ...], best: LowerBound) -> tuple[LedgerEntry, ...]:

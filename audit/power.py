@@ -25,7 +25,7 @@ from scipy import special
 from audit.bounds.base import Bound, check_level
 from audit.bounds.binomial import lower, quantile, upper
 from audit.bounds.families import CurveFamily, epsilon_of, family_of
-from audit.games import BitScores, Counts, Floats, PairCounts, Tally
+from audit.evidence.scores import BitScores, Counts, Floats, PairCounts, Tally
 from mechanisms.errors import AccountingError, ParameterError
 from mechanisms.guarantees import ApproximateDP
 from mechanisms.guarantees.base import Guarantee

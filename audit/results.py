@@ -12,8 +12,8 @@ from typing import Any
 from audit import consistency, saved
 from audit.bounds.base import LedgerEntry, LowerBound
 from audit.bounds.curve import Refutation
-from audit.games import Tally
-from audit.verdict import Verdict
+from audit.evidence.scores import Tally
+from audit.evidence.verdict import Verdict
 
 FORMAT = "dpassay.audit-result"
 VERSION = 2

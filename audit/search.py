@@ -21,10 +21,10 @@ from attacks.base import Attack
 from audit import consistency, saved
 from audit.api import audit
 from audit.bounds.base import Bound, LedgerEntry, LowerBound
+from audit.evidence.verdict import Verdict
 from audit.question import Question
 from audit.results import AuditResult
 from audit.trials.seeds import Stage, child_seed, root_seed
-from audit.verdict import Verdict
 from mechanisms.base import Mechanism, Neighbours
 from mechanisms.describe import label
 from mechanisms.errors import ParameterError

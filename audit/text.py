@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from audit.verdict import Verdict
+from audit.evidence.verdict import Verdict
 from mechanisms.printable import line
 
 if TYPE_CHECKING:

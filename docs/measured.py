@@ -21,7 +21,7 @@ from audit import audit
 from audit.bounds.base import Bound
 from audit.bounds.catalogue import build
 from audit.bounds.one_run_fdp import OneRunFDP
-from audit.games import BitScores
+from audit.evidence.scores import BitScores
 from audit.membership.records import models_needed
 from audit.one_run import audit_one_run
 from audit.power import detectable_epsilon

@@ -7,25 +7,25 @@ each other, when the configuration is read.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
 from attacks.catalogue import choose
-from audit.games import BitScores, PairScores
+from audit.evidence.scores import BitScores, PairScores
+from audit.evidence.statement import Statement
 from audit.question import as_bounds
 from audit.trials.plan import MINIMUM_TRIALS
 from experiments import build
 from experiments.complaints import at, pointing_at
-from experiments.config import AuditSection, Config, DataSection, GameSection, Named
+from experiments.config import AuditSection, Config, DataSection, GameSection
 from experiments.games import OneRunQuestion, PairQuestion, Question
 from experiments.overrides import apply
 from experiments.source import Source
 from experiments.sweep import combinations, places, point_seed, settings, swept_keys
 from mechanisms.base import Dataset, Mechanism
-from mechanisms.errors import ParameterError, RelationError
+from mechanisms.errors import DpassayError, RelationError
 from mechanisms.learning.models.base import Model
 from mechanisms.validation import whole
 
@@ -39,7 +39,8 @@ def questions(config: Config, source: Source) -> list[Question]:
             ("audit", "trials"), "[audit] trials is of no use in one run: leave it out, and give n_runs in [game]."
         )
     load = _Loader()
-    return [_question(config, source, point, load) for point in combinations(config.sweep)]
+    points = combinations(config.sweep)
+    return [_question(config, source, point, load, len(points)) for point in points]
 
 
 def _counts_trials(config: Config) -> bool:
@@ -48,7 +49,7 @@ def _counts_trials(config: Config) -> bool:
     return given or any("audit.trials" in swept_keys(key, values) for key, values in config.sweep.items())
 
 
-def _question(config: Config, source: Source, parameters: dict[str, Any], load: _Loader) -> Question:
+def _question(config: Config, source: Source, parameters: dict[str, Any], load: _Loader, n_hypotheses: int) -> Question:
     """The audit at one point, built and checked."""
     source = replace(source, swept=places(config.sweep, parameters))
     with at(parameters):
@@ -76,7 +77,7 @@ def _question(config: Config, source: Source, parameters: dict[str, Any], load: 
         }
         ask = _pair if here.game is None else partial(_one_run, here.game)
         question = ask(here, source, mechanism, data, shared)
-        _check_claim(question, here.mechanism, source)
+        _check_claim(question, here, source, n_hypotheses)
         return question
 
 
@@ -128,25 +129,25 @@ def _one_run(
     )
 
 
-def _check_claim(question: Question, section: Named, source: Source) -> None:
-    """Raises `ConfigError` for a claim of another relation, or one that is infinite at delta."""
-    relation = question.mechanism.relation
-    with pointing_at(source, "mechanism", section):
-        claim = question.mechanism.guarantee() if question.claim is None else question.claim
-    with pointing_at(source, "claim"):
-        if claim.relation is not None and claim.relation is not relation:
-            raise RelationError(
-                f"relation of the claim is {claim.relation.value!r}, that of the pair {relation.value!r}. Leave "
-                "it out, or give both the same."
-            )
-    with pointing_at(source, "audit.delta"):
-        delta = claim.default_delta if question.delta is None else question.delta
-        if delta is None:
-            raise ParameterError(f"delta is missing: the claim {claim} is a whole curve. Add a delta, such as 1e-5.")
-        if not math.isfinite(float(claim.epsilon(delta))):
-            raise ParameterError(
-                f"delta is {delta:g}, where the claim {claim} is infinite. Try a larger one, such as 1e-5."
-            )
+def _check_claim(question: Question, here: Config, source: Source, n_hypotheses: int) -> None:
+    """Raises `ConfigError` for a claim that cannot be tested as the configuration asks."""
+    with pointing_at(source, "mechanism", here.mechanism):
+        question.mechanism.guarantee()
+    try:
+        Statement.about(
+            question.mechanism,
+            question.claim,
+            delta=question.delta,
+            confidence=question.confidence,
+            n_hypotheses=n_hypotheses,
+            relation=question.mechanism.relation,
+        )
+    except RelationError:
+        with pointing_at(source, "claim"):
+            raise
+    except DpassayError:
+        with pointing_at(source, "audit", here.audit):
+            raise
 
 
 class _Loader:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from audit import consistency, saved
 from audit.bounds.base import LedgerEntry, LowerBound
-from audit.multiplicity import holm
+from audit.evidence.multiplicity import holm
+from audit.evidence.verdict import Verdict
 from audit.results import AuditResult
-from audit.verdict import Verdict
 from experiments.sweep import value_name
 
 if TYPE_CHECKING:

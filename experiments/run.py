@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from audit.evidence.verdict import Verdict
 from audit.membership.result import MembershipResult
 from audit.results import AuditResult
 from audit.trials.progress import Bar
-from audit.verdict import Verdict
 from experiments.config import Config
 from experiments.games import Question
 from experiments.membership import study
@@ -205,14 +205,14 @@ def _answer(
     progress: bool,
     tell: Callable[[str], None] | None,
     place: str,
-    family: int,
+    n_hypotheses: int,
 ) -> AuditResult:
-    """One audit of a family of so many, in its own folder of trials."""
+    """One of `n_hypotheses` audits, in its own folder of trials."""
     from experiments.plots.formatting import cut, parameters_text
 
     store, point = directory.trials(question.folder), parameters_text(question.parameters)
     bar = Bar(f"{place} {cut(point, 40)}") if progress else False
-    result = question.answer(family=family, n_jobs=n_jobs, store=store, progress=bar)
+    result = question.answer(n_hypotheses=n_hypotheses, n_jobs=n_jobs, store=store, progress=bar)
     if tell is not None:
         tell(f"{place} {point or result.mechanism}: {_found(result)}")
     return result

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from audit.bounds.curve import Refutation
-from audit.games import PairCounts, PairScores, Scores
+from audit.evidence.scores import PairCounts, PairScores, Scores
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.validation import delta_range, open_unit
 
@@ -82,7 +82,7 @@ class Bound(ABC):
 
     name: ClassVar[str]
     accepts: ClassVar[tuple[type, ...]] = (PairScores, PairCounts)
-    """What `lower_bound` reads: the results of one game, see `audit.games`."""
+    """What `lower_bound` reads: the results of one game, see `audit.evidence.scores`."""
     anytime: ClassVar[bool] = False
     """Whether the bounds after any number of trials hold together, so that one may look and stop at any time."""
 

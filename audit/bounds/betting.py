@@ -25,7 +25,7 @@ from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, 
 from audit.bounds.learned_events import best_thresholds, rounds
 from audit.bounds.pilot import IN, OUT
 from audit.bounds.wealth import Bets, Flags, Stretch, highest
-from audit.games import Floats, PairCounts, PairScores, Scores
+from audit.evidence.scores import Floats, PairCounts, PairScores, Scores
 from mechanisms.errors import ParameterError
 from mechanisms.validation import delta_range, non_negative, one_of
 

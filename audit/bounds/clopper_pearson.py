@@ -13,7 +13,7 @@ from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, 
 from audit.bounds.curve import Refutation, contradicting, refute
 from audit.bounds.pilot import checked_threshold, choose_event, fixed_threshold
 from audit.bounds.rectangle import Rectangle
-from audit.games import Floats, Scores
+from audit.evidence.scores import Floats, Scores
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.validation import delta_range, non_negative
 
@@ -36,7 +36,7 @@ class ClopperPearson(Bound):
         * the largest value it can take is about ln(n / ln(2 / significance)), with n scores on each side.
 
     Example:
-        >>> from audit.games import PairCounts, Tally
+        >>> from audit.evidence.scores import PairCounts, Tally
         >>> counts = Tally(np.array([0.0, 1.0]), np.array([1000, 184]), np.array([1000, 500]), 1000, 1000)
         >>> bound = ClopperPearson(threshold=1.0).lower_bound(PairCounts(counts), delta=0.0, confidence=0.95)
         >>> round(bound.epsilon, 6)

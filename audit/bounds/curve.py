@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.bounds.rectangle import Rectangle
-from audit.games import Counts, Floats
+from audit.evidence.scores import Counts, Floats
 from mechanisms.guarantees.base import Guarantee
 
 _ROUNDING = 1e-9  # relative: by so much a limit must lie below the claim

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from audit.bounds.binomial import upper
-from audit.games import Floats
+from audit.evidence.scores import Floats
 
 Curve: TypeAlias = Callable[[Floats], Floats]
 

@@ -34,7 +34,7 @@ from audit.bounds.event_region import RANKING, Curve, EventRegion
 from audit.bounds.families import CurveFamily, epsilon_of, family_for, least_member
 from audit.bounds.pilot import checked_threshold, chosen_threshold, fixed_threshold, pilot_tally
 from audit.bounds.rectangle import Rectangle
-from audit.games import Floats, Scores
+from audit.evidence.scores import Floats, Scores
 from mechanisms.errors import ParameterError
 from mechanisms.guarantees import ApproximateDP
 from mechanisms.guarantees.base import Guarantee
@@ -62,7 +62,7 @@ class Family(Bound):
 
     Example:
         >>> from mechanisms.guarantees import GaussianDP
-        >>> from audit.games import PairCounts, Tally
+        >>> from audit.evidence.scores import PairCounts, Tally
         >>> counts = Tally(np.array([0.0, 1.0]), np.array([1000, 159]), np.array([1000, 500]), 1000, 1000)
         >>> bound = Family(threshold=1.0).against(GaussianDP(1.0))
         >>> found = bound.lower_bound(PairCounts(counts), delta=1e-5, confidence=0.95)

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from audit.games import BitScores
+from audit.evidence.scores import BitScores
 from mechanisms.errors import ParameterError
 from mechanisms.validation import finite, unit_interval, whole
 

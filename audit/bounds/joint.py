@@ -28,7 +28,7 @@ from audit.bounds.curve import Refutation
 from audit.bounds.pilot import IN, OUT, checked_threshold, choose_event, fixed_threshold
 from audit.bounds.rectangle import Rectangle
 from audit.bounds.unconditional import Ordering, UnconditionalTest
-from audit.games import Floats, Scores
+from audit.evidence.scores import Floats, Scores
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.validation import delta_range, non_negative, one_of
 
@@ -60,7 +60,7 @@ class JointExact(Bound):
           always to the safe side: about 0.01 standard errors of epsilon at 10,000 trials a side, 0.1 at a million.
 
     Example:
-        >>> from audit.games import PairCounts, Tally
+        >>> from audit.evidence.scores import PairCounts, Tally
         >>> counts = Tally(np.array([0.0, 1.0]), np.array([1000, 184]), np.array([1000, 500]), 1000, 1000)
         >>> bound = JointExact(threshold=1.0).lower_bound(PairCounts(counts), delta=0.0, confidence=0.95)
         >>> round(bound.epsilon, 3)  # Clopper-Pearson: 0.805

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from audit.bounds.binomial import lower, upper
 from audit.bounds.candidates import candidates
 from audit.bounds.wealth import block_edges
-from audit.games import Floats, PairScores, Tally
+from audit.evidence.scores import Floats, PairScores, Tally
 
 FIRST_STEPS = 8
 """Steps before anything can be learned."""

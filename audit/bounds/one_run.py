@@ -57,7 +57,7 @@ from scipy import special
 from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
 from audit.bounds.binomial import log_pmf, lower, upper
 from audit.bounds.guessing import Guessing, Size, bit_scores, check_counts
-from audit.games import BitScores, Scores
+from audit.evidence.scores import BitScores, Scores
 from mechanisms.validation import delta_range, non_negative, one_of
 
 _STEPS = 64  # where the published delta term, which need not grow with epsilon, is looked at for its first crossing

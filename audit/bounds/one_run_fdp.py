@@ -37,7 +37,7 @@ from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, 
 from audit.bounds.families import CurveFamily, epsilon_of, family_for, family_of, least_member
 from audit.bounds.guessing import Guessing, Size, bit_scores, check_counts
 from audit.bounds.one_run import least_epsilon, ledger
-from audit.games import BitScores, Scores
+from audit.evidence.scores import BitScores, Scores
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.guarantees.gaussian import GaussianDP
 from mechanisms.validation import non_negative, open_unit, whole

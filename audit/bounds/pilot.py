@@ -10,7 +10,7 @@ import numpy as np
 
 from audit.bounds.candidates import candidates
 from audit.bounds.rectangle import Rectangle
-from audit.games import Floats, PairScores, Scores, Tally
+from audit.evidence.scores import Floats, PairScores, Scores, Tally
 from mechanisms.errors import ParameterError
 
 PILOT = "pilot"

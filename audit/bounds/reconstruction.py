@@ -32,7 +32,7 @@ from audit.bounds.base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, 
 from audit.bounds.binomial import lower, upper
 from audit.bounds.families import CurveFamily, epsilon_of, family_for, least_member
 from audit.bounds.rectangle import Rectangle
-from audit.games import Scores, Successes
+from audit.evidence.scores import Scores, Successes
 from mechanisms.base import Relation
 from mechanisms.errors import ParameterError, RelationError
 from mechanisms.guarantees.approximate import ApproximateDP

@@ -41,7 +41,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.games import Floats
+from audit.evidence.scores import Floats
 
 Flags = NDArray[np.bool_]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from audit.games import Scores
+from audit.evidence.scores import Scores
 from mechanisms.errors import ParameterError
 
 

@@ -11,7 +11,7 @@ from scipy import special
 
 from audit.bounds.base import check_level
 from audit.estimates.base import Estimate, hits_at
-from audit.games import Counts, Floats, PairScores, Scores
+from audit.evidence.scores import Counts, Floats, PairScores, Scores
 from mechanisms.errors import ParameterError
 from mechanisms.validation import one_of, whole
 

@@ -26,7 +26,7 @@ from scipy import special
 
 from audit.bounds.base import check_level
 from audit.estimates.base import Estimate, hits_at
-from audit.games import Floats, Scores
+from audit.evidence.scores import Floats, Scores
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _CUTS = np.array([1e-16, 1e-12, 1e-8, 1e-5, 1e-3, 0.023, 0.16, 0.5, 0.84, 0.977, 0.999])  # quantiles, and 1 - them
@@ -47,7 +47,7 @@ def bayesian(scores: Scores, *, threshold: float, delta: float = 0.0, level: flo
           the prior decides, and the low end may lie above anything that so many trials can show.
 
     Example:
-        >>> from audit.games import PairCounts, Tally
+        >>> from audit.evidence.scores import PairCounts, Tally
         >>> counts = PairCounts(Tally(np.array([0.0, 1.0]), np.array([1000, 184]), np.array([1000, 500]), 1000, 1000))
         >>> found = bayesian(counts, threshold=1.0, delta=1e-5, level=0.9)
         >>> round(found.value, 4), round(found.interval[0], 4)

@@ -22,7 +22,7 @@ from attacks.membership.catalogue import build
 from attacks.membership.gradients import canary_log_ratio
 from attacks.membership.queries import shadows_of
 from attacks.membership.shadows import Shadows
-from audit.games import BitScores
+from audit.evidence.scores import BitScores
 from audit.membership.training import QueryWork, plan_training, run_training
 from audit.trials.options import RunOptions
 from audit.trials.plan import Chunk

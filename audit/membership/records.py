@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from audit.bounds import binomial
+from audit.evidence.multiplicity import holm
 from audit.membership.roc import Pooled, RateAt
-from audit.multiplicity import holm
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from audit import consistency, saved
-from audit.games import Tally
+from audit.evidence.scores import Tally
 from audit.membership.blind import Blind
 from audit.membership.records import GroupRow, RecordTable
 from audit.membership.roc import RateAt

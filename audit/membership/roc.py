@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from audit.bounds import binomial
-from audit.games import PairScores, Tally
+from audit.evidence.scores import PairScores, Tally
 from mechanisms.errors import ParameterError
 
 Floats = NDArray[np.float64]

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from audit import consistency, saved
 from audit.bounds.binomial import lower, quantile, upper
-from audit.games import Floats
+from audit.evidence.scores import Floats
 from audit.testing.coverage import FALSE_ALARM
 from audit.testing.laws import Law
 from audit.testing.methods import BOUND, KINDS, REHEARSAL, Method, Question, Sample

@@ -16,7 +16,7 @@ import numpy as np
 
 from audit.bounds.base import Bound
 from audit.bounds.binomial import quantile
-from audit.games import Floats
+from audit.evidence.scores import Floats
 from audit.testing.laws import (
     FiniteLaw,
     Law,

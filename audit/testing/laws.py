@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from audit.games import Floats, PairCounts, PairScores, Scores, Tally
+from audit.evidence.scores import Floats, PairCounts, PairScores, Scores, Tally
 from mechanisms.guarantees import ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.guarantees.profile import ProfileGuarantee

@@ -21,7 +21,7 @@ from scipy import special
 from audit.bounds.base import Bound
 from audit.bounds.binomial import upper
 from audit.bounds.catalogue import catalogue
-from audit.games import Floats, PairCounts, PairScores, Scores, Tally
+from audit.evidence.scores import Floats, PairCounts, PairScores, Scores, Tally
 from audit.testing.laws import Law
 from mechanisms.errors import AccountingError
 

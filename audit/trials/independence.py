@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from audit.games import Floats
+from audit.evidence.scores import Floats
 from audit.trials.plan import Chunk
 from audit.trials.store import Arrays
 from mechanisms.base import Mechanism, Outputs

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.games import Floats, PairCounts, PairScores, Scores, Tally
+from audit.evidence.scores import Floats, PairCounts, PairScores, Scores, Tally
 from audit.trials.independence import Independence
 from audit.trials.plan import Chunk, TrialPlan
 from audit.trials.seeds import Stage

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from attacks.base import Scorer
 from attacks.events import mark
-from audit.games import Floats
+from audit.evidence.scores import Floats
 from audit.trials.independence import independent_by_construction, order
 from audit.trials.plan import Chunk
 from audit.trials.repeats import signature

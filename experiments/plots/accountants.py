@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from audit.games import Floats
+from audit.evidence.scores import Floats
 from audit.text import percent
 from experiments.plots.canvas import EndLabel, axes_or_new, end_labels, logarithmic, style_axes
 from experiments.plots.formatting import number

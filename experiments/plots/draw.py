@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from matplotlib.axes import Axes
 
+from audit.evidence.verdict import Verdict
 from audit.results import AuditResult
-from audit.verdict import Verdict
 from experiments.plots.bound_claim import BoundClaim
 from experiments.plots.canvas import FONT, SMALL, NotebookFigure, new_figure
 from experiments.plots.files import save

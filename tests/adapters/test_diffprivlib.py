@@ -8,7 +8,7 @@ import pytest
 from adapter_page import blocks, said
 
 from audit import audit
-from audit.verdict import Verdict
+from audit.evidence.verdict import Verdict
 from mechanisms import Neighbours, PureDP
 from mechanisms.external.private_estimator import PrivateEstimator
 

@@ -11,7 +11,7 @@ from adapter_page import blocks, said
 
 from attacks.distinguishing.threshold import Threshold
 from audit import audit
-from audit.verdict import Verdict
+from audit.evidence.verdict import Verdict
 from mechanisms.errors import NeighboursError, ParameterError, ReleaseError
 from mechanisms.external.opacus import OpacusTraining
 from mechanisms.learning.base import Learner, TrainingData

@@ -12,7 +12,7 @@ from attacks.catalogue import build, catalogue, choose
 from attacks.distinguishing import CanaryDirection, CanaryLoss, GradientProduct
 from attacks.distinguishing.told import ToldAttack
 from audit import audit
-from audit.verdict import Verdict
+from audit.evidence.verdict import Verdict
 from mechanisms.base import Neighbours, Outputs
 from mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData
 from mechanisms.errors import AttackError, ParameterError

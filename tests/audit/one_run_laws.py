@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special, stats
 
 from audit.bounds.one_run import guess_p_value
-from audit.games import BitScores
+from audit.evidence.scores import BitScores
 from audit.testing.coverage import Coverage
 from mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
 from mechanisms.guarantees.base import Guarantee

@@ -13,7 +13,7 @@ from audit.bounds.betting import RESOLUTION, STAKES, Betting
 from audit.bounds.binomial import quantile
 from audit.bounds.learned_events import rounds
 from audit.bounds.wealth import Bets, Stretch, block_edges, highest
-from audit.games import PairCounts, PairScores, Tally
+from audit.evidence.scores import PairCounts, PairScores, Tally
 from audit.testing.coverage import (
     FALSE_ALARM,
     SampledLaw,

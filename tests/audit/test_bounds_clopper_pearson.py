@@ -11,7 +11,7 @@ from scipy import stats
 
 from audit.bounds.catalogue import build
 from audit.bounds.clopper_pearson import ClopperPearson, _rectangle
-from audit.games import PairCounts, PairScores, Tally
+from audit.evidence.scores import PairCounts, PairScores, Tally
 from mechanisms.errors import ParameterError
 
 FIXED = ClopperPearson(threshold=1.0)

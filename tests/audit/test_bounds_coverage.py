@@ -14,7 +14,7 @@ from audit.bounds.base import Bound, LowerBound
 from audit.bounds.clopper_pearson import ClopperPearson
 from audit.bounds.rectangle import Rectangle
 from audit.bounds.simultaneous import SimultaneousBand
-from audit.games import PairScores
+from audit.evidence.scores import PairScores
 from audit.testing.coverage import (
     Coverage,
     all_equal,

@@ -18,7 +18,7 @@ from audit.bounds.clopper_pearson import ClopperPearson
 from audit.bounds.curve import contradicting, refute
 from audit.bounds.rectangle import Rectangle
 from audit.bounds.simultaneous import SimultaneousBand, band
-from audit.games import PairScores
+from audit.evidence.scores import PairScores
 from audit.testing.coverage import gaussian, geometric, laplace, randomized_response
 from mechanisms import Laplace, Neighbours
 from mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP

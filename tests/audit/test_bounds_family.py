@@ -20,7 +20,7 @@ from audit.bounds.event_region import EventRegion
 from audit.bounds.families import family_of, least_member
 from audit.bounds.family import Family
 from audit.bounds.rectangle import Rectangle
-from audit.games import PairCounts, PairScores, Tally
+from audit.evidence.scores import PairCounts, PairScores, Tally
 from audit.testing.coverage import bounds_drawn, gaussian, geometric, laplace, misses, randomized_response
 from audit.testing.laws import SampledLaw
 from mechanisms import Laplace, Neighbours

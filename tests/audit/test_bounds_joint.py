@@ -17,7 +17,7 @@ from audit.bounds.catalogue import build
 from audit.bounds.clopper_pearson import ClopperPearson
 from audit.bounds.joint import JointExact
 from audit.bounds.unconditional import Ordering, UnconditionalTest
-from audit.games import PairCounts, PairScores, Tally
+from audit.evidence.scores import PairCounts, PairScores, Tally
 from audit.testing.coverage import (
     all_equal,
     bounds_drawn,

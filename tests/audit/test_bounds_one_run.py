@@ -27,7 +27,7 @@ from audit import AuditResult, audit
 from audit.bounds.base import LowerBound
 from audit.bounds.catalogue import build
 from audit.bounds.one_run import OneRun, guess_p_value, least_epsilon
-from audit.games import BitScores, PairScores
+from audit.evidence.scores import BitScores, PairScores
 from mechanisms import Laplace
 from mechanisms.errors import ParameterError
 

@@ -28,7 +28,7 @@ from audit.bounds.catalogue import build
 from audit.bounds.families import epsilon_of, family_of
 from audit.bounds.one_run import OneRun
 from audit.bounds.one_run_fdp import GAUSSIAN, OneRunFDP, curve_p_value, least_theta, refuted
-from audit.games import BitScores, PairScores
+from audit.evidence.scores import BitScores, PairScores
 from mechanisms import Laplace
 from mechanisms.errors import ParameterError
 from mechanisms.guarantees import ApproximateDP, GaussianDP, LaplaceDP, PureDP

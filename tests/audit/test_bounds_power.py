@@ -16,7 +16,7 @@ from audit.bounds.joint import JointExact
 from audit.bounds.one_run import OneRun
 from audit.bounds.one_run_fdp import OneRunFDP
 from audit.bounds.simultaneous import SimultaneousBand
-from audit.games import BitScores, PairScores
+from audit.evidence.scores import BitScores, PairScores
 from audit.power import detectable_epsilon, detectable_in_bits, refutable
 from audit.testing.coverage import bounds_drawn, randomized_response
 from mechanisms.errors import ParameterError

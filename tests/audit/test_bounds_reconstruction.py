@@ -16,7 +16,7 @@ from audit.bounds.base import Bound, LowerBound
 from audit.bounds.catalogue import build
 from audit.bounds.families import family_of, least_member
 from audit.bounds.reconstruction import Reconstruction, allowed_success, success_lower
-from audit.games import PairScores, Successes
+from audit.evidence.scores import PairScores, Successes
 from audit.results import AuditResult
 from audit.testing.coverage import misses
 from mechanisms import KAryRandomizedResponse, Laplace

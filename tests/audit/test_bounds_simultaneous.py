@@ -13,7 +13,7 @@ from audit.bounds.candidates import candidates
 from audit.bounds.catalogue import build
 from audit.bounds.noncrossing import local_level
 from audit.bounds.simultaneous import SimultaneousBand, band
-from audit.games import PairCounts, PairScores, Tally
+from audit.evidence.scores import PairCounts, PairScores, Tally
 from audit.testing.coverage import bounds_drawn, laplace
 from mechanisms.errors import ParameterError
 

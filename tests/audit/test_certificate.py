@@ -13,7 +13,7 @@ from audit.bounds.catalogue import catalogue
 from audit.bounds.clopper_pearson import ClopperPearson
 from audit.bounds.rectangle import Rectangle
 from audit.bounds.simultaneous import SimultaneousBand
-from audit.games import PairCounts, PairScores, Tally
+from audit.evidence.scores import PairCounts, PairScores, Tally
 from audit.testing.certificate import Certificate, Plan, Setting, certify
 from audit.testing.laws import (
     SubsampledGaussianDP,

@@ -15,7 +15,7 @@ from scipy import stats
 from audit import audit
 from audit.bounds.base import Bound, LowerBound
 from audit.bounds.clopper_pearson import ClopperPearson
-from audit.games import PairScores
+from audit.evidence.scores import PairScores
 from mechanisms import Geometric, Laplace, Neighbours, PureDP, RandomizedResponse
 
 REPEATS = 400

@@ -17,9 +17,9 @@ from audit.bounds.clopper_pearson import ClopperPearson
 from audit.estimates import Estimate, bayesian, katz_log, plug_in
 from audit.estimates.bootstrap import _acceleration, _bca, _Bins, _Ratio
 from audit.estimates.posterior import _Posterior
-from audit.games import PairCounts, PairScores, Tally
+from audit.evidence.scores import PairCounts, PairScores, Tally
+from audit.evidence.verdict import judge
 from audit.testing.coverage import laplace
-from audit.verdict import judge
 from mechanisms import Laplace
 from mechanisms.errors import ParameterError
 

@@ -11,7 +11,7 @@ from scipy import stats
 from attacks.distinguishing.threshold import Threshold
 from audit import Verdict, assert_private, audit
 from audit.bounds.clopper_pearson import ClopperPearson
-from audit.games import PairScores
+from audit.evidence.scores import PairScores
 from audit.trials.independence import (
     SHARE,
     Independence,

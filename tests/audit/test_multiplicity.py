@@ -14,7 +14,7 @@ from scipy import integrate, stats
 
 from audit.bounds.binomial import quantile
 from audit.bounds.clopper_pearson import ClopperPearson
-from audit.multiplicity import bonferroni, e_bh, e_from_p, holm, shared_confidence
+from audit.evidence.multiplicity import bonferroni, e_bh, e_from_p, holm, shared_confidence
 from audit.testing.coverage import bounds_drawn, laplace_ratio
 from mechanisms.errors import ParameterError
 

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from attacks.membership.lira import LiRA
 from attacks.membership.shadows import Shadows, draw_inclusion
 from audit import AuditResult, SearchResult, audit, saved, search
+from audit.evidence.verdict import Verdict
 from audit.membership import evaluate
 from audit.membership.result import MembershipResult
 from audit.testing.certificate import Certificate, Plan, Setting, certify
 from audit.testing.laws import randomized_response
 from audit.testing.methods import our_methods, uncorrected
-from audit.verdict import Verdict
 from experiments.results import SweepResult, corrected
 from mechanisms import Laplace, Neighbours
 from mechanisms.broken.laplace_scale import LaplaceScaleUpsideDown

@@ -11,9 +11,9 @@ from scipy.special import betaincinv, log_ndtr, ndtr
 
 from audit.bounds.base import LedgerEntry, LowerBound
 from audit.bounds.curve import Refutation
-from audit.games import PairScores
+from audit.evidence.scores import PairScores
+from audit.evidence.verdict import Verdict, judge
 from audit.results import AuditResult, ClaimCurve, Trials
-from audit.verdict import Verdict, judge
 from experiments.results import SweepResult, corrected
 
 LEDGER = (

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from audit.verdict import Verdict
+from audit.evidence.verdict import Verdict
 from experiments.config import Config
 from experiments.questions import questions
 from experiments.run import run

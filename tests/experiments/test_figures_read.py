@@ -21,7 +21,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.patches import Patch
 
-from audit.games import Tally
+from audit.evidence.scores import Tally
 from audit.results import AuditResult
 from experiments.demos import randomized_response
 from experiments.plots.accountants import AccountantCurves

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from test_complaints import asked, complaint
 
+from audit.evidence.verdict import Verdict
 from audit.results import AuditResult
-from audit.verdict import Verdict
 from experiments.config import Config
 from experiments.games import OneRunQuestion, PairQuestion
 from experiments.plots.draw import plots_of
@@ -51,7 +51,7 @@ EXAMPLES = (
 def answer(text, **settings):
     (question,) = asked(text, **settings)
     assert isinstance(question, OneRunQuestion)
-    return question.answer(family=1, n_jobs=1, store=None, progress=False)
+    return question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
 
 
 def test_gradients_are_told_by_every_step_and_judged_by_the_bounds_of_one_run():

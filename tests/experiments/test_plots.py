@@ -30,9 +30,9 @@ from made_results import (
 from PIL import Image
 from scipy.special import ndtr, ndtri
 
-from audit.games import PairScores
+from audit.evidence.scores import PairScores
+from audit.evidence.verdict import Verdict
 from audit.results import AuditResult
-from audit.verdict import Verdict
 from experiments.plots import BoundClaim, Ladder, Profile, ScoreHistogram, Tradeoff, draw_all, draw_result
 from experiments.plots.canvas import new_figure, spread
 from experiments.plots.draw import overview, shown

@@ -25,8 +25,8 @@ from made_results import (
 )
 
 from audit.bounds.base import LedgerEntry
+from audit.evidence.verdict import Verdict
 from audit.results import AuditResult
-from audit.verdict import Verdict
 from experiments.plots import draw_all
 from experiments.report import write
 from experiments.report.content import content

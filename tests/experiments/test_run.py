@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from made_results import elsewhere_result, laplace_result
 
-from audit.verdict import Verdict
+from audit.evidence.verdict import Verdict
 from experiments import run as run_module
 from experiments.results import SweepResult
 from experiments.run import report, run

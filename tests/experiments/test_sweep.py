@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from audit import audit
+from audit.evidence.verdict import Verdict
 from audit.results import AuditResult
-from audit.verdict import Verdict
 from experiments.results import SweepResult, corrected
 from experiments.sweep import combinations, folder_name, point_seed, settings
 from mechanisms import Laplace

@@ -9,7 +9,7 @@ import pytest
 import mechanisms.external.opacus as adapter
 from attacks.distinguishing.threshold import Threshold
 from audit import audit
-from audit.verdict import Verdict
+from audit.evidence.verdict import Verdict
 from mechanisms import Neighbours
 from mechanisms.errors import AccountingError, NeighboursError, ParameterError, RelationError, ReleaseError
 from mechanisms.external.opacus import OpacusTraining

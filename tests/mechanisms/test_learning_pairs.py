@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from audit import audit
-from audit.verdict import Verdict
+from audit.evidence.verdict import Verdict
 from mechanisms.base import Neighbours
 from mechanisms.errors import NeighboursError
 from mechanisms.guarantees import GaussianDP

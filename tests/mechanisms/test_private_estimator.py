@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from audit import audit
-from audit.verdict import Verdict
+from audit.evidence.verdict import Verdict
 from mechanisms import ApproximateDP, Neighbours, PureDP, Relation
 from mechanisms.errors import AccountingError, ParameterError, RelationError, ReleaseError
 from mechanisms.external.private_estimator import PrivateEstimator

@@ -10,7 +10,7 @@ from scipy import stats
 
 import mechanisms.learning.regularised_logistic as regularised_logistic
 from audit import audit
-from audit.verdict import Verdict
+from audit.evidence.verdict import Verdict
 from mechanisms.base import Neighbours, Outputs
 from mechanisms.catalogue import build
 from mechanisms.errors import NeighboursError, ParameterError, ReleaseError
