@@ -18,9 +18,9 @@ results.py   what is returned, and its JSON form
 from ..mechanisms.errors import PrivacyViolation
 from .api import assert_private, audit
 from .bounds.base import Bound, LedgerEntry, LowerBound
+from .evidence.verdict import Verdict
 from .results import AuditResult
 from .search import SearchResult, search
-from .verdict import Verdict
 
 __all__ = [
     "AuditResult",

@@ -20,6 +20,7 @@ from ..mechanisms.guarantees.base import Guarantee
 from ..mechanisms.label import label
 from ..mechanisms.validation import counted
 from .bounds.base import Bound
+from .evidence.verdict import Verdict
 from .question import Question
 from .results import AuditResult
 from .run import Run
@@ -27,7 +28,6 @@ from .text import INDEPENDENT
 from .trials.options import RunOptions
 from .trials.progress import Reporter
 from .trials.seeds import root_seed
-from .verdict import Verdict
 
 
 def audit(
@@ -41,7 +41,7 @@ def audit(
     confidence: float = 0.95,
     claim: Guarantee | None = None,
     stop: str | None = None,
-    family: int = 1,
+    n_hypotheses: int = 1,
     seed: int | None = None,
     n_jobs: int | None = 1,
     timeout: float | None = None,
@@ -65,8 +65,9 @@ def audit(
         claim: what is tested; None takes `mechanism.guarantee()`.
         stop: "anytime" looks after 32 trials a side, and again whenever a quarter more has run, and stops as soon as
             the claim is refuted; None runs all trials. The confidence is that of all looks together.
-        family: of how many audits this is one, whose verdicts are read together and corrected (Holm). Bound, p-value
-            and verdict are those of this audit alone; `detectable` says what the correction leaves of its power.
+        n_hypotheses: of how many audits this is one, whose verdicts are read together and corrected (Holm). Bound,
+            p-value and verdict are those of this audit alone; `detectable` says what the correction leaves of its
+            power.
         seed: root of every random stream, a whole number >= 0; None draws a fresh one and records it.
         n_jobs: workers; 1 runs here, -1 takes every core, None takes what `joblib.parallel_config` says.
             The result does not depend on it.
@@ -101,7 +102,7 @@ def audit(
     """
     options = RunOptions(n_jobs, store, progress)
     with calls_take_at_most(timeout):
-        question = Question.ask(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, family)
+        question = Question.ask(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, n_hypotheses)
         seed = root_seed(seed)
         plan = question.plan(counted(1, trials=trials), seed)
     digest = question.describe(plan, seed)

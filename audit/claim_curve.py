@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..mechanisms.guarantees.base import Guarantee
-from .games import Floats
+from .evidence.scores import Floats
 from .results import ClaimCurve
 
 MOST = 160

@@ -16,8 +16,8 @@ import numpy as np
 from ..mechanisms.errors import ResultError
 from .bounds.base import LowerBound
 from .bounds.curve import Refutation
-from .games import Tally
-from .verdict import Verdict
+from .evidence.scores import Tally
+from .evidence.verdict import Verdict
 
 if TYPE_CHECKING:
     from .results import AuditResult

@@ -9,24 +9,24 @@ out.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from ..mechanisms.base import Mechanism, Relation
-from ..mechanisms.errors import AccountingError, ParameterError, RelationError
+from ..mechanisms.errors import ParameterError, RelationError
 from ..mechanisms.fingerprint import describe, fingerprint
 from ..mechanisms.guarantees.base import Guarantee
 from ..mechanisms.label import label
 from ..mechanisms.validation import whole
-from .bounds.base import Bound, LedgerEntry, LowerBound, check_level
+from .bounds.base import Bound, LedgerEntry, LowerBound
 from .claim_curve import claim_curve
-from .games import BitScores, PairScores
+from .evidence.scores import BitScores, PairScores
+from .evidence.statement import Statement
+from .evidence.verdict import judge
 from .power import detectable_in_bits
 from .question import as_bounds
 from .results import AuditResult, Trials
 from .run import KEPT
-from .verdict import judge
 
 ELSEWHERE = "scores from elsewhere"
 """What stands for the mechanism where only its scores are known."""
@@ -41,7 +41,7 @@ def audit_one_run(
     delta: float | None = None,
     confidence: float = 0.95,
     claim: Guarantee | None = None,
-    family: int = 1,
+    n_hypotheses: int = 1,
     seed: int = 0,
 ) -> AuditResult:
     """Judges the claim of `mechanism` by the canaries of one run, or of a few.
@@ -56,7 +56,7 @@ def audit_one_run(
         delta: of the statement; None takes the delta at which the claim is usually quoted.
         confidence: strictly between 0 and 1.
         claim: what is tested, under add_remove; None takes `mechanism.guarantee()`.
-        family: of how many audits this is one, as for `dpassay.audit.audit`.
+        n_hypotheses: of how many audits this is one, as for `dpassay.audit.audit`.
         seed: of the game, to be told in the result.
 
     Returns:
@@ -91,25 +91,23 @@ def audit_one_run(
             f"{type(scores).__name__}. For a pair of datasets use audit."
         )
     whole(0, seed=seed)
-    claim = _claim(mechanism, claim)
+    _check_mechanism(mechanism)
     if mechanism is not None and mechanism.relation is not Relation.ADD_REMOVE:
         raise RelationError(
             f"a canary that is in or out is 'add_remove', but the guarantee of {label(mechanism)} speaks of "
             f"{mechanism.relation.value!r}. Audit a mechanism under add_remove."
         )
-    if claim.relation not in (None, Relation.ADD_REMOVE):
-        raise RelationError(f"the claim {claim} speaks of {claim.relation.value!r}, the coins of 'add_remove'.")
-    if delta is None:
-        delta = claim.default_delta
-    if delta is None:
-        raise ParameterError(f"delta must be given: {claim} promises a whole curve. Try delta=1e-5.")
-    check_level(delta=delta, confidence=confidence)
-    whole(1, family=family)
-    epsilon = float(claim.epsilon(delta))
-    if not math.isfinite(epsilon):
-        raise AccountingError(f"the claim {claim} is infinite at delta = {delta:g}; choose a larger one, such as 1e-5.")
+    statement = Statement.about(
+        mechanism,
+        claim,
+        delta=delta,
+        confidence=confidence,
+        n_hypotheses=n_hypotheses,
+        relation=Relation.ADD_REMOVE,
+    )
+    claim, delta, epsilon = statement.claim, statement.delta, statement.epsilon
     bounds = tuple(one.against(claim) for one in as_bounds(bound, None, reads=BitScores))
-    share, strictest = (1.0 - (1.0 - confidence) / (len(bounds) * n) for n in (1, family))
+    share, strictest = (statement.shared(len(bounds) * n).confidence for n in (1, n_hypotheses))
     bits: Any = scores  # each of these bounds reads bits
     found = tuple(one.lower_bound(bits, delta=delta, confidence=share) for one in bounds)
     best = max(found, key=lambda one: one.epsilon)
@@ -141,19 +139,11 @@ def audit_one_run(
     )
 
 
-def _claim(mechanism: Mechanism | None, claim: Guarantee | None) -> Guarantee:
-    """The claim that is tested; raises `ParameterError` where neither argument has one."""
+def _check_mechanism(mechanism: Any) -> None:
     if mechanism is not None and not isinstance(mechanism, Mechanism):
         raise ParameterError(
             f"mechanism must be a Mechanism, or None with a claim beside the scores, but is {mechanism!r}."
         )
-    if claim is not None and not isinstance(claim, Guarantee):
-        raise ParameterError(f"claim must be a guarantee, such as GaussianDP(1.0), but is {claim!r}.")
-    if claim is not None:
-        return claim
-    if mechanism is None:
-        raise ParameterError("claim must be given where mechanism is None, for example claim=GaussianDP(1.0).")
-    return mechanism.guarantee()
 
 
 def _ledger(scores: BitScores, found: tuple[LowerBound, ...], best: LowerBound) -> tuple[LedgerEntry, ...]:

@@ -30,7 +30,7 @@ from ..mechanisms.validation import open_unit, whole
 from .bounds.base import Bound, check_level
 from .bounds.binomial import lower, quantile, upper
 from .bounds.families import CurveFamily, epsilon_of, family_of
-from .games import BitScores, Counts, Floats, PairCounts, Tally
+from .evidence.scores import BitScores, Counts, Floats, PairCounts, Tally
 
 PRECISION = 1e-3
 """Relative, of the parameter that is searched."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,15 +13,15 @@ from ..attacks.base import Attack, Target
 from ..attacks.canaries.base import Canary
 from ..attacks.catalogue import choose
 from ..mechanisms.base import Mechanism, Neighbours, Workers
-from ..mechanisms.errors import AccountingError, ParameterError, RelationError
+from ..mechanisms.errors import ParameterError
 from ..mechanisms.external.function import FunctionMechanism
 from ..mechanisms.fingerprint import describe
 from ..mechanisms.guarantees.base import Guarantee
 from ..mechanisms.label import label
-from ..mechanisms.validation import whole
-from .bounds.base import Bound, check_level
+from .bounds.base import Bound
 from .bounds.catalogue import catalogue as bounds_catalogue
-from .games import BitScores, PairScores
+from .evidence.scores import BitScores, PairScores
+from .evidence.statement import Statement
 from .trials.guards.independence import SHARE, independent_by_construction
 from .trials.options import versions
 from .trials.plan import TrialPlan, check_width, plan_trials
@@ -35,8 +34,6 @@ AUTO_BOUND = {None: "joint-exact", ANYTIME: "betting"}
 AUTO_BITS = ("one-run-fdp", "one-run")
 """What it is for the bits of one run: with the claim's curve, and without."""
 _GIVES = {PairScores: "the scores of runs on a pair of datasets", BitScores: "the bits of one run with many canaries"}
-SMALLEST_SIGNIFICANCE = 1e-11
-"""What a confidence must leave to certainty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +46,8 @@ class Question:
     attack_name: str
     attack: Attack
     bounds: tuple[Bound, ...]
-    delta: float
-    confidence: float
-    claim: Guarantee
-    claimed_epsilon: float
+    statement: Statement
     stop: str | None = None
-    family: int = 1
 
     @classmethod
     def ask(
@@ -67,38 +60,24 @@ class Question:
         confidence: float,
         claim: Guarantee | None,
         stop: str | None = None,
-        family: int = 1,
+        n_hypotheses: int = 1,
     ) -> Question:
         """Checks the arguments against each other and fills in the defaults."""
-        _check_types(neighbours, claim)
+        _check_pair(neighbours)
         mechanism = _as_mechanism(mechanism, neighbours, claim)
         pair = mechanism.worst_case() if neighbours is None else neighbours
         mechanism = mechanism.fitted_to(pair)
-        claim = mechanism.guarantee() if claim is None else claim
-        if claim.relation is not None and claim.relation is not pair.relation:
-            raise RelationError(
-                f"the claim {claim} holds for relation {claim.relation.value!r}, the pair has {pair.relation.value!r}. "
-                "An epsilon means different things under the two; give both the same relation."
-            )
-        delta = claim.default_delta if delta is None else delta
-        if delta is None:
-            raise ParameterError(f"delta must be given: {claim} promises a whole curve. Try delta=1e-5.")
-        check_level(delta=delta, confidence=confidence)
-        whole(1, family=family)
-        if (1.0 - confidence) / family < SMALLEST_SIGNIFICANCE:
-            raise ParameterError(
-                f"confidence must be at most 1 - {SMALLEST_SIGNIFICANCE * family:g} over {family} audit(s), but is "
-                f"{confidence!r}: p-values are computed down to 1e-12, and have to share what is left to certainty."
-            )
-        epsilon = float(claim.epsilon(delta))
-        if not math.isfinite(epsilon):
-            raise AccountingError(
-                f"the claim {claim} is infinite at delta = {delta:g}; choose a larger delta, such as 1e-5."
-            )
+        statement = Statement.about(
+            mechanism,
+            claim,
+            delta=delta,
+            confidence=confidence,
+            n_hypotheses=n_hypotheses,
+            relation=pair.relation,
+        )
         name, chosen = choose(attack, Target(mechanism, pair))
-        bounds = tuple(one.against(claim) for one in as_bounds(bound, stop))
-        alone = neighbours is None
-        return cls(mechanism, pair, alone, name, chosen, bounds, delta, confidence, claim, epsilon, stop, family)
+        bounds = tuple(one.against(statement.claim) for one in as_bounds(bound, stop))
+        return cls(mechanism, pair, neighbours is None, name, chosen, bounds, statement, stop)
 
     @property
     def target(self) -> Target:
@@ -118,7 +97,7 @@ class Question:
     @property
     def guard_significance(self) -> float:
         """At which the trials are taken to be dependent: its share of that of the family."""
-        return SHARE * (1.0 - self.confidence) / self.family
+        return SHARE * self.statement.significance / self.statement.n_hypotheses
 
     @cached_property
     def workers(self) -> Workers:
@@ -128,14 +107,14 @@ class Question:
         return Workers.HERE if seen is not None and seen.generators else self.mechanism.workers
 
     @property
-    def share(self) -> float:
-        """The confidence of each of several bounds, so that all of them hold together (Bonferroni)."""
-        return 1.0 - (1.0 - self.confidence) * self.part / len(self.bounds)
+    def shared(self) -> Statement:
+        """The statement of each of several bounds, so that all of them hold together (Bonferroni)."""
+        return self.statement.shared(len(self.bounds), self.part)
 
     @property
-    def strictest(self) -> float:
-        """The confidence at which a bound has to exceed the claim to be the first that Holm refutes in its family."""
-        return 1.0 - (1.0 - self.confidence) * self.part / (len(self.bounds) * self.family)
+    def strictest(self) -> Statement:
+        """That of a bound which exceeds the claim so clearly that Holm refutes it first of all hypotheses."""
+        return self.statement.shared(len(self.bounds) * self.statement.n_hypotheses, self.part)
 
     def plan(self, trials: int, seed: int) -> TrialPlan:
         """Cuts the trials into chunks; one extra run on its own stream shows how large an output is."""
@@ -158,8 +137,8 @@ class Question:
             "neighbours": describe(self.neighbours),
             "attack": describe(self.attack),
             "bounds": describe(self.bounds),
-            "delta": self.delta,
-            "confidence": self.confidence,
+            "delta": self.statement.delta,
+            "confidence": self.statement.confidence,
             "plan": describe(plan),
             "independence": SHARE if self.guarded else "by construction",
             "seed": seed,
@@ -167,8 +146,8 @@ class Question:
         }
 
 
-def _check_types(neighbours: Any, claim: Any) -> None:
-    """Refuses what is easily given in the place of a pair or of a claim."""
+def _check_pair(neighbours: Any) -> None:
+    """Refuses what is easily given in the place of a pair."""
     if isinstance(neighbours, Canary):
         canary = label(neighbours)
         raise ParameterError(
@@ -178,8 +157,6 @@ def _check_types(neighbours: Any, claim: Any) -> None:
         raise ParameterError(
             f"neighbours must be a pair such as Neighbours(d0, d1, 'add_remove'), but is a {type(neighbours).__name__}."
         )
-    if claim is not None and not isinstance(claim, Guarantee):
-        raise ParameterError(f"claim must be a guarantee, such as PureDP(1.0), but is {claim!r}.")
 
 
 def _as_mechanism(

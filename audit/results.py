@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 from . import consistency
 from .bounds.base import LedgerEntry, LowerBound
 from .bounds.curve import Refutation
-from .games import Tally
+from .evidence.scores import Tally
+from .evidence.verdict import Verdict
 from .saved import Saved
-from .verdict import Verdict
 
 
 @dataclass(frozen=True)

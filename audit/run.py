@@ -24,7 +24,8 @@ from ..mechanisms.external.function import FunctionMechanism
 from ..mechanisms.label import label
 from .bounds.base import Bound, LedgerEntry, LowerBound
 from .claim_curve import claim_curve
-from .games import Floats, PairScores, Scores, Tally
+from .evidence.scores import Floats, PairScores, Scores, Tally
+from .evidence.verdict import judge
 from .power import detectable_epsilon, refutable
 from .question import Question
 from .results import AuditResult, Trials
@@ -38,7 +39,6 @@ from .trials.reduction import EvaluationScores, PilotOutputs, Reduction
 from .trials.seeds import Stage, stream
 from .trials.store import TrialStore
 from .trials.work import EvaluationWork, PilotWork
-from .verdict import judge
 
 GRID = 1024
 """Thresholds on the grid of counts, from quantiles of the pilot scores."""
@@ -91,7 +91,7 @@ class Run:
 
     def _prepare(self, pilot: PairScores) -> tuple[Bound, ...]:
         ask, n = self.question, self.plan.evaluation
-        level = {"delta": ask.delta, "confidence": ask.share}
+        level = {"delta": ask.statement.delta, "confidence": ask.shared.confidence}
         return tuple(bound.prepare(pilot, **level, n_out=n, n_in=n) for bound in ask.bounds)
 
     def _grid(self, pilot: PairScores, bounds: tuple[Bound, ...]) -> Floats | None:
@@ -126,8 +126,8 @@ class Run:
             partial = into.so_far()
             if watched is None or partial is None:
                 return ""
-            found = watched.lower_bound(partial, delta=ask.delta, confidence=ask.share)
-            return f"epsilon >= {found.epsilon:.3f} so far (claim {ask.claimed_epsilon:.3g})"
+            found = watched.lower_bound(partial, delta=ask.statement.delta, confidence=ask.shared.confidence)
+            return f"epsilon >= {found.epsilon:.3f} so far (claim {ask.statement.epsilon:.3g})"
 
         work = self._work(scorer, grid, independence)
         self._execute(Stage.EVALUATION, work, into, so_far)
@@ -138,21 +138,21 @@ class Run:
     ) -> tuple[Scores, EvaluationScores, tuple[LedgerEntry, ...]]:
         """Round after round until a look refutes the claim, or the trials are used up."""
         ask, planned, seen, n_looks = self.question, self.plan.evaluation, 0, 0
-        level = {"delta": ask.delta, "confidence": ask.share}
+        level = {"delta": ask.statement.delta, "confidence": ask.shared.confidence}
         into = EvaluationScores(self.plan, None, independence=independence)
 
         def so_far() -> str:
             if not seen:
                 return ""
             found = max(bound.lower_bound(into.scores(seen), **level).epsilon for bound in bounds)
-            return f"epsilon >= {found:.3f} after {seen:,} a side (claim {ask.claimed_epsilon:.3g})"
+            return f"epsilon >= {found:.3f} after {seen:,} a side (claim {ask.statement.epsilon:.3g})"
 
         work = self._work(scorer, None, independence)
         for chunks in self.plan.rounds():
             self._run(chunks, work, into, so_far, 2 * planned)
             seen, n_looks = chunks.end, n_looks + 1
             scores = into.scores(seen)
-            if any(bound.exceeds(ask.claimed_epsilon, scores, **level) for bound in bounds):
+            if any(bound.exceeds(ask.statement.epsilon, scores, **level) for bound in bounds):
                 break
         looked_at = f"{n_looks}, the last after {seen:,} of {planned:,} trials a side"
         entry = LedgerEntry("looks", looked_at, "free: the bound holds at every number of trials together")
@@ -192,26 +192,27 @@ class Run:
         independence: Independence | None,
     ) -> AuditResult:
         ask, n = self.question, scores.n_in
-        found = tuple(bound.lower_bound(scores, delta=ask.delta, confidence=ask.share) for bound in bounds)
+        stated, shared = ask.statement, ask.shared
+        level = {"delta": shared.delta, "confidence": shared.confidence}
+        found = tuple(bound.lower_bound(scores, **level) for bound in bounds)
         best = max(found, key=lambda one: one.epsilon)
-        refutations = [bound.refutation(scores, ask.claim, confidence=ask.share) for bound in bounds]
+        refutations = [bound.refutation(scores, stated.claim, confidence=shared.confidence) for bound in bounds]
         refutation = max(filter(None, refutations), key=lambda one: one.delta_lower - one.delta, default=None)
         p_value = min(_p_value(bound, scores, ask) for bound in bounds) * len(bounds) / ask.part
         dependence = self._dependence(evaluation, independence)
         ceiling = max(one.ceiling for one in found)
-        power = detectable_epsilon(
-            ask.bounds, claim=ask.claim, delta=ask.delta, confidence=ask.strictest, n_out=n, n_in=n
-        )
+        strictest = {"delta": stated.delta, "confidence": ask.strictest.confidence}
+        power = detectable_epsilon(ask.bounds, claim=stated.claim, **strictest, n_out=n, n_in=n)
         exact = ask.mechanism.exact_guarantee() if ask.on_worst_case else None
         return AuditResult(
             mechanism=label(ask.mechanism),
             relation=ask.neighbours.relation.value,
             attack=ask.attack_name,
-            claim=ask.claimed_epsilon,
-            claim_name=str(ask.claim),
-            exact_epsilon=None if exact is None else float(exact.epsilon(ask.delta)),
-            delta=ask.delta,
-            confidence=ask.confidence,
+            claim=ask.statement.epsilon,
+            claim_name=str(ask.statement.claim),
+            exact_epsilon=None if exact is None else float(exact.epsilon(ask.statement.delta)),
+            delta=ask.statement.delta,
+            confidence=ask.statement.confidence,
             bounds=found if dependence is None else tuple(_disowned(one, dependence) for one in found),
             p_value=min(1.0, p_value) if dependence is None else 1.0,
             detectable=power.epsilon,
@@ -220,16 +221,16 @@ class Run:
             seed=self.seed,
             verdict=judge(
                 bound=best.epsilon,
-                claim=ask.claimed_epsilon,
+                claim=ask.statement.epsilon,
                 ceiling=ceiling,
                 curve_refuted=refutation is not None,
-                curve_refutable=ceiling <= ask.claimed_epsilon
-                and refutable(ask.bounds, claim=ask.claim, delta=ask.delta, confidence=ask.share, n_out=n, n_in=n),
+                curve_refutable=ceiling <= ask.statement.epsilon
+                and refutable(ask.bounds, claim=stated.claim, **level, n_out=n, n_in=n),
                 dependent=dependence is not None,
             ),
             ledger=(*_ledger(ask, bounds, found, best), *looks, *_guard_entry(ask, independence)),
             tally=_kept(scores, best),
-            claim_curve=claim_curve(ask.claim, ask.claimed_epsilon),
+            claim_curve=claim_curve(ask.statement.claim, ask.statement.epsilon),
             events=evaluation.events(),
             fingerprint=self.fingerprint,
             refutation=refutation if dependence is None else None,
@@ -283,8 +284,8 @@ def _p_value(bound: Bound, scores: Scores, ask: Question) -> float:
 
     The minimum needs no correction: both come from the same limits, which are nested in the significance.
     """
-    at_delta = bound.p_value(scores, epsilon=ask.claimed_epsilon, delta=ask.delta)
-    return min(at_delta, bound.curve_p_value(scores, ask.claim))
+    at_delta = bound.p_value(scores, epsilon=ask.statement.epsilon, delta=ask.statement.delta)
+    return min(at_delta, bound.curve_p_value(scores, ask.statement.claim))
 
 
 def _ledger(

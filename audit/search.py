@@ -26,11 +26,11 @@ from ..mechanisms.validation import whole
 from . import consistency
 from .api import audit
 from .bounds.base import Bound, LedgerEntry, LowerBound
+from .evidence.verdict import Verdict
 from .question import Question
 from .results import AuditResult
 from .saved import Saved
 from .trials.seeds import Stage, child_seed, root_seed
-from .verdict import Verdict
 
 SCREENING_CONFIDENCE = 0.75
 """At which the looks are compared: low enough to tell candidates apart on few trials, high enough to punish luck."""

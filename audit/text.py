@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ..mechanisms.printable import line
-from .verdict import Verdict
+from .evidence.verdict import Verdict
 
 if TYPE_CHECKING:
     from .results import AuditResult

@@ -21,7 +21,7 @@ from dpassay.audit import audit
 from dpassay.audit.bounds.base import Bound
 from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.bounds.one_run_fdp import OneRunFDP
-from dpassay.audit.games import BitScores
+from dpassay.audit.evidence.scores import BitScores
 from dpassay.audit.membership.records import models_needed
 from dpassay.audit.one_run import audit_one_run
 from dpassay.audit.power import detectable_epsilon

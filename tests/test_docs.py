@@ -12,7 +12,7 @@ from dpassay.attacks.catalogue import catalogue as attacks
 from dpassay.attacks.membership.catalogue import catalogue as membership
 from dpassay.audit.bounds.catalogue import catalogue as bounds
 from dpassay.audit.bounds.one_run_fdp import OneRunFDP
-from dpassay.audit.verdict import Verdict
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.config.schema import Config, DataSection, MembershipSection
 from dpassay.experiments.config.source import Source
 from dpassay.experiments.runs.runner import run
@@ -98,7 +98,7 @@ def asked(**changes):
 
 
 def test_the_whole_config_on_learning_runs_and_shows_nearly_all_of_the_claim():
-    result = asked(audit_trials=300).answer(family=1, n_jobs=1, store=None, progress=False)
+    result = asked(audit_trials=300).answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
     assert result.verdict is Verdict.CONSISTENT
     assert 0.75 * result.claim < result.bound.epsilon <= result.claim
 
@@ -106,7 +106,7 @@ def test_the_whole_config_on_learning_runs_and_shows_nearly_all_of_the_claim():
 def test_the_config_of_one_run_on_learning_runs_and_shows_no_more_than_the_page_says():
     source = Source("page", "learning.md")
     (question,) = plan_tasks(Config.check(tomllib.loads(ONE_RUN), source), source)
-    result = question.answer(family=1, n_jobs=1, store=None, progress=False)
+    result = question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
     assert result.verdict is Verdict.UNDERPOWERED
     assert 3.0 < result.bound.epsilon < result.ceiling < 8.8 < result.claim < 10.0
     bound = OneRunFDP().against(question.mechanism.guarantee())

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.validation import delta_range, open_unit
-from ..games import PairCounts, PairScores, Scores
+from ..evidence.scores import PairCounts, PairScores, Scores
 from .curve import Refutation
 
 SMALLEST_P_VALUE = 1e-12
@@ -82,7 +82,7 @@ class Bound(ABC):
 
     name: ClassVar[str]
     accepts: ClassVar[tuple[type, ...]] = (PairScores, PairCounts)
-    """What `lower_bound` reads: the results of one game, see `dpassay.audit.games`."""
+    """What `lower_bound` reads: the results of one game, see `dpassay.audit.evidence.scores`."""
     anytime: ClassVar[bool] = False
     """Whether the bounds after any number of trials hold together, so that one may look and stop at any time."""
 

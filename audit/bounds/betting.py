@@ -23,7 +23,7 @@ import numpy as np
 
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.validation import delta_range, non_negative, one_of
-from ..games import Floats, PairCounts, PairScores, Scores
+from ..evidence.scores import Floats, PairCounts, PairScores, Scores
 from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
 from .learned_events import best_thresholds, rounds
 from .pilot import IN, OUT

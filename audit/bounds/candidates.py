@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..games import Counts, Tally
+from ..evidence.scores import Counts, Tally
 
 
 def candidates(tally: Tally, *, per_side: int, tail: int) -> NDArray[np.intp]:

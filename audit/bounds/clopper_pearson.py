@@ -11,7 +11,7 @@ import numpy as np
 
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.validation import delta_range, non_negative
-from ..games import Floats, Scores
+from ..evidence.scores import Floats, Scores
 from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
 from .curve import Refutation, contradicting, refute
 from .pilot import checked_threshold, choose_event, fixed_threshold
@@ -36,7 +36,7 @@ class ClopperPearson(Bound):
         * the largest value it can take is about ln(n / ln(2 / significance)), with n scores on each side.
 
     Example:
-        >>> from dpassay.audit.games import PairCounts, Tally
+        >>> from dpassay.audit.evidence.scores import PairCounts, Tally
         >>> counts = Tally(np.array([0.0, 1.0]), np.array([1000, 184]), np.array([1000, 500]), 1000, 1000)
         >>> bound = ClopperPearson(threshold=1.0).lower_bound(PairCounts(counts), delta=0.0, confidence=0.95)
         >>> round(bound.epsilon, 6)

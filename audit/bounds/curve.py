@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.guarantees.base import Guarantee
-from ..games import Counts, Floats
+from ..evidence.scores import Counts, Floats
 from .rectangle import Rectangle
 
 _ROUNDING = 1e-9  # relative: by so much a limit must lie below the claim

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ..games import Floats
+from ..evidence.scores import Floats
 from .binomial import upper
 
 Curve: TypeAlias = Callable[[Floats], Floats]

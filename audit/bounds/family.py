@@ -31,7 +31,7 @@ from ...mechanisms.errors import ParameterError
 from ...mechanisms.guarantees import ApproximateDP
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.validation import delta_range, non_negative
-from ..games import Floats, Scores
+from ..evidence.scores import Floats, Scores
 from .base import Bound, LedgerEntry, LowerBound, check_level
 from .binomial import lower, upper
 from .candidates import candidates
@@ -62,7 +62,7 @@ class Family(Bound):
 
     Example:
         >>> from dpassay.mechanisms.guarantees import GaussianDP
-        >>> from dpassay.audit.games import PairCounts, Tally
+        >>> from dpassay.audit.evidence.scores import PairCounts, Tally
         >>> counts = Tally(np.array([0.0, 1.0]), np.array([1000, 159]), np.array([1000, 500]), 1000, 1000)
         >>> bound = Family(threshold=1.0).against(GaussianDP(1.0))
         >>> found = bound.lower_bound(PairCounts(counts), delta=1e-5, confidence=0.95)

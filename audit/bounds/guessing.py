@@ -13,7 +13,7 @@ import numpy as np
 
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.validation import finite, unit_interval, whole
-from ..games import BitScores
+from ..evidence.scores import BitScores
 
 FEWEST, FACTOR = 50, 4  # the grid: n/2, n/8, n/32, ... down to at least 50 guesses
 

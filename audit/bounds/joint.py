@@ -23,7 +23,7 @@ import numpy as np
 
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.validation import delta_range, non_negative, one_of
-from ..games import Floats, Scores
+from ..evidence.scores import Floats, Scores
 from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
 from .binomial import upper
 from .clopper_pearson import ClopperPearson
@@ -60,7 +60,7 @@ class JointExact(Bound):
           always to the safe side: about 0.01 standard errors of epsilon at 10,000 trials a side, 0.1 at a million.
 
     Example:
-        >>> from dpassay.audit.games import PairCounts, Tally
+        >>> from dpassay.audit.evidence.scores import PairCounts, Tally
         >>> counts = Tally(np.array([0.0, 1.0]), np.array([1000, 184]), np.array([1000, 500]), 1000, 1000)
         >>> bound = JointExact(threshold=1.0).lower_bound(PairCounts(counts), delta=0.0, confidence=0.95)
         >>> round(bound.epsilon, 3)  # Clopper-Pearson: 0.805

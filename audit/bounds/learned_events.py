@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..games import Floats, PairScores, Tally
+from ..evidence.scores import Floats, PairScores, Tally
 from .binomial import lower, upper
 from .candidates import candidates
 from .wealth import block_edges

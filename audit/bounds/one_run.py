@@ -55,7 +55,7 @@ import numpy as np
 from scipy import special
 
 from ...mechanisms.validation import delta_range, non_negative, one_of
-from ..games import BitScores, Scores
+from ..evidence.scores import BitScores, Scores
 from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
 from .binomial import log_pmf, lower, upper
 from .guessing import Guessing, Size, bit_scores, check_counts

@@ -36,7 +36,7 @@ from scipy import special
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.guarantees.gaussian import GaussianDP
 from ...mechanisms.validation import non_negative, open_unit, whole
-from ..games import BitScores, Scores
+from ..evidence.scores import BitScores, Scores
 from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
 from .families import CurveFamily, epsilon_of, family_for, family_of, least_member
 from .guessing import Guessing, Size, bit_scores, check_counts

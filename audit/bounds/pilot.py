@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...mechanisms.errors import ParameterError
-from ..games import Floats, PairScores, Scores, Tally
+from ..evidence.scores import Floats, PairScores, Scores, Tally
 from .candidates import candidates
 from .rectangle import Rectangle
 

@@ -33,7 +33,7 @@ from ...mechanisms.errors import ParameterError, RelationError
 from ...mechanisms.guarantees.approximate import ApproximateDP
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.validation import non_negative, one_of, open_unit, unit_interval, whole
-from ..games import Scores, Successes
+from ..evidence.scores import Scores, Successes
 from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
 from .binomial import lower, upper
 from .families import CurveFamily, epsilon_of, family_for, least_member

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.validation import delta_range, non_negative, open_unit
-from ..games import Floats, Scores, Tally
+from ..evidence.scores import Floats, Scores, Tally
 from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
 from .candidates import candidates
 from .curve import Refutation, contradicting, refute
@@ -38,7 +38,7 @@ class Band:
 
     Example:
         >>> normal = np.random.default_rng(5).normal(size=(2, 4000))
-        >>> from dpassay.audit.games import PairScores
+        >>> from dpassay.audit.evidence.scores import PairScores
         >>> found = band(PairScores(normal[0], normal[1] + 1.0).tally, confidence=0.95)
         >>> 0.0 < found.epsilon_lower(0.1) < found.epsilon_lower(0.0)
         True
@@ -150,7 +150,7 @@ class SimultaneousBand(Bound):
         * unchanged under increasing maps of the scores.
 
     Example:
-        >>> from dpassay.audit.games import PairScores
+        >>> from dpassay.audit.evidence.scores import PairScores
         >>> scores = PairScores(np.repeat([0.0, 1.0], [816, 184]), np.repeat([0.0, 1.0], [500, 500]))
         >>> bound = SimultaneousBand().lower_bound(scores, delta=0.0, confidence=0.95)
         >>> round(bound.epsilon, 3), bound.threshold, bound.hits

@@ -41,7 +41,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..games import Floats
+from ..evidence.scores import Floats
 
 Flags = NDArray[np.bool_]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...mechanisms.errors import ParameterError
-from ..games import Scores
+from ..evidence.scores import Scores
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from scipy import special
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.validation import one_of, whole
 from ..bounds.base import check_level
-from ..games import Counts, Floats, PairScores, Scores
+from ..evidence.scores import Counts, Floats, PairScores, Scores
 from .base import Estimate, hits_at
 
 _THRESHOLDS = 256  # at most about so many are compared, evenly spread over the ranks

@@ -8,7 +8,7 @@ from scipy import special
 
 from ...mechanisms.errors import ParameterError
 from ..bounds.base import check_level
-from ..games import Scores
+from ..evidence.scores import Scores
 from .base import Estimate, hits_at
 
 
@@ -36,7 +36,7 @@ def katz_log(scores: Scores, *, threshold: float, delta: float = 0.0, level: flo
 
     Example:
         >>> import numpy as np
-        >>> from dpassay.audit.games import PairCounts, Tally
+        >>> from dpassay.audit.evidence.scores import PairCounts, Tally
         >>> counts = PairCounts(Tally(np.array([0.0, 1.0]), np.array([1000, 184]), np.array([1000, 500]), 1000, 1000))
         >>> found = katz_log(counts, threshold=1.0, level=0.9)
         >>> round(found.value, 6), round(found.interval[0], 6)

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import special
 
 from ..bounds.base import check_level
-from ..games import Floats, Scores
+from ..evidence.scores import Floats, Scores
 from .base import Estimate, hits_at
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -47,7 +47,7 @@ def bayesian(scores: Scores, *, threshold: float, delta: float = 0.0, level: flo
           the prior decides, and the low end may lie above anything that so many trials can show.
 
     Example:
-        >>> from dpassay.audit.games import PairCounts, Tally
+        >>> from dpassay.audit.evidence.scores import PairCounts, Tally
         >>> counts = PairCounts(Tally(np.array([0.0, 1.0]), np.array([1000, 184]), np.array([1000, 500]), 1000, 1000))
         >>> found = bayesian(counts, threshold=1.0, delta=1e-5, level=0.9)
         >>> round(found.value, 4), round(found.interval[0], 4)

@@ -27,7 +27,7 @@ from ...mechanisms.errors import AttackError, ParameterError, RelationError
 from ...mechanisms.fingerprint import describe
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner
 from ...mechanisms.validation import whole
-from ..games import BitScores
+from ..evidence.scores import BitScores
 from ..trials.options import RunOptions
 from ..trials.plan import Chunk
 from ..trials.progress import Reporter

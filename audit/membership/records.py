@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ..bounds import binomial
-from ..multiplicity import holm
+from ..evidence.multiplicity import holm
 from .roc import Pooled, RateAt
 
 Floats = NDArray[np.float64]

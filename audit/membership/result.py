@@ -11,7 +11,7 @@ import numpy as np
 
 from ...mechanisms.errors import ParameterError
 from .. import consistency
-from ..games import Tally
+from ..evidence.scores import Tally
 from ..saved import Saved
 from .blind import Blind
 from .records import GroupRow, RecordTable

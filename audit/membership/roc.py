@@ -39,7 +39,7 @@ from scipy import special
 
 from ...mechanisms.errors import ParameterError
 from ..bounds import binomial
-from ..games import PairScores, Tally
+from ..evidence.scores import PairScores, Tally
 
 Floats = NDArray[np.float64]
 

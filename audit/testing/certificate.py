@@ -29,7 +29,7 @@ from ...mechanisms.errors import ParameterError
 from ...mechanisms.validation import open_unit, whole
 from .. import consistency
 from ..bounds.binomial import lower, quantile, upper
-from ..games import Floats
+from ..evidence.scores import Floats
 from ..saved import Saved
 from ..trials.plan import plan_trials
 from ..trials.progress import Reporter, reporter_for

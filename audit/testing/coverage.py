@@ -17,7 +17,7 @@ import numpy as np
 from ...mechanisms.validation import whole
 from ..bounds.base import Bound
 from ..bounds.binomial import quantile
-from ..games import Floats
+from ..evidence.scores import Floats
 from .laws import (
     FiniteLaw,
     Law,

@@ -18,7 +18,7 @@ from ...mechanisms.guarantees import ExactDP, GaussianDP, LaplaceDP, PrivacyLoss
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.guarantees.profile import ProfileGuarantee
 from ...mechanisms.validation import positive, unit_interval
-from ..games import Floats, PairCounts, PairScores, Scores, Tally
+from ..evidence.scores import Floats, PairCounts, PairScores, Scores, Tally
 
 Sampler = Callable[[np.random.Generator, int], Floats]
 BATCH = 256

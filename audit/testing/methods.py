@@ -22,7 +22,7 @@ from ...mechanisms.errors import AccountingError
 from ..bounds.base import Bound
 from ..bounds.binomial import upper
 from ..bounds.catalogue import catalogue
-from ..games import Floats, PairCounts, PairScores, Scores, Tally
+from ..evidence.scores import Floats, PairCounts, PairScores, Scores, Tally
 from .laws import Law
 
 KNOWN = ", known event"

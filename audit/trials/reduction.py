@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.base import Outputs
-from ..games import Floats, PairCounts, PairScores, Scores, Tally
+from ..evidence.scores import Floats, PairCounts, PairScores, Scores, Tally
 from .guards.independence import Independence
 from .guards.unvarying import Unvarying
 from .plan import Chunk, TrialPlan

@@ -17,7 +17,7 @@ from ...mechanisms.external.function import FunctionMechanism
 from ...mechanisms.external.guard import Guard
 from ...mechanisms.external.outcomes import in_words
 from ...mechanisms.label import label
-from ..games import Floats
+from ..evidence.scores import Floats
 from .guards.independence import independent_by_construction, order
 from .guards.replay import signature
 from .guards.unvarying import only_output

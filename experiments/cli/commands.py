@@ -21,7 +21,7 @@ from .streams import open_streams
 from .supervisor import supervised
 
 if TYPE_CHECKING:
-    from ...audit.verdict import Verdict
+    from ...audit.evidence.verdict import Verdict
 
 P = ParamSpec("P")
 

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...audit.evidence.verdict import Verdict
 from ...audit.membership.result import MembershipResult
 from ...audit.text import meaning, percent
-from ...audit.verdict import Verdict
 from ...mechanisms.printable import line, terminal
 
 if TYPE_CHECKING:

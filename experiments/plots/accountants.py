@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from ...audit.games import Floats
+from ...audit.evidence.scores import Floats
 from ...audit.text import percent
 from ...mechanisms.guarantees.noisy_sgd import ACCOUNTANTS, epsilon_curves
 from ..results.formatting import number

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 
+from ...audit.evidence.verdict import Verdict
 from ...audit.results import AuditResult
 from ...audit.text import percent
-from ...audit.verdict import Verdict
 from ..results.formatting import (
     IN_FAMILY,
     NOTHING_ASSUMED,

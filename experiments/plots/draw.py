@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from matplotlib.axes import Axes
 
+from ...audit.evidence.verdict import Verdict
 from ...audit.results import AuditResult
-from ...audit.verdict import Verdict
 from ..results.formatting import cut, number, parameters_text
 from .bound_claim import BoundClaim
 from .ladder import Ladder

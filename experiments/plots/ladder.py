@@ -13,9 +13,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 
+from ...audit.evidence.verdict import Verdict
 from ...audit.results import AuditResult
 from ...audit.text import percent
-from ...audit.verdict import Verdict
 from ..results.formatting import (
     DAGGER,
     IN_FAMILY,

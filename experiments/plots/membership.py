@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from scipy.special import ndtr
 
 from ...audit.bounds.simultaneous import band
-from ...audit.games import Floats, Tally
+from ...audit.evidence.scores import Floats, Tally
 from ...audit.membership.result import HEADLINE_FPR as AT
 from ...audit.membership.result import AttackMetrics, MembershipResult, Region
 from ...audit.membership.text import too_few_models

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
-from ...audit.games import Floats, Tally
+from ...audit.evidence.scores import Floats, Tally
 from ...audit.results import AuditResult
 from ..results.formatting import cut, number, share
 from .style.canvas import axes_or_new, logarithmic, style_axes

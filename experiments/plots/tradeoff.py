@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from ...audit.bounds.simultaneous import band
-from ...audit.games import Floats, Tally
+from ...audit.evidence.scores import Floats, Tally
 from ...audit.results import AuditResult
 from ...audit.text import percent
 from ..results.formatting import share

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 
 from ...audit.bounds.base import SMALLEST_P_VALUE, LedgerEntry
+from ...audit.evidence.verdict import Verdict
 from ...audit.results import AuditResult
 from ...audit.text import percent
-from ...audit.verdict import Verdict
 from ..results.formatting import (
     DAGGER,
     IN_FAMILY,

@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from ...audit.evidence.verdict import Verdict
 from ...audit.results import AuditResult
 from ...audit.text import INDEPENDENT, percent
-from ...audit.verdict import Verdict
 from .formatting import (
     DAGGER,
     IN_FAMILY,

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...audit import consistency
 from ...audit.bounds.base import LedgerEntry, LowerBound
-from ...audit.multiplicity import holm
+from ...audit.evidence.multiplicity import holm
+from ...audit.evidence.verdict import Verdict
 from ...audit.results import AuditResult
 from ...audit.saved import Saved
-from ...audit.verdict import Verdict
 from ..config.sweep import value_name
 
 if TYPE_CHECKING:

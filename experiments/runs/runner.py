@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...audit.evidence.verdict import Verdict
 from ...audit.membership.result import MembershipResult
 from ...audit.results import AuditResult
 from ...audit.trials.progress import Bar
-from ...audit.verdict import Verdict
 from ...mechanisms.errors import ResultError
 from ...mechanisms.printable import csv_cell
 from ..config.schema import Config
@@ -226,12 +226,12 @@ def _answer(
     progress: bool,
     tell: Callable[[str], None] | None,
     place: str,
-    family: int,
+    n_hypotheses: int,
 ) -> AuditResult:
-    """One audit of a family of so many, in its own folder of trials."""
+    """One of `n_hypotheses` audits, in its own folder of trials."""
     store, point = directory.trials(task.folder), parameters_text(task.parameters)
     bar = Bar(f"{place} {cut(point, 40)}") if progress else False
-    result = task.answer(family=family, n_jobs=n_jobs, store=store, progress=bar)
+    result = task.answer(n_hypotheses=n_hypotheses, n_jobs=n_jobs, store=store, progress=bar)
     if tell is not None:
         tell(f"{place} {point or result.mechanism}: {_found(result)}")
     return result

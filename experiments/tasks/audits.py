@@ -15,7 +15,7 @@ from ...attacks.base import Attack
 from ...attacks.membership.base import MembershipAttack
 from ...audit.api import audit
 from ...audit.bounds.base import Bound
-from ...audit.games import BitScores
+from ...audit.evidence.scores import BitScores
 from ...audit.membership.game import membership_game, white_box_game
 from ...audit.one_run import audit_one_run
 from ...audit.results import AuditResult
@@ -51,17 +51,17 @@ class Task(ABC):
         """Name of the folder of its trials."""
         return folder_name(self.parameters)
 
-    def answer(self, *, family: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
+    def answer(self, *, n_hypotheses: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
         """Runs the audit; what goes wrong is told with the point at which it did."""
         try:
-            return self._answer(family, n_jobs, store, progress)
+            return self._answer(n_hypotheses, n_jobs, store, progress)
         except DpassayError as error:
             if self.parameters:
                 error.add_note(f"at {point_text(self.parameters)}")
             raise
 
     @abstractmethod
-    def _answer(self, family: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
+    def _answer(self, n_hypotheses: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
         """The audit itself."""
 
 
@@ -78,7 +78,7 @@ class PairTask(Task):
     trials: int
     stop: str | None = None
 
-    def _answer(self, family: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
+    def _answer(self, n_hypotheses: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
         return audit(
             self.mechanism,
             self.neighbours,
@@ -89,7 +89,7 @@ class PairTask(Task):
             confidence=self.confidence,
             claim=self.claim,
             stop=self.stop,
-            family=family,
+            n_hypotheses=n_hypotheses,
             seed=self.seed,
             n_jobs=n_jobs,
             store=store,
@@ -116,7 +116,7 @@ class OneRunTask(Task):
     n_runs: int
     n_references: int
 
-    def _answer(self, family: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
+    def _answer(self, n_hypotheses: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
         return audit_one_run(
             self.mechanism,
             self.play(n_jobs=n_jobs, store=store, progress=progress),
@@ -125,7 +125,7 @@ class OneRunTask(Task):
             delta=self.delta,
             confidence=self.confidence,
             claim=self.claim,
-            family=family,
+            n_hypotheses=n_hypotheses,
             seed=self.seed,
         )
 

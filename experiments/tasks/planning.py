@@ -7,7 +7,6 @@ each other, when the configuration is read.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -15,16 +14,17 @@ from typing import Any, TypeVar, cast
 
 from ...attacks.base import Target
 from ...attacks.catalogue import choose
-from ...audit.games import BitScores, PairScores
+from ...audit.evidence.scores import BitScores, PairScores
+from ...audit.evidence.statement import Statement
 from ...audit.question import as_bounds
 from ...audit.trials.plan import MINIMUM_TRIALS
 from ...mechanisms.base import Dataset, Mechanism
-from ...mechanisms.errors import ParameterError, RelationError
+from ...mechanisms.errors import DpassayError, RelationError
 from ...mechanisms.learning.models.base import Model
 from ...mechanisms.validation import whole
 from ..config.config_errors import at, pointing_at
 from ..config.overrides import apply
-from ..config.schema import AuditSection, Config, DataSection, GameSection, Named
+from ..config.schema import AuditSection, Config, DataSection, GameSection
 from ..config.source import Source
 from ..config.sweep import combinations, places, point_seed, settings, swept_keys
 from . import build
@@ -40,7 +40,8 @@ def plan_tasks(config: Config, source: Source) -> list[Task]:
             ("audit", "trials"), "[audit] trials is of no use in one run: leave it out, and give n_runs in [game]."
         )
     load = _Loader()
-    return [_task(config, source, point, load) for point in combinations(config.sweep)]
+    points = combinations(config.sweep)
+    return [_task(config, source, point, load, len(points)) for point in points]
 
 
 def _counts_trials(config: Config) -> bool:
@@ -49,7 +50,7 @@ def _counts_trials(config: Config) -> bool:
     return given or any("audit.trials" in swept_keys(key, values) for key, values in config.sweep.items())
 
 
-def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loader) -> Task:
+def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loader, n_hypotheses: int) -> Task:
     """The audit at one point, built and checked."""
     source = replace(source, swept=places(config.sweep, parameters))
     with at(parameters):
@@ -77,7 +78,7 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
         }
         ask = _pair if here.game is None else partial(_one_run, here.game)
         task = ask(here, source, mechanism, data, shared)
-        _check_claim(task, here.mechanism, source)
+        _check_claim(task, here, source, n_hypotheses)
         return task
 
 
@@ -127,25 +128,25 @@ def _one_run(
     )
 
 
-def _check_claim(question: Task, section: Named, source: Source) -> None:
-    """Raises `ConfigError` for a claim of another relation, or one that is infinite at delta."""
-    relation = question.mechanism.relation
-    with pointing_at(source, "mechanism", section):
-        claim = question.mechanism.guarantee() if question.claim is None else question.claim
-    with pointing_at(source, "claim"):
-        if claim.relation is not None and claim.relation is not relation:
-            raise RelationError(
-                f"relation of the claim is {claim.relation.value!r}, that of the pair {relation.value!r}. Leave "
-                "it out, or give both the same."
-            )
-    with pointing_at(source, "audit.delta"):
-        delta = claim.default_delta if question.delta is None else question.delta
-        if delta is None:
-            raise ParameterError(f"delta is missing: the claim {claim} is a whole curve. Add a delta, such as 1e-5.")
-        if not math.isfinite(float(claim.epsilon(delta))):
-            raise ParameterError(
-                f"delta is {delta:g}, where the claim {claim} is infinite. Try a larger one, such as 1e-5."
-            )
+def _check_claim(task: Task, here: Config, source: Source, n_hypotheses: int) -> None:
+    """Raises `ConfigError` for a claim that cannot be tested as the configuration asks."""
+    with pointing_at(source, "mechanism", here.mechanism):
+        task.mechanism.guarantee()
+    try:
+        Statement.about(
+            task.mechanism,
+            task.claim,
+            delta=task.delta,
+            confidence=task.confidence,
+            n_hypotheses=n_hypotheses,
+            relation=task.mechanism.relation,
+        )
+    except RelationError:
+        with pointing_at(source, "claim"):
+            raise
+    except DpassayError:
+        with pointing_at(source, "audit", here.audit):
+            raise
 
 
 class _Loader:

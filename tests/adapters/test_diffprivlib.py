@@ -8,7 +8,7 @@ import pytest
 from adapter_page import blocks, said
 
 from dpassay.audit import audit
-from dpassay.audit.verdict import Verdict
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Neighbours, PureDP
 from dpassay.mechanisms.external.private_estimator import PrivateEstimator
 

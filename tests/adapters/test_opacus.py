@@ -11,7 +11,7 @@ from adapter_page import blocks, said
 
 from dpassay.attacks.distinguishing.threshold import Threshold
 from dpassay.audit import audit
-from dpassay.audit.verdict import Verdict
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms.errors import NeighboursError, ParameterError, ReleaseError
 from dpassay.mechanisms.external.opacus import OpacusTraining
 from dpassay.mechanisms.learning.base import Learner, TrainingData

@@ -14,7 +14,7 @@ from dpassay.attacks.catalogue import build, catalogue, choose
 from dpassay.attacks.distinguishing import CanaryDirection, CanaryLoss, GradientProduct
 from dpassay.attacks.distinguishing.targeted import TargetedAttack
 from dpassay.audit import audit
-from dpassay.audit.verdict import Verdict
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData
 from dpassay.mechanisms.errors import AttackError, ParameterError

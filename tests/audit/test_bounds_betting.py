@@ -13,7 +13,7 @@ from dpassay.audit.bounds.betting import RESOLUTION, STAKES, Betting
 from dpassay.audit.bounds.binomial import quantile
 from dpassay.audit.bounds.learned_events import rounds
 from dpassay.audit.bounds.wealth import Bets, Stretch, block_edges, highest
-from dpassay.audit.games import PairCounts, PairScores, Tally
+from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.audit.testing.coverage import (
     FALSE_ALARM,
     SampledLaw,

@@ -11,7 +11,7 @@ from scipy import stats
 
 from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.bounds.clopper_pearson import ClopperPearson, _rectangle
-from dpassay.audit.games import PairCounts, PairScores, Tally
+from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.mechanisms.errors import ParameterError
 
 FIXED = ClopperPearson(threshold=1.0)

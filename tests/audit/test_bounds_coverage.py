@@ -14,7 +14,7 @@ from dpassay.audit.bounds.base import Bound, LowerBound
 from dpassay.audit.bounds.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.rectangle import Rectangle
 from dpassay.audit.bounds.simultaneous import SimultaneousBand
-from dpassay.audit.games import PairScores
+from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.testing.coverage import (
     Coverage,
     all_equal,

@@ -18,7 +18,7 @@ from dpassay.audit.bounds.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.curve import contradicting, refute
 from dpassay.audit.bounds.rectangle import Rectangle
 from dpassay.audit.bounds.simultaneous import SimultaneousBand, band
-from dpassay.audit.games import PairScores
+from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.testing.coverage import gaussian, geometric, laplace, randomized_response
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP

@@ -20,7 +20,7 @@ from dpassay.audit.bounds.event_region import EventRegion
 from dpassay.audit.bounds.families import family_of, least_member
 from dpassay.audit.bounds.family import Family
 from dpassay.audit.bounds.rectangle import Rectangle
-from dpassay.audit.games import PairCounts, PairScores, Tally
+from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.audit.testing.coverage import bounds_drawn, gaussian, geometric, laplace, misses, randomized_response
 from dpassay.audit.testing.laws import SampledLaw
 from dpassay.mechanisms import Laplace, Neighbours

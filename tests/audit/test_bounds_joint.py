@@ -17,7 +17,7 @@ from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.bounds.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.joint import JointExact
 from dpassay.audit.bounds.unconditional import Ordering, UnconditionalTest
-from dpassay.audit.games import PairCounts, PairScores, Tally
+from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.audit.testing.coverage import (
     all_equal,
     bounds_drawn,

@@ -28,7 +28,7 @@ from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.bounds.families import epsilon_of, family_of
 from dpassay.audit.bounds.one_run import OneRun
 from dpassay.audit.bounds.one_run_fdp import GAUSSIAN, OneRunFDP, curve_p_value, least_theta, refuted
-from dpassay.audit.games import BitScores, PairScores
+from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.errors import ParameterError
 from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, LaplaceDP, PureDP

@@ -16,7 +16,7 @@ from dpassay.audit.bounds.joint import JointExact
 from dpassay.audit.bounds.one_run import OneRun
 from dpassay.audit.bounds.one_run_fdp import OneRunFDP
 from dpassay.audit.bounds.simultaneous import SimultaneousBand
-from dpassay.audit.games import BitScores, PairScores
+from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.power import detectable_epsilon, detectable_in_bits, refutable
 from dpassay.audit.testing.coverage import bounds_drawn, randomized_response
 from dpassay.mechanisms.errors import ParameterError

@@ -16,7 +16,7 @@ from dpassay.audit.bounds.base import Bound, LowerBound
 from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.bounds.families import family_of, least_member
 from dpassay.audit.bounds.reconstruction import Reconstruction, allowed_success, success_lower
-from dpassay.audit.games import PairScores, Successes
+from dpassay.audit.evidence.scores import PairScores, Successes
 from dpassay.audit.results import AuditResult
 from dpassay.audit.testing.coverage import misses
 from dpassay.mechanisms import KAryRandomizedResponse, Laplace

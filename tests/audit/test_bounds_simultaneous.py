@@ -13,7 +13,7 @@ from dpassay.audit.bounds.candidates import candidates
 from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.bounds.noncrossing import local_level
 from dpassay.audit.bounds.simultaneous import SimultaneousBand, band
-from dpassay.audit.games import PairCounts, PairScores, Tally
+from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.audit.testing.coverage import bounds_drawn, laplace
 from dpassay.mechanisms.errors import ParameterError
 

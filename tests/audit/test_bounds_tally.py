@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpassay.audit.games import PairScores
+from dpassay.audit.evidence.scores import PairScores
 
 values = st.lists(st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 0.5, 3.0, np.inf]), max_size=25)
 

@@ -13,7 +13,7 @@ from dpassay.audit.bounds.catalogue import catalogue
 from dpassay.audit.bounds.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.rectangle import Rectangle
 from dpassay.audit.bounds.simultaneous import SimultaneousBand
-from dpassay.audit.games import PairCounts, PairScores, Tally
+from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.audit.testing.certificate import Certificate, Plan, Setting, certify
 from dpassay.audit.testing.laws import (
     SubsampledGaussianDP,

@@ -15,7 +15,7 @@ from scipy import stats
 from dpassay.audit import audit
 from dpassay.audit.bounds.base import Bound, LowerBound
 from dpassay.audit.bounds.clopper_pearson import ClopperPearson
-from dpassay.audit.games import PairScores
+from dpassay.audit.evidence.scores import PairScores
 from dpassay.mechanisms import Geometric, Laplace, Neighbours, PureDP, RandomizedResponse
 
 REPEATS = 400

@@ -17,9 +17,9 @@ from dpassay.audit.bounds.clopper_pearson import ClopperPearson
 from dpassay.audit.estimates import Estimate, bayesian, katz_log, plug_in
 from dpassay.audit.estimates.bootstrap import _acceleration, _bca, _Bins, _Ratio
 from dpassay.audit.estimates.posterior import _Posterior
-from dpassay.audit.games import PairCounts, PairScores, Tally
+from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
+from dpassay.audit.evidence.verdict import judge
 from dpassay.audit.testing.coverage import laplace
-from dpassay.audit.verdict import judge
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.errors import ParameterError
 

@@ -14,7 +14,7 @@ from scipy import integrate, stats
 
 from dpassay.audit.bounds.binomial import quantile
 from dpassay.audit.bounds.clopper_pearson import ClopperPearson
-from dpassay.audit.multiplicity import bonferroni, e_bh, e_from_p, holm, shared_confidence
+from dpassay.audit.evidence.multiplicity import bonferroni, e_bh, e_from_p, holm, shared_confidence
 from dpassay.audit.testing.coverage import bounds_drawn, laplace_ratio
 from dpassay.mechanisms.errors import ParameterError
 

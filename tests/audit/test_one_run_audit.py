@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from dpassay.audit.games import BitScores, PairScores
+from dpassay.audit.evidence.scores import BitScores, PairScores
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.membership import membership_game, white_box_game
 from dpassay.audit.one_run import audit_one_run
 from dpassay.audit.results import AuditResult
-from dpassay.audit.verdict import Verdict
 from dpassay.mechanisms.errors import AccountingError, ParameterError, RelationError
 from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
@@ -124,11 +124,11 @@ def test_scores_alone_are_judged_by_the_claim_that_is_given():
 
 
 def test_scores_alone_without_a_claim_and_what_is_no_mechanism_are_named():
-    with pytest.raises(ParameterError, match=r"claim must be given where mechanism is None, for example claim=Gauss"):
+    with pytest.raises(ParameterError, match=r"claim must be given where only scores are known"):
         audit_one_run(None, perfect(), delta=1e-5)
     with pytest.raises(ParameterError, match=r"delta must be given"):
         audit_one_run(None, perfect(), claim=GaussianDP(1.0))
     with pytest.raises(ParameterError, match=r"mechanism must be a Mechanism, or None .* but is 'dp-sgd'"):
         audit_one_run("dp-sgd", perfect(), claim=PureDP(1.0))
-    with pytest.raises(ParameterError, match=r"claim must be a guarantee, such as GaussianDP\(1\.0\), but is 1\.0"):
+    with pytest.raises(ParameterError, match=r"claim must be a guarantee, such as PureDP\(1\.0\), but is 1\.0"):
         audit_one_run(None, perfect(), claim=1.0)

@@ -11,9 +11,9 @@ from scipy.special import betaincinv, log_ndtr, ndtr
 
 from dpassay.audit.bounds.base import LedgerEntry, LowerBound
 from dpassay.audit.bounds.curve import Refutation
-from dpassay.audit.games import PairScores
+from dpassay.audit.evidence.scores import PairScores
+from dpassay.audit.evidence.verdict import Verdict, judge
 from dpassay.audit.results import AuditResult, ClaimCurve, Trials
-from dpassay.audit.verdict import Verdict, judge
 from dpassay.experiments.results.sweep import SweepResult, corrected
 
 LEDGER = (

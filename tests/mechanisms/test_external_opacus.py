@@ -9,7 +9,7 @@ import pytest
 import dpassay.mechanisms.external.opacus as adapter
 from dpassay.attacks.distinguishing.threshold import Threshold
 from dpassay.audit import audit
-from dpassay.audit.verdict import Verdict
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError, RelationError, ReleaseError
 from dpassay.mechanisms.external.opacus import OpacusTraining

@@ -8,7 +8,7 @@ import pytest
 
 from dpassay.attacks.canaries import Dirac, Mislabelled, RandomDirection
 from dpassay.audit import audit
-from dpassay.audit.verdict import Verdict
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.errors import NeighboursError
 from dpassay.mechanisms.guarantees import GaussianDP

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from dpassay.audit import audit
-from dpassay.audit.verdict import Verdict
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import ApproximateDP, Neighbours, PureDP, Relation
 from dpassay.mechanisms.base import Workers
 from dpassay.mechanisms.errors import AccountingError, ParameterError, RelationError, ReleaseError

@@ -10,7 +10,7 @@ from scipy import stats
 
 import dpassay.mechanisms.learning.convex.regularised_logistic as regularised_logistic
 from dpassay.audit import audit
-from dpassay.audit.verdict import Verdict
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.catalogue import build
 from dpassay.mechanisms.errors import NeighboursError, ParameterError, ReleaseError

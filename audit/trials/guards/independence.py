@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from ....mechanisms.base import Mechanism, Outputs
-from ...games import Floats
+from ...evidence.scores import Floats
 from ..plan import Chunk
 from ..store import Arrays
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dpassay.audit.verdict import Verdict
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import shipped
 from dpassay.experiments.runs.runner import run

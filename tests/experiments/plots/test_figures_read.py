@@ -21,7 +21,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.patches import Patch
 
-from dpassay.audit.games import Tally
+from dpassay.audit.evidence.scores import Tally
 from dpassay.audit.results import AuditResult
 from dpassay.experiments.demos import randomized_response
 from dpassay.experiments.plots.accountants import AccountantCurves

@@ -25,8 +25,8 @@ from made_results import (
 )
 
 from dpassay.audit.bounds.base import LedgerEntry
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results import AuditResult
-from dpassay.audit.verdict import Verdict
 from dpassay.experiments.cli.terminal import _verdict_lines, results_table
 from dpassay.experiments.plots import draw_all
 from dpassay.experiments.report import write

@@ -12,7 +12,7 @@ from dpassay.attacks.canaries import Dirac, worst_case_initial
 from dpassay.attacks.distinguishing import Threshold
 from dpassay.audit import audit
 from dpassay.audit.bounds.base import LowerBound
-from dpassay.audit.verdict import Verdict
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.config.schema import Config, DataSection, Named, NeighboursSection
 from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.sweep import settings, swept_keys, unswept
@@ -213,7 +213,7 @@ def test_a_ladder_runs_and_is_drawn(tmp_path):
 def made(shown, without=None, claim=10.0, verdict=Verdict.CONSISTENT):
     """A result with just what the ladder reads."""
     (question,) = asked(SMALL)
-    base = MADE.setdefault("base", question.answer(family=1, n_jobs=1, store=None, progress=False))
+    base = MADE.setdefault("base", question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False))
     bounds = [LowerBound(shown, 1e-5, 0.95, "accountant-family", 10, 40.0, assumptions=("a family",))]
     if without is not None:
         bounds.append(LowerBound(without, 1e-5, 0.95, "joint-exact", 10, 5.0))
@@ -257,7 +257,7 @@ def test_worst_case_initial_parameters_show_at_least_twice_as_much_as_ordinary_o
     shown = {}
     for name, question in shipped().items():
         if "mislabelled" in name or "mean" in name:
-            result = question.answer(family=1, n_jobs=1, store=None, progress=False)
+            result = question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
             shown[name] = result.bound.epsilon
     mean, mislabelled = shown["a mean record, worst-case start"], shown["a mislabelled record, worst-case start"]
     assert min(mean, mislabelled) >= 6.0
@@ -268,7 +268,7 @@ def test_worst_case_initial_parameters_show_at_least_twice_as_much_as_ordinary_o
 @pytest.mark.slow
 def test_the_hidden_state_shows_as_much_as_every_step():
     question = shipped()["a gradient, last iterate"]
-    result = question.answer(family=1, n_jobs=1, store=None, progress=False)
+    result = question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
     assert 0.75 * result.claim < result.bound.epsilon
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from made_results import elsewhere_result, laplace_result
 
-from dpassay.audit.verdict import Verdict
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.results import provenance
 from dpassay.experiments.results.sweep import SweepResult
 from dpassay.experiments.runs import runner as run_module

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from made_configs import EXAMPLES, GRADIENTS, asked, complaint
 
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results import AuditResult
-from dpassay.audit.verdict import Verdict
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.plots.draw import plots_of
 from dpassay.experiments.plots.tradeoff import Tradeoff
@@ -20,7 +20,7 @@ from dpassay.mechanisms.guarantees import GaussianDP
 def answer(text, **settings):
     (question,) = asked(text, **settings)
     assert isinstance(question, OneRunTask)
-    return question.answer(family=1, n_jobs=1, store=None, progress=False)
+    return question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
 
 
 def test_gradients_are_told_by_every_step_and_judged_by_the_bounds_of_one_run():

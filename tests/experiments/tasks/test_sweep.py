@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dpassay.audit import audit
+from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results import AuditResult
-from dpassay.audit.verdict import Verdict
 from dpassay.experiments.config.sweep import combinations, folder_name, point_seed, settings
 from dpassay.experiments.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace

@@ -5,7 +5,8 @@
     dependent      the trials are not independent: no bound on them holds, and nothing is said of the claim
     consistent     neither; always reported with the power that the trials had
 
-A verdict over several audits is a statement of its own: `dpassay.audit.multiplicity` corrects it over all of them.
+A verdict over several audits is a statement of its own: `dpassay.audit.evidence.multiplicity` corrects it over
+all of them.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..mechanisms.errors import ParameterError
-from ..mechanisms.validation import unit_interval, whole
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.validation import unit_interval, whole
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -1,0 +1,82 @@
+"""One place checks what is claimed: for the API, for scores, for a configuration."""
+
+import tomllib
+
+import pytest
+
+from dpassay.audit import audit
+from dpassay.audit.evidence.statement import Statement
+from dpassay.experiments.config import Config
+from dpassay.experiments.questions import questions
+from dpassay.experiments.source import Source
+from dpassay.mechanisms import Gaussian, Laplace
+from dpassay.mechanisms.base import Relation
+from dpassay.mechanisms.errors import AccountingError, ConfigError, ParameterError, RelationError
+from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
+
+CALIBRATED = """\
+[mechanism]
+name = "gaussian"
+epsilon = 1.0
+delta = 1e-5
+[audit]
+trials = 60
+"""
+
+
+def about(mechanism=None, claim=None, *, delta=None, confidence=0.95, **options):
+    return Statement.about(mechanism, claim, delta=delta, confidence=confidence, **options)
+
+
+def asked(text):
+    source = Source("made", "made.toml", text, {})
+    return questions(Config.check(tomllib.loads(text), source), source)
+
+
+def test_a_calibrated_mechanism_is_asked_at_its_delta_by_the_api_and_by_a_configuration():
+    (question,) = asked(CALIBRATED)
+    configured = question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
+    called = audit(Gaussian(epsilon=1.0, delta=1e-5), trials=60, seed=question.seed)
+    assert configured.delta == called.delta == 1e-5
+    assert configured == called
+
+
+def test_a_claim_of_its_own_is_asked_at_its_own_delta():
+    assert about(Gaussian(epsilon=1.0, delta=1e-5)).delta == 1e-5
+    assert about(Gaussian(epsilon=1.0, delta=1e-5), ApproximateDP(1.0, 1e-3)).delta == 1e-3
+    assert about(Laplace(1.0)).delta == 0.0
+    assert about(Laplace(1.0), delta=0.1).delta == 0.1
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({}, ParameterError, "claim must be given where only scores are known"),
+        ({"claim": 1.0}, ParameterError, r"claim must be a guarantee, such as PureDP\(1\.0\), but is 1\.0"),
+        ({"claim": GaussianDP(1.0)}, ParameterError, "delta must be given: the claim GaussianDP"),
+        ({"claim": GaussianDP(1.0), "delta": 0.0}, AccountingError, "delta is 0, where the claim .* is infinite"),
+        ({"claim": PureDP(1.0), "delta": 1.0}, ParameterError, "delta must"),
+        ({"claim": PureDP(1.0), "confidence": 1.0}, ParameterError, "confidence must"),
+        ({"claim": PureDP(1.0), "confidence": 1 - 1e-12}, ParameterError, "confidence must be at most 1 - 1e-11"),
+        ({"claim": PureDP(1.0), "n_hypotheses": 0}, ParameterError, "n_hypotheses must be a whole number >= 1"),
+        (
+            {"claim": PureDP(1.0, relation="zero_out"), "relation": Relation.ADD_REMOVE},
+            RelationError,
+            "holds for relation 'zero_out', the evidence is of 'add_remove'",
+        ),
+    ],
+)
+def test_what_cannot_be_stated_is_refused(given, error, message):
+    with pytest.raises(error, match=message):
+        about(**given)
+
+
+def test_what_cannot_be_stated_is_refused_at_its_place_in_a_configuration():
+    with pytest.raises(ConfigError, match=r"made.toml:4: \[audit\] delta must be given: the claim GaussianDP"):
+        asked(CALIBRATED.replace("epsilon = 1.0\ndelta = 1e-5", "noise_multiplier = 2.0"))
+
+
+def test_bounds_share_the_significance():
+    stated = about(claim=PureDP(1.0), confidence=0.9, n_hypotheses=4)
+    assert stated.shared(2).significance == pytest.approx(0.05)
+    assert stated.shared(2 * stated.n_hypotheses, part=0.5).significance == pytest.approx(0.1 * 0.5 / 8)
