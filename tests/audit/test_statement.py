@@ -6,9 +6,9 @@ import pytest
 
 from dpassay.audit import audit
 from dpassay.audit.evidence.statement import Statement
-from dpassay.experiments.config import Config
-from dpassay.experiments.questions import questions
-from dpassay.experiments.source import Source
+from dpassay.experiments.config.schema import Config
+from dpassay.experiments.config.source import Source
+from dpassay.experiments.tasks.planning import plan_tasks
 from dpassay.mechanisms import Gaussian, Laplace
 from dpassay.mechanisms.base import Relation
 from dpassay.mechanisms.errors import AccountingError, ConfigError, ParameterError, RelationError
@@ -30,7 +30,7 @@ def about(mechanism=None, claim=None, *, delta=None, confidence=0.95, **options)
 
 def asked(text):
     source = Source("made", "made.toml", text, {})
-    return questions(Config.check(tomllib.loads(text), source), source)
+    return plan_tasks(Config.check(tomllib.loads(text), source), source)
 
 
 def test_a_calibrated_mechanism_is_asked_at_its_delta_by_the_api_and_by_a_configuration():

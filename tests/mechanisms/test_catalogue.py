@@ -32,7 +32,7 @@ def test_unknown_and_missing_options_are_refused():
     with pytest.raises(ParameterError, match="Did you mean 'sensitivity'"):
         build("laplace", epsilon=1.0, sensitivty=2.0)
     with pytest.raises(
-        ParameterError, match=r"^mechanism 'laplace' needs epsilon, which is missing\. .* pydoc mechanisms"
+        ParameterError, match=r"^mechanism 'laplace' needs epsilon, which is missing\. .* pydoc dpassay.mechanisms"
     ):
         build("laplace")
     with pytest.raises(
