@@ -135,15 +135,19 @@ def _check_claim(question: Task, section: Named, source: Source) -> None:
         if claim.relation is not None and claim.relation is not relation:
             raise RelationError(
                 f"relation of the claim is {claim.relation.value!r}, that of the pair {relation.value!r}. Leave "
-                "it out, or give both the same."
+                "it out, or give both the same.",
+                argument="relation",
             )
     with pointing_at(source, "audit.delta"):
         delta = claim.default_delta if question.delta is None else question.delta
         if delta is None:
-            raise ParameterError(f"delta is missing: the claim {claim} is a whole curve. Add a delta, such as 1e-5.")
+            raise ParameterError(
+                f"delta is missing: the claim {claim} is a whole curve. Add a delta, such as 1e-5.", argument="delta"
+            )
         if not math.isfinite(float(claim.epsilon(delta))):
             raise ParameterError(
-                f"delta is {delta:g}, where the claim {claim} is infinite. Try a larger one, such as 1e-5."
+                f"delta is {delta:g}, where the claim {claim} is infinite. Try a larger one, such as 1e-5.",
+                argument="delta",
             )
 
 

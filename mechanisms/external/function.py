@@ -94,13 +94,15 @@ class FunctionMechanism(Mechanism):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ParameterError(
-                f"function must be callable, such as release(dataset, rng), but is {shown(self.function)}."
+                f"function must be callable, such as release(dataset, rng), but is {shown(self.function)}.",
+                argument="function",
             )
         object.__setattr__(self, "relation", self.neighbours.relation)
         if self.claim.relation is not None and self.claim.relation is not self.relation:
             raise RelationError(
                 f"claim speaks of relation {self.claim.relation.value!r}, neighbours of {self.relation.value!r}. Give "
-                "both the same relation."
+                "both the same relation.",
+                argument="claim",
             )
         if self.style is None:
             object.__setattr__(self, "style", style_of(self.function))

@@ -103,7 +103,8 @@ def chosen_accounting(sampling: str, accounting: str | None) -> str:
     if accounting not in known:
         raise ParameterError(
             f"accounting is {accounting!r}, but {sampling!r} batches are accounted for by {' or '.join(known)}. The "
-            "budget of one way of drawing batches is not that of another."
+            "budget of one way of drawing batches is not that of another.",
+            argument="accounting",
         )
     return accounting
 
@@ -111,13 +112,20 @@ def chosen_accounting(sampling: str, accounting: str | None) -> str:
 def _check_batches(sampling: str, batches_per_epoch: int | None, sampling_probability: float) -> None:
     in_epochs = sampling in ("shuffled", "cyclic")
     if in_epochs and batches_per_epoch is None:
-        raise ParameterError(f"batches_per_epoch is needed for {sampling!r} batches: a record is used once in so many.")
+        raise ParameterError(
+            f"batches_per_epoch is needed for {sampling!r} batches: a record is used once in so many.",
+            argument="batches_per_epoch",
+        )
     if not in_epochs and batches_per_epoch is not None:
-        raise ParameterError(f"batches_per_epoch belongs to 'shuffled' and 'cyclic', but sampling is {sampling!r}.")
+        raise ParameterError(
+            f"batches_per_epoch belongs to 'shuffled' and 'cyclic', but sampling is {sampling!r}.",
+            argument="batches_per_epoch",
+        )
     if sampling not in ("poisson", "fixed-size") and sampling_probability != 1.0:
         raise ParameterError(
             f"sampling_probability is {sampling_probability:g}, but {sampling!r} batches are not a random sample, and "
-            "nothing is gained from it. Leave it out."
+            "nothing is gained from it. Leave it out.",
+            argument="sampling_probability",
         )
     if batches_per_epoch is not None:
         whole(1, batches_per_epoch=batches_per_epoch)

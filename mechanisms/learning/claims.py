@@ -38,12 +38,14 @@ def claim_of(mechanism: DPSGD) -> Guarantee:
     if not mechanism.noise_multiplier:
         raise AccountingError(
             "noise_multiplier is 0: training without noise has no finite epsilon. Give a noise_multiplier > 0, or a "
-            "claim of your own to audit against."
+            "claim of your own to audit against.",
+            argument="noise_multiplier",
         )
     if mechanism.clipping == "none":
         raise AccountingError(
             "clipping is 'none': one record can move the sum without limit, and no noise hides that. Use 'flat' or "
-            "'per-layer', or give a claim of your own to audit against."
+            "'per-layer', or give a claim of your own to audit against.",
+            argument="clipping",
         )
     relative = mechanism.noise_multiplier / (2.0 if mechanism.relation is Relation.REPLACE_ONE else 1.0)
     claim = _CLAIMS.get(type(mechanism.scheme))

@@ -39,7 +39,9 @@ def build_model(model: Model | str, options: Mapping[str, Any]) -> Model:
         _refuse(options, "model", model)
         return model
     if not isinstance(model, str):
-        raise ParameterError(f"model must be a Model or its name ({', '.join(models)}), but is {model!r}.")
+        raise ParameterError(
+            f"model must be a Model or its name ({', '.join(models)}), but is {model!r}.", argument="model"
+        )
     named = dict(options)
     if model == "multilayer-perceptron" and "n_classes" in named:
         named["n_outputs"] = named.pop("n_classes")
@@ -51,7 +53,7 @@ def build_sampling(sampling: Sampling | str, options: Mapping[str, Any]) -> Samp
     """`sampling` itself, or the one of that name with `options`.
 
     Raises:
-        ParameterError: options beside a sampling that is not a name; options missing, or that it lacks.
+        ParameterError: options for a sampling that is not a name; options missing, or that it lacks.
     """
     if isinstance(sampling, Sampling):
         _refuse(options, "sampling", sampling)
@@ -60,11 +62,14 @@ def build_sampling(sampling: Sampling | str, options: Mapping[str, Any]) -> Samp
     if missing := [name for name in NEEDED[sampling] if name not in options]:
         raise ParameterError(
             f"{missing_message(f'sampling {sampling!r}', NEEDED[sampling], missing)}: public constants, never computed "
-            "from the number of records in the data."
+            "from the number of records in the data.",
+            argument=(*missing, "sampling"),
         )
     if wrong := [name for name in options if name not in ALLOWED[sampling]]:
         raise ParameterError(
-            f"{wrong[0]} is not for sampling {sampling!r}, which takes {' and '.join(ALLOWED[sampling])}. Leave it out."
+            f"{wrong[0]} is not for sampling {sampling!r}, which takes {' and '.join(ALLOWED[sampling])}. Leave it "
+            "out.",
+            argument=(*wrong, "sampling"),
         )
     named = dict(options)
     if sampling in EXPECTED and "batch_size" in named:
@@ -77,5 +82,6 @@ def build_sampling(sampling: Sampling | str, options: Mapping[str, Any]) -> Samp
 def _refuse(options: Mapping[str, Any], what: str, given: Any) -> None:
     if options:
         raise ParameterError(
-            f"{what} is {given!r}, not a name: give its options to itself, and leave out {', '.join(options)}."
+            f"{what} is {given!r}, not a name: give its options to itself, and leave out {', '.join(options)}.",
+            argument=what,
         )

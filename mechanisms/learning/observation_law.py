@@ -57,7 +57,10 @@ class Observations:
     def of(cls, mechanism: DPSGD, data: TrainingData) -> Observations:
         """Raises `ParameterError` where there is no density: no noise, or directions that depend on each other."""
         if not mechanism.noise_multiplier:
-            raise ParameterError("noise_multiplier is 0: noise-free observations have no density. Choose an attack.")
+            raise ParameterError(
+                "noise_multiplier is 0: noise-free observations have no density. Choose an attack.",
+                argument="noise_multiplier",
+            )
         mechanism.network.check(data)
         directions = mechanism.directions
         covariance = mechanism.noise_multiplier**2 * directions @ directions.T

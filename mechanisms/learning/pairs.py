@@ -47,7 +47,8 @@ def check_pair(learner: DPSGD, neighbours: Neighbours) -> None:
     else:
         raise NeighboursError(
             "d0 and d1 differ in their examples and in their gradient records too, but neighbours differ in one "
-            "record. Change only one of the two."
+            "record. Change only one of the two.",
+            argument="d0",
         )
     if isinstance(learner.scheme, CyclicBatches) and neighbours.relation is Relation.REPLACE_ONE:
         check_in_place(neighbours, "cyclic batches")
@@ -89,13 +90,15 @@ def check_seen(learner: DPSGD, neighbours: Neighbours) -> None:
         raise NeighboursError(
             "d0 and d1 differ in an example, whose gradient changes with the parameters, but view 'observations' shows "
             "the noisy sums along fixed directions. Set view='trajectory', which attack='gradient-product' reads at "
-            "every step, or give a pair that differs in a gradient record (mechanisms.learning.canaries)."
+            "every step, or give a pair that differs in a gradient record (mechanisms.learning.canaries).",
+            argument=("view", "d0", "d1"),
         )
     direction = gradient_direction(learner, neighbours)
     if direction is None:
         raise NeighboursError(
             "d0 and d1 differ in gradient records that are the same, or nothing, once they are clipped: there is no "
-            "direction to observe. Give gradients that differ in direction."
+            "direction to observe. Give gradients that differ in direction.",
+            argument="d0",
         )
     if learner.observed is not None and np.abs(learner.directions @ direction).max() < UNSEEN:
         raise NeighboursError(
