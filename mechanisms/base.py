@@ -101,7 +101,8 @@ class Outputs:
     def __post_init__(self) -> None:
         if self.events is not None and self.events.shape != self.values.shape[:1]:
             raise ParameterError(
-                f"events must have one entry a run, {self.values.shape[:1]}, but have shape {self.events.shape}."
+                f"events must have one entry a run, {self.values.shape[:1]}, but have shape {self.events.shape}.",
+                argument="events",
             )
 
     def __len__(self) -> int:

@@ -17,17 +17,70 @@
 
     PrivacyViolation (AssertionError)     not an error of the program: the verdict itself
 
-A message names the argument and its value, says what is allowed, and ends with what to do.
+An error carries what it is about: `argument`, `value`, `allowed`, `advice`. Its message is made from them, or is a
+sentence of its own that says the same: the argument and its value, what is allowed, and what to do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import Any
+
+_PLAIN = (type(None), bool, int, float, str)
 
 
 class DpassayError(Exception):
-    """Root of the errors that the library raises on purpose."""
+    """Root of the errors that the library raises on purpose.
+
+    Args:
+        message: what is wrong, and what to do; left out, it is made from the rest.
+        argument: the argument that is to blame, by the name that the caller knows; several where they do not fit each
+            other, the first to be changed first.
+        value: what was given for the argument; `...` where that is not known.
+        shown: how the value stands in the message; its `repr` where this is left out.
+        allowed: what the argument may be, in words that follow "must": "be a finite number > 0", "lie in [0, 1)".
+        advice: what to do, a sentence.
+        owner: the name of the catalogue entry whose option the argument is, such as "laplace".
+
+    Example:
+        >>> str(ParameterError(argument="delta", value=2, allowed="lie in [0, 1)", advice="Try delta=1e-5."))
+        'delta must lie in [0, 1), but is 2. Try delta=1e-5.'
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        argument: str | Sequence[str] = (),
+        value: object = ...,
+        shown: str = "",
+        allowed: str = "",
+        advice: str = "",
+        owner: str = "",
+    ) -> None:
+        self.arguments = (argument,) if isinstance(argument, str) else tuple(argument)
+        self.value, self.allowed, self.advice, self.owner = value, allowed, advice, owner
+        found = shown or repr(value)
+        stated = f"{self.argument} must {allowed}" + ("" if value is ... else f", but is {found}")
+        super().__init__(message or f"{stated}. {advice}".rstrip())
+
+    @property
+    def argument(self) -> str:
+        """The first of the arguments that are to blame; empty where none is."""
+        return self.arguments[0] if self.arguments else ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors travel between processes whatever their constructor takes; a value that is not plain stays behind."""
+        kept = self.__dict__ | ({} if type(self.value) in _PLAIN else {"value": ...})
+        return _restored, (type(self), self.args, kept)
+
+
+def _restored(kind: type[DpassayError], args: tuple[Any, ...], state: dict[str, Any]) -> DpassayError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class ParameterError(DpassayError, ValueError):
@@ -43,7 +96,7 @@ class UnknownNameError(DpassayError, LookupError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
-        super().__init__(unknown_name_message(kind, name, self.known))
+        super().__init__(unknown_name_message(kind, name, self.known), argument=kind, value=name, owner=name)
 
 
 class RelationError(DpassayError, ValueError):
@@ -68,11 +121,8 @@ class DependentTrialsError(ReleaseError):
     """
 
     def __init__(self, mechanism: str, seen: str, advice: str) -> None:
-        self.mechanism, self.seen, self.advice = mechanism, seen, advice
-        super().__init__(f"no verdict: the runs of {mechanism} are not independent: {seen}. {advice}.")
-
-    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
-        return type(self), (self.mechanism, self.seen, self.advice)
+        self.mechanism, self.seen = mechanism, seen
+        super().__init__(f"no verdict: the runs of {mechanism} are not independent: {seen}. {advice}.", advice=advice)
 
 
 class AttackError(DpassayError, RuntimeError):

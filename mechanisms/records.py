@@ -63,7 +63,8 @@ def replace_record(dataset: Dataset, index: int, replacement: Any) -> Neighbours
     if isinstance(dataset, tuple) and not _is_records(dataset):
         if not isinstance(replacement, tuple) or len(replacement) != len(dataset):
             raise ParameterError(
-                f"replacement must be a tuple of {len(dataset)}, as the dataset is, but is {replacement!r}."
+                f"replacement must be a tuple of {len(dataset)}, as the dataset is, but is {replacement!r}.",
+                argument="replacement",
             )
         d0: Dataset = tuple(_replaced(part, index, new) for part, new in zip(dataset, replacement, strict=True))
     else:
@@ -128,7 +129,8 @@ def check_different(neighbours: Neighbours) -> None:
 def _same(neighbours: Neighbours) -> NeighboursError:
     return NeighboursError(
         f"d0 and d1 are the same: under {neighbours.relation.value!r} neighbours differ in one record. Give two "
-        "datasets, one with the record and one without it."
+        "datasets, one with the record and one without it.",
+        argument="d0",
     )
 
 
@@ -191,7 +193,9 @@ def _checked_index(dataset: Dataset, index: int) -> int:
             f"lengths), but is {type(dataset).__name__}. Build the pair with Neighbours(d0, d1, relation) instead."
         )
     if isinstance(index, bool) or not isinstance(index, (int, np.integer)) or not -size <= index < size:
-        raise ParameterError(f"index must be a whole number from {-size} to {size - 1}, but is {index!r}.")
+        raise ParameterError(
+            f"index must be a whole number from {-size} to {size - 1}, but is {index!r}.", argument="index"
+        )
     return int(index) % size
 
 
@@ -215,7 +219,10 @@ def _replaced(part: Any, index: int, new: Any) -> Any:
         return _replaced_row(part, index, new)
     value = np.asarray(new)
     if value.shape != part.shape[1:]:
-        raise ParameterError(f"replacement must have shape {part.shape[1:]}, as each record, but has {value.shape}.")
+        raise ParameterError(
+            f"replacement must have shape {part.shape[1:]}, as each record, but has {value.shape}.",
+            argument="replacement",
+        )
     changed = part.astype(np.result_type(part, value)) if part.dtype.kind in "biufc" else part.copy()
     changed[index] = new
     return changed
@@ -229,7 +236,10 @@ def _replaced_row(part: Any, index: int, new: Any) -> Any:
     else:
         values = [new[c] for c in part.columns] if hasattr(new, "keys") else list(new)
         if len(values) != part.shape[1]:
-            raise ParameterError(f"replacement must have {part.shape[1]} values, one a column, but has {len(values)}.")
+            raise ParameterError(
+                f"replacement must have {part.shape[1]} values, one a column, but has {len(values)}.",
+                argument="replacement",
+            )
         row = pandas.DataFrame({c: [v] for c, v in zip(part.columns, values, strict=True)})
     row.index = part.index[index : index + 1]
     return pandas.concat([part.iloc[:index], row, part.iloc[index + 1 :]])
@@ -263,11 +273,14 @@ def _common_keys(d0: Dataset, d1: Dataset) -> tuple[Keys, Keys] | None:
         return None
     if None in sizes or _kind(d0) != _kind(d1):
         raise NeighboursError(
-            f"d0 is {_shown(d0)} and d1 is {_shown(d1)}: neighbours are both collections of records of the same kind."
+            f"d0 is {_shown(d0)} and d1 is {_shown(d1)}: neighbours are both collections of records of the same kind.",
+            argument="d0",
         )
     parts0, parts1 = _parts(d0), _parts(d1)
     if len(parts0) != len(parts1):
-        raise NeighboursError(f"d0 is a tuple of {len(parts0)} and d1 of {len(parts1)}: neighbours have the same form.")
+        raise NeighboursError(
+            f"d0 is a tuple of {len(parts0)} and d1 of {len(parts1)}: neighbours have the same form.", argument="d0"
+        )
     columns = [_keys_of(part0, part1) for part0, part1 in zip(parts0, parts1, strict=True)]
     if len(columns) == 1:
         return columns[0]
@@ -299,7 +312,9 @@ def _keys_of(part0: Any, part1: Any) -> tuple[Keys, Keys]:
         )
     if _is_pandas(part0) and _is_pandas(part1):
         if part0.ndim == 2 and list(part0.columns) != list(part1.columns):
-            raise NeighboursError("d0 and d1 have different columns: neighbours have the same ones, in the same order.")
+            raise NeighboursError(
+                "d0 and d1 have different columns: neighbours have the same ones, in the same order.", argument="d0"
+            )
         return _table_keys(part0), _table_keys(part1)
     array0, array1 = np.asarray(part0), np.asarray(part1)
     if array0.dtype.kind in "biufc" and array1.dtype.kind in "biufc":
@@ -353,7 +368,8 @@ def _check_add_remove(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:
         raise NeighboursError(
             f"under 'add_remove' one dataset must be the other plus one record, but d0 has {len(keys0)} records, d1 "
             f"has {len(keys1)}, and {only0} of d0 are not in d1, {only1} of d1 not in d0. "
-            "Build the pair with mechanisms.records.remove_record."
+            "Build the pair with mechanisms.records.remove_record.",
+            argument="relation",
         )
 
 
@@ -363,7 +379,8 @@ def _check_replace_one(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None
         raise NeighboursError(
             f"under 'replace_one' both datasets must hold equally many records and differ in exactly one, but d0 has "
             f"{len(keys0)} records, d1 has {len(keys1)}, and {_surplus(keys0, keys1)[0]} of d0 are not in d1. "
-            "Build the pair with mechanisms.records.replace_record."
+            "Build the pair with mechanisms.records.replace_record.",
+            argument="relation",
         )
 
 
@@ -377,7 +394,8 @@ def _check_zero_out(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:
         return
     raise NeighboursError(
         "under 'zero_out' both datasets must hold equally many records and differ in one, which is all zeros in d0, "
-        f"but {problem}. Build the pair with mechanisms.records.zero_record."
+        f"but {problem}. Build the pair with mechanisms.records.zero_record.",
+        argument="relation",
     )
 
 

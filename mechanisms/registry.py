@@ -45,18 +45,22 @@ class Catalogue:
         allowed = {key: p for key, p in inspect.signature(cls).parameters.items() if not key.startswith("_")}
         for option in options:
             if option not in allowed:
-                raise ParameterError(unknown_name_message(f"option of {self.kind} {name!r}:", option, allowed))
+                message = unknown_name_message(f"option of {self.kind} {name!r}:", option, allowed)
+                raise ParameterError(message, argument=option, owner=name)
         needed = [key for key, p in allowed.items() if p.default is p.empty]
         if missing := [key for key in needed if key not in options]:
             raise ParameterError(
                 f"{missing_message(f'{self.kind} {name!r}', needed, missing)}. Its options: {', '.join(allowed)}. To "
-                f"read about them: python -m pydoc {self.entries[name].replace(':', '.')}"
+                f"read about them: python -m pydoc {self.entries[name].replace(':', '.')}",
+                argument=missing,
+                owner=name,
             )
         try:
             return cls(**options)
         except TypeError as error:
             raise ParameterError(
-                f"{self.kind} {name!r} cannot be built: {error}. Its options: {', '.join(allowed)}."
+                f"{self.kind} {name!r} cannot be built: {error}. Its options: {', '.join(allowed)}.",
+                owner=name,
             ) from error
 
     def summary(self, name: str) -> str:

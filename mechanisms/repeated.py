@@ -51,7 +51,9 @@ class Repeated(Mechanism):
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Mechanism):
-            raise ParameterError(f"base must be a Mechanism, such as Laplace(epsilon=0.1), but is {self.base!r}.")
+            raise ParameterError(
+                f"base must be a Mechanism, such as Laplace(epsilon=0.1), but is {self.base!r}.", argument="base"
+            )
         whole(1, times=self.times)
         object.__setattr__(self, "relation", self.base.relation)
         _ = self._composed

@@ -16,9 +16,10 @@ from .errors import ParameterError, unknown_name_message
 def _number(name: str, value: Any, allowed: str) -> float:
     """`value` as a float; refuses what is not a real number, and NaN."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise ParameterError(f"{name} must be {allowed}, but is {value!r} ({type(value).__name__}).")
+        shown = f"{value!r} ({type(value).__name__})"
+        raise ParameterError(argument=name, value=value, shown=shown, allowed=f"be {allowed}")
     if math.isnan(value):
-        raise ParameterError(f"{name} must be {allowed}, but is NaN.")
+        raise ParameterError(argument=name, value=value, shown="NaN", allowed=f"be {allowed}")
     return float(value)
 
 
@@ -26,7 +27,7 @@ def finite(**values: Any) -> None:
     """Each value is a finite real number."""
     for name, value in values.items():
         if not math.isfinite(_number(name, value, "a finite number")):
-            raise ParameterError(f"{name} must be a finite number, but is {value!r}.")
+            raise ParameterError(argument=name, value=value, allowed="be a finite number")
 
 
 def positive(**values: Any) -> None:
@@ -34,7 +35,7 @@ def positive(**values: Any) -> None:
     for name, value in values.items():
         number = _number(name, value, "a finite number > 0")
         if not (0.0 < number < math.inf):
-            raise ParameterError(f"{name} must be a finite number > 0, but is {value!r}.")
+            raise ParameterError(argument=name, value=value, allowed="be a finite number > 0")
 
 
 def non_negative(**values: Any) -> None:
@@ -42,35 +43,35 @@ def non_negative(**values: Any) -> None:
     for name, value in values.items():
         number = _number(name, value, "a finite number >= 0")
         if not (0.0 <= number < math.inf):
-            raise ParameterError(f"{name} must be a finite number >= 0, but is {value!r}.")
+            raise ParameterError(argument=name, value=value, allowed="be a finite number >= 0")
 
 
 def open_unit(**values: Any) -> None:
     """Each value lies strictly between 0 and 1 (a confidence, a significance)."""
     for name, value in values.items():
         if not 0.0 < _number(name, value, "strictly between 0 and 1") < 1.0:
-            raise ParameterError(f"{name} must lie strictly between 0 and 1, but is {value!r}.")
+            raise ParameterError(argument=name, value=value, allowed="lie strictly between 0 and 1")
 
 
 def delta_range(**values: Any) -> None:
     """Each value is a delta: 0 <= delta < 1."""
     for name, value in values.items():
         if not 0.0 <= _number(name, value, "in [0, 1)") < 1.0:
-            raise ParameterError(f"{name} must lie in [0, 1), but is {value!r}.")
+            raise ParameterError(argument=name, value=value, allowed="lie in [0, 1)")
 
 
 def unit_interval(**values: Any) -> None:
     """Each value is a probability: 0 <= p <= 1."""
     for name, value in values.items():
         if not 0.0 <= _number(name, value, "in [0, 1]") <= 1.0:
-            raise ParameterError(f"{name} must lie in [0, 1], but is {value!r}.")
+            raise ParameterError(argument=name, value=value, allowed="lie in [0, 1]")
 
 
 def whole(minimum: int, /, **values: Any) -> None:
     """Each value is a whole number, `minimum` or above."""
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, Integral) or value < minimum:
-            raise ParameterError(f"{name} must be a whole number >= {minimum}, but is {value!r}.")
+            raise ParameterError(argument=name, value=value, allowed=f"be a whole number >= {minimum}")
 
 
 def counted(minimum: int, /, **value: Any) -> int:
@@ -78,7 +79,8 @@ def counted(minimum: int, /, **value: Any) -> int:
     ((name, given),) = value.items()
     number = int(given) if isinstance(given, float) and given.is_integer() else given
     if isinstance(number, bool) or not isinstance(number, Integral) or number < minimum:
-        raise ParameterError(f"{name} must be a whole number >= {minimum}, such as 1000 or 1e5, but is {given!r}.")
+        allowed = f"be a whole number >= {minimum}, such as 1000 or 1e5"
+        raise ParameterError(argument=name, value=given, allowed=allowed)
     return int(number)
 
 
@@ -86,4 +88,5 @@ def one_of(allowed: Collection[str], /, **values: Any) -> None:
     """Each value is one of the names in `allowed`."""
     for name, value in values.items():
         if not isinstance(value, str) or value not in allowed:
-            raise ParameterError(unknown_name_message(name, str(value), allowed))
+            message = unknown_name_message(name, str(value), allowed)
+            raise ParameterError(message, argument=name, value=value, allowed=f"be one of {', '.join(sorted(allowed))}")

@@ -100,7 +100,8 @@ class Canary(ABC):
         """`several` on data that were checked."""
         raise ParameterError(
             f"canary {type(self).__name__} would be the same record {n} times, but a coin for each of many canaries "
-            "needs different ones. Take Natural, Mislabelled, Dirac or RandomDirection."
+            "needs different ones. Take Natural, Mislabelled, Dirac or RandomDirection.",
+            argument="canary",
         )
 
     @abstractmethod
@@ -115,7 +116,8 @@ class Canary(ABC):
         if self.record >= len(data):
             raise ParameterError(
                 f"record must be below {len(data)}, the number of records, but is {self.record}: the canary takes its "
-                "place."
+                "place.",
+                argument="record",
             )
         return data
 
@@ -124,7 +126,10 @@ def learner_of(mechanism: Any) -> DPSGD:
     """The `DPSGD` that is meant, out of a `GroupPrivacy` one if need be; raises `ParameterError` for anything else."""
     inside = mechanism.base if isinstance(mechanism, GroupPrivacy) else mechanism
     if not isinstance(inside, DPSGD):
-        raise ParameterError(f"mechanism must be a DPSGD, but is {type(mechanism).__name__}: canaries are made for it.")
+        raise ParameterError(
+            f"mechanism must be a DPSGD, but is {type(mechanism).__name__}: canaries are made for it.",
+            argument="mechanism",
+        )
     return inside
 
 

@@ -56,7 +56,8 @@ class ExampleCanary(Canary):
         places = self.record + np.arange(n)
         if places[-1] >= len(data):
             raise ParameterError(
-                f"n_canaries must be at most {len(data) - self.record}, the records from {self.record} on, but is {n}."
+                f"n_canaries must be at most {len(data) - self.record}, the records from {self.record} on, but is {n}.",
+                argument="n_canaries",
             )
         chosen = [replace(self, record=int(place)).example(data, learner) for place in places]
         kept = np.delete(np.arange(len(data)), places)
@@ -90,7 +91,8 @@ class Natural(ExampleCanary):
         if self.other is None or not 0 <= self.other < len(data):
             raise ParameterError(
                 f"other must be the position of another record, 0 to {len(data) - 1}, under 'replace_one', but is "
-                f"{self.other!r}: a copy of it stands on side 0."
+                f"{self.other!r}: a copy of it stands on side 0.",
+                argument="other",
             )
         return data.X[self.other], data.y[self.other]
 
@@ -120,7 +122,9 @@ class Mislabelled(ExampleCanary):
             return data.X[self.record], least_likely(learner, data.X[self.record], but=right)
         _check_label(self.label, learner)
         if self.label == right:
-            raise ParameterError(f"label must be wrong, but {right} is that of record {self.record}. Choose another.")
+            raise ParameterError(
+                f"label must be wrong, but {right} is that of record {self.record}. Choose another.", argument="label"
+            )
         return data.X[self.record], self.label
 
     def _several(self, data: TrainingData, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
@@ -216,4 +220,6 @@ class ClipBKD(ExampleCanary):
 def _check_label(label: int, learner: DPSGD) -> None:
     n_classes = learner.network.n_labels
     if isinstance(label, bool) or not isinstance(label, int) or not 0 <= label < n_classes:
-        raise ParameterError(f"label must be a class of the model, 0 to {n_classes - 1}, but is {label!r}.")
+        raise ParameterError(
+            f"label must be a class of the model, 0 to {n_classes - 1}, but is {label!r}.", argument="label"
+        )

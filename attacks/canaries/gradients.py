@@ -92,11 +92,13 @@ class Dirac(GradientCanary):
             raise ParameterError(
                 f"a Dirac canary needs a dead feature, 0 in all other records, but {named}. Add one, by "
                 "with_dead_features(dataset) or in a config by dead_features = 1 in [data], and give the model one "
-                f"feature more, n_features = {data.X.shape[1] + 1}; or take a random direction."
+                f"feature more, n_features = {data.X.shape[1] + 1}; or take a random direction.",
+                argument=("feature", "canary", "dead_features"),
             )
         if self.unit >= layer.n_units:
             raise ParameterError(
-                f"unit must be below {layer.n_units}, the units of the first layer, but is {self.unit}."
+                f"unit must be below {layer.n_units}, the units of the first layer, but is {self.unit}.",
+                argument="unit",
             )
         found = np.zeros(learner.network.n_parameters)
         found[layer.start + self.unit * layer.n_inputs + feature] = 1.0
@@ -107,7 +109,8 @@ class Dirac(GradientCanary):
         if self.feature is not None or self.unit:
             raise ParameterError(
                 f"feature and unit are for a single canary, but are {self.feature} and {self.unit}: many Dirac "
-                "canaries take the weights of all dead features. Leave them out."
+                "canaries take the weights of all dead features. Leave them out.",
+                argument=("feature", "unit"),
             )
         layer, dead = learner.network.layers[0], _dead_features(data)
         weights = (layer.start + np.arange(layer.n_units)[:, None] * layer.n_inputs + dead).ravel()
@@ -117,7 +120,8 @@ class Dirac(GradientCanary):
                 f"n_canaries is {n:,}, but only {len(weights):,} weights belong to dead features, which are 0 in all "
                 f"records: {len(dead)} features, {layer.n_units} units. Add more, by with_dead_features(dataset, "
                 f"{missing}) or in a config by dead_features = {missing} in [data], and give the model n_features = "
-                f"{data.X.shape[1] + missing}; or take random directions."
+                f"{data.X.shape[1] + missing}; or take random directions.",
+                argument="n_canaries",
             )
         found = np.zeros((n, learner.network.n_parameters))
         found[np.arange(n), weights[:n]] = 1.0

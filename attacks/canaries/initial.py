@@ -59,7 +59,7 @@ def worst_case_initial(
     positive(margin=margin)
     data = TrainingData(np.asarray(X), np.asarray(y))
     if not len(data):
-        raise ParameterError("X holds no record: give public examples to train on.")
+        raise ParameterError("X holds no record: give public examples to train on.", argument="X")
     trainer = DPSGD(
         model,
         steps=steps,
@@ -74,5 +74,8 @@ def worst_case_initial(
     found: NDArray[Any] = trainer.fit(data, 1, np.random.default_rng(seed)).parameters[0].astype(np.float64)
     found[model.layers[-1].span] *= margin
     if not np.isfinite(found).all():
-        raise ParameterError(f"learning_rate = {learning_rate!r} is too large: training diverged. Try a tenth of it.")
+        raise ParameterError(
+            f"learning_rate = {learning_rate!r} is too large: training diverged. Try a tenth of it.",
+            argument="learning_rate",
+        )
     return found

@@ -65,6 +65,7 @@ class TargetedAttack(Attack):
         if learner.view not in self.views:
             raise AttackError(
                 f"{type(self).__name__} needs view {' or '.join(map(repr, self.views))}, but the mechanism releases "
-                f"{learner.view!r}. Set view={self.views[0]!r}, or use attack='likelihood-ratio' on observations."
+                f"{learner.view!r}. Set view={self.views[0]!r}, or use attack='likelihood-ratio' on observations.",
+                argument="view",
             )
         return learner

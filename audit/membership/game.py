@@ -284,5 +284,6 @@ def check_relation(learner: Any) -> None:
         raise RelationError(
             f"in this game a canary is in the run or not there at all, which is 'add_remove', but the guarantee of "
             f"{type(learner).__name__} speaks of {str(relation)!r}. Set "
-            "relation='add_remove', with a sampling that has a bound under it, such as Poisson."
+            "relation='add_remove', with a sampling that has a bound under it, such as Poisson.",
+            argument="relation",
         )

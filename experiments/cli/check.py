@@ -111,7 +111,7 @@ def _check(found: Any, target: str | None, claimed: Claimed, **options: Any) -> 
         if not claimed.records:
             raise
         advice = "If the datasets are not lists of records, add --no-records."
-        raise NeighboursError(f"{str(error).partition(' If the datasets')[0]} {advice}") from error
+        raise NeighboursError(f"{error} {advice}", argument=error.arguments, advice=advice) from error
 
 
 def check_writable(*files: Path | None) -> None:
@@ -169,7 +169,8 @@ def _dataset(option: str, given: str, as_json: bool) -> Dataset:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ParameterError(
-            f"{option} must be JSON, such as '[1, 0, 1]', or @FILE for a file of it, but is {shown!r} ({error})."
+            f"{option} must be JSON, such as '[1, 0, 1]', or @FILE for a file of it, but is {shown!r} ({error}).",
+            argument=option,
         ) from error
     if as_json or not isinstance(value, list):
         return value
@@ -186,4 +187,4 @@ def _file(option: str, name: str) -> str:
         return Path(name).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise ParameterError(f"{option} cannot be read from the file {name!r}: {why}.") from error
+        raise ParameterError(f"{option} cannot be read from the file {name!r}: {why}.", argument=option) from error

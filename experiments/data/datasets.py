@@ -60,7 +60,8 @@ def load(name: str, **options: Any) -> Data:
     allowed = list(inspect.signature(loader).parameters)
     for option in options:
         if option not in allowed:
-            raise ParameterError(unknown_name_message(f"option of dataset {name!r}:", option, allowed))
+            message = unknown_name_message(f"option of dataset {name!r}:", option, allowed)
+            raise ParameterError(message, argument=option, owner=name)
     return loader(**options)
 
 
@@ -71,11 +72,13 @@ def columns(data: Data, names: Sequence[str], option: str, *, name: str) -> pd.D
         holds = "features and labels already" if isinstance(table, tuple) else "numbers only"
         raise ParameterError(
             f"{option} chooses from the columns of a table, but dataset {name!r} is no table: it holds {holds}. Leave "
-            f"{option} out."
+            f"{option} out.",
+            argument=option,
         )
     for column in names:
         if column not in table.columns:
-            raise ParameterError(unknown_name_message(f"column of dataset {name!r}:", column, map(str, table.columns)))
+            message = unknown_name_message(f"column of dataset {name!r}:", column, map(str, table.columns))
+            raise ParameterError(message, argument=option, value=column)
     chosen: pd.DataFrame = table[list(names)]
     return chosen
 
@@ -107,7 +110,7 @@ def adult(*, directory: str | None = None) -> pd.DataFrame:
 def mnist(*, directory: str | None = None, part: str = "train") -> tuple[NDArray[Any], NDArray[Any]]:
     """Handwritten digits: X `(n, 784)` in [0, 1], y `(n,)` in 0..9; part "train" (60,000) or "test" (10,000)."""
     if part not in ("train", "test"):
-        raise ParameterError(unknown_name_message("part", str(part), ["train", "test"]))
+        raise ParameterError(unknown_name_message("part", str(part), ["train", "test"]), argument="part")
     if directory is None and not (Path(os.environ.get(VARIABLE, "")) / MNIST).is_file():
         return _mnist_from_openml(part)
     folder = _directory(directory, "mnist", [MNIST])
@@ -181,17 +184,23 @@ def _mnist_from_openml(part: str) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def _directory(given: str | None, name: str, files: Sequence[str]) -> Path:
     """The data directory, which holds the files; `DataError` if it is not known or lacks one."""
+    if not isinstance(given, str | None):
+        raise ParameterError(argument="directory", value=given, allowed="be the name of a folder, in quotes")
     place = given or os.environ.get(VARIABLE)
+    blame = {"argument": "directory", "owner": name}
     needs = f"dataset {name!r} needs {' and '.join(files)}"
     if not place:
-        raise DataError(f"{needs}. Put them into a folder, and name it in {VARIABLE} or as `directory` in [data].")
+        raise DataError(
+            f"{needs}. Put them into a folder, and name it in {VARIABLE} or as `directory` in [data].", **blame
+        )
     try:
         folder = Path(place).expanduser()
         missing = [file for file in files if not (folder / file).is_file()]
     except (OSError, RuntimeError, ValueError) as error:  # too long a name, or nobody's home
-        raise DataError(f"{needs}, but {place[:60]!r} names no folder ({error}). Name another one.") from error
+        raise DataError(f"{needs}, but {place[:60]!r} names no folder ({error}). Name another one.", **blame) from error
     if missing:
-        raise DataError(f"{needs}, but {folder} lacks {' and '.join(missing)}. Put them there, or name another folder.")
+        lacks = f"{folder} lacks {' and '.join(missing)}"
+        raise DataError(f"{needs}, but {lacks}. Put them there, or name another folder.", **blame)
     return folder
 
 

@@ -32,7 +32,8 @@ def with_target(data: Data, target: str, *, name: str) -> Data:
     features = [column for column in rest.columns if column != target]
     if not features:
         raise ParameterError(
-            f"target {target!r} is the only column of dataset {name!r}: nothing is left to learn from."
+            f"target {target!r} is the only column of dataset {name!r}: nothing is left to learn from.",
+            argument="target",
         )
     X = np.column_stack([_numbers(rest[column].to_numpy(), column) for column in features])
     return X, y if y.dtype.kind == "f" else np.unique(y, return_inverse=True)[1]
@@ -51,7 +52,8 @@ def with_classes(data: Data, classes: Sequence[int] | None, *, name: str) -> Dat
     missing = [label for label in classes if label not in found]
     if missing or len(set(classes)) < len(classes):
         raise ParameterError(
-            f"classes must be different labels out of {sorted(found)} of dataset {name!r}, but are {list(classes)}."
+            f"classes must be different labels out of {sorted(found)} of dataset {name!r}, but are {list(classes)}.",
+            argument="classes",
         )
     kept = np.isin(y, classes)
     order = np.argsort(classes)
@@ -68,7 +70,10 @@ def first(data: Data, n_records: int | None, *, name: str) -> Data:
         return data
     available = len(data[0]) if isinstance(data, tuple) else len(data)
     if n_records > available:
-        raise ParameterError(f"n_records must be at most {available:,}, as many as there are, but is {n_records:,}.")
+        raise ParameterError(
+            f"n_records must be at most {available:,}, as many as there are, but is {n_records:,}.",
+            argument="n_records",
+        )
     return (data[0][:n_records], data[1][:n_records]) if isinstance(data, tuple) else data[:n_records]
 
 
@@ -90,7 +95,9 @@ def with_dead_features(data: Data, n: int | None, *, name: str) -> Data:
 
 def _pair(data: Data, option: str, name: str) -> tuple[Any, Any]:
     if not isinstance(data, tuple):
-        raise ParameterError(f"{option} needs features and labels, but dataset {name!r} has no target. Add target.")
+        raise ParameterError(
+            f"{option} needs features and labels, but dataset {name!r} has no target. Add target.", argument=option
+        )
     return data
 
 
@@ -100,5 +107,7 @@ def _numbers(values: Any, column: str) -> Any:
         values = np.unique(values.astype(str), return_inverse=True)[1]
     numbers = values.astype(np.float64)
     if not np.isfinite(numbers).all():
-        raise ParameterError(f"column {column!r} holds missing or infinite values. Choose columns without.")
+        raise ParameterError(
+            f"column {column!r} holds missing or infinite values. Choose columns without.", argument="column"
+        )
     return numbers

@@ -74,10 +74,14 @@ def build_mechanism(section: Named, train: Callable[[Model, Mapping[str, Any]], 
     if initial.get("name") != "worst-case" or not isinstance(mechanism, DPSGD):
         raise ParameterError(
             f"initial must be 'zeros', 'random' or a table {{name = \"worst-case\", ...}} of a dp-sgd, but is "
-            f"{dict(initial)!r}."
+            f"{dict(initial)!r}.",
+            argument="initial",
         )
     if train is None:
-        raise ParameterError("initial is 'worst-case', which is trained on public records: add [data] with n_records.")
+        raise ParameterError(
+            "initial is 'worst-case', which is trained on public records: add [data] with n_records.",
+            argument="initial",
+        )
     trained = train(mechanism.network, {key: value for key, value in initial.items() if key != "name"})
     return replace(mechanism, initial=trained)
 
@@ -87,7 +91,7 @@ def train_initial(model: Model, options: Mapping[str, Any], public: Dataset) -> 
     allowed = [p for p in inspect.signature(worst_case_initial).parameters if p not in ("model", "X", "y")]
     for option in options:
         if option not in allowed:
-            raise ParameterError(unknown_name_message("option of initial:", option, allowed))
+            raise ParameterError(unknown_name_message("option of initial:", option, allowed), argument=option)
     X, y = public
     return worst_case_initial(model, X, y, **options)
 
@@ -101,7 +105,9 @@ def build_attack(section: Named) -> str | Attack:
     """The attack that [attack] names; "auto" is left to `audit`."""
     if section.name == "auto":
         if section.options:
-            raise ParameterError(f"attack 'auto' has no options, but {', '.join(section.options)} is given. Name one.")
+            raise ParameterError(
+                f"attack 'auto' has no options, but {', '.join(section.options)} is given. Name one.", argument="attack"
+            )
         return "auto"
     attack: Attack = attacks.build(section.name, **_options(section.options))
     return attack
@@ -119,7 +125,7 @@ def load_data(section: DataSection) -> Dataset:
     """The dataset that [data] names, or its chosen columns and records; an `(X, y)` pair if there is a target."""
     data = datasets.load(section.name, **section.options)
     if section.column is not None and section.columns is not None:
-        raise ParameterError("give either column or columns, but not both.")
+        raise ParameterError("give either column or columns, but not both.", argument=("column", "columns"))
     if section.column is not None:
         return datasets.columns(data, [section.column], "column", name=section.name)[section.column].to_numpy()
     if section.columns is not None:
@@ -146,7 +152,8 @@ def load_rest(section: DataSection) -> Dataset:
     if section.n_records is None or section.n_records >= len(X):
         raise ParameterError(
             'n_records must leave public records over for initial = {name = "worst-case"}, but takes all '
-            f"{len(X):,}. Set n_records in [data]."
+            f"{len(X):,}. Set n_records in [data].",
+            argument="n_records",
         )
     return X[section.n_records :], y[section.n_records :]
 
@@ -167,12 +174,15 @@ def build_stage(
         given = "record" if section.replacement is None else "replacement"
         raise ParameterError(
             f"{given} has no place beside canary, which is about a record of its own: canary = {{name = ..., record = "
-            "...}."
+            "...}.",
+            argument=given,
         )
     if not isinstance(mechanism, DPSGD):
-        raise ParameterError(f"canary is for a dp-sgd, but the mechanism is {type(mechanism).__name__}.")
+        raise ParameterError(
+            f"canary is for a dp-sgd, but the mechanism is {type(mechanism).__name__}.", argument="canary"
+        )
     if data is None:
-        raise ParameterError("canary needs a dataset to be put in: add [data].")
+        raise ParameterError("canary needs a dataset to be put in: add [data].", argument="canary")
     _check_relation(section, mechanism)
     return build_canary(section.canary).stage(data, mechanism)
 
@@ -182,12 +192,19 @@ def build_canaries(
 ) -> tuple[DPSGD, TrainingData, TrainingData]:
     """The learner, the canaries for which coins are tossed, and the records that are in every run."""
     if not isinstance(mechanism, DPSGD):
-        raise ParameterError(f"name is 'one-run', which plays with a dp-sgd, not {type(mechanism).__name__}.")
+        raise ParameterError(
+            f"name is 'one-run', which plays with a dp-sgd, not {type(mechanism).__name__}.", argument="name"
+        )
     if data is None or section.canary is None:
-        raise ParameterError("name is 'one-run', which needs [data], and canary in [neighbours] to say of which kind.")
+        raise ParameterError(
+            "name is 'one-run', which needs [data], and canary in [neighbours] to say of which kind.", argument="name"
+        )
     check_relation(mechanism)
     if section.record != "worst-case" or section.replacement is not None:
-        raise ParameterError("canary says which records it is about: give record inside its table, and no replacement.")
+        raise ParameterError(
+            "canary says which records it is about: give record inside its table, and no replacement.",
+            argument="canary",
+        )
     canaries, records = build_canary(section.canary).several(data, mechanism, game.n_canaries)
     view = "observations" if canaries.n_gradients else "final"
     if mechanism.view != view:
@@ -196,9 +213,14 @@ def build_canaries(
             if canaries.n_gradients
             else "an example, which the model is asked"
         )
-        raise ParameterError(f'canary is {kind}: set view = "{view}" in [mechanism], which is {mechanism.view!r} now.')
+        raise ParameterError(
+            f'canary is {kind}: set view = "{view}" in [mechanism], which is {mechanism.view!r} now.',
+            argument=("canary", "view"),
+        )
     if canaries.n_gradients and game.n_references:
-        raise ParameterError(f"n_references is {game.n_references}, but gradients need none: leave it out.")
+        raise ParameterError(
+            f"n_references is {game.n_references}, but gradients need none: leave it out.", argument="n_references"
+        )
     return mechanism, canaries, records
 
 
@@ -212,14 +234,16 @@ def build_membership_attack(
     if canaries.n_gradients:
         if section.name not in ("auto", "likelihood-ratio") or section.options:
             raise ParameterError(
-                f"name must be 'likelihood-ratio' for canaries that are gradients in one run, but is {section.name!r}."
+                f"name must be 'likelihood-ratio' for canaries that are gradients in one run, but is {section.name!r}.",
+                argument="name",
             )
         return None
     attack = build_member_attack({"name": "loss" if section.name == "auto" else section.name, **section.options})
     if n_references < attack.minimum_references:
         raise ParameterError(
             f"name is {section.name!r}, an attack that needs {attack.minimum_references} other models or more: set "
-            f"n_references = {attack.minimum_references} or more in [game], which is {n_references}."
+            f"n_references = {attack.minimum_references} or more in [game], which is {n_references}.",
+            argument="name",
         )
     return attack
 
@@ -239,11 +263,15 @@ def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mech
     relation = _check_relation(section, mechanism)
     if data is None:
         if section.record != "worst-case" or section.replacement is not None:
-            raise ParameterError("record and replacement need a dataset to take the record from: add [data].")
+            raise ParameterError(
+                "record and replacement need a dataset to take the record from: add [data].", argument="record"
+            )
         return None
     if (section.replacement is None) == (relation is Relation.REPLACE_ONE):
         needs = "needs the record's value in d0" if relation is Relation.REPLACE_ONE else "has no use for one"
-        raise ParameterError(f"replacement is {section.replacement!r}, but relation {relation.value!r} {needs}.")
+        raise ParameterError(
+            f"replacement is {section.replacement!r}, but relation {relation.value!r} {needs}.", argument="replacement"
+        )
     if section.record != "worst-case":
         pair = _pair(relation, data, section.record, section.replacement)
         check_records(pair)
@@ -262,7 +290,8 @@ def _check_relation(section: NeighboursSection, mechanism: Mechanism) -> Relatio
     if relation is not mechanism.relation:
         raise RelationError(
             f"relation is {relation.value!r}, but the guarantee of the mechanism speaks of "
-            f"{mechanism.relation.value!r}. Give both the same."
+            f"{mechanism.relation.value!r}. Give both the same.",
+            argument="relation",
         )
     return relation
 
@@ -277,12 +306,15 @@ def _pair(relation: Relation, data: Dataset, record: int, replacement: Any) -> N
 def _worst_pair(relation: Relation, data: Dataset, replacement: Any, query: Any) -> Neighbours:
     """The pair whose answers lie furthest apart."""
     if query is None:
-        raise ParameterError("record is 'worst-case', but this mechanism has no query to search with. Name one.")
+        raise ParameterError(
+            "record is 'worst-case', but this mechanism has no query to search with. Name one.", argument="record"
+        )
     candidates = _distinct_records(data)
     if len(candidates) > SEARCHED:
         raise ParameterError(
             f"record is 'worst-case', but {len(candidates):,} records are more than the {SEARCHED:,} that are "
-            "searched. Give the position of one."
+            "searched. Give the position of one.",
+            argument="record",
         )
     answer1 = np.asarray(query(data), dtype=np.float64)
     moves = [_move(query, answer1, _pair(relation, data, int(record), replacement)) for record in candidates]
@@ -305,7 +337,7 @@ def _listed(key: str, entry: Any, catalogue: Catalogue) -> Any:
     options = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
     name = options.pop("name", None)
     if not isinstance(name, str):
-        raise ParameterError(f"{key} must hold names, or tables with a name, but hold {entry!r}.")
+        raise ParameterError(f"{key} must hold names, or tables with a name, but hold {entry!r}.", argument=key)
     return catalogue.build(name, **_options(options))
 
 
@@ -321,5 +353,7 @@ def _option(key: str, value: Any) -> Any:
         return value
     options = _options({k: v for k, v in value.items() if k != "name"})
     if not isinstance(value.get("name"), str):
-        raise ParameterError(f"{key} must be a table with a name, such as {{name = ...}}, but is {dict(value)!r}.")
+        raise ParameterError(
+            f"{key} must be a table with a name, such as {{name = ...}}, but is {dict(value)!r}.", argument=key
+        )
     return INSIDE[key].build(value["name"], **options)

@@ -76,11 +76,15 @@ def study(config: Config, source: Source) -> Study:
     with pointing_at(source, "mechanism", config.mechanism):
         learner = build.build_mechanism(config.mechanism)
         if not isinstance(learner, DPSGD):
-            raise ParameterError(f"name must be that of a dp-sgd, but {config.mechanism.name!r} is none.")
+            raise ParameterError(
+                f"name must be that of a dp-sgd, but {config.mechanism.name!r} is none.", argument="name"
+            )
     with pointing_at(source, "membership", section):
         attacks = None if section.attacks is None else tuple(map(build.build_member_attack, section.attacks))
         if section.design == "pairs" and section.n_models % 2:
-            raise ParameterError(f"n_models must be even for pairs of complements, but is {section.n_models}.")
+            raise ParameterError(
+                f"n_models must be even for pairs of complements, but is {section.n_models}.", argument="n_models"
+            )
     with pointing_at(source, "data", config.data):
         records = build.load_data(config.data)
         if not isinstance(records, tuple):
@@ -92,7 +96,8 @@ def study(config: Config, source: Source) -> Study:
             if section.population > len(X):
                 raise ParameterError(
                     f"population must be at most {len(X):,}, the records that n_records of [data] leaves out, but is "
-                    f"{section.population:,}."
+                    f"{section.population:,}.",
+                    argument="population",
                 )
             population = X[: section.population], y[: section.population]
     try:

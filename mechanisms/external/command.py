@@ -62,9 +62,13 @@ class Command:
         try:
             words = shlex.split(self.line)
         except ValueError as error:
-            raise ParameterError(f"line must be a command line, but {self.line!r} is not: {error}.") from error
+            raise ParameterError(
+                f"line must be a command line, but {self.line!r} is not: {error}.", argument="line"
+            ) from error
         if not words:
-            raise ParameterError("line must be a command line, such as 'Rscript release.R', but is empty.")
+            raise ParameterError(
+                "line must be a command line, such as 'Rscript release.R', but is empty.", argument="line"
+            )
 
     @property
     def __name__(self) -> str:

@@ -44,12 +44,15 @@ class EstimatorLearner:
     def __post_init__(self) -> None:
         if not hasattr(self.estimator, "fit") or isinstance(self.estimator, type):
             raise ParameterError(
-                f"estimator must be a scikit-learn classifier, such as LogisticRegression(), but is {self.estimator!r}."
+                argument="estimator",
+                value=self.estimator,
+                allowed="be a scikit-learn classifier, such as LogisticRegression()",
             )
         if not (hasattr(self.estimator, "predict_proba") or hasattr(self.estimator, "predict_log_proba")):
             raise ParameterError(
                 f"estimator must give probabilities, but {type(self.estimator).__name__} has no predict_proba. Wrap a "
-                "classifier that lacks it: CalibratedClassifierCV(estimator)."
+                "classifier that lacks it: CalibratedClassifierCV(estimator).",
+                argument="estimator",
             )
 
     def fit_subsets(
@@ -70,15 +73,20 @@ class EstimatorLearner:
             raise ParameterError("an estimator learns from examples: gradient records need DPSGD. Leave them out.")
         if inclusion.ndim != 2 or inclusion.shape[1] != len(records):
             raise ParameterError(
-                f"inclusion must have shape (n_models, {len(records)}), one column a record, but has {inclusion.shape}."
+                f"inclusion must have shape (n_models, {len(records)}), one column a record, but has "
+                f"{inclusion.shape}.",
+                argument="inclusion",
             )
         if not inclusion.any(axis=1).all():
             empty = int(np.flatnonzero(~inclusion.any(axis=1))[0])
-            raise ParameterError(f"inclusion leaves model {empty} without any record. Include at least one.")
+            raise ParameterError(
+                f"inclusion leaves model {empty} without any record. Include at least one.", argument="inclusion"
+            )
         labels = records.y.astype(np.int64)
         if (labels != records.y).any() or (labels < 0).any():
             raise ParameterError(
-                "y must be labels 0 .. n_classes - 1. Number the classes: np.unique(y, return_inverse=True)[1]."
+                "y must be labels 0 .. n_classes - 1. Number the classes: np.unique(y, return_inverse=True)[1].",
+                argument="y",
             )
         return labels
 

@@ -94,7 +94,8 @@ class FunctionMechanism(Mechanism):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ParameterError(
-                f"function must be callable, such as release(dataset, rng), but is {shown(self.function)}."
+                f"function must be callable, such as release(dataset, rng), but is {shown(self.function)}.",
+                argument="function",
             )
         object.__setattr__(self, "relation", self.neighbours.relation)
         if self.claim.relation is not None and self.claim.relation is not self.relation:

@@ -167,7 +167,10 @@ def calls_take_at_most(timeout: float | None) -> Iterator[None]:
     if timeout is not None:
         positive(timeout=timeout)
         if not hasattr(signal, "setitimer"):
-            raise ParameterError("timeout cannot be kept on this system, which has no signal.setitimer. Leave it out.")
+            raise ParameterError(
+                "timeout cannot be kept on this system, which has no signal.setitimer. Leave it out.",
+                argument="timeout",
+            )
     before = _state["timeout"]
     _state["timeout"] = before if timeout is None else float(timeout)
     try:

@@ -105,13 +105,15 @@ class OpacusTraining(Mechanism):
             made = getattr(self, name)
             if not callable(made) or (hasattr(made, "state_dict") and not isinstance(made, type)):
                 raise ParameterError(
-                    f"{name} must be a function that makes a fresh one for each run, but is a {type(made).__name__}."
+                    f"{name} must be a function that makes a fresh one for each run, but is a {type(made).__name__}.",
+                    argument=name,
                 )
         whole(1, n_records=self.n_records, batch_size=self.batch_size, epochs=self.epochs)
         if self.batch_size > self.n_records:
             raise ParameterError(
                 f"batch_size must be at most n_records, but is {self.batch_size} of {self.n_records}. For full batches "
-                f"use batch_size={self.n_records}."
+                f"use batch_size={self.n_records}.",
+                argument="batch_size",
             )
         non_negative(noise_multiplier=self.noise_multiplier)
         positive(max_grad_norm=self.max_grad_norm)
@@ -166,7 +168,8 @@ class OpacusTraining(Mechanism):
         if found.shape != (self.n_parameters,) or not abs(np.linalg.norm(found) - 1.0) < 1e-6:
             raise ParameterError(
                 f"observed must be a unit vector of {self.n_parameters} numbers, one a parameter, but has shape "
-                f"{found.shape} and norm {np.linalg.norm(found):.3g}."
+                f"{found.shape} and norm {np.linalg.norm(found):.3g}.",
+                argument="observed",
             )
         return found
 
@@ -194,7 +197,8 @@ class OpacusTraining(Mechanism):
         if inclusion.ndim != 2 or inclusion.shape[1] != len(data) or not inclusion.any(axis=1).all():
             raise ParameterError(
                 f"inclusion must have shape (n_models, {len(data)}), one column a record and at least one record a "
-                f"row, but has shape {inclusion.shape}."
+                f"row, but has shape {inclusion.shape}.",
+                argument="inclusion",
             )
         trained = [
             self._train(_subset(data, rows), seed, "final")
@@ -229,7 +233,8 @@ class OpacusTraining(Mechanism):
         """
         raise ParameterError(
             "neighbours must be given: nobody knows the worst case of any module. Try mechanism.canary_pair((X, y)), "
-            "or mechanisms.records.remove_record((X, y), index)."
+            "or mechanisms.records.remove_record((X, y), index).",
+            argument="neighbours",
         )
 
     def canary_pair(self, dataset: Dataset) -> Neighbours:
@@ -261,7 +266,8 @@ class OpacusTraining(Mechanism):
         if max(map(len, sides)) != self.n_records:
             raise ParameterError(
                 f"n_records is {self.n_records}, but the larger dataset has {max(map(len, sides))} records: the claim "
-                f"would be that of another sampling rate. Give n_records={max(map(len, sides))}."
+                f"would be that of another sampling rate. Give n_records={max(map(len, sides))}.",
+                argument="n_records",
             )
         if self.view == "observations":
             self._check_seen(neighbours)
@@ -289,13 +295,15 @@ class OpacusTraining(Mechanism):
         if not self.noise_multiplier:
             raise AccountingError(
                 "noise_multiplier is 0: training without noise has no finite epsilon. Give a noise_multiplier > 0, or "
-                "a claim of your own to audit against."
+                "a claim of your own to audit against.",
+                argument="noise_multiplier",
             )
         if isinstance(self.scheme, ShuffledEpochs) and self.relation is Relation.ADD_REMOVE:
             raise AccountingError(
                 "poisson_sampling is False: no theorem here covers shuffled batches under 'add_remove', where a record "
                 "more shifts the batches of the others. Use relation='replace_one', or give a claim to audit against, "
-                "such as mechanism.opacus_claim(1e-5)."
+                "such as mechanism.opacus_claim(1e-5).",
+                argument="poisson_sampling",
             )
         relative = self.noise_multiplier / (2.0 if self.relation is Relation.REPLACE_ONE else 1.0)
         return self.scheme.guarantee(relative, steps=self.steps, relation=self.relation)
@@ -308,7 +316,8 @@ class OpacusTraining(Mechanism):
             raise NeighboursError(
                 "view 'observations' shows noisy gradients along one direction, but d0 and d1 differ in an example, "
                 "whose gradient changes with the parameters, or in a gradient record at right angles to it: no leak "
-                "could be seen. Give mechanism.canary_pair((X, y)), an `observed` along the record, or view='final'."
+                "could be seen. Give mechanism.canary_pair((X, y)), an `observed` along the record, or view='final'.",
+                argument="view",
             )
 
     def _shifts(self, data: TrainingData) -> Floats:
@@ -339,12 +348,14 @@ class OpacusTraining(Mechanism):
         if "ghost" in self.grad_sample_mode:
             raise ParameterError(
                 f"grad_sample_mode is {self.grad_sample_mode!r}, which makes no gradients of single records: gradient "
-                "records cannot be put in. Use 'hooks', or examples alone."
+                "records cannot be put in. Use 'hooks', or examples alone.",
+                argument="grad_sample_mode",
             )
         if gradients.shape[1] != self.n_parameters:
             raise ParameterError(
                 f"gradients must have one number for each of the {self.n_parameters} trainable parameters, but have "
-                f"shape {gradients.shape}."
+                f"shape {gradients.shape}.",
+                argument="gradients",
             )
 
 
@@ -373,7 +384,7 @@ def _torch() -> Any:
             raise
         raise ParameterError(
             f"training with Opacus needs the package {error.name}, which is not installed. Install the extra: "
-            'pip install "dpassay[torch]".'
+            'pip install "dpassay[torch]".',
         ) from error
 
 

@@ -160,7 +160,9 @@ def _observe(optimizer: Any, parameters: list[Any], recipe: OpacusTraining, seen
 def _trainable(module: Any) -> list[Any]:
     parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
     if not parameters:
-        raise ParameterError("make_model must make a module with trainable parameters, but it has none.")
+        raise ParameterError(
+            "make_model must make a module with trainable parameters, but it has none.", argument="make_model"
+        )
     return parameters
 
 
@@ -172,7 +174,9 @@ def _flat(parameters: list[Any]) -> NDArray[np.float64]:
 def _load(parameters: list[Any], flat: NDArray[Any]) -> None:
     expected = sum(parameter.numel() for parameter in parameters)
     if flat.shape != (expected,):
-        raise ParameterError(f"initial must have shape ({expected},), one number a parameter, but has {flat.shape}.")
+        raise ParameterError(
+            f"initial must have shape ({expected},), one number a parameter, but has {flat.shape}.", argument="initial"
+        )
     values = torch.as_tensor(flat)
     with torch.no_grad():
         for parameter, part in zip(parameters, values.split([p.numel() for p in parameters]), strict=True):

@@ -85,17 +85,22 @@ class PrivateEstimator(Mechanism):
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise ParameterError(
                 f"estimator must be an object with fit(X, y), such as LogisticRegression(epsilon=1.0), but is "
-                f"{self.estimator!r}."
+                f"{self.estimator!r}.",
+                argument="estimator",
             )
         one_of(VIEWS, view=self.view)
         method = {"probabilities": "predict_proba", "labels": "predict"}.get(self.view)
         if method and not hasattr(self.estimator, method):
             raise ParameterError(
                 f"view is {self.view!r}, but {type(self.estimator).__name__} has no {method}. Choose another view of "
-                f"{', '.join(VIEWS)}."
+                f"{', '.join(VIEWS)}.",
+                argument="view",
             )
         if isinstance(self.attributes, str):
-            raise ParameterError(f"attributes must be a list of names, but is one text. Try [{self.attributes!r}].")
+            raise ParameterError(
+                f"attributes must be a list of names, but is one text. Try [{self.attributes!r}].",
+                argument="attributes",
+            )
         object.__setattr__(self, "attributes", tuple(self.attributes))
         self._resolve_relation()
         if method:
@@ -137,12 +142,14 @@ class PrivateEstimator(Mechanism):
             raise ParameterError(
                 f"relation is needed: what the epsilon of {type(self.estimator).__name__} holds for, which it does not "
                 "tell. Give relation='replace_one' where the number of records is public, as diffprivlib has it, or "
-                "'add_remove' or 'zero_out'."
+                "'add_remove' or 'zero_out'.",
+                argument="relation",
             )
         if claimed not in (None, relation):
             raise RelationError(
                 f"relation is {relation.value!r}, but the claim {self.claim} speaks of {Relation(claimed).value!r}. "
-                "Give both the same."
+                "Give both the same.",
+                argument="relation",
             )
         object.__setattr__(self, "relation", relation)
         super().fitted_to(self.neighbours)
@@ -180,7 +187,8 @@ class PrivateEstimator(Mechanism):
         if found.ndim < 2 or not len(found):
             raise ParameterError(
                 f"queries must have shape (n, n_features), n >= 1, but have {found.shape}. Give points at which "
-                f"{self.view} are asked for."
+                f"{self.view} are asked for.",
+                argument="queries",
             )
         return found
 

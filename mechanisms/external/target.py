@@ -35,7 +35,7 @@ def load_target(text: str) -> Any:
     """
     place, colon, name = text.rpartition(":")
     if not colon or not place or not name:
-        raise ParameterError(f"target must be {FORMS}, but is {text!r}.")
+        raise ParameterError(f"target must be {FORMS}, but is {text!r}.", argument="target")
     with Guard(place):
         module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
     found: Any = module
@@ -49,18 +49,22 @@ def load_target(text: str) -> Any:
 
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise ParameterError(f"target names the file {str(path)!r}, which does not exist in {str(Path.cwd())!r}.")
+        raise ParameterError(
+            f"target names the file {str(path)!r}, which does not exist in {str(Path.cwd())!r}.", argument="target"
+        )
     name = f"dpassay_target_{path.stem}"
     spec = spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
-        raise ParameterError(f"target names the file {str(path)!r}, which cannot be read as Python.")
+        raise ParameterError(f"target names the file {str(path)!r}, which cannot be read as Python.", argument="target")
     module = module_from_spec(spec)
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except BaseException as error:
         sys.modules.pop(name, None)
-        raise ParameterError(f"running {str(path)!r} raised {in_words(error)}. Mend the file.") from error
+        raise ParameterError(
+            f"running {str(path)!r} raised {in_words(error)}. Mend the file.", argument="target"
+        ) from error
     _pickle_by_value(module)
     return module
 
@@ -75,11 +79,16 @@ def _from_name(name: str) -> ModuleType:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise ParameterError(
                 f"target names the module {name!r}, but there is no {error.name!r}. Give {FORMS}; for a module of your "
-                "own, run from the directory that holds it."
+                "own, run from the directory that holds it.",
+                argument="target",
             ) from error
-        raise ParameterError(f"importing {name!r} failed: {error}. Install what it needs.") from error
+        raise ParameterError(
+            f"importing {name!r} failed: {error}. Install what it needs.", argument="target"
+        ) from error
     except BaseException as error:
-        raise ParameterError(f"importing {name!r} raised {in_words(error)}. Mend the module.") from error
+        raise ParameterError(
+            f"importing {name!r} raised {in_words(error)}. Mend the module.", argument="target"
+        ) from error
 
 
 def _pickle_by_value(module: ModuleType) -> None:

@@ -71,7 +71,8 @@ class AdvancedComposition(ProfileGuarantee):
         if not epsilons or len(epsilons) != len(deltas):
             raise ParameterError(
                 f"epsilons and deltas must come in pairs, at least one, but there are {len(epsilons)} epsilons and "
-                f"{len(deltas)} deltas."
+                f"{len(deltas)} deltas.",
+                argument="epsilons",
             )
         delta_range(sum_of_deltas=math.fsum(deltas))
         self._set(epsilons=epsilons, deltas=deltas, relation=self.relation)

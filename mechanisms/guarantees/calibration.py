@@ -63,7 +63,8 @@ def least_noise_multiplier(
     if at_high > 0.0:
         raise AccountingError(
             f"epsilon {epsilon:g} at delta {delta:g} is reached by no noise multiplier up to {LARGEST_NOISE:g} with "
-            "this accountant. Allow a larger epsilon or delta, or account by 'privacy-loss'."
+            "this accountant. Allow a larger epsilon or delta, or account by 'privacy-loss'.",
+            argument="epsilon",
         )
     halved = True
     while high / low > 1.0 + tolerance:

@@ -103,7 +103,9 @@ def compose(
     _check_options(accounting, form=form, orders=orders, interval=interval, fixed_sides=fixed_sides or None)
     parts = list(guarantees)
     if not parts:
-        raise ParameterError("guarantees must hold at least one guarantee to compose, but is empty.")
+        raise ParameterError(
+            "guarantees must hold at least one guarantee to compose, but is empty.", argument="guarantees"
+        )
     relation = common_relation(parts)
     if len(parts) == 1:
         return parts[0]
@@ -126,7 +128,8 @@ def common_relation(guarantees: Iterable[Guarantee]) -> Relation | None:
     if len(named) > 1:
         listed = ", ".join(f"{g} of {relation.value!r}" for relation, g in named.items())
         raise RelationError(
-            f"guarantees under different relations cannot be composed: {listed}. Restate them under one relation."
+            f"guarantees under different relations cannot be composed: {listed}. Restate them under one relation.",
+            argument="guarantees",
         )
     return next(iter(named), None)
 
@@ -138,7 +141,8 @@ def _check_options(accounting: str, **options: object) -> None:
         if value is not None and owners[name] != accounting:
             raise ParameterError(
                 f"{name} belongs to accounting={owners[name]!r}, but accounting is {accounting!r}. "
-                f"Leave {name} out or change the accounting."
+                f"Leave {name} out or change the accounting.",
+                argument=name,
             )
 
 

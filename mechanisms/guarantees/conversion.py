@@ -217,7 +217,7 @@ def _orders(orders: Sequence[float] | None) -> Floats:
     """The orders as an array; `RenyiDP` checks them."""
     used = np.array(ORDERS if orders is None else orders, dtype=np.float64)
     if not np.all((used > 1.0) & np.isfinite(used)):
-        raise ParameterError(f"orders must be finite and > 1, but are {used.tolist()}.")
+        raise ParameterError(f"orders must be finite and > 1, but are {used.tolist()}.", argument="orders")
     return used
 
 

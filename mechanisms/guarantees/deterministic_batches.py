@@ -104,7 +104,9 @@ def shuffled_epsilon_at_least(
     whole(1, batches=batches)
     delta_range(delta=delta)
     if delta == 0.0:
-        raise ParameterError("delta is 0, at which no noise of finite variance has a finite epsilon. Try delta=1e-5.")
+        raise ParameterError(
+            "delta is 0, at which no noise of finite variance has a finite epsilon. Try delta=1e-5.", argument="delta"
+        )
     relation = Relation.of(relation)
     _refuse_add_remove(relation, "shuffled")
     blank, scale = (0.0, 2.0) if relation is Relation.REPLACE_ONE else (1.0, 1.0)

@@ -68,7 +68,8 @@ class ExactDP(ProfileGuarantee):
         if first.shape != second.shape:
             raise ParameterError(
                 f"p0 and p1 must list the same outputs, but have lengths {len(first)} and {len(second)}. "
-                "Give an output that one side cannot produce the probability 0 there."
+                "Give an output that one side cannot produce the probability 0 there.",
+                argument="p0",
             )
         self._set(p0=first, p1=second, relation=relation, exact=exact)
 
@@ -126,14 +127,16 @@ def _law(name: str, values: ArrayLike) -> Floats:
     try:
         law = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be a vector of probabilities, but is {values!r}.") from None
+        raise ParameterError(f"{name} must be a vector of probabilities, but is {values!r}.", argument=name) from None
     if law.ndim != 1 or len(law) == 0:
-        raise ParameterError(f"{name} must be a vector of probabilities, but has shape {law.shape}.")
+        raise ParameterError(f"{name} must be a vector of probabilities, but has shape {law.shape}.", argument=name)
     if not (law >= 0.0).all():
-        raise ParameterError(f"{name} must hold probabilities >= 0, but holds {float(law[~(law >= 0.0)][0])!r}.")
+        raise ParameterError(
+            f"{name} must hold probabilities >= 0, but holds {float(law[~(law >= 0.0)][0])!r}.", argument=name
+        )
     total = float(law.sum())
     if not abs(total - 1.0) <= _SUM_TOLERANCE:
-        raise ParameterError(f"{name} must sum to 1 (within {_SUM_TOLERANCE:g}), but sums to {total!r}.")
+        raise ParameterError(f"{name} must sum to 1 (within {_SUM_TOLERANCE:g}), but sums to {total!r}.", argument=name)
     law /= total
     law.flags.writeable = False
     return law

@@ -61,7 +61,8 @@ def _approximate(guarantee: ApproximateDP, size: int) -> ApproximateDP:
     if not delta < 1.0:
         raise AccountingError(
             f"for groups of {size} the delta of {guarantee} grows to {delta:g}, and a delta of 1 or more promises "
-            f"nothing. It holds for groups up to about {_largest(guarantee)}."
+            f"nothing. It holds for groups up to about {_largest(guarantee)}.",
+            argument="size",
         )
     return ApproximateDP(size * epsilon, delta, guarantee.relation)
 

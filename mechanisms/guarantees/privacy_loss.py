@@ -87,7 +87,8 @@ class PrivacyLossDP(ProfileGuarantee):
         if not hasattr(self.pld, "get_delta_for_epsilon"):
             raise ParameterError(
                 f"pld must be a PrivacyLossDistribution of dp_accounting, but is a {type(self.pld).__name__}. "
-                "Use PrivacyLossDP.gaussian(...), PrivacyLossDP.laplace(...), or one that dp_accounting.pld builds."
+                "Use PrivacyLossDP.gaussian(...), PrivacyLossDP.laplace(...), or one that dp_accounting.pld builds.",
+                argument="pld",
             )
         self._set(relation=self.relation)
 

@@ -126,8 +126,8 @@ def _checked(name: str, values: ArrayLike, allowed: str, low: float, high: float
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be numbers {allowed}, but is {values!r}.") from None
+        raise ParameterError(f"{name} must be numbers {allowed}, but is {values!r}.", argument=name) from None
     wrong = ~((array >= low) & (array <= high))
     if wrong.any():
-        raise ParameterError(f"{name} must be {allowed}, but {float(array[wrong].flat[0])!r} was given.")
+        raise ParameterError(f"{name} must be {allowed}, but {float(array[wrong].flat[0])!r} was given.", argument=name)
     return array

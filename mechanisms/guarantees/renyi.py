@@ -75,10 +75,11 @@ class RenyiDP(ProfileGuarantee):
         if not orders or len(orders) != len(divergences):
             raise ParameterError(
                 f"orders and divergences must come in pairs, at least one, but there are {len(orders)} orders and "
-                f"{len(divergences)} divergences."
+                f"{len(divergences)} divergences.",
+                argument="orders",
             )
         if not all(low < high for low, high in zip((1.0, *orders), orders, strict=False)):
-            raise ParameterError(f"orders must be > 1 and strictly increasing, but are {orders}.")
+            raise ParameterError(f"orders must be > 1 and strictly increasing, but are {orders}.", argument="orders")
         self._set(orders=orders, divergences=divergences, relation=self.relation)
 
     @classmethod
@@ -121,7 +122,9 @@ class RenyiDP(ProfileGuarantee):
         used = np.array(cls.gaussian_orders if orders is None else orders, dtype=np.float64)
         if not np.all((used > 1.0) & np.isfinite(used)):
             raise ParameterError(
-                f"orders must be finite and > 1, but are {used.tolist()}. At the order inf Gaussian noise has no bound."
+                f"orders must be finite and > 1, but are {used.tolist()}. At the order inf Gaussian noise has no "
+                "bound.",
+                argument="orders",
             )
         if sampling_probability < 1.0:
             check_poisson(relation)
@@ -182,5 +185,6 @@ def check_poisson(relation: Relation) -> None:
         raise AccountingError(
             "relation 'replace_one' is not known for Poisson-sampled records: which pair is worst depends on the "
             "record that is put in. Use 'add_remove' or 'zero_out', or bring a privacy-loss distribution of your own "
-            "with PrivacyLossDP.from_pld(pld, relation='replace_one')."
+            "with PrivacyLossDP.from_pld(pld, relation='replace_one').",
+            argument="relation",
         )

@@ -46,17 +46,21 @@ class TrainingData:
         if X.ndim != 2 or y.shape != X.shape[:1]:
             raise ParameterError(
                 f"X must have shape (n, n_features) and y (n,), but have shapes {X.shape} and {y.shape}. "
-                "Flatten images with X.reshape(len(X), -1)."
+                "Flatten images with X.reshape(len(X), -1).",
+                argument="X",
             )
         if len(y) and y.dtype.kind in "OSU":
             raise ParameterError(
                 "y must hold labels, whole numbers from 0 to n_classes - 1, or the real targets of a regression, but "
                 f"holds {y.tolist()[0]!r} (dtype {y.dtype}). Code labels by classes, y = np.unique(y, "
-                "return_inverse=True)."
+                "return_inverse=True).",
+                argument="y",
             )
         for name, values in (("X", X), ("y", y)):
             if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
-                raise ParameterError(f"{name} must hold finite numbers, but does not. Fill in or drop what is missing.")
+                raise ParameterError(
+                    f"{name} must hold finite numbers, but does not. Fill in or drop what is missing.", argument=name
+                )
         object.__setattr__(self, "X", X if X.dtype.kind == "f" else X.astype(np.float64))
         object.__setattr__(self, "y", y)
         if self.gradients is not None:
@@ -64,7 +68,8 @@ class TrainingData:
             if gradients.ndim != 2 or not np.isfinite(gradients).all():
                 raise ParameterError(
                     "gradients must be finite, one row a record, shape (n_gradients, n_parameters), but has shape "
-                    f"{gradients.shape}{'' if gradients.ndim != 2 else ' and holds infinite values or NaN'}."
+                    f"{gradients.shape}{'' if gradients.ndim != 2 else ' and holds infinite values or NaN'}.",
+                    argument="gradients",
                 )
             object.__setattr__(self, "gradients", gradients)
 
@@ -137,7 +142,9 @@ def check_learner(learner: Any) -> None:
         if hasattr(learner, "fit")
         else "Give a DPSGD, an EstimatorLearner, or an object with the method fit_subsets."
     )
-    raise ParameterError(f"learner must train one model on each of many subsets, but is {learner!r}. {way}")
+    raise ParameterError(
+        f"learner must train one model on each of many subsets, but is {learner!r}. {way}", argument="learner"
+    )
 
 
 __all__ = ["Classifiers", "Floats", "HasGradients", "Learner", "TrainingData", "check_learner"]

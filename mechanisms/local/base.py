@@ -72,7 +72,8 @@ class LocalMechanism(Mechanism):
         else:
             return self
         raise NeighboursError(
-            f"both datasets must hold values of the same users, one of whom may differ, but {problem}."
+            f"both datasets must hold values of the same users, one of whom may differ, but {problem}.",
+            argument="neighbours",
         )
 
     def values(self, dataset: Dataset) -> NDArray[np.int64]:

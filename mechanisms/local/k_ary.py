@@ -86,7 +86,8 @@ class KAryRandomizedResponse(SymmetricRandomizer):
         ):
             raise ParameterError(
                 f"answers must be whole numbers from 0 to {self.k - 1} of shape (..., n_users), but have shape "
-                f"{sent.shape}."
+                f"{sent.shape}.",
+                argument="answers",
             )
         rows = sent.reshape(-1, sent.shape[-1]).astype(np.int64)
         offset = self.k * np.arange(len(rows))[:, None]

@@ -55,7 +55,8 @@ class RandomizedResponse(SymmetricRandomizer):
         if not 0.0 < lying_probability < 0.5:
             raise ParameterError(
                 f"lying_probability must lie strictly between 0 and 1/2, but is {lying_probability!r}: at 0 nothing is "
-                "hidden, at 1/2 nothing is said."
+                "hidden, at 1/2 nothing is said.",
+                argument="lying_probability",
             )
         return cls(epsilon=math.log1p(-lying_probability) - math.log(lying_probability))
 
@@ -117,7 +118,7 @@ class RandomizedResponse(SymmetricRandomizer):
         """
         unit_interval(prior=prior)
         if answer not in (0, 1):
-            raise ParameterError(f"answer must be 0 or 1, but is {answer!r}.")
+            raise ParameterError(f"answer must be 0 or 1, but is {answer!r}.", argument="answer")
         if_yes, if_no = (self.p_true, self.p_other) if answer else (self.p_other, self.p_true)
         return prior * if_yes / (prior * if_yes + (1.0 - prior) * if_no)
 

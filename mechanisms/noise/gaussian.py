@@ -78,7 +78,8 @@ class Gaussian(AdditiveNoise):
             delta_range(delta=self.delta)
             if self.delta == 0.0:
                 raise ParameterError(
-                    "delta is 0, but Gaussian noise is private at no epsilon with delta 0. Try delta=1e-5."
+                    "delta is 0, but Gaussian noise is private at no epsilon with delta 0. Try delta=1e-5.",
+                    argument="delta",
                 )
         super().__post_init__()
         _ = self.standard_deviation

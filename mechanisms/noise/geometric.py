@@ -76,7 +76,8 @@ class Geometric(AdditiveNoise):
         if self.lower is not None and self.upper is not None and self.upper - self.lower < self.sensitivity:
             raise ParameterError(
                 f"upper - lower must be at least sensitivity = {self.sensitivity}, but lower is {self.lower} and upper "
-                f"{self.upper}: no two neighbours would lie within the bounds."
+                f"{self.upper}: no two neighbours would lie within the bounds.",
+                argument="upper",
             )
         super().__post_init__()
 

@@ -26,18 +26,20 @@ def check_query(
     if query is None:
         return
     if not callable(query):
-        raise ParameterError(f"query must be None or a function of the dataset, but is {query!r}.")
+        raise ParameterError(f"query must be None or a function of the dataset, but is {query!r}.", argument="query")
     if not isinstance(query, Query):
         return
     if query.n_answers != n_answers:
         raise ParameterError(
-            f"{n_name} is {n_answers}, but {query!r} gives {query.n_answers}. Set {n_name}={query.n_answers}."
+            f"{n_name} is {n_answers}, but {query!r} gives {query.n_answers}. Set {n_name}={query.n_answers}.",
+            argument=n_name,
         )
     needed = query.sensitivity(relation, norm=norm)
     if sensitivity < needed * (1.0 - ROUNDING):
         raise ParameterError(
             f"sensitivity is {sensitivity:g}, but {query!r} has {needed:g} under {relation.value!r} (L{norm:g} norm). "
-            f"Set sensitivity={needed:g}."
+            f"Set sensitivity={needed:g}.",
+            argument="sensitivity",
         )
 
 
@@ -58,7 +60,8 @@ def evaluate(query: AnyQuery | None, dataset: Dataset, *, n_answers: int, n_name
     if answers.shape != wanted:
         source = "the dataset (query is None, so it is the vector of answers)" if query is None else repr(query)
         raise ParameterError(
-            f"{n_name} is {n_answers}, but {source} gives answers of shape {answers.shape}, not {wanted}."
+            f"{n_name} is {n_answers}, but {source} gives answers of shape {answers.shape}, not {wanted}.",
+            argument=n_name,
         )
     if not np.isfinite(answers).all():
         raise ParameterError(f"the answers must be finite numbers, but are {answers}.")

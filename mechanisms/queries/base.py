@@ -56,7 +56,9 @@ def column_of(dataset: Dataset, column: Column) -> NDArray[Any]:
     if hasattr(dataset, "columns") and hasattr(dataset, "to_numpy"):
         if column not in dataset.columns:
             known = ", ".join(map(repr, list(dataset.columns)[:12]))
-            raise ParameterError(f"column must be one of the dataset's columns ({known}), but is {column!r}.")
+            raise ParameterError(
+                f"column must be one of the dataset's columns ({known}), but is {column!r}.", argument="column"
+            )
         return np.asarray(dataset[column].to_numpy())
     values = np.asarray(dataset)
     if values.ndim == 1 and column is None:
@@ -65,5 +67,6 @@ def column_of(dataset: Dataset, column: Column) -> NDArray[Any]:
         return np.asarray(values[:, column])
     raise ParameterError(
         f"column {column!r} does not fit a dataset of shape {values.shape}: give None for shape (n_records,), a "
-        "position for shape (n_records, n_columns), a name for a DataFrame."
+        "position for shape (n_records, n_columns), a name for a DataFrame.",
+        argument="column",
     )

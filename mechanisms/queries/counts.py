@@ -97,11 +97,15 @@ class Histogram(Query):
             object.__setattr__(self, "edges", tuple(self.edges))
             finite(**{f"edges[{i}]": edge for i, edge in enumerate(self.edges)})
             if len(self.edges) < 2 or not np.all(np.diff(self.edges) > 0):
-                raise ParameterError(f"edges must be at least 2 strictly increasing numbers, but are {self.edges!r}.")
+                raise ParameterError(
+                    f"edges must be at least 2 strictly increasing numbers, but are {self.edges!r}.", argument="edges"
+                )
         if self.categories is not None:
             object.__setattr__(self, "categories", tuple(self.categories))
             if not self.categories or len(set(self.categories)) < len(self.categories):
-                raise ParameterError(f"categories must be distinct and at least one, but are {self.categories!r}.")
+                raise ParameterError(
+                    f"categories must be distinct and at least one, but are {self.categories!r}.", argument="categories"
+                )
 
     @property
     def n_answers(self) -> int:

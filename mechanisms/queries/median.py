@@ -36,7 +36,9 @@ class MedianUtility(Query):
         object.__setattr__(self, "candidates", tuple(self.candidates))
         finite(**{f"candidates[{i}]": y for i, y in enumerate(self.candidates)})
         if len(self.candidates) < 2:
-            raise ParameterError(f"candidates must be at least 2 numbers, but are {self.candidates!r}.")
+            raise ParameterError(
+                f"candidates must be at least 2 numbers, but are {self.candidates!r}.", argument="candidates"
+            )
 
     @property
     def n_answers(self) -> int:

@@ -38,7 +38,9 @@ class Sum(Query):
     def __post_init__(self) -> None:
         finite(lower=self.lower, upper=self.upper)
         if not self.lower < self.upper:
-            raise ParameterError(f"lower must be below upper, but they are {self.lower!r} and {self.upper!r}.")
+            raise ParameterError(
+                f"lower must be below upper, but they are {self.lower!r} and {self.upper!r}.", argument="lower"
+            )
 
     @property
     def blank(self) -> float:

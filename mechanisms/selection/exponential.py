@@ -66,7 +66,7 @@ class Exponential(Mechanism):
         positive(epsilon=self.epsilon, sensitivity=self.sensitivity)
         whole(2, n_candidates=self.n_candidates)
         if not isinstance(self.monotone, bool):
-            raise ParameterError(f"monotone must be True or False, but is {self.monotone!r}.")
+            raise ParameterError(f"monotone must be True or False, but is {self.monotone!r}.", argument="monotone")
         check_query(
             self.query,
             sensitivity=self.sensitivity,
@@ -78,7 +78,8 @@ class Exponential(Mechanism):
         if self.monotone and isinstance(self.query, Query) and not self.query.monotone(self.relation):
             raise ParameterError(
                 f"monotone is True, but {self.query!r} is not monotone under {self.relation.value!r}: utilities can "
-                "move both ways. Set monotone=False."
+                "move both ways. Set monotone=False.",
+                argument="monotone",
             )
 
     @property
@@ -160,7 +161,8 @@ class Exponential(Mechanism):
             if moves.min() < 0 < moves.max():
                 raise NeighboursError(
                     f"monotone is True, but the utilities move both ways, from {moves.min():g} to {moves.max():g}. Set "
-                    "monotone=False, or give a pair whose utilities move in one direction."
+                    "monotone=False, or give a pair whose utilities move in one direction.",
+                    argument="monotone",
                 )
         return self
 

@@ -64,7 +64,8 @@ class ShuffledCountedAsPoisson(_Miscounted):
         if not isinstance(self.scheme, ShuffledEpochs) or self.scheme.n_records is None:
             raise ParameterError(
                 f"sampling must be ShuffledEpochs with n_records, but is {self.scheme!r}: the slip is in how shuffled "
-                "batches are counted. Use DPSGD for others."
+                "batches are counted. Use DPSGD for others.",
+                argument="sampling",
             )
 
     @cached_property

@@ -73,7 +73,8 @@ class _DivisorFromData(BrokenDPSGD):
         if self.relation is not Relation.ADD_REMOVE:
             raise ParameterError(
                 f"relation is {self.relation.value!r}, under which the number of records is public and dividing by it "
-                "is right. Choose 'add_remove'."
+                "is right. Choose 'add_remove'.",
+                argument="relation",
             )
 
     @property

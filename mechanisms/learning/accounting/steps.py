@@ -86,7 +86,8 @@ def chosen_accounting(sampling: str, accounting: str | None) -> str:
     if accounting not in known:
         raise ParameterError(
             f"accounting is {accounting!r}, but {sampling!r} batches are accounted for by {' or '.join(known)}. The "
-            "budget of one way of drawing batches is not that of another."
+            "budget of one way of drawing batches is not that of another.",
+            argument="accounting",
         )
     return accounting
 

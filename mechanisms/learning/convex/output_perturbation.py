@@ -127,6 +127,7 @@ def replace_one_only(relation: str | Relation, name: str) -> Relation:
     if Relation.of(relation) is not Relation.REPLACE_ONE:
         raise ParameterError(
             f"relation is {Relation.of(relation).value!r}, but the noise of {name} is computed from the number of "
-            "records and a sensitivity under 'replace_one'. Leave relation out."
+            "records and a sensitivity under 'replace_one'. Leave relation out.",
+            argument="relation",
         )
     return Relation.REPLACE_ONE

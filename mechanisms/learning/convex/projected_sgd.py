@@ -177,7 +177,9 @@ class NoisyProjectedSGD(Mechanism):
                 "examples."
             )
         if not np.isin(data.y, (0, 1)).all():
-            raise ParameterError(f"y must hold labels 0 and 1, but holds {np.unique(data.y)[:5].tolist()}.")
+            raise ParameterError(
+                f"y must hold labels 0 and 1, but holds {np.unique(data.y)[:5].tolist()}.", argument="y"
+            )
         return np.asarray((2.0 * data.y[:, None] - 1.0) * data.X, dtype=np.float64)
 
     def _check_formula(self) -> None:
@@ -190,12 +192,14 @@ class NoisyProjectedSGD(Mechanism):
         if self.standard_deviation is not None and self.standard_deviation < least * (1.0 - 1e-9):
             raise ParameterError(
                 f"claim 'formula' needs a standard_deviation of at least {least:.6g}, but it is "
-                f"{self.standard_deviation:g}. Leave it out, or take claim='renyi', which counts the noise there is."
+                f"{self.standard_deviation:g}. Leave it out, or take claim='renyi', which counts the noise there is.",
+                argument="claim",
             )
         if self.n_steps > self.n_records**2:
             raise ParameterError(
                 f"claim 'formula' speaks of at most n_records^2 = {self.n_records**2} steps, but steps is "
-                f"{self.n_steps}. Take claim='renyi', which counts the steps there are."
+                f"{self.n_steps}. Take claim='renyi', which counts the steps there are.",
+                argument="claim",
             )
         self._check_step()
 
@@ -210,7 +214,8 @@ class NoisyProjectedSGD(Mechanism):
                 f"claim 'formula' is a theorem for epsilon up to {largest:g} at delta = {self.delta:g}, but epsilon is "
                 f"{self.epsilon:g}: before sampling, a step would be {step:.5g}-DP, and what sampling leaves of it is "
                 f"bounded up to {LARGEST_STEP_EPSILON} only. Take a smaller epsilon, or claim='renyi', which counts "
-                "the noise there is."
+                "the noise there is.",
+                argument="claim",
             )
 
     def guarantee(self) -> Guarantee:

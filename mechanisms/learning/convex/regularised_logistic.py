@@ -64,7 +64,7 @@ class SignedExamples:
         labels = np.unique(data.y)
         if not np.isin(labels, (0, 1)).all():
             raise ParameterError(
-                f"y must hold labels 0 and 1, but holds {labels[~np.isin(labels, (0, 1))][:5].tolist()}."
+                f"y must hold labels 0 and 1, but holds {labels[~np.isin(labels, (0, 1))][:5].tolist()}.", argument="y"
             )
         longest = float(np.linalg.norm(data.X, axis=1).max())
         if longest > _NORM:

@@ -48,7 +48,7 @@ class GroupPrivacy(Mechanism):
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, DPSGD):
-            raise ParameterError(f"base must be a DPSGD, but is {type(self.base).__name__}.")
+            raise ParameterError(f"base must be a DPSGD, but is {type(self.base).__name__}.", argument="base")
         whole(1, size=self.size)
         object.__setattr__(self, "relation", self.base.relation)
 
@@ -93,22 +93,27 @@ class GroupPrivacy(Mechanism):
         if not 1 <= most <= self.size:
             raise NeighboursError(
                 f"d0 and d1 differ in {most} records, but the claim is for a group of 1 to {self.size}. Give the group "
-                "its size, or the datasets fewer differences."
+                "its size, or the datasets fewer differences.",
+                argument="d0",
             )
         if self.relation is Relation.ADD_REMOVE:
             if min(only0.total(), only1.total()):
                 raise NeighboursError(
                     "under 'add_remove' one of d0 and d1 has all records of the other, but each has records that the "
-                    "other lacks. Give a pair in which records are only added, or a base under 'replace_one'."
+                    "other lacks. Give a pair in which records are only added, or a base under 'replace_one'.",
+                    argument="relation",
                 )
         elif len(data0) != len(data1):
             raise NeighboursError(
-                f"under {self.relation.value!r} d0 and d1 hold equally many records, but {len(data0)} and {len(data1)}."
+                f"under {self.relation.value!r} d0 and d1 hold equally many records, but {len(data0)} and "
+                f"{len(data1)}.",
+                argument="relation",
             )
         if self.relation is Relation.ZERO_OUT and not all(_is_blank(key) for key in only0):
             raise NeighboursError(
                 "under 'zero_out' the records of which only d0 has so many are blank (all zeros), but some are not. "
-                "Blank them, or give a base under 'replace_one'."
+                "Blank them, or give a base under 'replace_one'.",
+                argument="relation",
             )
 
 

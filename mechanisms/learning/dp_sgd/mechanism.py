@@ -126,13 +126,19 @@ class DPSGD(Mechanism):
         positive(clip_norm=self.clip_norm)
         non_negative(noise_multiplier=self.noise_multiplier, momentum=self.momentum)
         if self.momentum >= 1.0:
-            raise ParameterError(f"momentum must be below 1, but is {self.momentum!r}: the steps would grow for ever.")
+            raise ParameterError(
+                f"momentum must be below 1, but is {self.momentum!r}: the steps would grow for ever.",
+                argument="momentum",
+            )
         one_of(CLIPPINGS, clipping=self.clipping)
         one_of(AVERAGES, averaging=self.averaging)
         one_of(DTYPES, dtype=self.dtype)
         one_of(VIEWS, view=self.view)
         if self.averaging != "last" and self.view != "final":
-            raise ParameterError(f"averaging is {self.averaging!r}, but view {self.view!r} shows no average. Leave it.")
+            raise ParameterError(
+                f"averaging is {self.averaging!r}, but view {self.view!r} shows no average. Leave it.",
+                argument="averaging",
+            )
         if self.projection is not None:
             positive(projection=self.projection)
         self._resolve_relation()
@@ -344,7 +350,8 @@ class DPSGD(Mechanism):
         if self.relation is Relation.ADD_REMOVE and self.scheme.divisor is None:
             raise ParameterError(
                 "full batches under 'add_remove' need a public number to divide updates by, because the two sides have "
-                "different numbers of records. Give FullBatch(expected_batch_size=...), or batch_size; 1 for the sum."
+                "different numbers of records. Give FullBatch(expected_batch_size=...), or batch_size; 1 for the sum.",
+                argument=("batch_size", "relation", "sampling"),
             )
 
     def _read_only(self, name: str) -> NDArray[np.float64]:
@@ -352,7 +359,7 @@ class DPSGD(Mechanism):
         try:
             values = np.array(getattr(self, name), dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ParameterError(f"{name} must hold numbers, but is {getattr(self, name)!r}.") from error
+            raise ParameterError(f"{name} must hold numbers, but is {getattr(self, name)!r}.", argument=name) from error
         expected: tuple[int, ...] = (self.network.n_parameters,)
         if name == "observed":
             values = np.atleast_2d(values)
@@ -360,12 +367,14 @@ class DPSGD(Mechanism):
         if values.shape != expected or not np.isfinite(values).all():
             raise ParameterError(
                 f"{name} must hold finite numbers, one for each of the {self.network.n_parameters} parameters, but has "
-                f"shape {values.shape}{'' if values.shape != expected else ' and holds infinite values or NaN'}."
+                f"shape {values.shape}{'' if values.shape != expected else ' and holds infinite values or NaN'}.",
+                argument=name,
             )
         if name == "observed" and np.any(np.abs(np.linalg.norm(values, axis=1) - 1.0) > 1e-6):
             raise ParameterError(
                 f"observed must hold unit directions, but their norms are {np.linalg.norm(values, axis=1)}. Divide "
-                "each by its norm."
+                "each by its norm.",
+                argument="observed",
             )
         values.flags.writeable = False
         return values

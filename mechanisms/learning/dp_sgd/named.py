@@ -27,7 +27,9 @@ def build_model(model: Model | str, options: Mapping[str, Any]) -> Model:
         _refuse(options, "model", model)
         return model
     if not isinstance(model, str):
-        raise ParameterError(f"model must be a Model or its name ({', '.join(models)}), but is {model!r}.")
+        raise ParameterError(
+            f"model must be a Model or its name ({', '.join(models)}), but is {model!r}.", argument="model"
+        )
     named = dict(options)
     if model == "multilayer-perceptron" and "n_classes" in named:
         named["n_outputs"] = named.pop("n_classes")
@@ -39,7 +41,7 @@ def build_sampling(sampling: Sampling | str, options: Mapping[str, Any]) -> Samp
     """`sampling` itself, or the one of that name with `options`.
 
     Raises:
-        ParameterError: options beside a sampling that is not a name; options missing, or that it lacks.
+        ParameterError: options for a sampling that is not a name; options missing, or that it lacks.
     """
     if isinstance(sampling, Sampling):
         _refuse(options, "sampling", sampling)
@@ -65,5 +67,6 @@ def build_sampling(sampling: Sampling | str, options: Mapping[str, Any]) -> Samp
 def _refuse(options: Mapping[str, Any], what: str, given: Any) -> None:
     if options:
         raise ParameterError(
-            f"{what} is {given!r}, not a name: give its options to itself, and leave out {', '.join(options)}."
+            f"{what} is {given!r}, not a name: give its options to itself, and leave out {', '.join(options)}.",
+            argument=what,
         )

@@ -305,6 +305,7 @@ def checked_inclusion(inclusion: Any, n_records: int) -> Mask:
     if mask.dtype != np.bool_ or mask.ndim != 2 or mask.shape[1] != n_records:
         raise ParameterError(
             f"inclusion must be a boolean array of shape (n_runs, {n_records}), one column a record, but is "
-            f"{mask.dtype} of shape {mask.shape}."
+            f"{mask.dtype} of shape {mask.shape}.",
+            argument="inclusion",
         )
     return mask

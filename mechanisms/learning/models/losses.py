@@ -142,5 +142,6 @@ def _check_classes(y: Labels, n_classes: int) -> None:
     if np.any(wrong):
         raise ParameterError(
             f"y must hold class labels, whole numbers from 0 to {n_classes - 1}, but holds {y[wrong][0]}. Number the "
-            "classes from 0, or give the model as many classes as there are."
+            "classes from 0, or give the model as many classes as there are.",
+            argument="y",
         )

@@ -39,13 +39,16 @@ class MultiLayerPerceptron(Model):
         whole(1, n_outputs=self.n_outputs, **{f"hidden[{i}]": width for i, width in enumerate(self.hidden)})
         one_of(("tanh", "relu"), activation=self.activation)
         if not self.hidden:
-            raise ParameterError("hidden must name at least one layer, but is (). Use SoftmaxRegression instead.")
+            raise ParameterError(
+                "hidden must name at least one layer, but is (). Use SoftmaxRegression instead.", argument="hidden"
+            )
         if self.objective is not None:
             one_of(sorted(LOSSES), objective=self.objective)
             if (self.objective == "softmax") == (self.n_outputs == 1):
                 raise ParameterError(
                     f"objective is {self.objective!r} with n_outputs = {self.n_outputs}: softmax needs two outputs or "
-                    "more, logistic and squared exactly one."
+                    "more, logistic and squared exactly one.",
+                    argument="objective",
                 )
 
     @property

@@ -37,7 +37,8 @@ class TrainedModels:
         if self.parameters.ndim != 2 or self.parameters.shape[1] != self.model.n_parameters:
             raise ParameterError(
                 f"parameters must have shape (n_models, {self.model.n_parameters}), one flat row a model, but have "
-                f"shape {self.parameters.shape}."
+                f"shape {self.parameters.shape}.",
+                argument="parameters",
             )
 
     def __len__(self) -> int:

@@ -1,11 +1,17 @@
 """What is said of a configuration that cannot be run: which line and key, or which --set, is to blame."""
 
 import inspect
+import tomllib
 
 import numpy as np
 import pytest
 from made_configs import asked, complaint, line_of, refusal
 
+from dpassay.experiments.config.config_errors import pointing_at
+from dpassay.experiments.config.overrides import apply
+from dpassay.experiments.config.schema import Config
+from dpassay.experiments.config.source import Source
+from dpassay.mechanisms.errors import ConfigError, ParameterError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 
 LEARNING = """\
@@ -29,6 +35,7 @@ name = "canary-loss"
 trials = 60
 delta = 1e-5
 """
+NAME = 'name = "dp-sgd"'
 WRONG = ['"no"', "-1", "0.5", "[]", "true", "nan", "{}", '{ name = "x" }', '[["a"]]', '[{ name = "poisson" }]']
 
 
@@ -80,6 +87,30 @@ def test_a_claim_that_needs_the_number_of_records_points_at_the_table(sampling):
     text, line = with_option("mechanism", "sampling", f'"{sampling}"')
     assert complaint(text).startswith(f"made.toml:{line - 1}: [mechanism] the guarantee of ")
     assert len(asked(text.replace("batch_size = 30", "batch_size = 30\nn_records = 30"))) == 1
+
+
+def pointed(error, text=LEARNING, table="mechanism", **settings):
+    """What is said where building a table raises `error`."""
+    source = Source("made", "made.toml", text, settings)
+    section = getattr(Config.check(apply(tomllib.loads(text), settings), source), table)
+    with pytest.raises(ConfigError) as caught, pointing_at(source, table, section):
+        raise error
+    return str(caught.value)
+
+
+def test_the_line_follows_from_the_argument_of_an_error_whatever_its_words_are():
+    wordless = ParameterError("no.", argument="steps")
+    assert pointed(wordless) == f"made.toml:{line_of(LEARNING, 'steps')}: [mechanism] no."
+    elsewhere = ParameterError("steps, 'steps' and the steps of 'dp-sgd' are fine.")
+    assert pointed(elsewhere).startswith(f"made.toml:{line_of(LEARNING, '[mechanism]')}: ")
+    option = ParameterError("no.", argument="epsilon", owner="dp-sgd")
+    assert pointed(option).startswith(f"made.toml:{line_of(LEARNING, NAME)}: ")
+    inside = ParameterError("no.", argument="steps", owner="laplace")
+    text = REPEATED % ""
+    assert pointed(inside, text).startswith(f"made.toml:{line_of(text, 'base')}: ")
+    set_by_hand = ParameterError("no.", argument=("view", "steps"))
+    found = pointed(set_by_hand, table="neighbours", **{"mechanism.steps": 5})
+    assert found == "--set mechanism.steps: [neighbours] no."
 
 
 # --- missing options --------------------------------------------------------------------------------------------------
@@ -153,7 +184,7 @@ def test_a_complaint_about_a_case_points_at_the_line_of_that_case():
 def test_a_dead_feature_is_added_by_a_key_of_the_data():
     text = LEARNING.replace('"mislabelled"', '"dirac"').replace('"canary-loss"', '"canary-direction"')
     found = complaint(text)
-    assert found.startswith("made.toml:4: [neighbours] a Dirac canary needs a dead feature")
+    assert found.startswith("made.toml:5: [neighbours] a Dirac canary needs a dead feature")
     assert "dead_features = 1 in [data]" in found
     assert "n_features = 101" in found
     text = text.replace("n_records = 30\n", "n_records = 30\ndead_features = 1\n", 1).replace("= 100", "= 101")
