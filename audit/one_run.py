@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..mechanisms.base import Mechanism, Relation
+from ..mechanisms.base import Mechanism
 from ..mechanisms.errors import ParameterError, RelationError
 from ..mechanisms.fingerprint import describe, fingerprint
 from ..mechanisms.guarantees.base import Guarantee
 from ..mechanisms.label import label
+from ..mechanisms.relation import Relation
 from ..mechanisms.validation import whole
 from .bounds.base import Bound, LedgerEntry, LowerBound
 from .claim_curve import claim_curve

@@ -7,7 +7,7 @@ broken/          wrong on purpose, each with its true epsilon
 catalogue.py     all of them by name
 """
 
-from .base import Mechanism, Neighbours, Outputs, Relation
+from .base import Mechanism, Neighbours, Outputs
 from .external.function import FunctionMechanism
 from .guarantees import (
     ApproximateDP,
@@ -28,6 +28,7 @@ from .local.randomized_response import RandomizedResponse
 from .noise.gaussian import Gaussian
 from .noise.geometric import Geometric
 from .noise.laplace import Laplace
+from .relation import Relation
 from .repeated import Repeated
 from .selection.exponential import Exponential
 

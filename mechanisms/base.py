@@ -1,6 +1,6 @@
 """The interfaces of this room: read this first.
 
-    Relation     how two neighbouring datasets may differ
+    Relation     how two neighbouring datasets may differ: relation.py
     Neighbours   a pair of datasets and the relation between them
     Outputs      what `size` runs of a mechanism returned, exceptional outputs included
     Mechanism    a randomised algorithm with a claimed guarantee
@@ -32,30 +32,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ParameterError, RelationError
-from .validation import one_of
+from .relation import Relation
 
 if TYPE_CHECKING:
     from .guarantees.base import Guarantee
 
 Dataset: TypeAlias = Any
 """Whatever the mechanism takes: an array, a DataFrame, an `(X, y)` pair, a vector of query answers."""
-
-
-class Relation(StrEnum):
-    """How two neighbouring datasets may differ."""
-
-    ADD_REMOVE = "add_remove"
-    """One has one record more than the other."""
-    REPLACE_ONE = "replace_one"
-    """Both have the same number of records; one record differs."""
-    ZERO_OUT = "zero_out"
-    """As `replace_one`, but the record in `d0` is blank (all zeros)."""
-
-    @classmethod
-    def of(cls, value: str | Relation) -> Relation:
-        """The relation named `value`; raises `ParameterError` with the nearest names."""
-        one_of([r.value for r in cls], relation=str(value))
-        return cls(value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .base import Dataset, Neighbours, Relation
+from .base import Dataset, Neighbours
 from .errors import NeighboursError, ParameterError
+from .relation import Relation
 
 Keys: TypeAlias = Sequence[Hashable]
 """One key a record; equal keys, equal records."""

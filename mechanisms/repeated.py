@@ -8,11 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation, Workers
+from .base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
 from .errors import ParameterError
 from .guarantees import GaussianDP, compose
 from .guarantees.base import Floats, Guarantee
 from .guarantees.profile import ProfileGuarantee
+from .relation import Relation
 from .validation import whole
 
 

@@ -19,10 +19,10 @@ from dpassay.experiments.runs.runner import run
 from dpassay.experiments.tasks.build import load_data
 from dpassay.experiments.tasks.membership import study
 from dpassay.experiments.tasks.planning import plan_tasks
-from dpassay.mechanisms.base import Relation
 from dpassay.mechanisms.catalogue import catalogue as mechanisms
 from dpassay.mechanisms.errors import ConfigError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.relation import Relation
 
 DOCS = Path(__file__).parent.parent / "docs"
 DP_SGD = """

@@ -13,10 +13,10 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
-from ...mechanisms.base import Relation
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.learning.base import TrainingData
 from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
+from ...mechanisms.relation import Relation
 from ...mechanisms.validation import one_of, whole
 from .base import Canary, Example, least_likely
 

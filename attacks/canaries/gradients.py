@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import Relation
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.learning.base import TrainingData
 from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
+from ...mechanisms.relation import Relation
 from ...mechanisms.validation import whole
 from .base import Canary
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import Outputs, Relation
+from ...mechanisms.base import Outputs
 from ...mechanisms.errors import AttackError
 from ...mechanisms.learning.base import TrainingData
+from ...mechanisms.relation import Relation
 from ..base import Scorer, Target
 from .targeted import TargetedAttack
 

@@ -28,10 +28,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from ...mechanisms.base import Relation
 from ...mechanisms.errors import ParameterError, RelationError
 from ...mechanisms.guarantees.approximate import ApproximateDP
 from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.relation import Relation
 from ...mechanisms.validation import non_negative, one_of, open_unit, unit_interval, whole
 from ..evidence.scores import Scores, Successes
 from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level

@@ -11,9 +11,10 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ...mechanisms.base import Mechanism, Relation
+from ...mechanisms.base import Mechanism
 from ...mechanisms.errors import AccountingError, ParameterError, RelationError
 from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.relation import Relation
 from ...mechanisms.validation import delta_range, open_unit, whole
 
 SMALLEST_SIGNIFICANCE = 1e-11

@@ -22,10 +22,10 @@ from ...attacks.membership.catalogue import build
 from ...attacks.membership.gradients import canary_log_ratio
 from ...attacks.membership.queries import shadows_of
 from ...attacks.membership.shadows import Shadows
-from ...mechanisms.base import Relation
 from ...mechanisms.errors import AttackError, ParameterError, RelationError
 from ...mechanisms.fingerprint import describe
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner
+from ...mechanisms.relation import Relation
 from ...mechanisms.validation import whole
 from ..evidence.scores import BitScores
 from ..trials.options import RunOptions

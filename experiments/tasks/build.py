@@ -23,7 +23,7 @@ from ...attacks.membership.catalogue import catalogue as membership_attacks
 from ...audit.bounds.base import Bound
 from ...audit.bounds.catalogue import catalogue as bounds
 from ...audit.membership.game import check_relation
-from ...mechanisms.base import Dataset, Mechanism, Neighbours, Relation
+from ...mechanisms.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.catalogue import catalogue as mechanisms
 from ...mechanisms.errors import ParameterError, RelationError, unknown_name_message
 from ...mechanisms.guarantees.base import Guarantee
@@ -35,6 +35,7 @@ from ...mechanisms.learning.models.catalogue import catalogue as models
 from ...mechanisms.queries.catalogue import catalogue as queries
 from ...mechanisms.records import check_records, n_records, remove_record, replace_record, zero_record
 from ...mechanisms.registry import Catalogue
+from ...mechanisms.relation import Relation
 from ..config.schema import DataSection, GameSection, Named, NeighboursSection
 from ..data import datasets, examples
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Relation
 from ..guarantees import ExactDP, PureDP
 from ..guarantees.base import Guarantee
 from ..local.base import LocalMechanism
+from ..relation import Relation
 from ..validation import open_unit
 
 

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..base import Relation
 from ..guarantees import LaplaceDP, PureDP
 from ..guarantees.base import Guarantee
 from ..noise.additive import AdditiveNoise
 from ..noise.laplace import draw_laplace, laplace_log_density
 from ..queries.base import AnyQuery, Floats
+from ..relation import Relation
 from ..validation import positive
 
 

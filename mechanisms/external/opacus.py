@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation, Workers
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
 from ..errors import AccountingError, DpassayError, NeighboursError, ParameterError, ReleaseError
 from ..guarantees import ApproximateDP
 from ..guarantees.base import Guarantee
@@ -22,6 +22,7 @@ from ..learning.base import Floats, TrainingData
 from ..learning.dp_sgd.sampling import PoissonSampling, Sampling, ShuffledEpochs
 from ..learning.pairs import UNSEEN, differing
 from ..records import check_records
+from ..relation import Relation
 from ..validation import non_negative, one_of, positive, whole
 from .outcomes import Form, Raised, collect
 

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base import Dataset, Mechanism, Neighbours, Outputs, Relation, Workers
+from ..base import Dataset, Mechanism, Neighbours, Outputs, Workers
 from ..errors import AccountingError, ParameterError, RelationError
 from ..guarantees import ApproximateDP, PureDP
 from ..guarantees.base import Guarantee
+from ..relation import Relation
 from ..validation import one_of
 from .function import FunctionMechanism
 

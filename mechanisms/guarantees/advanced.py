@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base import Relation
 from ..errors import ParameterError
+from ..relation import Relation
 from ..validation import delta_range, non_negative, one_of
 from .approximate import ApproximateDP
 from .base import Floats

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..base import Relation
+from ..relation import Relation
 from ..validation import delta_range, non_negative
 from .base import Floats
 from .profile import ProfileGuarantee

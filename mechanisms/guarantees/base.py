@@ -16,7 +16,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base import Relation
+from ..relation import Relation
 
 Floats = NDArray[np.float64]
 

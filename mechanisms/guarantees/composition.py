@@ -16,8 +16,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from ..base import Relation
 from ..errors import AccountingError, ParameterError, RelationError
+from ..relation import Relation
 from ..validation import one_of
 from .advanced import AdvancedComposition
 from .approximate import ApproximateDP

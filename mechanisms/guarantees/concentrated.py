@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from ..base import Relation
+from ..relation import Relation
 from ..validation import non_negative, open_unit, positive
 from .base import Floats
 from .profile import ProfileGuarantee

@@ -21,8 +21,8 @@ import math
 import numpy as np
 from scipy.special import log_ndtr
 
-from ..base import Relation
 from ..errors import AccountingError, ParameterError
+from ..relation import Relation
 from ..validation import delta_range, one_of, positive, whole
 from .base import Floats
 from .gaussian import GaussianDP

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..base import Relation
 from ..errors import ParameterError
+from ..relation import Relation
 from .base import Floats
 from .losses import LossProfile
 from .polygon import lower_hull, tradeoff_points

@@ -35,8 +35,8 @@ import math
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from ..base import Relation
 from ..errors import AccountingError
+from ..relation import Relation
 from ..validation import positive, unit_interval, whole
 from .base import Floats
 from .renyi import RenyiDP

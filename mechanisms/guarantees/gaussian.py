@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from scipy.special import erfcx, ndtr, ndtri
 
-from ..base import Relation
+from ..relation import Relation
 from ..validation import open_unit, positive
 from .base import Floats
 from .profile import ProfileGuarantee

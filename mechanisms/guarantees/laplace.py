@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..base import Relation
+from ..relation import Relation
 from ..validation import positive
 from .base import Floats
 from .profile import ProfileGuarantee

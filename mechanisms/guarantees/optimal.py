@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln, log_expit
 
-from ..base import Relation
+from ..relation import Relation
 from ..validation import delta_range, non_negative, whole
 from .base import Floats
 from .losses import LossProfile

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base import Relation
 from ..errors import AccountingError, ParameterError
+from ..relation import Relation
 from ..validation import positive, unit_interval, whole
 from .base import Floats
 from .losses import LossProfile

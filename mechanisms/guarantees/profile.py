@@ -15,8 +15,8 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..base import Relation
 from ..errors import ParameterError
+from ..relation import Relation
 from .base import Floats, Guarantee
 from .search import least_satisfying, maximise
 

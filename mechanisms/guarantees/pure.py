@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from ..base import Relation
+from ..relation import Relation
 from ..validation import non_negative
 from .base import Floats
 from .profile import ProfileGuarantee

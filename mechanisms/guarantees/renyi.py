@@ -9,8 +9,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from ..base import Relation
 from ..errors import AccountingError, ParameterError
+from ..relation import Relation
 from ..validation import non_negative, open_unit, positive, unit_interval, whole
 from .base import Floats
 from .profile import ProfileGuarantee

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ..base import Relation
 from ..errors import AccountingError, RelationError
+from ..relation import Relation
 from ..validation import one_of, positive, unit_interval
 from .approximate import ApproximateDP
 from .base import Guarantee

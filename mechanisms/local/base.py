@@ -12,8 +12,9 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..errors import NeighboursError, ParameterError
+from ..relation import Relation
 
 
 class LocalMechanism(Mechanism):

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base import Relation
 from ..errors import ParameterError
 from ..guarantees import ExactDP
 from ..guarantees.base import Guarantee
+from ..relation import Relation
 from ..validation import positive, whole
 from .base import SymmetricRandomizer
 

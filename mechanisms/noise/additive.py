@@ -13,9 +13,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..queries.answers import check_pair, check_query, evaluate, refuse_worst_case, unit_step
 from ..queries.base import AnyQuery, Floats
+from ..relation import Relation
 from ..validation import positive, whole
 
 

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..base import Relation
 from ..errors import ParameterError
 from ..guarantees import GaussianDP
 from ..guarantees.base import Guarantee
 from ..queries.base import AnyQuery, Floats
+from ..relation import Relation
 from ..validation import delta_range, one_of, positive
 from .additive import AdditiveNoise
 from .calibration import CALIBRATIONS, noise_multiplier

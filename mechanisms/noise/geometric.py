@@ -9,11 +9,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, Neighbours, Outputs, Relation
+from ..base import Dataset, Neighbours, Outputs
 from ..errors import ParameterError
 from ..guarantees import ExactDP
 from ..guarantees.base import Guarantee
 from ..queries.base import AnyQuery, Floats
+from ..relation import Relation
 from ..validation import positive, whole
 from .additive import AdditiveNoise
 

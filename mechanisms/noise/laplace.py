@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..base import Relation
 from ..guarantees import LaplaceDP
 from ..guarantees.base import Guarantee
 from ..queries.base import AnyQuery, Floats
+from ..relation import Relation
 from ..validation import positive
 from .additive import AdditiveNoise
 

@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..base import Dataset, Neighbours, Relation
+from ..base import Dataset, Neighbours
 from ..errors import NeighboursError, ParameterError
 from ..records import check_records
+from ..relation import Relation
 from .base import AnyQuery, Floats, Query
 
 ROUNDING = 1e-9

@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, Relation
+from ..base import Dataset
 from ..errors import ParameterError
+from ..relation import Relation
 
 Floats = NDArray[np.float64]
 Column: TypeAlias = str | int | None

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, Relation
+from ..base import Dataset
 from ..errors import ParameterError
+from ..relation import Relation
 from ..validation import finite
 from .base import Column, Floats, Query, column_of
 

@@ -6,8 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ..base import Dataset, Relation
+from ..base import Dataset
 from ..errors import ParameterError
+from ..relation import Relation
 from ..validation import finite
 from .base import Column, Floats, Query, column_of
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..base import Dataset, Relation
+from ..base import Dataset
 from ..errors import ParameterError
+from ..relation import Relation
 from ..validation import finite, whole
 from .base import Column, Floats, Query, column_of
 

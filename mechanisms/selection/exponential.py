@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_softmax
 
-from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..errors import NeighboursError, ParameterError
 from ..guarantees import ConcentratedDP, ExactDP, PureDP
 from ..guarantees.base import Guarantee
 from ..queries.answers import check_pair, check_query, evaluate, refuse_worst_case
 from ..queries.base import AnyQuery, Floats, Query
+from ..relation import Relation
 from ..validation import positive, whole
 
 TIGHTNESS = 0.98

@@ -17,7 +17,7 @@ from dpassay.attacks.canaries import (
 )
 from dpassay.attacks.canaries.base import least_likely
 from dpassay.attacks.canaries.catalogue import catalogue
-from dpassay.mechanisms.base import Neighbours, Relation
+from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError
 from dpassay.mechanisms.guarantees import GaussianDP
 from dpassay.mechanisms.learning.base import TrainingData
@@ -33,6 +33,7 @@ from dpassay.mechanisms.learning.models import (
 )
 from dpassay.mechanisms.learning.models.trained import TrainedModels
 from dpassay.mechanisms.learning.pairs import differing, shared
+from dpassay.mechanisms.relation import Relation
 
 N = 12
 MODEL = SoftmaxRegression(4, 3)

@@ -10,9 +10,9 @@ from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import Source
 from dpassay.experiments.tasks.planning import plan_tasks
 from dpassay.mechanisms import Gaussian, Laplace
-from dpassay.mechanisms.base import Relation
 from dpassay.mechanisms.errors import AccountingError, ConfigError, ParameterError, RelationError
 from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
+from dpassay.mechanisms.relation import Relation
 
 CALIBRATED = """\
 [mechanism]

@@ -14,7 +14,7 @@ from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import choose
 from dpassay.audit import audit
 from dpassay.experiments.cli.check import Claimed, check
-from dpassay.mechanisms.base import Neighbours, Outputs, Relation
+from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.broken.dp_sgd.base import BrokenDPSGD
 from dpassay.mechanisms.broken.dp_sgd.calibration import midpoint_noise_multiplier, noise_counting_micro_steps
 from dpassay.mechanisms.broken.dp_sgd.counting import MicroStepsCounted, ShuffledCountedAsPoisson
@@ -36,6 +36,7 @@ from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.sampling import FullBatch, PoissonSampling
 from dpassay.mechanisms.learning.dp_sgd.training import Trainer
 from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron
+from dpassay.mechanisms.relation import Relation
 
 FALSE_ALARM = 1e-6
 SURE = 1.0 - 1e-8

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 from scipy.special import expit, softmax
 
-from dpassay.mechanisms.base import Mechanism, Neighbours, Relation
+from dpassay.mechanisms.base import Mechanism, Neighbours
 from dpassay.mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceInverseScale
 from dpassay.mechanisms.broken.dp_sgd.counting import MicroStepsCounted, ShuffledCountedAsPoisson
 from dpassay.mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData, RealisedBatchSize
@@ -55,6 +55,7 @@ from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse
 from dpassay.mechanisms.noise import Gaussian, Geometric, Laplace
 from dpassay.mechanisms.queries.base import Query
 from dpassay.mechanisms.queries.catalogue import catalogue as queries
+from dpassay.mechanisms.relation import Relation
 from dpassay.mechanisms.repeated import Repeated
 from dpassay.mechanisms.selection import Exponential
 

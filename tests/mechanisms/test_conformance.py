@@ -13,12 +13,13 @@ import pytest
 from scipy import stats
 
 from dpassay.mechanisms import base
-from dpassay.mechanisms.base import Mechanism, Neighbours, Outputs, Relation
+from dpassay.mechanisms.base import Mechanism, Neighbours, Outputs
 from dpassay.mechanisms.catalogue import build, catalogue, get
 from dpassay.mechanisms.errors import ParameterError, RelationError
 from dpassay.mechanisms.guarantees.base import Guarantee
 from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.noise.laplace import Laplace
+from dpassay.mechanisms.relation import Relation
 
 SAMPLE = {
     "epsilon": 0.8,

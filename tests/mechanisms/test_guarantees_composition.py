@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from dpassay.mechanisms.base import Relation
 from dpassay.mechanisms.errors import AccountingError, ParameterError, RelationError
 from dpassay.mechanisms.guarantees import (
     AdvancedComposition,
@@ -30,6 +29,7 @@ from dpassay.mechanisms.guarantees import (
     to_renyi,
 )
 from dpassay.mechanisms.guarantees.composition import ACCOUNTING
+from dpassay.mechanisms.relation import Relation
 
 DELTAS = np.geomspace(1e-9, 0.3, 10)
 

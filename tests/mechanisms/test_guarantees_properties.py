@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from dpassay.mechanisms.base import Relation
 from dpassay.mechanisms.errors import ParameterError
 from dpassay.mechanisms.guarantees import (
     AdvancedComposition,
@@ -24,6 +23,7 @@ from dpassay.mechanisms.guarantees import (
     RenyiDP,
 )
 from dpassay.mechanisms.guarantees.profile import ProfileGuarantee
+from dpassay.mechanisms.relation import Relation
 
 epsilons = st.floats(0.01, 20.0)
 small_deltas = st.floats(1e-12, 0.3)

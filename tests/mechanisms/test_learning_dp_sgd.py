@@ -10,7 +10,7 @@ from scipy import stats
 from dpassay.audit import audit
 from dpassay.experiments.config.schema import Named
 from dpassay.experiments.tasks.build import build_mechanism
-from dpassay.mechanisms.base import Mechanism, Neighbours, Outputs, Relation
+from dpassay.mechanisms.base import Mechanism, Neighbours, Outputs
 from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.guarantees import GaussianDP, PrivacyLossDP
 from dpassay.mechanisms.guarantees.fixed_size import fixed_size_gaussian
@@ -25,6 +25,7 @@ from dpassay.mechanisms.learning.dp_sgd.sampling import (
 )
 from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
 from dpassay.mechanisms.records import remove_record, replace_record, zero_record
+from dpassay.mechanisms.relation import Relation
 
 FALSE_ALARM = 1e-6
 SOFTMAX = SoftmaxRegression(3, 3)

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpassay.mechanisms.base import Relation
 from dpassay.mechanisms.errors import ParameterError, UnknownNameError
 from dpassay.mechanisms.queries import Count, Histogram, Mean, MedianUtility, Query, Sum
 from dpassay.mechanisms.queries.catalogue import build, catalogue
+from dpassay.mechanisms.relation import Relation
 
 DOMAIN = (-1.0, 0.0, 0.5, 2.0, 9.0)
 QUERIES = [

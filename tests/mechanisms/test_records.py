@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpassay.mechanisms.base import Neighbours, Relation
+from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.records import check_records, n_records, remove_record, replace_record, zero_record
+from dpassay.mechanisms.relation import Relation
 
 TABLE = pd.DataFrame({"age": [30, 50, 70], "pay": [1.5, np.nan, 2.5], "job": ["a", "b", "a"]})
 NUMBERS = TABLE[["age", "pay"]].fillna(0.5)

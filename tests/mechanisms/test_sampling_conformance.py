@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpassay.mechanisms.base import Relation
 from dpassay.mechanisms.errors import AccountingError
 from dpassay.mechanisms.guarantees.base import Guarantee
 from dpassay.mechanisms.learning import DPSGD, SoftmaxRegression, TrainingData
 from dpassay.mechanisms.learning.accounting import steps_guarantee
 from dpassay.mechanisms.learning.dp_sgd.catalogue import samplings
 from dpassay.mechanisms.learning.dp_sgd.named import build_sampling
+from dpassay.mechanisms.relation import Relation
 
 N = 6
 SAMPLE = {"sampling_probability": 0.5, "batch_size": 2, "n_records": N}

@@ -21,7 +21,7 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Neighbours, Outputs, Relation
+from ...base import Dataset, LogDensity, Neighbours, Outputs
 from ...errors import ParameterError
 from ...guarantees import ExactDP, GaussianDP
 from ...guarantees.base import Guarantee
@@ -32,6 +32,7 @@ from ...learning.dp_sgd.training import Batch, Trainer
 from ...learning.models import LogisticRegression, MultiLayerPerceptron
 from ...learning.models.base import Model
 from ...learning.pairs import UNSEEN
+from ...relation import Relation
 
 REGRESSION = LogisticRegression(4)
 PERCEPTRON = MultiLayerPerceptron(4, hidden=(3,), n_outputs=2)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import binom, gammainc, gammaincc, gammainccinv, gammaincinv
 
-from ...base import Neighbours, Relation
+from ...base import Neighbours
 from ...errors import ParameterError
 from ...guarantees import ExactDP
 from ...guarantees.base import Guarantee
@@ -24,6 +24,7 @@ from ...learning.dp_sgd.sampling.base import Mask
 from ...learning.dp_sgd.training import Batch, Trainer
 from ...learning.models import LogisticRegression
 from ...learning.models.base import Model
+from ...relation import Relation
 from ...validation import whole
 from .base import BrokenDPSGD
 

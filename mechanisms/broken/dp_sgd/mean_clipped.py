@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...base import Neighbours, Relation
+from ...base import Neighbours
 from ...errors import NeighboursError
 from ...guarantees.base import Guarantee
 from ...learning.base import Floats, TrainingData
@@ -17,6 +17,7 @@ from ...learning.dp_sgd.sampling import FullBatch, Sampling
 from ...learning.dp_sgd.training import Batch, Recipe, Trainer
 from ...learning.models.passes import accumulate, backward, forward
 from ...learning.pairs import check_in_place
+from ...relation import Relation
 from ...validation import whole
 from .base import BrokenDPSGD, Unclipped
 

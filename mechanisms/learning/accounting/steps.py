@@ -17,9 +17,9 @@ gradient of a bias at such an example is not 0.
 
 from __future__ import annotations
 
-from ...base import Relation
 from ...errors import ParameterError
 from ...guarantees.base import Guarantee
+from ...relation import Relation
 from ...validation import one_of, positive, unit_interval, whole
 from ..dp_sgd.catalogue import samplings
 from ..dp_sgd.sampling import Sampling

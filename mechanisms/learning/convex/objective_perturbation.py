@@ -8,9 +8,10 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation
+from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...guarantees import LaplaceDP, PureDP
 from ...guarantees.base import Guarantee
+from ...relation import Relation
 from ...validation import positive
 from .output_perturbation import WEIGHT, replace_one_only
 from .regularised_logistic import (

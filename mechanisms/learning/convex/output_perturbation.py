@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation
+from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...errors import ParameterError
 from ...guarantees import LaplaceDP, PureDP
 from ...guarantees.base import Guarantee
+from ...relation import Relation
 from ...validation import positive
 from .regularised_logistic import (
     Floats,

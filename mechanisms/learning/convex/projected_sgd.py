@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from ...base import Dataset, Mechanism, Neighbours, Outputs, Relation
+from ...base import Dataset, Mechanism, Neighbours, Outputs
 from ...errors import ParameterError
 from ...guarantees import ApproximateDP
 from ...guarantees.base import Guarantee
@@ -23,6 +23,7 @@ from ...guarantees.noisy_sgd import (
     projected_sgd_step,
 )
 from ...records import check_records
+from ...relation import Relation
 from ...validation import one_of, open_unit, positive, whole
 from ..base import TrainingData
 from ..dp_sgd.schedules import Constant, Schedule

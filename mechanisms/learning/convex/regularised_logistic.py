@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaln
 
-from ...base import Dataset, Neighbours, Relation
+from ...base import Dataset, Neighbours
 from ...errors import ParameterError, ReleaseError
 from ...records import check_records
+from ...relation import Relation
 from ..base import TrainingData
 
 Floats = NDArray[np.float64]

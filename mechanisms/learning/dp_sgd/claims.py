@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
-from ...base import Relation
 from ...errors import AccountingError
 from ...guarantees import GaussianDP
 from ...guarantees.base import Guarantee
+from ...relation import Relation
 from .sampling import Sampling
 
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Neighbours, Relation
+from ...base import Neighbours
 from ...errors import NeighboursError
 from ...records import check_records
+from ...relation import Relation
 from ..base import TrainingData
 from ..models.trained import TrainedModels
 from ..pairs import UNSEEN, check_in_place, differing, gradients_of

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation
+from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...errors import NeighboursError, ParameterError
 from ...guarantees import group
 from ...guarantees.base import Guarantee
+from ...relation import Relation
 from ...validation import whole
 from ..base import TrainingData
 from .directions import check_seen, sides_of

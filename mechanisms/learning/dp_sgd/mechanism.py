@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Relation
+from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...errors import ParameterError
 from ...guarantees.base import Guarantee
+from ...relation import Relation
 from ...validation import non_negative, one_of, positive, whole
 from ..base import Floats, TrainingData
 from ..models.base import Model

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....base import Relation
 from ....errors import AccountingError, ParameterError
+from ....relation import Relation
 from ....validation import whole
 from ...base import Floats
 from .base import Mask, Rows, Sampling

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....base import Relation
 from ....guarantees import GaussianDP
 from ....guarantees.deterministic_batches import deterministic_batches
+from ....relation import Relation
 from ....validation import whole
 from .base import Draw, Rows
 from .batches import BatchSampling, Members

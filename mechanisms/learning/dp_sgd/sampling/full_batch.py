@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....base import Relation
 from ....guarantees import GaussianDP
+from ....relation import Relation
 from ....validation import positive
 from ...base import Floats
 from .base import Draw, Mask, Sampling, gaussian_exponent

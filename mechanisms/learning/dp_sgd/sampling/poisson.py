@@ -11,11 +11,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....base import Relation
 from ....errors import ParameterError
 from ....guarantees import PrivacyLossDP, RenyiDP
 from ....guarantees.base import Guarantee
 from ....guarantees.moments import MomentsDP
+from ....relation import Relation
 from ....validation import positive, unit_interval
 from ...base import Floats
 from .base import Draw, Mask, Rows, Sampling, gaussian_exponent
