@@ -24,7 +24,7 @@ from ...attacks.distinguishing.canary_loss import CanaryLoss
 from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatio
 from ...audit import AuditResult, audit
 from ...mechanisms.broken.dp_sgd.mean_clipped import MeanClipped
-from ...mechanisms.guarantees.noisy_sgd import epsilon_curves
+from ...mechanisms.guarantees.steps.noisy_sgd import epsilon_curves
 from ...mechanisms.learning import DPSGD, SoftmaxRegression
 from ...mechanisms.learning.accounting.calibration import calibrate_noise
 from ..data.datasets import digits

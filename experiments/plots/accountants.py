@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from ...audit.evidence.scores import Floats
 from ...audit.text import percent
-from ...mechanisms.guarantees.noisy_sgd import ACCOUNTANTS, epsilon_curves
+from ...mechanisms.guarantees.steps.noisy_sgd import ACCOUNTANTS, epsilon_curves
 from ..results.formatting import number
 from .style.canvas import EndLabel, axes_or_new, end_labels, logarithmic, style_axes
 from .style.palette import BOUND, series_colour

@@ -10,40 +10,32 @@ concentrated.py       ConcentratedDP       rho-zCDP
 renyi.py              RenyiDP              Renyi divergences at finitely many orders
 exact.py              ExactDP              everything, from two finite output distributions
 privacy_loss.py       PrivacyLossDP        privacy-loss distributions, by dp-accounting
-composition.py        compose              several releases on the same data
-advanced.py           AdvancedComposition  what compose(..., accounting="advanced") returns
-optimal.py            OptimalComposition   what compose(..., accounting="optimal") returns
-grouping.py           group                several records differ
-subsampling.py        subsample            a secret random sample of the records
-moments.py            MomentsDP            Renyi divergences, converted as the moments accountant does
-fixed_size.py         fixed_size_gaussian  Gaussian noise on samples of fixed size
-deterministic_batches.py                   Gaussian noise on shuffled and cyclic batches
-noisy_sgd.py          strong_composition   noisy SGD before the moments accountant, and curves to compare
-calibration.py        least_noise_multiplier   from a wanted epsilon to noise, for any accountant
-conversion.py         to_...               from one kind to another
-renyi_conversion.py, losses.py, polygon.py, search.py   numerics
+composition/          compose, group, subsample: several releases, several records, samples
+steps/                Gaussian noise on batches, many times: what DP-SGD is accounted by
+conversion/           to_..., least_noise_multiplier: from one kind to another, from epsilon to noise
+numerics/             what they share
 """
 
-from .advanced import AdvancedComposition
 from .approximate import ApproximateDP
 from .base import Guarantee
-from .calibration import least_noise_multiplier
-from .composition import common_relation, compose
+from .composition.advanced import AdvancedComposition
+from .composition.compose import common_relation, compose
+from .composition.grouping import group
+from .composition.optimal import OptimalComposition
+from .composition.subsampling import subsample
 from .concentrated import ConcentratedDP
-from .conversion import to_approximate, to_concentrated, to_privacy_loss, to_renyi
-from .deterministic_batches import deterministic_batches, shuffled_epsilon_at_least
+from .conversion.calibration import least_noise_multiplier
+from .conversion.convert import to_approximate, to_concentrated, to_privacy_loss, to_renyi
 from .exact import ExactDP
-from .fixed_size import fixed_size_gaussian
 from .gaussian import GaussianDP
-from .grouping import group
 from .laplace import LaplaceDP
-from .moments import MomentsDP
-from .noisy_sgd import epsilon_curves, strong_composition
-from .optimal import OptimalComposition
 from .privacy_loss import PrivacyLossDP
 from .pure import PureDP
 from .renyi import RenyiDP
-from .subsampling import subsample
+from .steps.deterministic_batches import deterministic_batches, shuffled_epsilon_at_least
+from .steps.fixed_size import fixed_size_gaussian
+from .steps.moments import MomentsDP
+from .steps.noisy_sgd import epsilon_curves, strong_composition
 
 __all__ = [
     "AdvancedComposition",

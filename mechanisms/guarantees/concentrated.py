@@ -12,8 +12,8 @@ import numpy as np
 from ..relation import Relation
 from ..validation import non_negative, open_unit, positive
 from .base import Floats
+from .conversion.renyi import largest_total_variation, tight_epsilon, tight_log_delta
 from .profile import ProfileGuarantee
-from .renyi_conversion import largest_total_variation, tight_epsilon, tight_log_delta
 
 _STEPS = 12
 """Of Newton's method: it squares its error each time, and whatever order it stops at gives a valid bound."""

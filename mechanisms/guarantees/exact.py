@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from ..errors import ParameterError
 from ..relation import Relation
 from .base import Floats
-from .losses import LossProfile
-from .polygon import lower_hull, tradeoff_points
+from .numerics.losses import LossProfile
+from .numerics.polygon import lower_hull, tradeoff_points
 from .profile import ProfileGuarantee
 
 _SUM_TOLERANCE = 1e-9

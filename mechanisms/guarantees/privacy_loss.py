@@ -13,7 +13,7 @@ from ..errors import AccountingError, ParameterError
 from ..relation import Relation
 from ..validation import positive, unit_interval, whole
 from .base import Floats
-from .losses import LossProfile
+from .numerics.losses import LossProfile
 from .profile import ProfileGuarantee
 from .renyi import check_poisson
 

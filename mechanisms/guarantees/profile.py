@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from ..errors import ParameterError
 from ..relation import Relation
 from .base import Floats, Guarantee
-from .search import least_satisfying, maximise
+from .numerics.search import least_satisfying, maximise
 
 LARGEST = 700.0
 """No search goes to a larger epsilon: e^700 is about the largest number that a float holds."""

@@ -13,15 +13,15 @@ from ..errors import AccountingError, ParameterError
 from ..relation import Relation
 from ..validation import non_negative, open_unit, positive, unit_interval, whole
 from .base import Floats
-from .profile import ProfileGuarantee
-from .pure import response_delta, response_epsilon
-from .renyi_conversion import (
+from .conversion.renyi import (
     largest_total_variation,
     textbook_epsilon,
     tight_epsilon,
     tight_log_delta,
 )
-from .sampled_gaussian import sampled_divergence
+from .profile import ProfileGuarantee
+from .pure import response_delta, response_epsilon
+from .steps.sampled_gaussian import sampled_divergence
 
 INTEGER_ORDERS = tuple(map(float, (*range(2, 257), *range(272, 513, 16), *range(544, 1025, 32))))
 """Whole orders up to 1024, all of them up to 256."""
@@ -108,7 +108,7 @@ class RenyiDP(ProfileGuarantee):
 
         References:
             Mironov, Talwar, Zhang (2019), Theorem 5 (the direction that matters); see
-            `dpassay.mechanisms.guarantees.sampled_gaussian`.
+            `dpassay.mechanisms.guarantees.steps.sampled_gaussian`.
 
         Example:
             >>> claim = RenyiDP.gaussian(0.5713, sampling_probability=0.01, steps=10)

@@ -28,8 +28,8 @@ from dpassay.mechanisms.broken.dp_sgd.stale_noise import NoiseOfFixedSeed, Noise
 from dpassay.mechanisms.catalogue import build, catalogue
 from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError
 from dpassay.mechanisms.guarantees import ExactDP, GaussianDP
-from dpassay.mechanisms.guarantees.calibration import least_noise_multiplier
-from dpassay.mechanisms.guarantees.deterministic_batches import shuffled_epsilon_at_least
+from dpassay.mechanisms.guarantees.conversion.calibration import least_noise_multiplier
+from dpassay.mechanisms.guarantees.steps.deterministic_batches import shuffled_epsilon_at_least
 from dpassay.mechanisms.learning.accounting.steps import steps_guarantee
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD

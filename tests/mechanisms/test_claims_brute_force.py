@@ -40,10 +40,10 @@ from dpassay.mechanisms.guarantees import (
     RenyiDP,
     compose,
 )
-from dpassay.mechanisms.guarantees.conversion import to_approximate, to_privacy_loss, to_renyi
-from dpassay.mechanisms.guarantees.grouping import group
-from dpassay.mechanisms.guarantees.moments import MomentsDP
-from dpassay.mechanisms.guarantees.subsampling import subsample
+from dpassay.mechanisms.guarantees.composition.grouping import group
+from dpassay.mechanisms.guarantees.composition.subsampling import subsample
+from dpassay.mechanisms.guarantees.conversion.convert import to_approximate, to_privacy_loss, to_renyi
+from dpassay.mechanisms.guarantees.steps.moments import MomentsDP
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.convex.objective_perturbation import ObjectivePerturbation
 from dpassay.mechanisms.learning.convex.output_perturbation import OutputPerturbation

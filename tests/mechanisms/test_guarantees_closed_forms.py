@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 from scipy import integrate, optimize, stats
 
 from dpassay.mechanisms.guarantees import ApproximateDP, ConcentratedDP, GaussianDP, LaplaceDP, PureDP, RenyiDP
-from dpassay.mechanisms.guarantees.moments import MomentsDP
 from dpassay.mechanisms.guarantees.renyi import INTEGER_ORDERS
+from dpassay.mechanisms.guarantees.steps.moments import MomentsDP
 
 EPSILONS = np.array([0.0, 1e-6, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0, 200.0, 1500.0])
 

@@ -28,7 +28,7 @@ from dpassay.mechanisms.guarantees import (
     subsample,
     to_renyi,
 )
-from dpassay.mechanisms.guarantees.composition import ACCOUNTING
+from dpassay.mechanisms.guarantees.composition.compose import ACCOUNTING
 from dpassay.mechanisms.relation import Relation
 
 DELTAS = np.geomspace(1e-9, 0.3, 10)

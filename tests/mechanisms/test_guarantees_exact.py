@@ -12,7 +12,7 @@ from scipy import stats
 
 from dpassay.mechanisms.errors import ParameterError
 from dpassay.mechanisms.guarantees import ExactDP, OptimalComposition, PureDP
-from dpassay.mechanisms.guarantees.losses import LossProfile
+from dpassay.mechanisms.guarantees.numerics.losses import LossProfile
 from dpassay.mechanisms.guarantees.profile import ProfileGuarantee
 
 masses = st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1.0)), min_size=1, max_size=6)

@@ -24,8 +24,8 @@ from dpassay.mechanisms.guarantees import (
     shuffled_epsilon_at_least,
     strong_composition,
 )
-from dpassay.mechanisms.guarantees.fixed_size import log_moments
-from dpassay.mechanisms.guarantees.noisy_sgd import (
+from dpassay.mechanisms.guarantees.steps.fixed_size import log_moments
+from dpassay.mechanisms.guarantees.steps.noisy_sgd import (
     printed_strong_composition,
     projected_sgd_epsilon,
     projected_sgd_standard_deviation,

@@ -13,7 +13,7 @@ from dpassay.experiments.tasks.build import build_mechanism
 from dpassay.mechanisms.base import Mechanism, Neighbours, Outputs
 from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.guarantees import GaussianDP, PrivacyLossDP
-from dpassay.mechanisms.guarantees.fixed_size import fixed_size_gaussian
+from dpassay.mechanisms.guarantees.steps.fixed_size import fixed_size_gaussian
 from dpassay.mechanisms.learning.base import Learner, TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.sampling import (

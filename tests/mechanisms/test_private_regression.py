@@ -15,7 +15,7 @@ from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.catalogue import build
 from dpassay.mechanisms.errors import NeighboursError, ParameterError, ReleaseError
 from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, RenyiDP
-from dpassay.mechanisms.guarantees.noisy_sgd import (
+from dpassay.mechanisms.guarantees.steps.noisy_sgd import (
     largest_formula_epsilon,
     projected_sgd_standard_deviation,
     projected_sgd_step,

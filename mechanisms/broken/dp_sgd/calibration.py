@@ -1,6 +1,6 @@
 """Wrong on purpose: searches for the noise multiplier that return too little noise, or too much.
 
-The correct one is `dpassay.mechanisms.guarantees.calibration.least_noise_multiplier`.
+The correct one is `dpassay.mechanisms.guarantees.conversion.calibration.least_noise_multiplier`.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class ShuffledCountedAsPoisson(_Miscounted):
         Hayes (2024); meta-pytorch/opacus issue 80; lxuechen/private-transformers issue 7.
 
     Example:
-        >>> from dpassay.mechanisms.guarantees.deterministic_batches import shuffled_epsilon_at_least
+        >>> from dpassay.mechanisms.guarantees.steps.deterministic_batches import shuffled_epsilon_at_least
         >>> broken = ShuffledCountedAsPoisson()
         >>> at_least = shuffled_epsilon_at_least(1.0, batches=100, delta=1e-5)
         >>> round(broken.guarantee().epsilon(1e-5), 2), round(at_least, 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...errors import AccountingError
 from ...guarantees.base import Guarantee
-from ...guarantees.calibration import least_noise_multiplier
+from ...guarantees.conversion.calibration import least_noise_multiplier
 from ...relation import Relation
 from .steps import chosen_accounting, scheme_named, steps_guarantee
 

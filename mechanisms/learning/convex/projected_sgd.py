@@ -15,8 +15,8 @@ from ...base import Dataset, Mechanism, Neighbours, Outputs
 from ...errors import ParameterError
 from ...guarantees import ApproximateDP
 from ...guarantees.base import Guarantee
-from ...guarantees.fixed_size import fixed_size_gaussian
-from ...guarantees.noisy_sgd import (
+from ...guarantees.steps.fixed_size import fixed_size_gaussian
+from ...guarantees.steps.noisy_sgd import (
     LARGEST_STEP_EPSILON,
     largest_formula_epsilon,
     projected_sgd_standard_deviation,
@@ -78,7 +78,7 @@ class NoisyProjectedSGD(Mechanism):
 
     References:
         Bassily, Smith, Thakurta (2014), Algorithm 1; the formula is derived in
-        `dpassay.mechanisms.guarantees.noisy_sgd`.
+        `dpassay.mechanisms.guarantees.steps.noisy_sgd`.
 
     Example:
         >>> mechanism = NoisyProjectedSGD(epsilon=1.0, n_records=30)

@@ -29,7 +29,7 @@ from dpassay.experiments.plots.certificate import MissRates, Power, Row
 from dpassay.experiments.plots.draw import overview, plots_of
 from dpassay.experiments.plots.scores import ScoreHistogram
 from dpassay.experiments.plots.style.canvas import new_figure, style_axes
-from dpassay.mechanisms.guarantees.noisy_sgd import ACCOUNTANTS
+from dpassay.mechanisms.guarantees.steps.noisy_sgd import ACCOUNTANTS
 
 COLOURS = r"\b(black|grey|gray|red|blue|amber|green|dark|light|pale|purple|orange|shaded|thin|hollow|dotted|dashed)\b"
 

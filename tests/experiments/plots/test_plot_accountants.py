@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 
 from dpassay.experiments.plots.accountants import AccountantCurves
 from dpassay.experiments.plots.style.files import svg_text
-from dpassay.mechanisms.guarantees.noisy_sgd import ACCOUNTANTS
+from dpassay.mechanisms.guarantees.steps.noisy_sgd import ACCOUNTANTS
 
 
 def test_curves_hold_the_published_setting_from_one_epoch_to_four_hundred():

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ....guarantees import GaussianDP
-from ....guarantees.deterministic_batches import deterministic_batches
+from ....guarantees.steps.deterministic_batches import deterministic_batches
 from ....relation import Relation
 from ....validation import whole
 from .base import Draw, Rows

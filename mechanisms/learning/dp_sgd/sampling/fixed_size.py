@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ....guarantees import RenyiDP
-from ....guarantees.fixed_size import fixed_size_gaussian
+from ....guarantees.steps.fixed_size import fixed_size_gaussian
 from ....relation import Relation
 from ...base import Floats
 from .base import Draw, Mask, Rows, gaussian_exponent

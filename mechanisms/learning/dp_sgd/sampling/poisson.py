@@ -14,7 +14,7 @@ import numpy as np
 from ....errors import ParameterError
 from ....guarantees import PrivacyLossDP, RenyiDP
 from ....guarantees.base import Guarantee
-from ....guarantees.moments import MomentsDP
+from ....guarantees.steps.moments import MomentsDP
 from ....relation import Relation
 from ....validation import positive, unit_interval
 from ...base import Floats

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ..errors import AccountingError
-from ..validation import open_unit, positive
-from .base import Guarantee
+from ...errors import AccountingError
+from ...validation import open_unit, positive
+from ..base import Guarantee
 
 LARGEST_NOISE = 2.0**40
 """No search goes to a larger noise multiplier."""

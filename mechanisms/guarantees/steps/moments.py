@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from .base import Floats
-from .renyi import INTEGER_ORDERS, RenyiDP
-from .renyi_conversion import textbook_epsilon
+from ..base import Floats
+from ..conversion.renyi import textbook_epsilon
+from ..renyi import INTEGER_ORDERS, RenyiDP
 
 
 @dataclass(frozen=True, repr=False)

@@ -21,11 +21,11 @@ import math
 import numpy as np
 from scipy.special import log_ndtr
 
-from ..errors import AccountingError, ParameterError
-from ..relation import Relation
-from ..validation import delta_range, one_of, positive, whole
-from .base import Floats
-from .gaussian import GaussianDP
+from ...errors import AccountingError, ParameterError
+from ...relation import Relation
+from ...validation import delta_range, one_of, positive, whole
+from ..base import Floats
+from ..gaussian import GaussianDP
 
 ORDERS_OF_BATCHES = ("cyclic", "shuffled")
 """The same order in every epoch, known to the attacker; or a fresh uniform permutation in each."""

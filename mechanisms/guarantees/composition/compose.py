@@ -16,20 +16,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from ..errors import AccountingError, ParameterError, RelationError
-from ..relation import Relation
-from ..validation import one_of
+from ...errors import AccountingError, ParameterError, RelationError
+from ...relation import Relation
+from ...validation import one_of
+from ..approximate import ApproximateDP
+from ..base import Guarantee
+from ..concentrated import ConcentratedDP
+from ..conversion.convert import nominal, to_privacy_loss, to_renyi
+from ..gaussian import GaussianDP
+from ..privacy_loss import INTERVAL, PrivacyLossDP
+from ..profile import ProfileGuarantee
+from ..pure import PureDP
+from ..renyi import RenyiDP
 from .advanced import AdvancedComposition
-from .approximate import ApproximateDP
-from .base import Guarantee
-from .concentrated import ConcentratedDP
-from .conversion import nominal, to_privacy_loss, to_renyi
-from .gaussian import GaussianDP
 from .optimal import OptimalComposition
-from .privacy_loss import INTERVAL, PrivacyLossDP
-from .profile import ProfileGuarantee
-from .pure import PureDP
-from .renyi import RenyiDP
 
 Parts: TypeAlias = Sequence[Guarantee]
 

@@ -21,7 +21,7 @@ import math
 import numpy as np
 from scipy.special import gammaln
 
-from .base import Floats
+from ..base import Floats
 
 _REACH = 14.0
 """Standard deviations of the noise that are integrated on both sides of both centres."""

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import AccountingError
-from ..validation import whole
-from .approximate import ApproximateDP
-from .base import Guarantee
-from .concentrated import ConcentratedDP
-from .gaussian import GaussianDP
-from .laplace import LaplaceDP
-from .pure import PureDP
+from ...errors import AccountingError
+from ...validation import whole
+from ..approximate import ApproximateDP
+from ..base import Guarantee
+from ..concentrated import ConcentratedDP
+from ..gaussian import GaussianDP
+from ..laplace import LaplaceDP
+from ..pure import PureDP
 
 
 def group(guarantee: Guarantee, size: int) -> Guarantee:

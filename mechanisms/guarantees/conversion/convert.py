@@ -18,17 +18,17 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, hyp1f1, logsumexp
 
-from ..errors import AccountingError, ParameterError
-from ..validation import delta_range, positive
-from .approximate import ApproximateDP
-from .base import Floats, Guarantee
-from .concentrated import ConcentratedDP
-from .exact import ExactDP, log_ratio
-from .gaussian import GaussianDP
-from .laplace import LaplaceDP
-from .privacy_loss import INTERVAL, PrivacyLossDP
-from .pure import PureDP
-from .renyi import ORDERS, RenyiDP
+from ...errors import AccountingError, ParameterError
+from ...validation import delta_range, positive
+from ..approximate import ApproximateDP
+from ..base import Floats, Guarantee
+from ..concentrated import ConcentratedDP
+from ..exact import ExactDP, log_ratio
+from ..gaussian import GaussianDP
+from ..laplace import LaplaceDP
+from ..privacy_loss import INTERVAL, PrivacyLossDP
+from ..pure import PureDP
+from ..renyi import ORDERS, RenyiDP
 
 
 def nominal(guarantee: Guarantee) -> tuple[float, float] | None:

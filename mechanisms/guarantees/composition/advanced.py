@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ParameterError
-from ..relation import Relation
-from ..validation import delta_range, non_negative, one_of
-from .approximate import ApproximateDP
-from .base import Floats
-from .profile import ProfileGuarantee
+from ...errors import ParameterError
+from ...relation import Relation
+from ...validation import delta_range, non_negative, one_of
+from ..approximate import ApproximateDP
+from ..base import Floats
+from ..profile import ProfileGuarantee
 
 FORMS = ("concentrated", "drv10", "kov")
 """How the mean of the privacy loss is bounded: see `AdvancedComposition`."""

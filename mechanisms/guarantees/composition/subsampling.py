@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from ..errors import AccountingError, RelationError
-from ..relation import Relation
-from ..validation import one_of, positive, unit_interval
-from .approximate import ApproximateDP
-from .base import Guarantee
-from .conversion import nominal
-from .pure import PureDP
+from ...errors import AccountingError, RelationError
+from ...relation import Relation
+from ...validation import one_of, positive, unit_interval
+from ..approximate import ApproximateDP
+from ..base import Guarantee
+from ..conversion.convert import nominal
+from ..pure import PureDP
 
 _RELATIONS = {"poisson": Relation.ADD_REMOVE, "fixed-size": Relation.REPLACE_ONE}
 

@@ -35,11 +35,11 @@ import math
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from ..errors import AccountingError
-from ..relation import Relation
-from ..validation import positive, unit_interval, whole
-from .base import Floats
-from .renyi import RenyiDP
+from ...errors import AccountingError
+from ...relation import Relation
+from ...validation import positive, unit_interval, whole
+from ..base import Floats
+from ..renyi import RenyiDP
 
 LARGEST_ORDER = 256
 """Whole orders from 2 to this one are listed."""

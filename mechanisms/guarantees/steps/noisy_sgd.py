@@ -16,16 +16,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import AccountingError
-from ..validation import open_unit, positive, unit_interval, whole
-from .advanced import AdvancedComposition
-from .approximate import ApproximateDP
-from .base import Floats, Guarantee
-from .gaussian import GaussianDP
+from ...errors import AccountingError
+from ...validation import open_unit, positive, unit_interval, whole
+from ..approximate import ApproximateDP
+from ..base import Floats, Guarantee
+from ..composition.advanced import AdvancedComposition
+from ..composition.subsampling import subsample
+from ..gaussian import GaussianDP
+from ..privacy_loss import PrivacyLossDP
+from ..renyi import RenyiDP
 from .moments import MomentsDP
-from .privacy_loss import PrivacyLossDP
-from .renyi import RenyiDP
-from .subsampling import subsample
 
 ACCOUNTANTS = ("strong composition", "moments accountant", "Renyi", "privacy loss")
 """The accountants of `epsilon_curves`, from the loosest to the tightest."""

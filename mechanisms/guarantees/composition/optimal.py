@@ -10,11 +10,11 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln, log_expit
 
-from ..relation import Relation
-from ..validation import delta_range, non_negative, whole
-from .base import Floats
-from .losses import LossProfile
-from .profile import ProfileGuarantee
+from ...relation import Relation
+from ...validation import delta_range, non_negative, whole
+from ..base import Floats
+from ..numerics.losses import LossProfile
+from ..profile import ProfileGuarantee
 
 
 @dataclass(frozen=True, init=False, repr=False)

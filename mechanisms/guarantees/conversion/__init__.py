@@ -1,0 +1,6 @@
+"""From one kind of guarantee to another, and from a wanted epsilon to noise.
+
+convert.py        to_...                   from one kind to another
+renyi.py          from Renyi divergences to epsilon and delta
+calibration.py    least_noise_multiplier   the least noise for a wanted epsilon, for any accountant
+"""
