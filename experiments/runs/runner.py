@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from experiments.tasks.audits import Task
 
 RUNS = Path("runs")
-"""Where experiments go that are not told where: runs/NAME."""
+"""Where experiments go that are given no place: runs/NAME."""
 SHADOWS = "shadow-models"
 """Folder of what the shadow models of [membership] said, among the trials."""
 
@@ -75,7 +75,7 @@ def run(
         out: the run directory; None is runs/NAME.
         n_jobs: workers, as for `audit.audit`; the numbers do not depend on it.
         progress: whether to show a progress bar, when stderr is a terminal.
-        tell: hears a line on each audit that is done.
+        tell: receives a line on each audit that is done.
 
     Returns:
         The result, and where it lies. A run that was finished by this very code is read back, not run again.
@@ -228,7 +228,7 @@ def _answer(
     place: str,
     family: int,
 ) -> AuditResult:
-    """One audit of a family of so many, in its own folder of trials."""
+    """One audit of a family of this many, in its own folder of trials."""
     store, point = directory.trials(task.folder), parameters_text(task.parameters)
     bar = Bar(f"{place} {cut(point, 40)}") if progress else False
     result = task.answer(family=family, n_jobs=n_jobs, store=store, progress=bar)
