@@ -147,7 +147,7 @@ def markdown_summary(result: AuditResult) -> str:
 def _wrapped(
     function: Any, pair: Neighbours | None, claim: Guarantee | None, claimed: Claimed, *, many: bool
 ) -> FunctionMechanism:
-    """A function or program as a mechanism; it has to be told its claim and its pair."""
+    """A function or program as a mechanism; it has to be given its claim and its pair."""
     if claim is None:
         raise ParameterError("--epsilon is missing: only a mechanism knows its own claim.")
     if pair is None:

@@ -36,7 +36,7 @@ from .toml_text import to_toml
 WORDS = ("title", "description")
 """Keys that explain an experiment and do not change it."""
 AUDITS_ONLY = ("attack", "claim", "game", "neighbours", "sweep")
-"""Tables that nothing reads beside [membership]; of [audit] only the confidence is read."""
+"""Tables that nothing reads next to [membership]; of [audit] only the confidence is read."""
 NOT_SWEPT = {
     **dict.fromkeys(WORDS, "it explains the experiment and is the same for all of its audits"),
     "audit.confidence": "the verdict over a sweep has one confidence",
@@ -98,10 +98,10 @@ class DataSection(Named):
     classes: Annotated[tuple[int, ...], Field(strict=False)] | None = Field(
         default=None, description="a list of two or more labels to keep", min_length=2
     )
-    n_records: Whole | None = Field(default=None, ge=1, description="a whole number >= 1: so many, from the first on")
+    n_records: Whole | None = Field(default=None, ge=1, description="a whole number >= 1: this many, from the first on")
     scale: Literal["columns", "records"] | None = Field(default=None, description="'columns' or 'records'")
     dead_features: Whole | None = Field(
-        default=None, ge=1, description="a whole number >= 1: so many features are added that are 0 in every record"
+        default=None, ge=1, description="a whole number >= 1: this many features are added that are 0 in every record"
     )
 
 

@@ -191,7 +191,7 @@ def main(out: Path | None = None) -> Findings:
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
-    """Four lower bounds beside the one claim."""
+    """Four lower bounds next to the one claim."""
     from ..plots.style.canvas import new_figure, style_axes, write
     from ..plots.style.palette import BOUND, VIOLATION
     from ..plots.style.palette import CLAIM as CLAIM_COLOUR
@@ -213,7 +213,7 @@ def draw(lecture: Lecture, found: Findings) -> None:
         figure,
         "add-or-replace",
         title=title,
-        description="Lower bounds on epsilon of noisy counts under two relations, beside the claim of 0.1.",
+        description="Lower bounds on epsilon of noisy counts under two relations, next to the claim of 0.1.",
     )
 
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
 from ..results.formatting import NOTHING_ASSUMED, number
+from .lines import Lines
 from .style.canvas import TEXT, style_axes, write
 from .style.palette import BOUND, CEILING, CLAIM, TRUTH, VIOLATION, Colour
 
-if TYPE_CHECKING:
-    from .bound_claim import BoundClaim
 
-
-def draw_number_line(plot: BoundClaim, ax: Axes) -> None:
+def draw_number_line(plot: Lines, ax: Axes) -> None:
     """Bars for what was shown, what is claimed, the exact value and the ceiling of a single audit."""
     series = plot.series[0]
     wrong = series.violation[0]

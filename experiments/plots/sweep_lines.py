@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from ..results.formatting import NOTHING_ASSUMED, cut, number, one_notation
+from .lines import Lines, Series
 from .style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
 from .style.palette import BOUND, CEILING, CLAIM, INK, MUTED, TRUTH, VIOLATION, Colour, series_colour
-
-if TYPE_CHECKING:
-    from .bound_claim import BoundClaim, Series
 
 MARKERS = "osD^vP"
 """As many as there are colours: after one round they go with other ones."""
@@ -31,7 +29,7 @@ LABELLED = 16
 """Lines beyond which only some are named."""
 
 
-def draw_lines(plot: BoundClaim, ax: Axes) -> None:
+def draw_lines(plot: Lines, ax: Axes) -> None:
     """Bounds, claims and exact values along a swept number."""
     draw = _draw_alone if len(plot.series) == 1 else _draw_several
     labels, handles = draw(plot, ax)
@@ -46,7 +44,7 @@ def draw_lines(plot: BoundClaim, ax: Axes) -> None:
     end_labels(ax, labels)
 
 
-def _draw_alone(plot: BoundClaim, ax: Axes) -> Drawn:
+def _draw_alone(plot: Lines, ax: Axes) -> Drawn:
     """One line of bounds, the distance to its claims shaded."""
     (series,) = plot.series
     x, bound, claim = np.array(series.x), np.array(series.bound), _finite(series.claim)
@@ -69,7 +67,7 @@ def _draw_alone(plot: BoundClaim, ax: Axes) -> Drawn:
     return [label for label in labels if math.isfinite(label.y)], []
 
 
-def _draw_several(plot: BoundClaim, ax: Axes) -> Drawn:
+def _draw_several(plot: Lines, ax: Axes) -> Drawn:
     """Several lines of bounds; a claim or an exact value that all of them share is drawn once."""
     every = math.ceil(len(plot.series) / LABELLED)
     labels = []
@@ -108,7 +106,7 @@ def _cross_out(ax: Axes, series: Series) -> None:
     ax.plot(x, bound, zorder=4, **(CROSS | {"markersize": size}))
 
 
-def _draw_ceiling(plot: BoundClaim, ax: Axes, labels: list[EndLabel]) -> None:
+def _draw_ceiling(plot: Lines, ax: Axes, labels: list[EndLabel]) -> None:
     """The ceiling of a single line where it lies within the plot; where it does not, its values in a corner."""
     if len(plot.series) > 1:
         return
@@ -124,7 +122,7 @@ def _draw_ceiling(plot: BoundClaim, ax: Axes, labels: list[EndLabel]) -> None:
         write(ax, 0.99, 0.985, text, MUTED, fontsize=8, ha="right", va="top", transform=ax.transAxes)
 
 
-def _scale_y(ax: Axes, plot: BoundClaim) -> None:
+def _scale_y(ax: Axes, plot: Lines) -> None:
     """As high as what matters; logarithmic where it spans decades, with a place for 0 where it is needed."""
     drawn = [v for s in plot.series for v in (*s.bound, *s.claim, *s.truth, *s.free) if math.isfinite(v)]
     least = min((v for v in drawn if v > 0), default=plot.top)

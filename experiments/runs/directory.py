@@ -137,7 +137,7 @@ class RunDirectory:
         except OSError as error:
             raise StoreError(
                 f"cannot write to {error.filename or self.path}: {error.strerror or error}. What was finished in "
-                f"{self.path} is safe. Free some space or mend the permissions and run the same command again, or "
+                f"{self.path} is safe. Free some space or fix the permissions and run the same command again, or "
                 "choose another directory with --out."
             ) from error
 

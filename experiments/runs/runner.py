@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..tasks.audits import Task
 
 RUNS = Path("runs")
-"""Where experiments go that are not told where: runs/NAME."""
+"""Where experiments go that are given no place: runs/NAME."""
 SHADOWS = "shadow-models"
 """Folder of what the shadow models of [membership] said, among the trials."""
 
@@ -75,7 +75,7 @@ def run(
         out: the run directory; None is runs/NAME.
         n_jobs: workers, as for `dpassay.audit.audit`; the numbers do not depend on it.
         progress: whether to show a progress bar, when stderr is a terminal.
-        tell: hears a line on each audit that is done.
+        tell: receives a line on each audit that is done.
 
     Returns:
         The result, and where it lies. A run that was finished by this very code is read back, not run again.

@@ -52,7 +52,7 @@ class Task(ABC):
         return folder_name(self.parameters)
 
     def answer(self, *, n_hypotheses: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
-        """Runs the audit; what goes wrong is told with the point at which it did."""
+        """Runs the audit; what goes wrong is said with the point at which it did."""
         try:
             return self._answer(n_hypotheses, n_jobs, store, progress)
         except DpassayError as error:
@@ -105,7 +105,7 @@ class OneRunTask(Task):
         mechanism: what is run.
         canaries: examples, or gradient records, for each of which a coin is tossed.
         records: those that are in every run.
-        attack: on examples; gradients are told by the likelihood ratio of every step.
+        attack: on examples; gradients are told apart by the likelihood ratio of every step.
         n_runs, n_references: as for `dpassay.audit.membership.membership_game`.
     """
 

@@ -174,7 +174,7 @@ def build_stage(
     if section.record != "worst-case" or section.replacement is not None:
         given = "record" if section.replacement is None else "replacement"
         raise ParameterError(
-            f"{given} has no place beside canary, which is about a record of its own: canary = {{name = ..., record = "
+            f"{given} has no place next to canary, which is about a record of its own: canary = {{name = ..., record = "
             "...}.",
             argument=given,
         )
@@ -290,7 +290,7 @@ def _check_relation(section: NeighboursSection, mechanism: Mechanism) -> Relatio
     relation = mechanism.relation if section.relation is None else Relation.of(section.relation)
     if relation is not mechanism.relation:
         raise RelationError(
-            f"relation is {relation.value!r}, but the guarantee of the mechanism speaks of "
+            f"relation is {relation.value!r}, but the guarantee of the mechanism holds for "
             f"{mechanism.relation.value!r}. Give both the same.",
             argument="relation",
         )

@@ -136,7 +136,7 @@ def test_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
         ("[audit]", '[data]\nname = "iriss"\n[audit]', "mine.toml:9: [data] unknown dataset 'iriss'. Did you mean 'iris'"),
         ("[audit]", '[neighbours]\nrelation = "swap"\n[audit]', "mine.toml:9: neighbours.relation must be 'add_remove', 'replace_one' or 'zero_out', but is 'swap' (str)."),
         ("[audit]", "[neighbours]\nrecord = -1\n[audit]", "mine.toml:9: neighbours.record must be the position of a record"),
-        ("[audit]", '[neighbours]\nrelation = "zero_out"\n[audit]', "[neighbours] relation is 'zero_out', but the guarantee of the mechanism speaks of 'add_remove'"),
+        ("[audit]", '[neighbours]\nrelation = "zero_out"\n[audit]', "[neighbours] relation is 'zero_out', but the guarantee of the mechanism holds for 'add_remove'"),
         ("[audit]", '[claim]\nname = "pure"\nepsilon = 1\nrelation = "zero_out"\n[audit]', "[claim] the claim PureDP(epsilon=1) holds for relation 'zero_out', the evidence is of 'add_remove'"),
         ("[audit]", '[claim]\nname = "approximate"\nepsilon = 1\ndelta = 1e-5\n[audit]', "[audit] delta is 0, where the claim ApproximateDP(epsilon=1, delta=1e-05) is infinite."),
     ],

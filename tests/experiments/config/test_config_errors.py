@@ -68,11 +68,11 @@ def test_every_wrong_value_of_every_option_of_dp_sgd_points_at_its_line(option):
         ("mechanism", "sampling", '{ name = "cyclic" }', "sampling 'cyclic' needs batch_size, which is missing"),
         ("neighbours", "canary", '"naturel"', "unknown canary 'naturel'. Did you mean 'natural'"),
         ("neighbours", "canary", '{ name = "natural", record = 30 }', "record must be below 30"),
-        ("neighbours", "record", "3", "record has no place beside canary"),
+        ("neighbours", "record", "3", "record has no place next to canary"),
         ("data", "target", '"style"', "it holds features and labels already. Leave target out."),
         ("data", "column", '"style"', "it holds features and labels already. Leave column out."),
         ("data", "n_records", "3000", "n_records must be at most 2,000"),
-        ("data", "dead_features", '"yes"', "must be a whole number >= 1: so many features"),
+        ("data", "dead_features", '"yes"', "must be a whole number >= 1: this many features"),
     ],
 )  # fmt: skip
 def test_a_mistake_points_at_the_line_of_its_key(table, key, value, message):

@@ -135,7 +135,7 @@ def test_wrong_cases_are_refused_with_their_place(case, message):
 @pytest.mark.parametrize(
     ("wrong", "by", "message"),
     [
-        ('canary = "natural"', 'canary = "natural"\nrecord = 3', "record has no place beside canary"),
+        ('canary = "natural"', 'canary = "natural"\nrecord = 3', "record has no place next to canary"),
         ('canary = "natural"', 'canary = { name = "natural", record = 40 }', "record must be below 40"),
         ('canary = "natural"', 'canary = { name = "natural", recrod = 4 }', "recrod"),
         ('canary = "natural"', 'canary = "natural"\nrelation = "zero_out"', "relation"),

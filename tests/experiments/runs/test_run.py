@@ -207,7 +207,7 @@ def test_a_file_in_place_of_the_directory_is_refused(config):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a folder in which nobody may make files, not even root")
 def test_an_unwritable_directory_is_refused(config):
-    with pytest.raises(StoreError, match=r"cannot write to /proc/here: .* mend the permissions .* or choose another"):
+    with pytest.raises(StoreError, match=r"cannot write to /proc/here: .* fix the permissions .* or choose another"):
         run(config, out="/proc/here")
 
 
