@@ -15,7 +15,7 @@ from ...mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
 from ...mechanisms.errors import DpassayError, ReleaseError
 from ...mechanisms.external.function import FunctionMechanism
 from ...mechanisms.external.guard import Guard
-from ...mechanisms.external.outcomes import in_words
+from ...mechanisms.external.labels import in_words
 from ...mechanisms.label import label
 from ..evidence.scores import Floats
 from .guards.independence import independent_by_construction, order

@@ -16,23 +16,11 @@ from ..guarantees.base import Guarantee
 from ..records import check_different, check_records
 from ..validation import one_of
 from .first_runs import FirstRuns, Snapshot
+from .forms import Form, Raised, Row, usual_form
 from .guard import Guard, current
+from .labels import cut, in_words, printable, shown
 from .mutation import content_digest, is_small
-from .outcomes import (
-    Form,
-    Raised,
-    Row,
-    collect,
-    collect_array,
-    cut,
-    in_words,
-    printable,
-    read,
-    shown,
-    taken,
-    unmasked,
-    usual_form,
-)
+from .outcomes import collect, collect_array, read, taken, unmasked
 
 STYLES = ("one-run", "many-runs", "own-randomness")
 PROBES = 5

@@ -24,7 +24,8 @@ from ..learning.pairs import UNSEEN, differing
 from ..records import check_records
 from ..relation import Relation
 from ..validation import non_negative, one_of, positive, whole
-from .outcomes import Form, Raised, collect
+from .forms import Form, Raised
+from .outcomes import collect
 
 if TYPE_CHECKING:
     from .opacus_training import OpacusClassifiers

@@ -23,9 +23,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from hashlib import blake2b
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -34,142 +32,15 @@ from numpy.typing import NDArray
 
 from ..base import Outputs
 from ..errors import ReleaseError
+from .forms import NAMES, Event, Floats, Form, Raised, Row, code, shape_label
+from .labels import class_name, cut, in_words, shown
 
-Floats = NDArray[np.float64]
-
-LONGEST = 60
-"""Characters of a label, digest included."""
 EXACT = 2**53
 """Whole numbers up to this one are floats."""
 BELOW_ZERO = -float(np.finfo(np.float64).tiny)
 """Stands for -0.0, which compares equal to 0.0 but can be told from it: the largest normal number below zero."""
 PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.bool_})
 """Types of results that are read all at once."""
-NAMES = {1.0: "nan", 2.0: "inf", 3.0: "-inf", 4.0: "None"}
-"""Marks of odd parts; strings have a digest above these, whole numbers what their float lacks."""
-
-
-@dataclass(frozen=True)
-class Raised:
-    """Stands for the result of a run that raised an exception.
-
-    Args:
-        error: name of the exception's class.
-        message: what it said.
-    """
-
-    error: str
-    message: str = ""
-
-    @staticmethod
-    def by(error: BaseException) -> Raised:
-        """That for `error`."""
-        return Raised(_class_name(error), _message(error))
-
-
-@dataclass(frozen=True)
-class Form:
-    """The usual form of a result, and how it is laid out.
-
-    Args:
-        shape: of the row that `place` gives: `()` for a number, the shape of an array, else a vector.
-        label: how people call it, and what two results must share to have the same form.
-        odd: places, in the flattened result, that have a mark: after the numbers, in this order.
-        padded: results of any form are laid out, cut or padded to the same length, with a number for the form at the
-            end.
-    """
-
-    shape: tuple[int, ...] = ()
-    label: str = "shape ()"
-    odd: tuple[int, ...] = ()
-    padded: bool = False
-
-    @property
-    def plain(self) -> bool:
-        """True if only finite numbers of one shape have this form."""
-        return not (self.odd or self.padded)
-
-    def place(self, row: Row) -> Floats | None:
-        """The numbers of `row` in this form, of shape `shape`; None if it does not fit, and is an event.
-
-        Its own numbers come first, 0 in place of odd parts; then the marks of the places in `odd`: 0 for an ordinary
-        number, 1 to 4 for nan, inf, -inf and None, a 32-bit digest for a string, and for a whole number beyond 2^53
-        what the float beside it lacks. If `padded`, the end is the length of a vector, a digest of any other form.
-        """
-        if not self.padded and row.label != self.label:
-            return None
-        width = self.shape[0] - len(self.odd) - 1 if self.padded else row.numbers.size
-        marks = row.marks[:width]
-        if not set(np.flatnonzero(marks).tolist()) <= set(self.odd):
-            return None
-        if self.plain:
-            return row.numbers.reshape(self.shape)
-        numbers = np.zeros(width)
-        numbers[: row.numbers.size] = row.numbers[:width]
-        extra = [float(marks[i]) if i < len(marks) else 0.0 for i in self.odd]
-        if self.padded:
-            size = row.numbers.size
-            extra.append(float(size) if row.label == _shape_label((size,)) else _code(row.label))
-        return np.concatenate([numbers, extra])
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something other than a row of numbers."""
-
-    label: str
-    mark: float = 0.0
-    """Of this as one part of a row."""
-
-
-@dataclass(frozen=True, eq=False)
-class Row:
-    """A row of numbers.
-
-    Args:
-        label: of its form.
-        shape: of the array; the vector of all parts for a dict or a mixed tuple.
-        numbers: flattened, 0 in place of odd parts.
-        marks: of the odd parts, 0 elsewhere.
-        names: of those odd parts that no mark of `NAMES` tells.
-    """
-
-    label: str
-    shape: tuple[int, ...]
-    numbers: Floats
-    marks: Floats
-    names: dict[int, str] = field(default_factory=dict)
-
-    def event(self) -> str:
-        """The label of the event that this is where it does not fit the usual form."""
-        places: dict[str, list[int]] = {}
-        for i in np.flatnonzero(self.marks).tolist():
-            places.setdefault(self.names.get(i) or NAMES[float(self.marks[i])], []).append(i)
-        if not places:
-            return cut(self.label)
-        if self.shape == ():
-            return cut(next(iter(places)))
-        return cut("; ".join(f"{name} at {', '.join(map(str, where))}" for name, where in places.items()))
-
-
-def usual_form(rows: Iterable[Row]) -> Form:
-    """The form in which all of `rows`, those of the first runs, are laid out; of a number if there are none.
-
-    Example:
-        >>> rows = [read({"status": "ok", "sum": 3.5}), read({"status": "ok", "sum": 2.5})]
-        >>> form = usual_form(rows)
-        >>> form.label, form.shape, form.odd
-        ('keys status, sum', (3,), (0,))
-    """
-    rows = list(rows)
-    if not rows:
-        return Form()
-    odd = tuple(sorted({i for row in rows for i in np.flatnonzero(row.marks).tolist()}))
-    if len({row.label for row in rows}) > 1:
-        width = max(row.numbers.size for row in rows)
-        return Form((width + len(odd) + 1,), "any form", odd, padded=True)
-    first = rows[0]
-    return Form((first.numbers.size + len(odd),), first.label, odd) if odd else Form(first.shape, first.label)
 
 
 def read(result: Any) -> Row | Event:
@@ -180,12 +51,12 @@ def read(result: Any) -> Row | Event:
         raise
     except RecursionError as error:
         raise ReleaseError(
-            f"a run returned a {_class_name(result)} that holds itself, or is nested too deeply to be read. Return a "
+            f"a run returned a {class_name(result)} that holds itself, or is nested too deeply to be read. Return a "
             "number, an array, a tuple, a dict of numbers, a string or None."
         ) from error
     except BaseException as error:
         raise ReleaseError(
-            f"a run returned a {_class_name(result)}, which raised {in_words(error)} when it was read. Return a "
+            f"a run returned a {class_name(result)}, which raised {in_words(error)} when it was read. Return a "
             "number, an array, a tuple, a dict of numbers, a string or None; or turn it into one of these."
         ) from error
 
@@ -197,7 +68,7 @@ def _read(result: Any) -> Row | Event:
         return Event("None", 4.0)
     if isinstance(result, (str, bytes)):
         plain = str(result) if isinstance(result, str) else bytes(result)  # a numpy string shows as any other
-        return Event(cut(f"text {plain!r}"), _code(repr(plain)))
+        return Event(cut(f"text {plain!r}"), code(repr(plain)))
     if isinstance(result, Mapping):
         return _read_parts(
             [result[name] for name in sorted(result, key=str)], "keys " + ", ".join(sorted(map(str, result)))
@@ -208,7 +79,7 @@ def _read(result: Any) -> Row | Event:
     if isinstance(result, (Sequence, np.ndarray)):
         return _read_parts(list(result), f"{type(result).__name__} of")
     raise ReleaseError(
-        f"a run returned {shown(result)}, of type {_class_name(result)}, which cannot be read as an outcome. "
+        f"a run returned {shown(result)}, of type {class_name(result)}, which cannot be read as an outcome. "
         "Return a number, an array, a tuple, a dict of numbers, a string or None; or turn it into one of these."
     )
 
@@ -255,7 +126,7 @@ def collect_array(array: NDArray[Any], form: Form) -> Outputs:
     if usual and finite.all():
         return Outputs(_signed(rows))
     values = np.zeros((len(rows), *form.shape))
-    label = _shape_label(rows.shape[1:])
+    label = shape_label(rows.shape[1:])
     single = rows.ndim == 1
     if not form.padded and label != form.label:
         fits: NDArray[np.bool_] = np.zeros(len(rows), dtype=np.bool_)
@@ -273,7 +144,7 @@ def collect_array(array: NDArray[Any], form: Form) -> Outputs:
             for k, place in enumerate(form.odd):
                 values[fits, width + k] = marks[:, place] if place < marks.shape[1] else 0.0
             if form.padded:
-                values[fits, -1] = flat.shape[1] if rows.ndim == 2 else _code(label)
+                values[fits, -1] = flat.shape[1] if rows.ndim == 2 else code(label)
     values = _signed(values)
     if fits.all():
         return Outputs(values)
@@ -289,56 +160,8 @@ def unmasked(result: Any) -> Any:
     return result.astype(np.float64).filled(np.nan) if _is_masked(result) else result
 
 
-def cut(text: str) -> str:
-    """`text` if it is short, else its beginning and a digest of the whole; what UTF-8 cannot hold is escaped."""
-    clean = printable(text)
-    if len(clean) <= LONGEST and clean == text:
-        return text
-    return f"{clean[: LONGEST - 13]}... #{_digest(text).hex()}"
-
-
-def printable(text: str) -> str:
-    """`text` with lone surrogates, which no file or terminal takes, as escapes such as \\ud800."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def shown(thing: Any) -> str:
-    """The `repr` of anything, cut; of what cannot even say that, its class."""
-    try:
-        return cut(repr(thing))
-    except BaseException as error:
-        return f"<a {_class_name(thing)}, whose repr raises {_class_name(error)}>"
-
-
-def in_words(error: BaseException) -> str:
-    """An exception as "ValueError: its message"."""
-    message = _message(error)
-    return f"{_class_name(error)}: {printable(message)}" if message else _class_name(error)
-
-
-def _message(error: BaseException) -> str:
-    try:
-        return str(error)
-    except BaseException as worse:
-        return f"<a message that raises {_class_name(worse)}>"
-
-
-def _class_name(thing: Any) -> str:
-    """Name of the class of anything, whatever its metaclass says."""
-    return str(type.__dict__["__name__"].__get__(type(thing)))
-
-
 def _is_masked(result: Any) -> bool:
     return isinstance(result, np.ma.MaskedArray) and result.dtype.kind in "biuf" and bool(np.ma.is_masked(result))
-
-
-def _digest(text: str) -> bytes:
-    return blake2b(text.encode(errors="surrogatepass"), digest_size=4).digest()
-
-
-def _code(text: str) -> float:
-    """A stable number for `text`, above those of `NAMES`."""
-    return 5.0 + int.from_bytes(_digest(text), "big")
 
 
 def _signed(values: Floats) -> Floats:
@@ -385,7 +208,7 @@ def _read_parts(parts: Sequence[Any], name: str) -> Row | Event:
     if any(shape != "()" for shape in shapes):
         label = f"{name}: {'; '.join(shapes)}"
     else:
-        label = _shape_label(numbers.shape) if name.endswith(" of") else name
+        label = shape_label(numbers.shape) if name.endswith(" of") else name
     return Row(label, numbers.shape, numbers, marks, names)
 
 
@@ -400,7 +223,7 @@ def _read_array(array: NDArray[Any]) -> Row | Event:
         numbers, marks, names = _read_objects(flat.tolist())
     if array.shape == () and marks[0] and not (names and numbers[0]):
         return Event(cut(names.get(0) or NAMES[float(marks[0])]), float(marks[0]))
-    return Row(_shape_label(array.shape), array.shape, np.where(np.isfinite(numbers), numbers, 0.0), marks, names)
+    return Row(shape_label(array.shape), array.shape, np.where(np.isfinite(numbers), numbers, 0.0), marks, names)
 
 
 def _read_objects(items: Sequence[Any]) -> tuple[Floats, Floats, dict[int, str]]:
@@ -413,7 +236,7 @@ def _read_objects(items: Sequence[Any]) -> tuple[Floats, Floats, dict[int, str]]
         try:
             numbers[i] = float(item)
         except OverflowError:
-            marks[i], names[i] = _code(_integer(item)), _integer(item)
+            marks[i], names[i] = code(_integer(item)), _integer(item)
             continue
         marks[i] = _marks(numbers[i : i + 1])[0]
         if isinstance(item, Integral) and int(item) != int(numbers[i]):
@@ -447,10 +270,6 @@ def _has_large(result: Any) -> bool:
     return isinstance(result, (list, tuple)) and any(
         abs(int(item)) > EXACT for item in result if isinstance(item, Integral)
     )
-
-
-def _shape_label(shape: tuple[int, ...]) -> str:
-    return f"shape {shape}"
 
 
 def _marks(numbers: Floats) -> Floats:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import ParameterError, UnknownNameError
 from .guard import Guard
-from .outcomes import in_words
+from .labels import in_words
 
 FORMS = "'package.module:object' or 'path/to/file.py:object'"
 

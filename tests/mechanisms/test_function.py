@@ -12,9 +12,11 @@ import pytest
 from dpassay.mechanisms.base import Neighbours, Workers
 from dpassay.mechanisms.errors import NeighboursError, ParameterError, RelationError, ReleaseError, UnknownNameError
 from dpassay.mechanisms.external.command import Command
+from dpassay.mechanisms.external.forms import Form, Raised, usual_form
 from dpassay.mechanisms.external.function import FunctionMechanism, name_of, style_of
+from dpassay.mechanisms.external.labels import cut
 from dpassay.mechanisms.external.mutation import content_digest
-from dpassay.mechanisms.external.outcomes import Form, Raised, collect, collect_array, cut, read, usual_form
+from dpassay.mechanisms.external.outcomes import collect, collect_array, read
 from dpassay.mechanisms.external.target import load_target
 from dpassay.mechanisms.guarantees import PureDP
 
