@@ -1,19 +1,21 @@
-"""`audit` and `assert_private`: from a mechanism to a verdict.
+"""`audit`, `audit_scores` and `assert_private`: from a mechanism, or from scores, to a verdict.
 
     mechanism and pair -> trials -> scores -> bounds -> verdict
 
-What is asked is checked and completed in `audit.question`, and answered in `audit.run`.
+What is asked is checked and completed in `audit.question`, and answered in `audit.run`; scores from elsewhere are
+judged in `audit.outside`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from attacks.base import Attack
-from audit.bounds.base import Bound
+from audit.bounds.choose import BoundChoice
 from audit.evidence.verdict import Verdict
+from audit.outside import audit_scores
 from audit.question import Question
 from audit.results import AuditResult
 from audit.run import Run
@@ -34,7 +36,7 @@ def audit(
     neighbours: Neighbours | None = None,
     *,
     attack: str | Attack = "auto",
-    bound: str | Bound | Sequence[str | Bound] = "auto",
+    bound: BoundChoice = "auto",
     trials: int | float = 100_000,
     delta: float | None = None,
     confidence: float = 0.95,
@@ -134,3 +136,6 @@ def assert_private(
     if result.verdict is Verdict.DEPENDENT:
         raise DependentTrialsError(label(result.mechanism), result.dependence or "", INDEPENDENT)
     return result
+
+
+__all__ = ["assert_private", "audit", "audit_scores"]

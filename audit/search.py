@@ -20,7 +20,8 @@ from typing import Any
 from attacks.base import Attack
 from audit import consistency, saved
 from audit.api import audit
-from audit.bounds.base import Bound, LedgerEntry, LowerBound
+from audit.bounds.base import LedgerEntry, LowerBound
+from audit.bounds.choose import BoundChoice
 from audit.evidence.verdict import Verdict
 from audit.question import Question
 from audit.results import AuditResult
@@ -32,7 +33,7 @@ from mechanisms.guarantees.base import Guarantee
 from mechanisms.validation import whole
 
 FORMAT = "dpassay.search-result"
-VERSION = 2
+VERSION = 3
 SCREENING_CONFIDENCE = 0.75
 """At which the looks are compared: low enough to tell candidates apart on few trials, high enough to punish luck."""
 
@@ -124,7 +125,7 @@ def search(
     candidates: Sequence[Neighbours],
     *,
     attacks: Sequence[str | Attack] = ("auto",),
-    bound: str | Bound | Sequence[str | Bound] = "auto",
+    bound: BoundChoice = "auto",
     explore: int = 2_000,
     trials: int = 100_000,
     delta: float | None = None,

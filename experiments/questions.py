@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from attacks.catalogue import choose
+from audit.bounds.choose import choose_bounds
 from audit.evidence.scores import BitScores, PairScores
 from audit.evidence.statement import Statement
-from audit.question import as_bounds
 from audit.trials.plan import MINIMUM_TRIALS
 from experiments import build
 from experiments.complaints import at, pointing_at
@@ -62,7 +62,7 @@ def _question(config: Config, source: Source, parameters: dict[str, Any], load: 
             raise source.error(("audit", "stop"), "[audit] stop is of no use in one run: leave it out.")
         with pointing_at(source, "audit.bounds"):
             bounds = tuple(build.build_bound(entry) for entry in here.audit.bounds)
-            as_bounds(bounds, here.audit.stop, PairScores if here.game is None else BitScores)
+            choose_bounds(bounds, reads=PairScores if here.game is None else BitScores, stop=here.audit.stop)
         with pointing_at(source, "claim", here.claim):
             claim = build.build_claim(here.claim)
         with pointing_at(source, "data", here.data):

@@ -6,12 +6,15 @@ import runpy
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from attacks.catalogue import catalogue as attacks
 from attacks.membership.catalogue import catalogue as membership
 from audit.bounds.catalogue import catalogue as bounds
 from audit.bounds.one_run_fdp import OneRunFDP
+from audit.evidence.scores import BitScores
+from audit.evidence.statement import Statement
 from audit.evidence.verdict import Verdict
 from experiments.build import load_data
 from experiments.config import Config, DataSection, MembershipSection
@@ -109,8 +112,9 @@ def test_the_config_of_one_run_on_learning_runs_and_shows_no_more_than_the_page_
     result = question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
     assert result.verdict is Verdict.UNDERPOWERED
     assert 3.0 < result.bound.epsilon < result.ceiling < 8.8 < result.claim < 10.0
-    bound = OneRunFDP().against(question.mechanism.guarantee())
-    assert bound.ceiling(0, 2000, delta=1e-5, confidence=0.975) == pytest.approx(8.8, abs=0.05)
+    stated, bits = Statement(question.mechanism.guarantee(), 1e-5, 0.975), np.ones((1, 2000))
+    most = OneRunFDP().fix(stated, None, (2000,)).lower_bound(BitScores(bits, bits))
+    assert most.epsilon == most.ceiling == pytest.approx(8.8, abs=0.05)
 
 
 def test_every_option_of_dp_sgd_is_on_the_page():

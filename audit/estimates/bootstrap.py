@@ -9,8 +9,7 @@ from typing import Self
 import numpy as np
 from scipy import special
 
-from audit.bounds.base import check_level
-from audit.estimates.base import Estimate, hits_at
+from audit.estimates.base import Estimate, check_level, hits_at
 from audit.evidence.scores import Counts, Floats, PairScores, Scores
 from mechanisms.errors import ParameterError
 from mechanisms.validation import one_of, whole

@@ -6,8 +6,7 @@ import math
 
 from scipy import special
 
-from audit.bounds.base import check_level
-from audit.estimates.base import Estimate, hits_at
+from audit.estimates.base import Estimate, check_level, hits_at
 from audit.evidence.scores import Scores
 from mechanisms.errors import ParameterError
 

@@ -24,8 +24,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from audit.bounds.base import check_level
-from audit.estimates.base import Estimate, hits_at
+from audit.estimates.base import Estimate, check_level, hits_at
 from audit.evidence.scores import Floats, Scores
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)

@@ -33,12 +33,12 @@ KILLER = textwrap.dedent(
     from audit.trials import store
     from experiments import run as runs
     from mechanisms.learning.training import Trainer
-    import audit.one_run
+    import audit.power
     from audit.power import Detectable
 
     config, whole, out, n_jobs, dice = *map(Path, sys.argv[1:4]), int(sys.argv[4]), random.Random(3)
     runs.write_results = lambda result, config, name, home: home.write("results.json", result.to_json()) or []
-    audit.one_run.detectable_in_bits = lambda *given, **options: Detectable(1.0, None)
+    audit.power.detectable_in_bits = lambda *given, **options: Detectable(1.0, None)
     real = {"fsync": os.fsync, "replace": Path.replace, "step": Trainer.add_noise}
 
     def child(what, fuse):
@@ -87,7 +87,7 @@ def asked(request, tmp_path):
 @pytest.fixture
 def numbers_only(monkeypatch):
     """Runs without figures, reports and power, which take longer than all of the training."""
-    monkeypatch.setattr("audit.one_run.detectable_in_bits", lambda *given, **options: Detectable(1.0, None))
+    monkeypatch.setattr("audit.power.detectable_in_bits", lambda *given, **options: Detectable(1.0, None))
     monkeypatch.setattr(
         runs, "write_results", lambda result, config, name, home: home.write("results.json", result.to_json()) or []
     )
