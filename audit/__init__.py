@@ -1,36 +1,42 @@
-"""How sure we are: trials -> scores -> bound -> verdict.
+"""How sure we are: trials -> evidence -> bound -> verdict.
 
-api.py       audit(), assert_private()
-question.py  what is asked, checked and complete
-run.py       a question being answered
-trials/      plan, seeds, execution, store on disk, resume
-games.py     what bounds read
+api.py       audit(), audit_scores(), assert_private()
+evidence/    statement, scores, game, verdict, multiplicity: what is asked, and what is read
 bounds/      one bound a file
+question.py  what is asked of a mechanism, checked and complete
+run.py       a question being answered
+outside.py   scores from elsewhere
+conclude.py  from evidence to a result, the same for every game
+trials/      plan, seeds, execution, store on disk, resume
 power.py     what so many trials could have shown
 search.py    many pairs and attacks: the winner is confirmed on fresh trials
+membership/  games with canaries, and metrics of membership attacks
 estimates/   numbers without coverage: another type
-multiplicity.py   Bonferroni, Holm, e-BH
 testing/     coverage and power on laws with a known epsilon
-verdict.py   bound against claim
 results.py   what is returned, and its JSON form
 """
 
 from ..mechanisms.errors import PrivacyViolation
-from .api import assert_private, audit
+from .api import assert_private, audit, audit_scores
 from .bounds.base import Bound, LedgerEntry, LowerBound
+from .evidence.scores import BitScores, PairScores, Successes
 from .evidence.verdict import Verdict
 from .results import AuditResult
 from .search import SearchResult, search
 
 __all__ = [
     "AuditResult",
+    "BitScores",
     "Bound",
     "LedgerEntry",
     "LowerBound",
+    "PairScores",
     "PrivacyViolation",
     "SearchResult",
+    "Successes",
     "Verdict",
     "assert_private",
     "audit",
+    "audit_scores",
     "search",
 ]

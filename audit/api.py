@@ -1,13 +1,14 @@
-"""`audit` and `assert_private`: from a mechanism to a verdict.
+"""`audit`, `audit_scores` and `assert_private`: from a mechanism, or from scores, to a verdict.
 
     mechanism and pair -> trials -> scores -> bounds -> verdict
 
-What is asked is checked and completed in `dpassay.audit.question`, and answered in `dpassay.audit.run`.
+What is asked is checked and completed in `dpassay.audit.question`, and answered in `dpassay.audit.run`; scores from
+elsewhere are judged in `dpassay.audit.outside`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from ..mechanisms.fingerprint import fingerprint
 from ..mechanisms.guarantees.base import Guarantee
 from ..mechanisms.label import label
 from ..mechanisms.validation import counted
-from .bounds.base import Bound
+from .bounds.choose import BoundChoice
 from .evidence.verdict import Verdict
+from .outside import audit_scores
 from .question import Question
 from .results import AuditResult
 from .run import Run
@@ -35,7 +37,7 @@ def audit(
     neighbours: Neighbours | None = None,
     *,
     attack: str | Attack = "auto",
-    bound: str | Bound | Sequence[str | Bound] = "auto",
+    bound: BoundChoice = "auto",
     trials: int | float = 100_000,
     delta: float | None = None,
     confidence: float = 0.95,
@@ -136,3 +138,6 @@ def assert_private(
     if result.verdict is Verdict.DEPENDENT:
         raise DependentTrialsError(label(result.mechanism), result.dependence or "", INDEPENDENT)
     return result
+
+
+__all__ = ["assert_private", "audit", "audit_scores"]

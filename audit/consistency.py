@@ -15,7 +15,7 @@ import numpy as np
 
 from ..mechanisms.errors import ResultError
 from .bounds.base import LowerBound
-from .bounds.curve import Refutation
+from .bounds.curve import CurveViolation
 from .evidence.scores import Tally
 from .evidence.verdict import Verdict
 
@@ -37,8 +37,8 @@ def check_audit(result: AuditResult, at: str = "") -> None:
     require(len(result.bounds) > 0, at, "bounds is empty")
     for bound in result.bounds:
         _check_bound(bound, at)
-    if result.refutation is not None:
-        _check_refutation(result.refutation, at)
+    if result.curve_violation is not None:
+        _check_violation(result.curve_violation, at)
     check_tally(result.tally, at)
     curve = result.claim_curve
     same_length(at, fpr=curve.fpr, fnr=curve.fnr)
@@ -53,14 +53,14 @@ def _check_verdict(result: AuditResult, at: str) -> None:
         agree = result.dependence is not None and result.verdict is Verdict.DEPENDENT
         require(agree, at, told)
         return
-    refuted = result.bound.epsilon > result.claim or result.refutation is not None
+    refuted = result.bound.epsilon > result.claim or result.curve_violation is not None
     follows = Verdict.VIOLATION if refuted else Verdict.CONSISTENT
     blind = not refuted and result.ceiling <= result.claim
     require(
         result.verdict is follows or (blind and result.verdict is Verdict.UNDERPOWERED),
         at,
         f"the verdict is {result.verdict.value!r}, but epsilon >= {result.bound.epsilon:.6g} against a claim of "
-        f"{result.claim:.6g}{' and a refuted curve' if result.refutation is not None else ''} is "
+        f"{result.claim:.6g}{' and a refuted curve' if result.curve_violation is not None else ''} is "
         f"{'underpowered' if blind else follows.value!r}",
     )
 
@@ -73,10 +73,10 @@ def _check_bound(bound: LowerBound, at: str) -> None:
         within(0, bound.n_trials, at, hits=min(bound.hits), more_hits=max(bound.hits))
 
 
-def _check_refutation(found: Refutation, at: str) -> None:
+def _check_violation(found: CurveViolation, at: str) -> None:
     within(0.0, INFINITY, at, epsilon=found.epsilon)
     within(0.0, 1.0, at, delta=found.delta, delta_lower=found.delta_lower, fpr=found.fpr, fnr=found.fnr)
-    require(found.delta_lower > found.delta, at, "the refutation shows no more delta than is claimed")
+    require(found.delta_lower > found.delta, at, "the curve violation shows no more delta than is claimed")
 
 
 def check_tally(tally: Tally, at: str) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -27,10 +27,13 @@ from ..mechanisms.errors import AccountingError, ParameterError
 from ..mechanisms.guarantees import ApproximateDP
 from ..mechanisms.guarantees.base import Guarantee
 from ..mechanisms.validation import open_unit, whole
-from .bounds.base import Bound, check_level
+from .bounds.base import Bound, Evidence, PairBound
 from .bounds.binomial import lower, quantile, upper
+from .bounds.clopper_pearson import ClopperPearson
 from .bounds.families import CurveFamily, epsilon_of, family_of
-from .evidence.scores import BitScores, Counts, Floats, PairCounts, Tally
+from .bounds.joint import JointExact
+from .evidence.scores import BitScores, Counts, Floats, PairCounts, Successes, Tally
+from .evidence.statement import Statement
 
 PRECISION = 1e-3
 """Relative, of the parameter that is searched."""
@@ -38,6 +41,8 @@ COARSE = 1e-2
 """The same where members are slow to compute."""
 _RATES, _MIDDLE = 60, 200
 _GAMES = 20
+_MOST_PLANNED = 20_000
+"""Trials a side up to which the joint test is asked about outcomes that might have been."""
 
 
 @dataclass(frozen=True)
@@ -54,24 +59,41 @@ class Detectable:
     family: str
 
 
+def detectable(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence) -> Detectable:
+    """The power of bounds of this statement on so much evidence of this kind."""
+    if isinstance(evidence, BitScores):
+        return detectable_in_bits(bounds, statement, n_bits=evidence.n_bits)
+    if isinstance(evidence, Successes):
+        return detectable_in_successes(bounds, statement, evidence.n_runs, evidence.prior_success)
+    return detectable_epsilon(bounds, statement, n_out=evidence.n_out, n_in=evidence.n_in)
+
+
+def refutable(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence) -> bool:
+    """Whether any outcome of so many trials would refute the claim: an attack that never errs."""
+    if isinstance(evidence, BitScores):
+        return _refuted_by(bounds, statement, BitScores(evidence.bits, evidence.bits.astype(np.float64)))
+    if isinstance(evidence, Successes):
+        return _refuted_by(bounds, statement, replace(evidence, n_success=evidence.n_runs))
+    return _Question(tuple(bounds), statement, probability=1.0).refuted(
+        np.array([0]), np.array([evidence.n_in]), evidence.n_out, evidence.n_in
+    )
+
+
+def _refuted_by(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence) -> bool:
+    fixed = (bound.fix(statement, None, evidence.sizes) for bound in bounds)
+    return any(one.exceeds_claim(evidence) or one.curve_test(evidence) is not None for one in fixed)
+
+
 def detectable_epsilon(
-    bounds: Sequence[Bound],
-    *,
-    claim: Guarantee,
-    delta: float,
-    confidence: float,
-    n_out: int,
-    n_in: int,
-    probability: float = 0.9,
+    bounds: Sequence[Bound[Any]], statement: Statement, *, n_out: int, n_in: int, probability: float = 0.9
 ) -> Detectable:
     """Smallest member of the family of the claim that a perfect attack exposes with the given probability.
 
     Args:
-        bounds: those that are used, not prepared yet: it is enough that one of them refutes the claim. A threshold that
-            was given is taken to be the best one.
-        claim: what has to be refuted, at `delta` or, by bounds that read curves, anywhere.
-        delta: of claim, bound and truth, in [0, 1).
-        confidence: of each bound, in (0, 1).
+        bounds: options of those that are used: it is enough that one of them refutes the claim. A threshold that was
+            given is taken to be the best one.
+        statement: the claim that has to be refuted, at delta or, by bounds that judge curves, anywhere; at the
+            confidence of each bound.
         n_out, n_in: evaluation trials on each side, >= 1.
         probability: that the claim is refuted, in (0, 1).
 
@@ -90,50 +112,34 @@ def detectable_epsilon(
         >>> from dpassay.audit.bounds.clopper_pearson import ClopperPearson
         >>> from dpassay.mechanisms.guarantees import GaussianDP, PureDP
         >>> def found(claim, delta, n):
-        ...     options = {"claim": claim, "delta": delta, "confidence": 0.95, "n_out": n, "n_in": n}
-        ...     return round(detectable_epsilon([ClopperPearson()], **options).epsilon, 2)
+        ...     power = detectable_epsilon([ClopperPearson()], Statement(claim, delta), n_out=n, n_in=n)
+        ...     return round(power.epsilon, 2)
         >>> [found(PureDP(1.0), 0.0, n) for n in (10, 1000, 100_000)]
         [inf, 1.28, 1.04]
         >>> found(GaussianDP(1.0), 1e-5, 100_000) > GaussianDP(1.0).epsilon(1e-5)
         True
     """
-    check_level(delta=delta, confidence=confidence)
     open_unit(probability=probability)
     whole(1, n_out=n_out, n_in=n_in)
-    return _remembered(_detectable, tuple(bounds), claim, delta, confidence, n_out, n_in, probability)
+    alone = replace(statement, n_hypotheses=1)
+    return _remembered(_detectable, tuple(bounds), alone, n_out, n_in, probability)
 
 
 def _detectable(
-    bounds: tuple[Bound, ...],
-    claim: Guarantee,
-    delta: float,
-    confidence: float,
-    n_out: int,
-    n_in: int,
-    probability: float,
+    bounds: tuple[Bound[Any], ...], statement: Statement, n_out: int, n_in: int, probability: float
 ) -> Detectable:
-    family = family_at(claim, delta)
-    if not refutable(bounds, claim=claim, delta=delta, confidence=confidence, n_out=n_out, n_in=n_in):
+    delta, family = statement.delta, family_at(statement)
+    question = _Question(bounds, statement, probability)
+    if not question.refuted(np.array([0]), np.array([n_in]), n_out, n_in):
         return Detectable(math.inf, _leaks_like(family))
-    question = _Question(bounds, claim, float(claim.epsilon(delta)), delta, confidence, probability)
     found = question.least(family, n_out, n_in)
     if found is None:  # as far as the family can be computed
-        family = family_of(ApproximateDP(max(question.epsilon, epsilon_of(family, family.largest, delta)), delta))
+        family = family_of(ApproximateDP(max(statement.epsilon, epsilon_of(family, family.largest, delta)), delta))
         found = question.least(family, n_out, n_in)
     return Detectable(math.inf if found is None else epsilon_of(family, found, delta), _leaks_like(family))
 
 
-def refutable(
-    bounds: Sequence[Bound], *, claim: Guarantee, delta: float, confidence: float, n_out: int, n_in: int
-) -> bool:
-    """Whether any outcome of so many trials would refute the claim: two sides that are told apart without an error."""
-    question = _Question(tuple(bounds), claim, float(claim.epsilon(delta)), delta, confidence, probability=1.0)
-    return question.refuted(np.array([0]), np.array([n_in]), n_out, n_in)
-
-
-def detectable_in_bits(
-    bounds: Sequence[Bound], *, claim: Guarantee, delta: float, confidence: float, n_bits: int
-) -> Detectable:
+def detectable_in_bits(bounds: Sequence[Bound[Any]], statement: Statement, *, n_bits: int) -> Detectable:
     """Smallest member of the family of the claim that bounds that read bits expose 9 times in 10.
 
     Each bit is answered on its own, by a perfect attack on that curve: games are drawn, with the same uniform numbers
@@ -142,24 +148,23 @@ def detectable_in_bits(
     Example:
         >>> from dpassay.audit.bounds.one_run import OneRun
         >>> from dpassay.mechanisms.guarantees import PureDP
-        >>> options = {"claim": PureDP(1.0), "delta": 0.0, "confidence": 0.95}
-        >>> found = [detectable_in_bits([OneRun()], **options, n_bits=n).epsilon for n in (2, 1000, 10_000)]
+        >>> stated = Statement(PureDP(1.0), delta=0.0)
+        >>> found = [detectable_in_bits([OneRun()], stated, n_bits=n).epsilon for n in (2, 1000, 10_000)]
         >>> found[0], 1.2 < found[1] < 1.5, 1.05 < found[2] < 1.15
         (inf, True, True)
     """
-    return _remembered(_detectable_in_bits, tuple(bounds), claim, delta, confidence, n_bits)
+    return _remembered(_detectable_in_bits, tuple(bounds), replace(statement, n_hypotheses=1), n_bits)
 
 
-def _detectable_in_bits(
-    bounds: tuple[Bound, ...], claim: Guarantee, delta: float, confidence: float, n_bits: int
-) -> Detectable:
-    family, epsilon = family_at(claim, delta), float(claim.epsilon(delta))
+def _detectable_in_bits(bounds: tuple[Bound[Any], ...], statement: Statement, n_bits: int) -> Detectable:
+    family = family_at(statement)
+    fixed = [bound.fix(statement, None, (n_bits,)) for bound in bounds]
     drawn = np.random.default_rng(0).random((_GAMES, n_bits))
     bits = np.arange(n_bits) % 2 == 0
 
     def exceeds(scores: Floats) -> bool:
-        game: Any = BitScores(bits[None, :], scores[None, :])
-        return any(bound.exceeds(epsilon, game, delta=delta, confidence=confidence) for bound in bounds)
+        game = BitScores(bits[None, :], scores[None, :])
+        return any(bound.exceeds_claim(game) for bound in fixed)
 
     def shown(parameter: float) -> bool:
         truth = family.search(parameter)
@@ -175,8 +180,42 @@ def _detectable_in_bits(
 
     if not exceeds(bits.astype(np.float64)):
         return Detectable(math.inf, _leaks_like(family))
-    found = _least(shown, family.claimed, family.largest, COARSE)
-    return Detectable(math.inf if found is None else epsilon_of(family, found, delta), _leaks_like(family))
+    return _found(shown, family, statement.delta, COARSE)
+
+
+def detectable_in_successes(
+    bounds: Sequence[Bound[Any]], statement: Statement, n_runs: int, prior_success: float, probability: float = 0.9
+) -> Detectable:
+    """Smallest member of the family of the claim that bounds that read successes expose 9 times in 10.
+
+    The attack succeeds as often as the member allows against one reference dataset, 1 - tradeoff(prior_success).
+
+    Example:
+        >>> from dpassay.audit.bounds.reconstruction import Reconstruction
+        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> stated = Statement(PureDP(1.0), delta=0.0)
+        >>> found = [detectable_in_successes([Reconstruction()], stated, n, 0.1).epsilon for n in (2, 1000, 100_000)]
+        >>> found[0], 1.1 < found[1] < 1.3, 1.0 < found[2] < 1.03
+        (inf, True, True)
+    """
+    family = family_at(statement)
+
+    def refuted(n_success: int) -> bool:
+        return _refuted_by(bounds, statement, Successes(n_success, n_runs, prior_success))
+
+    def shown(parameter: float) -> bool:
+        missed = float(family.search(parameter).tradeoff(prior_success))
+        return refuted(n_runs - int(quantile(probability, n_runs, missed)))
+
+    if not refuted(n_runs):
+        return Detectable(math.inf, _leaks_like(family))
+    return _found(shown, family, statement.delta, PRECISION)
+
+
+def _found(shown: Callable[[float], bool], family: CurveFamily, delta: float, precision: float) -> Detectable:
+    """The least member that is shown, as epsilon at delta."""
+    least = _least(shown, family.claimed, family.largest, precision)
+    return Detectable(math.inf if least is None else epsilon_of(family, least, delta), _leaks_like(family))
 
 
 @lru_cache(maxsize=256)
@@ -201,13 +240,13 @@ def _leaks_like(family: CurveFamily) -> str:
     return family.title
 
 
-def family_at(claim: Guarantee, delta: float) -> CurveFamily:
+def family_at(statement: Statement) -> CurveFamily:
     """The family of the claim, or, where it has none that is finite at delta, that of (epsilon, delta)."""
     try:
-        family = family_of(claim)
-        epsilon_of(family, family.claimed, delta)
+        family = family_of(statement.claim)
+        epsilon_of(family, family.claimed, statement.delta)
     except (AccountingError, ParameterError):
-        family = family_of(ApproximateDP(float(claim.epsilon(delta)), delta))
+        family = family_of(ApproximateDP(statement.epsilon, statement.delta))
     return family
 
 
@@ -228,11 +267,8 @@ def _least(shown: Callable[[float], bool], claimed: float, largest: float, preci
 class _Question:
     """Would a perfect attack refute the claim?"""
 
-    bounds: tuple[Bound, ...]
-    claim: Guarantee
-    epsilon: float
-    delta: float
-    confidence: float
+    bounds: tuple[Any, ...]
+    statement: Statement
     probability: float
 
     def least(self, family: CurveFamily, n_out: int, n_in: int) -> float | None:
@@ -249,20 +285,26 @@ class _Question:
 
     def refuted(self, hits_out: Counts, hits_in: Counts, n_out: int, n_in: int) -> bool:
         """Whether the claim is refuted by these hits, at thresholds that fall from one to the next."""
-        for bound in (bound.for_plans(n_out, n_in) for bound in self.bounds):
-            fixed = np.array(sorted(set(bound.thresholds) - {-math.inf}), dtype=np.float64)
-            places = _most_telling(hits_out, hits_in, n_out, n_in, self.delta, self.confidence) if len(fixed) else {0}
+        delta, confidence = self.statement.delta, self.statement.confidence
+        for bound in (_quick(bound, n_out, n_in) for bound in self.bounds):
+            given = () if bound.needs_pilot else bound.fix(self.statement, None, (n_out, n_in)).thresholds
+            fixed = np.array(sorted(set(given) - {-math.inf}), dtype=np.float64)
+            places = _most_telling(hits_out, hits_in, n_out, n_in, delta, confidence) if len(fixed) else {0}
             if any(self._judged(bound, _tally(hits_out, hits_in, n_out, n_in, place, fixed)) for place in places):
                 return True
         return False
 
-    def _judged(self, bound: Bound, tally: Tally) -> bool:
-        counts, level = PairCounts(tally), {"delta": self.delta, "confidence": self.confidence}
-        ready = bound.prepare(counts, **level, n_out=tally.n_out, n_in=tally.n_in)
+    def _judged(self, bound: PairBound, tally: Tally) -> bool:
+        ready = bound.fix(self.statement, PairCounts(tally), (tally.n_out, tally.n_in))
         counts = PairCounts(_with(tally, ready.thresholds))
-        if ready.exceeds(self.epsilon, counts, **level):
-            return True
-        return ready.refutation(counts, self.claim, confidence=self.confidence) is not None
+        return ready.exceeds_claim(counts) or ready.curve_test(counts) is not None
+
+
+def _quick(bound: PairBound, n_out: int, n_in: int) -> PairBound:
+    """For many trials Clopper-Pearson in the place of the joint test, which shows little more and takes long."""
+    if isinstance(bound, JointExact) and max(n_out, n_in) > _MOST_PLANNED:
+        return ClopperPearson(bound.threshold)
+    return bound
 
 
 def _tally(hits_out: Counts, hits_in: Counts, n_out: int, n_in: int, place: int, fixed: Floats) -> Tally:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,22 +19,13 @@ from ..mechanisms.external.function import FunctionMechanism
 from ..mechanisms.fingerprint import describe
 from ..mechanisms.guarantees.base import Guarantee
 from ..mechanisms.label import label
-from .bounds.base import Bound
-from .bounds.catalogue import catalogue as bounds_catalogue
-from .evidence.scores import BitScores, PairScores
+from .bounds.base import PairBound, PilotMissingError
+from .bounds.choose import BoundChoice, choose_bounds
 from .evidence.statement import Statement
 from .trials.guards.independence import SHARE, independent_by_construction
 from .trials.options import versions
 from .trials.plan import TrialPlan, check_width, plan_trials
 from .trials.work import probe
-
-ANYTIME = "anytime"
-"""The one rule for stopping early: at the first look that refutes the claim."""
-AUTO_BOUND = {None: "joint-exact", ANYTIME: "betting"}
-"""What the bound "auto" is for runs on a pair, by `stop`."""
-AUTO_BITS = ("one-run-fdp", "one-run")
-"""What it is for the bits of one run: with the claim's curve, and without."""
-_GIVES = {PairScores: "the scores of runs on a pair of datasets", BitScores: "the bits of one run with many canaries"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +37,7 @@ class Question:
     on_worst_case: bool
     attack_name: str
     attack: Attack
-    bounds: tuple[Bound, ...]
+    bounds: tuple[PairBound, ...]
     statement: Statement
     stop: str | None = None
 
@@ -55,7 +47,7 @@ class Question:
         mechanism: Mechanism | Callable[..., Any],
         neighbours: Neighbours | None,
         attack: str | Attack,
-        bound: str | Bound | Sequence[str | Bound],
+        bound: BoundChoice,
         delta: float | None,
         confidence: float,
         claim: Guarantee | None,
@@ -76,8 +68,12 @@ class Question:
             relation=pair.relation,
         )
         name, chosen = choose(attack, Target(mechanism, pair))
-        bounds = tuple(one.against(statement.claim) for one in as_bounds(bound, stop))
-        return cls(mechanism, pair, neighbours is None, name, chosen, bounds, statement, stop)
+        bounds: tuple[Any, ...] = choose_bounds(bound, stop=stop)
+        question = cls(mechanism, pair, neighbours is None, name, chosen, bounds, statement, stop)
+        for one in bounds:
+            with suppress(PilotMissingError):  # what does not fit the claim is refused before anything runs
+                one.fix(question.shared, None, (1, 1))
+        return question
 
     @property
     def target(self) -> Target:
@@ -120,7 +116,7 @@ class Question:
         """Cuts the trials into chunks; one extra run on its own stream shows how large an output is."""
         options = {
             "learns": self.attack.minimum_pilot > 0,
-            "chooses": any(bound.uses_pilot for bound in self.bounds),
+            "chooses": any(bound.needs_pilot for bound in self.bounds),
             "vectorised": self.mechanism.workers is Workers.THREADS,  # Python code makes its runs one by one
             "anytime": self.stop is not None,
         }
@@ -179,37 +175,3 @@ def _as_mechanism(
             f"claim must be given for a function such as {label(thing)}, for example claim=PureDP(1.0)."
         )
     return FunctionMechanism(thing, claim=claim, neighbours=neighbours)
-
-
-def as_bounds(
-    bound: str | Bound | Sequence[str | Bound], stop: str | None, reads: type = PairScores
-) -> tuple[Bound, ...]:
-    """The bounds that are meant, for what a game gives: `reads`.
-
-    Raises:
-        ParameterError: there are none, or one reads the scores of another game or cannot be used with `stop`.
-    """
-    if stop not in (None, ANYTIME):
-        raise ParameterError(f'stop must be None or "{ANYTIME}", but is {stop!r}.')
-    several: list[Any] = list(bound) if isinstance(bound, (list, tuple)) else [bound]
-    if not several:
-        raise ParameterError("bound must name at least one bound, but is an empty list. Try bound='auto'.")
-    auto = AUTO_BITS if reads is BitScores else (AUTO_BOUND[stop],)
-    names = [name for b in several for name in (auto if isinstance(b, str) and b == "auto" else (b,))]
-    built = tuple(bounds_catalogue.build(b) if isinstance(b, str) else b for b in names)
-    for one in built:
-        if not isinstance(one, Bound):
-            raise ParameterError(
-                f"bound must be a name or a Bound, but is {one!r}. Known: {', '.join(bounds_catalogue)}."
-            )
-        if reads not in one.accepts:
-            fitting = [name for name in bounds_catalogue if reads in bounds_catalogue.get(name).accepts]
-            raise ParameterError(
-                f"bound {one.name!r} does not read {_GIVES[reads]}. Those that do: {', '.join(fitting)}."
-            )
-        if stop and not one.anytime:
-            raise ParameterError(
-                f"bound {one.name!r} holds at a number of trials that was fixed beforehand, not at every look. "
-                f'With stop="{stop}" use bound="{AUTO_BOUND[stop]}", or leave out stop.'
-            )
-    return built

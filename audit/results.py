@@ -11,34 +11,11 @@ from typing import Any, ClassVar
 
 from . import consistency
 from .bounds.base import LedgerEntry, LowerBound
-from .bounds.curve import Refutation
+from .bounds.curve import CurveViolation
+from .evidence.game import Game, Trials
 from .evidence.scores import Tally
 from .evidence.verdict import Verdict
 from .saved import Saved
-
-
-@dataclass(frozen=True)
-class Trials:
-    """How many runs, per side; or how many runs in all, where each tosses a coin for every one of many canaries.
-
-    Args:
-        per_side: all of them.
-        pilot: used to train the attack and to choose thresholds; never counted in a bound.
-        evaluation: counted.
-        n_canaries: bits that are tossed in each run; None where a run is on one of the two datasets of a pair.
-    """
-
-    per_side: int
-    pilot: int
-    evaluation: int
-    n_canaries: int | None = None
-
-    def __str__(self) -> str:
-        """Such as "1,000 a side (100 pilot, 900 counted)" or "1 run with 500 canaries"."""
-        if self.n_canaries is None:
-            return f"{self.per_side:,} a side ({self.pilot:,} pilot, {self.evaluation:,} counted)"
-        runs = "1 run" if self.per_side == 1 else f"{self.per_side:,} runs"
-        return f"{runs} with {self.n_canaries:,} canaries, each in or out by the toss of a coin"
 
 
 @dataclass(frozen=True)
@@ -61,6 +38,7 @@ class AuditResult(Saved):
     """One audit: a mechanism, a pair, an attack, its bounds, and the verdict on the claim.
 
     Args:
+        game: that made the evidence; its words are those of tables, plots and reports.
         mechanism: how the mechanism was configured, such as "Laplace(epsilon=1.0, sensitivity=1.0)".
         relation: the neighbouring relation of the pair and of the claim.
         attack: name of the attack.
@@ -73,7 +51,7 @@ class AuditResult(Saved):
         detectable: smallest true epsilon that a perfect attack would have exposed, with this many trials, 9 times in
             10, if the truth is one of `detectable_family`; inf where no outcome could have refuted the claim.
         detectable_family: the curves that were considered, such as "GaussianDP for some mu".
-        trials: how many runs.
+        trials: how many runs; `game.counted(trials)` says it.
         seed: root of every random stream.
         verdict: bound against claim.
         ledger: what was looked at, and how it is paid for.
@@ -81,15 +59,16 @@ class AuditResult(Saved):
         claim_curve: the accountant's curve.
         events: outcomes that were not ordinary values, such as {"raised ValueError": (0, 12)}, (side 0, side 1).
         fingerprint: digest of everything that determines the trials.
-        refutation: where the claimed curve contradicts the trials most, at whatever delta; None where it does not, or
-            where no bound reads curves.
+        curve_violation: where the claimed curve contradicts the trials most, at whatever delta; None where it does
+            not, or where no bound judges curves.
         dependence: why the trials are taken to be dependent, which leaves no verdict; None where nothing says so.
         warnings: what a reader should know before relying on the result, a sentence each; usually empty.
     """
 
     FORMAT: ClassVar[str] = "dpassay.audit-result"
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
 
+    game: Game
     mechanism: str
     relation: str
     attack: str
@@ -110,7 +89,7 @@ class AuditResult(Saved):
     claim_curve: ClaimCurve
     events: dict[str, tuple[int, int]]
     fingerprint: str
-    refutation: Refutation | None = None
+    curve_violation: CurveViolation | None = None
     dependence: str | None = None
     warnings: tuple[str, ...] = ()
 
@@ -135,9 +114,9 @@ class AuditResult(Saved):
         return max(bound.ceiling for bound in self.bounds)
 
     @property
-    def refuted_elsewhere(self) -> Refutation | None:
+    def refuted_elsewhere(self) -> CurveViolation | None:
         """Where the claim is refuted, if it is not at `delta`, where the bound stays below it; else None."""
-        return self.refutation if self.verdict is Verdict.VIOLATION and self.bound.epsilon <= self.claim else None
+        return self.curve_violation if self.verdict is Verdict.VIOLATION and self.bound.epsilon <= self.claim else None
 
     def summary(self) -> str:
         """The table that a person reads."""

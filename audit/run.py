@@ -12,7 +12,7 @@ rounds of chunks and nothing else, so that where an audit stops does not depend 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -22,13 +22,12 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.external.first_runs import FirstRuns
 from ..mechanisms.external.function import FunctionMechanism
 from ..mechanisms.label import label
-from .bounds.base import Bound, LedgerEntry, LowerBound
-from .claim_curve import claim_curve
-from .evidence.scores import Floats, PairScores, Scores, Tally
-from .evidence.verdict import judge
-from .power import detectable_epsilon, refutable
+from .bounds.base import FixedBound, LedgerEntry
+from .conclude import Subject, conclude
+from .evidence.game import Game, Trials
+from .evidence.scores import Floats, PairScores, Scores
 from .question import Question
-from .results import AuditResult, Trials
+from .results import AuditResult
 from .trials.execution import Work, execute
 from .trials.guards.changed import Changed
 from .trials.guards.independence import SHARE, Dependence, Independence
@@ -44,8 +43,7 @@ GRID = 1024
 """Thresholds on the grid of counts, from quantiles of the pilot scores."""
 QUANTILES = (0.1, 0.5, 0.9)
 """Of the pilot scores: events whose independence is tested beside those of the bounds."""
-KEPT = 400
-"""Thresholds kept in a result, for its curves."""
+FixedBounds = tuple[FixedBound[Scores], ...]
 
 
 @dataclass(eq=False)
@@ -71,7 +69,7 @@ class Run:
         """Pilot, evaluation, bounds, verdict."""
         first = Independence() if self.question.guarded else None
         scorer, pilot = self._pilot(first)
-        bounds = self._prepare(pilot)
+        bounds = self._fix(pilot)
         grid = self._grid(pilot, bounds)
         independence = self._independence(pilot, bounds, first)
         if self.question.stop:
@@ -89,12 +87,11 @@ class Run:
             return scorer, PairScores(np.empty(0), np.empty(0))
         return scorer, PairScores(scorer.score(side0), scorer.score(side1))
 
-    def _prepare(self, pilot: PairScores) -> tuple[Bound, ...]:
+    def _fix(self, pilot: PairScores) -> FixedBounds:
         ask, n = self.question, self.plan.evaluation
-        level = {"delta": ask.statement.delta, "confidence": ask.shared.confidence}
-        return tuple(bound.prepare(pilot, **level, n_out=n, n_in=n) for bound in ask.bounds)
+        return tuple(bound.fix(ask.shared, pilot, (n, n)) for bound in ask.bounds)
 
-    def _grid(self, pilot: PairScores, bounds: tuple[Bound, ...]) -> Floats | None:
+    def _grid(self, pilot: PairScores, bounds: FixedBounds) -> Floats | None:
         """Thresholds that scores are counted on; None when the scores themselves are kept."""
         if self.plan.holds_scores:
             return None
@@ -103,9 +100,7 @@ class Run:
         needed = [t for bound in bounds for t in bound.thresholds]
         return np.unique(np.concatenate([[-np.inf], spread, needed]))
 
-    def _independence(
-        self, pilot: PairScores, bounds: tuple[Bound, ...], first: Independence | None
-    ) -> Independence | None:
+    def _independence(self, pilot: PairScores, bounds: FixedBounds, first: Independence | None) -> Independence | None:
         """The test of independence, of the events that the bounds read and of three that the pilot fixes."""
         if not self.question.guarded:
             return None
@@ -114,7 +109,7 @@ class Run:
         return Independence([*(t for bound in bounds for t in bound.thresholds), *spread], first)
 
     def _evaluate(
-        self, scorer: Scorer, grid: Floats | None, bounds: tuple[Bound, ...], independence: Independence | None
+        self, scorer: Scorer, grid: Floats | None, bounds: FixedBounds, independence: Independence | None
     ) -> tuple[Scores, EvaluationScores]:
         ask = self.question
         watched = next((bound for bound in bounds if len(bound.thresholds) == 1), None)
@@ -126,7 +121,7 @@ class Run:
             partial = into.so_far()
             if watched is None or partial is None:
                 return ""
-            found = watched.lower_bound(partial, delta=ask.statement.delta, confidence=ask.shared.confidence)
+            found = watched.lower_bound(partial)
             return f"epsilon >= {found.epsilon:.3f} so far (claim {ask.statement.epsilon:.3g})"
 
         work = self._work(scorer, grid, independence)
@@ -134,17 +129,16 @@ class Run:
         return into.scores(), into
 
     def _evaluate_until_refuted(
-        self, scorer: Scorer, bounds: tuple[Bound, ...], independence: Independence | None
+        self, scorer: Scorer, bounds: FixedBounds, independence: Independence | None
     ) -> tuple[Scores, EvaluationScores, tuple[LedgerEntry, ...]]:
         """Round after round until a look refutes the claim, or the trials are used up."""
         ask, planned, seen, n_looks = self.question, self.plan.evaluation, 0, 0
-        level = {"delta": ask.statement.delta, "confidence": ask.shared.confidence}
         into = EvaluationScores(self.plan, None, independence=independence)
 
         def so_far() -> str:
             if not seen:
                 return ""
-            found = max(bound.lower_bound(into.scores(seen), **level).epsilon for bound in bounds)
+            found = max(bound.lower_bound(into.scores(seen)).epsilon for bound in bounds)
             return f"epsilon >= {found:.3f} after {seen:,} a side (claim {ask.statement.epsilon:.3g})"
 
         work = self._work(scorer, None, independence)
@@ -152,7 +146,7 @@ class Run:
             self._run(chunks, work, into, so_far, 2 * planned)
             seen, n_looks = chunks.end, n_looks + 1
             scores = into.scores(seen)
-            if any(bound.exceeds(ask.statement.epsilon, scores, **level) for bound in bounds):
+            if any(bound.exceeds_claim(scores) for bound in bounds):
                 break
         looked_at = f"{n_looks}, the last after {seen:,} of {planned:,} trials a side"
         entry = LedgerEntry("looks", looked_at, "free: the bound holds at every number of trials together")
@@ -185,58 +179,30 @@ class Run:
 
     def _conclude(
         self,
-        bounds: tuple[Bound, ...],
+        fixed: FixedBounds,
         scores: Scores,
         evaluation: EvaluationScores,
         looks: tuple[LedgerEntry, ...],
         independence: Independence | None,
     ) -> AuditResult:
         ask, n = self.question, scores.n_in
-        stated, shared = ask.statement, ask.shared
-        level = {"delta": shared.delta, "confidence": shared.confidence}
-        found = tuple(bound.lower_bound(scores, **level) for bound in bounds)
-        best = max(found, key=lambda one: one.epsilon)
-        refutations = [bound.refutation(scores, stated.claim, confidence=shared.confidence) for bound in bounds]
-        refutation = max(filter(None, refutations), key=lambda one: one.delta_lower - one.delta, default=None)
-        p_value = min(_p_value(bound, scores, ask) for bound in bounds) * len(bounds) / ask.part
-        dependence = self._dependence(evaluation, independence)
-        ceiling = max(one.ceiling for one in found)
-        strictest = {"delta": stated.delta, "confidence": ask.strictest.confidence}
-        power = detectable_epsilon(ask.bounds, claim=stated.claim, **strictest, n_out=n, n_in=n)
-        exact = ask.mechanism.exact_guarantee() if ask.on_worst_case else None
-        return AuditResult(
+        subject = Subject(
+            game=Game.DISTINGUISHING,
             mechanism=label(ask.mechanism),
-            relation=ask.neighbours.relation.value,
             attack=ask.attack_name,
-            claim=ask.statement.epsilon,
-            claim_name=str(ask.statement.claim),
-            exact_epsilon=None if exact is None else float(exact.epsilon(ask.statement.delta)),
-            delta=ask.statement.delta,
-            confidence=ask.statement.confidence,
-            bounds=found if dependence is None else tuple(_disowned(one, dependence) for one in found),
-            p_value=min(1.0, p_value) if dependence is None else 1.0,
-            detectable=power.epsilon,
-            detectable_family=power.family,
+            relation=ask.neighbours.relation.value,
             trials=Trials(self.plan.pilot + n, self.plan.pilot, n),
             seed=self.seed,
-            verdict=judge(
-                bound=best.epsilon,
-                claim=ask.statement.epsilon,
-                ceiling=ceiling,
-                curve_refuted=refutation is not None,
-                curve_refutable=ceiling <= ask.statement.epsilon
-                and refutable(ask.bounds, claim=stated.claim, **level, n_out=n, n_in=n),
-                dependent=dependence is not None,
-            ),
-            ledger=(*_ledger(ask, bounds, found, best), *looks, *_guard_entry(ask, independence)),
-            tally=_kept(scores, best),
-            claim_curve=claim_curve(ask.statement.claim, ask.statement.epsilon),
-            events=evaluation.events(),
             fingerprint=self.fingerprint,
-            refutation=refutation if dependence is None else None,
-            dependence=None if dependence is None else str(dependence),
+            exact=ask.mechanism.exact_guarantee() if ask.on_worst_case else None,
+            looks=_looks(ask),
+            later=(*looks, *_guard_entry(ask, independence)),
+            part=ask.part,
+            dependence=self._dependence(evaluation, independence),
+            events=evaluation.events(),
             warnings=(*_warnings(ask.mechanism, evaluation.unvarying.sides), *self.changed.warnings()),
         )
+        return conclude(ask.statement, ask.bounds, fixed, scores, subject)
 
     def _dependence(self, evaluation: EvaluationScores, independence: Independence | None) -> Dependence | None:
         """Why these trials are not independent; None where nothing says so."""
@@ -248,11 +214,6 @@ class Run:
             what = f"{' and '.join(remembered)} changed in the first runs, and every run gave the same output"
             return Dependence("memory", sides[0] if len(sides) == 1 else None, 0.0, what)
         return independence.dependence(self.question.guard_significance)
-
-
-def _disowned(bound: LowerBound, dependence: Dependence) -> LowerBound:
-    """The bound, with what it assumes and what does not hold."""
-    return replace(bound, assumptions=(*bound.assumptions, f"independent trials, which these are not: {dependence}"))
 
 
 def _guard_entry(ask: Question, independence: Independence | None) -> tuple[LedgerEntry, ...]:
@@ -279,32 +240,10 @@ def _warnings(mechanism: Mechanism, unvarying: tuple[int, ...]) -> tuple[str, ..
     return tuple(found)
 
 
-def _p_value(bound: Bound, scores: Scores, ask: Question) -> float:
-    """Smallest significance at which this bound contradicts the claim, at the delta that was asked or at another.
-
-    The minimum needs no correction: both come from the same limits, which are nested in the significance.
-    """
-    at_delta = bound.p_value(scores, epsilon=ask.statement.epsilon, delta=ask.statement.delta)
-    return min(at_delta, bound.curve_p_value(scores, ask.statement.claim))
-
-
-def _ledger(
-    ask: Question, bounds: tuple[Bound, ...], found: tuple[LowerBound, ...], best: LowerBound
-) -> tuple[LedgerEntry, ...]:
-    """What was looked at in this audit, and how each look is paid for."""
+def _looks(ask: Question) -> tuple[LedgerEntry, ...]:
+    """What was chosen before the trials, and how it is paid for."""
     learned = "trained on pilot trials only" if ask.attack.minimum_pilot else "nothing learned from trials"
-    entries = [
+    return (
         LedgerEntry("pair", "1, fixed beforehand", "none needed"),
         LedgerEntry("attack", f"1, {ask.attack_name}", learned),
-    ]
-    if len(found) > 1:
-        names = ", ".join(one.method for one in found)
-        entries.append(LedgerEntry("bounds", f"{len(found)}: {names}", f"Bonferroni over {len(found)}"))
-    curve = LedgerEntry("delta", "the whole claimed curve", "the limits hold at every delta together")
-    return (*entries, *best.ledger, *([curve] if any(bound.reads_curves for bound in bounds) else []))
-
-
-def _kept(scores: Scores, best: LowerBound) -> Tally:
-    if isinstance(scores, PairScores):
-        return scores.thinned(KEPT, keep=best.threshold)
-    return scores.tally.thin(KEPT, keep=best.threshold)
+    )

@@ -25,7 +25,8 @@ from ..mechanisms.label import label
 from ..mechanisms.validation import whole
 from . import consistency
 from .api import audit
-from .bounds.base import Bound, LedgerEntry, LowerBound
+from .bounds.base import LedgerEntry, LowerBound
+from .bounds.choose import BoundChoice
 from .evidence.verdict import Verdict
 from .question import Question
 from .results import AuditResult
@@ -115,7 +116,7 @@ def search(
     candidates: Sequence[Neighbours],
     *,
     attacks: Sequence[str | Attack] = ("auto",),
-    bound: str | Bound | Sequence[str | Bound] = "auto",
+    bound: BoundChoice = "auto",
     explore: int = 2_000,
     trials: int = 100_000,
     delta: float | None = None,

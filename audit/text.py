@@ -66,8 +66,8 @@ def summary(result: AuditResult) -> str:
     ]
     if result.dependence is not None:
         rows += [("seen", result.dependence), ("what to do", INDEPENDENT)]
-    if result.refutation is not None:
-        rows.append(("curve", f"{result.refutation}   [{result.refutation.method}]"))
+    if result.curve_violation is not None:
+        rows.append(("curve", f"{result.curve_violation}   [{result.curve_violation.method}]"))
     if result.exact_epsilon is not None:
         rows.append(("exact", f"epsilon  = {result.exact_epsilon:.6g} on this pair"))
     if result.verdict is not Verdict.DEPENDENT:
@@ -78,7 +78,7 @@ def summary(result: AuditResult) -> str:
         ]
     rows += [
         ("attack", result.attack),
-        ("trials", str(result.trials)),
+        ("trials", result.game.counted(result.trials)),
         ("seed", str(result.seed)),
     ]
     rows += [("warning", text) for text in result.warnings]
@@ -100,11 +100,11 @@ def _shown(result: AuditResult) -> str:
 
 def evidence(result: AuditResult) -> str:
     """Ten lines on the event that decided, enough to check the verdict by hand."""
-    bound, n = result.bound, result.trials.evaluation
+    bound, sizes = result.bound, (result.tally.n_out, result.tally.n_in)
     decided = result.refuted_elsewhere or bound
     rates = ["more than one event was read"] * 2
     if decided.hits is not None:
-        rates = [f"{k:,} of {n:,} = {k / n:.6g}" for k in decided.hits]
+        rates = [f"{k:,} of {n:,} = {k / n:.6g}" for k, n in zip(decided.hits, sizes, strict=True)]
     at = "" if decided.threshold is None else f" >= {decided.threshold:.6g}"
     shared = f" shared by {len(result.bounds)} bounds" if len(result.bounds) > 1 else ""
     rows = [
@@ -116,7 +116,7 @@ def evidence(result: AuditResult) -> str:
         ("on side 0", rates[0]),
         ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
         ("p-value", f"{p_value(result.p_value)} against the claim; ceiling {result.ceiling:.6g}"),
-        ("trials", f"{result.trials}{_odd(result)}"),
+        ("trials", f"{result.game.counted(result.trials)}{_odd(result)}"),
         ("again", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
     ]
     rows += [("warning", text) for text in result.warnings]

@@ -17,13 +17,13 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from dpassay.attacks.membership.catalogue import catalogue as membership
-from dpassay.audit import audit
-from dpassay.audit.bounds.base import Bound
+from dpassay.audit import audit, audit_scores
+from dpassay.audit.bounds.base import PairBound
 from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.bounds.one_run_fdp import OneRunFDP
 from dpassay.audit.evidence.scores import BitScores
+from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.membership.records import models_needed
-from dpassay.audit.one_run import audit_one_run
 from dpassay.audit.power import detectable_epsilon
 from dpassay.audit.testing.laws import SampledLaw, gaussian, laplace_ratio
 from dpassay.audit.trials.plan import plan_trials
@@ -72,17 +72,16 @@ def mean_bounds(
     names: Sequence[str], law: SampledLaw, trials: int, delta: float, claim: Guarantee, repeats: int = 100
 ) -> list[float]:
     """Mean bound at 95 % of audits with `trials` a side, cut as an audit cuts them."""
-    return [_mean_bound(build(name).against(claim), law, trials, delta, repeats) for name in names]
+    return [_mean_bound(build(name), law, trials, Statement(claim, delta), repeats) for name in names]
 
 
-def _mean_bound(bound: Bound, law: SampledLaw, trials: int, delta: float, repeats: int) -> float:
-    level = {"delta": delta, "confidence": 0.95}
-    plan = plan_trials(trials, bytes_per_run=8, learns=False, chooses=bound.uses_pilot, vectorised=True)
+def _mean_bound(bound: PairBound, law: SampledLaw, trials: int, statement: Statement, repeats: int) -> float:
+    plan = plan_trials(trials, bytes_per_run=8, learns=False, chooses=bound.needs_pilot, vectorised=True)
     pilots, counted = (law.draws(np.random.default_rng(s), n, n) for s, n in ((1, plan.pilot), (2, plan.evaluation)))
     shown = []
     for _ in range(repeats):
-        ready = bound.prepare(next(pilots), **level, n_out=plan.evaluation, n_in=plan.evaluation)
-        shown.append(ready.lower_bound(next(counted), **level).epsilon)
+        fixed = bound.fix(statement, next(pilots), (plan.evaluation, plan.evaluation))
+        shown.append(fixed.lower_bound(next(counted)).epsilon)
     return float(np.mean(shown))
 
 
@@ -104,8 +103,8 @@ def gaussian_means(name: str) -> list[float]:
 
 def detected(claim: Guarantee, delta: float) -> list[float]:
     """What 1,000 evaluation trials a side detect."""
-    options = {"claim": claim, "delta": delta, "confidence": 0.95, "n_out": 1_000, "n_in": 1_000}
-    return [detectable_epsilon([build(name).against(claim)], **options).epsilon for name in SEES]
+    stated = Statement(claim, delta)
+    return [detectable_epsilon([build(name)], stated, n_out=1_000, n_in=1_000).epsilon for name in SEES]
 
 
 def runs_until_refuted(confidence: float) -> float:
@@ -122,7 +121,7 @@ def gain_of_the_family(mu: float, n_canaries: int) -> float:
         rng = np.random.default_rng(seed)
         bits = rng.random((1, n_canaries)) < 0.5
         scores = BitScores(bits, rng.normal(size=bits.shape) + mu * bits)
-        audits = (audit_one_run(None, scores, bound=name, claim=GaussianDP(mu), delta=1e-5) for name in ONE_RUN)
+        audits = (audit_scores(scores, bound=name, claim=GaussianDP(mu), delta=1e-5) for name in ONE_RUN)
         shown.append([result.bound.epsilon for result in audits])
     without, with_family = np.mean(shown, axis=0)
     return float(with_family / without)
@@ -130,8 +129,8 @@ def gain_of_the_family(mu: float, n_canaries: int) -> float:
 
 def most_of_one_run(epsilon: float, n_canaries: int) -> float:
     """The ceiling of "one-run-fdp" at 95 % with "one-run" beside it, for a Gaussian claim at delta = 1e-5."""
-    bound = OneRunFDP().against(GaussianDP(mu_of(epsilon)))
-    return bound.ceiling(0, n_canaries, delta=1e-5, confidence=0.975)
+    stated, bits = Statement(GaussianDP(mu_of(epsilon)), 1e-5, 0.975), np.ones((1, n_canaries))
+    return OneRunFDP().fix(stated, None, (n_canaries,)).lower_bound(BitScores(bits, bits)).ceiling
 
 
 def rate_at_a_thousandth() -> list[float]:

@@ -6,12 +6,15 @@ import runpy
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpassay.attacks.catalogue import catalogue as attacks
 from dpassay.attacks.membership.catalogue import catalogue as membership
 from dpassay.audit.bounds.catalogue import catalogue as bounds
 from dpassay.audit.bounds.one_run_fdp import OneRunFDP
+from dpassay.audit.evidence.scores import BitScores
+from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.config.schema import Config, DataSection, MembershipSection
 from dpassay.experiments.config.source import Source
@@ -109,8 +112,9 @@ def test_the_config_of_one_run_on_learning_runs_and_shows_no_more_than_the_page_
     result = question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
     assert result.verdict is Verdict.UNDERPOWERED
     assert 3.0 < result.bound.epsilon < result.ceiling < 8.8 < result.claim < 10.0
-    bound = OneRunFDP().against(question.mechanism.guarantee())
-    assert bound.ceiling(0, 2000, delta=1e-5, confidence=0.975) == pytest.approx(8.8, abs=0.05)
+    stated, bits = Statement(question.mechanism.guarantee(), 1e-5, 0.975), np.ones((1, 2000))
+    most = OneRunFDP().fix(stated, None, (2000,)).lower_bound(BitScores(bits, bits))
+    assert most.epsilon == most.ceiling == pytest.approx(8.8, abs=0.05)
 
 
 def test_every_option_of_dp_sgd_is_on_the_page():

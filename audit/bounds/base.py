@@ -5,23 +5,37 @@ Null hypothesis at epsilon: every event S that the bound looks at obeys
     Pr[in S | side 1] <= e^epsilon Pr[in S | side 0] + delta     and the same with the sides swapped.
 
 The nulls are nested (they grow with epsilon), so the first epsilon, going up from 0, that the data do not reject is a
-lower bound at the confidence of a single test. What was fixed before looking, and what was not and is therefore
-corrected for, stands in the ledger of each bound.
+lower bound at the confidence of a single test. A bound is asked in two steps, as an attack is fitted and then scores:
+
+    Bound         options, plain data
+      name            in the catalogue
+      reads           the type of evidence that it reads
+      anytime         whether its bounds after any number of trials hold together, so that one may look and stop
+      fix             everything chosen, from the statement and the pilot, before any evidence
+    FixedBound    chosen
+      lower_bound     the bound from evidence
+      p_value         the smallest significance at which the evidence contradicts the claim
+      exceeds_claim   whether the bound exceeds the claimed epsilon: told in less time than the bound
+      curve_test      where the whole claimed curve is contradicted; None where it is not, or cannot be judged
+      thresholds      events that a grid of counts must hold
+
+What was fixed before looking, and what was not and is therefore corrected for, stands in the ledger of each bound.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
-from ...mechanisms.guarantees.base import Guarantee
-from ...mechanisms.validation import delta_range, open_unit
-from ..evidence.scores import PairCounts, PairScores, Scores
-from .curve import Refutation
+from ...mechanisms.errors import ParameterError
+from ..evidence.scores import BitScores, PairScores, Scores, Successes
+from ..evidence.statement import Statement
+from .curve import CurveViolation
 
 SMALLEST_P_VALUE = 1e-12
+Evidence = Scores | BitScores | Successes
+E = TypeVar("E", bound=Evidence)
 
 
 @dataclass(frozen=True)
@@ -72,99 +86,91 @@ class LowerBound:
         return 1.0 - self.confidence
 
 
-class Bound(ABC):
-    """A method that turns scores into a lower bound on epsilon. Subclasses are frozen dataclasses.
+class PilotMissingError(ParameterError):
+    """A bound is left to a pilot, and there is none."""
 
-    Guarantees, for scores independent within and between the sides and identically distributed on each:
-        * `lower_bound(...).epsilon` exceeds the true epsilon at `delta` with probability at most 1 - confidence;
-        * it never decreases when `confidence` falls or `delta` falls.
-    """
+
+class Bound(ABC, Generic[E]):
+    """A method that turns evidence into a lower bound on epsilon: its options. Subclasses are frozen dataclasses."""
 
     name: ClassVar[str]
-    accepts: ClassVar[tuple[type, ...]] = (PairScores, PairCounts)
-    """What `lower_bound` reads: the results of one game, see `dpassay.audit.evidence.scores`."""
+    reads: ClassVar[type[Evidence]]
     anytime: ClassVar[bool] = False
-    """Whether the bounds after any number of trials hold together, so that one may look and stop at any time."""
 
-    @property
-    def uses_pilot(self) -> bool:
-        """Whether `prepare` chooses anything; if no bound does, and the attack learns nothing, every trial counts."""
-        return False
+    @abstractmethod
+    def fix(self, statement: Statement, pilot: E | None, sizes: tuple[int, ...]) -> FixedBound[E]:
+        """This bound with everything chosen that has to be chosen before the evidence.
 
-    @property
-    def reads_curves(self) -> bool:
-        """Whether its limits hold at every delta together, so that they judge the whole claimed curve."""
-        return False
+        Args:
+            statement: the claim that is judged, at the delta and the confidence of the bound.
+            pilot: evidence that will not be counted; None where there is none.
+            sizes: of the evidence to come: `(n_out, n_in)` of a pair, `(n_bits,)`, or `(n_runs,)` of successes.
 
-    def against(self, claim: Guarantee) -> Bound:
-        """This bound told which claim it will judge, before `prepare`. Most need not know and return themselves."""
-        return self
-
-    def prepare(self, pilot: Scores, *, delta: float, confidence: float, n_out: int, n_in: int) -> Bound:
-        """This bound with everything that it chooses beforehand chosen on the pilot scores.
-
-        `n_out` and `n_in` are the sizes of the evaluation to come. A bound that chooses nothing returns itself.
+        Raises:
+            PilotMissingError: an option is left to the pilot, and there is none; told after all that can be told
+                without one.
+            ParameterError: an option that does not fit the claim.
+            AccountingError: a family of curves is needed, and the claim belongs to none.
         """
-        return self
+
+
+class PairBound(Bound[Scores]):
+    """A bound for the scores of runs on a pair, whose events may be chosen on pilot scores."""
+
+    reads: ClassVar[type[Evidence]] = PairScores
 
     @property
-    def thresholds(self) -> tuple[float, ...]:
-        """Thresholds that a grid of counts must contain for this bound to read it."""
-        return ()
+    def needs_pilot(self) -> bool:
+        """Whether `fix` has to be given pilot scores; if no bound needs any, and no attack, every trial counts."""
+        return False
+
+
+class FixedBound(ABC, Generic[E]):
+    """A bound with everything chosen. Subclasses are frozen dataclasses, whose first field is the statement.
+
+    Guarantees, for evidence as its class describes it:
+        * `lower_bound(...).epsilon` exceeds the true epsilon at delta with probability at most 1 - confidence;
+        * it never decreases when the confidence falls or delta falls.
+    """
+
+    statement: Statement
 
     @abstractmethod
-    def lower_bound(self, scores: Scores, *, delta: float, confidence: float) -> LowerBound:
-        """The bound from evaluation scores."""
+    def lower_bound(self, evidence: E) -> LowerBound:
+        """The bound, at the delta and the confidence of the statement."""
 
     @abstractmethod
-    def ceiling(self, n_out: int, n_in: int, *, delta: float, confidence: float) -> float:
-        """The largest epsilon that this bound could report from so many trials: the value of a perfect attack."""
+    def p_value(self, evidence: E) -> float:
+        """Smallest significance at which the claim is contradicted, at delta or on its curve; down to 1e-12.
 
-    def for_plans(self, n_out: int, n_in: int) -> Bound:
-        """A bound that shows about as much on so many trials, or somewhat less, and takes no time: for power."""
-        return self
+        At whatever significance it is asked, p <= significance where `lower_bound` would exceed the claimed epsilon or
+        `curve_test` would find something: these come from the same limits, nested in the significance.
+        """
 
-    def exceeds(self, epsilon: float, scores: Scores, *, delta: float, confidence: float) -> bool:
-        """Whether the bound is larger than `epsilon`. Overridden where that is cheaper to tell than the bound."""
-        return self.lower_bound(scores, delta=delta, confidence=confidence).epsilon > epsilon
+    def exceeds_claim(self, evidence: E) -> bool:
+        """Whether the bound is larger than the claimed epsilon. Overridden where that is cheaper than the bound."""
+        return self.lower_bound(evidence).epsilon > self.statement.epsilon
 
-    def refutation(self, scores: Scores, claim: Guarantee, *, confidence: float) -> Refutation | None:
-        """Where the same limits contradict the claimed curve, at whatever delta; None where they do not.
+    def curve_test(self, evidence: E) -> CurveViolation | None:
+        """Where the same limits contradict the claimed curve, at whatever delta.
 
-        The bound and the refutation hold together at `confidence`: they come from the same limits.
+        The bound and the violation hold together at the confidence of the statement: they come from the same limits.
         """
         return None
 
-    def curve_p_value(self, scores: Scores, claim: Guarantee) -> float:
-        """Smallest significance at which `refutation` finds something, down to 1e-12; 1 when none does."""
-        return 1.0
-
-    def p_value(self, scores: Scores, *, epsilon: float, delta: float) -> float:
-        """Smallest significance at which the bound exceeds `epsilon`, down to 1e-12; 1 when none does.
-
-        Valid because the bounds are nested in the confidence: {p <= a} is the event that the bound at confidence
-        1 - a exceeds `epsilon`. Found by bisection on the logarithm, rounded up.
-        """
-
-        def refuted(log_significance: float) -> bool:
-            confidence = -math.expm1(log_significance)
-            return self.exceeds(epsilon, scores, delta=delta, confidence=confidence)
-
-        low, high = math.log(SMALLEST_P_VALUE), math.log1p(-1e-9)
-        if not refuted(high):
-            return 1.0
-        if refuted(low):
-            return math.exp(low)
-        while high - low > 0.01:
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if refuted(middle) else (middle, high)
-        return math.exp(high)
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """Thresholds of the events that are read, where these are few."""
+        return ()
 
 
-def check_level(*, delta: float, confidence: float) -> None:
-    """Raises `ParameterError` unless delta lies in [0, 1) and confidence strictly between 0 and 1."""
-    delta_range(delta=delta)
-    open_unit(confidence=confidence)
-
-
-__all__ = ["SMALLEST_P_VALUE", "Bound", "LedgerEntry", "LowerBound", "check_level"]
+__all__ = [
+    "SMALLEST_P_VALUE",
+    "Bound",
+    "Evidence",
+    "FixedBound",
+    "LedgerEntry",
+    "LowerBound",
+    "PairBound",
+    "PilotMissingError",
+]

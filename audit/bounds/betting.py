@@ -16,17 +16,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from ...mechanisms.errors import ParameterError
-from ...mechanisms.validation import delta_range, non_negative, one_of
+from ...mechanisms.validation import non_negative, one_of
 from ..evidence.scores import Floats, PairCounts, PairScores, Scores
-from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
+from ..evidence.statement import Statement
+from .base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound, PilotMissingError
 from .learned_events import best_thresholds, rounds
-from .pilot import IN, OUT
+from .pilot import IN, OUT, PILOT
 from .wealth import Bets, Flags, Stretch, highest
 
 RESOLUTION = 2.0**-13
@@ -34,19 +35,19 @@ RESOLUTION = 2.0**-13
 STAKES = (0.01, 0.025, 0.05, 0.09, 0.14, 0.2, 0.28, 0.4, 0.6, 0.9)
 FIRST_CENTRE = 0.25
 CENTRES_UNORDERED = (0.02, 0.1, 0.2, 0.35)
-AUTO, BOTH = "auto", "both"
+AUTO, BOTH, ONLINE = "auto", "both", "online"
 DIRECTIONS = {BOTH: (True, False), IN: (True,), OUT: (False,)}
 """Direction -> whether each of its bets is on {score >= threshold}, or on the complement."""
 _GRID_EVENTS = 32  # thresholds of a grid of counts that an online bound averages over
 
 
 @dataclass(frozen=True)
-class Betting(Bound):
+class Betting(PairBound):
     """A confidence sequence for epsilon: valid at every number of trials at once, so that one may stop at any time.
 
     Args:
         threshold: "online", the event is learned from the runs before, again and again; a number, or several, fixed
-            beforehand, which are averaged; or "pilot", chosen by `prepare` on pilot scores.
+            beforehand, which are averaged; or "pilot", chosen by `fix` on pilot scores.
         weights: prior weights of several thresholds, positive; None gives all the same.
         direction: "in" bets on {score >= threshold} being likelier on side 1, "out" on its complement being likelier on
             side 0, "both" (half the wealth each) on either; "auto" is "in" where the threshold is fixed beforehand,
@@ -64,8 +65,9 @@ class Betting(Bound):
     Example:
         >>> rng = np.random.default_rng(0)
         >>> scores = PairScores(rng.laplace(0.0, 1.0, 1000), rng.laplace(1.0, 1.0, 1000))
-        >>> found = Betting(threshold=1.0).lower_bound(scores, delta=0.0, confidence=0.95)
-        >>> 0.6 < found.epsilon <= 1.0
+        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> fixed = Betting(threshold=1.0).fix(Statement(PureDP(1.0), delta=0.0), None, (1000, 1000))
+        >>> 0.6 < fixed.lower_bound(scores).epsilon <= 1.0
         True
 
     References:
@@ -80,15 +82,13 @@ class Betting(Bound):
     threshold: float | str | tuple[float, ...] = "online"
     weights: tuple[float, ...] | None = None
     direction: str = AUTO
-    stakes: tuple[float, ...] = field(default=STAKES)
+    stakes: tuple[float, ...] = STAKES
     centre: float | str = "online"
-    _on_pilot: tuple[float, float] | None = field(default=None, repr=False)
-    _pilot_size: tuple[int, int] = field(default=(0, 0), repr=False)
 
     def __post_init__(self) -> None:
         one_of((AUTO, *DIRECTIONS), direction=self.direction)
         if isinstance(self.threshold, str):
-            one_of(("online", "pilot"), threshold=self.threshold)
+            one_of((ONLINE, PILOT), threshold=self.threshold)
         else:
             object.__setattr__(self, "threshold", _numbers("threshold", self.threshold, -math.inf, math.inf))
         object.__setattr__(self, "stakes", _numbers("stakes", self.stakes, 0.0, math.nextafter(1.0, 0.0)))
@@ -97,150 +97,158 @@ class Betting(Bound):
             non_negative(centre=self.centre)
         if self.weights is not None:
             object.__setattr__(self, "weights", _numbers("weights", self.weights, 0.0, math.inf))
-            if len(self.weights or ()) != len(self.thresholds):
+            given = self.threshold if isinstance(self.threshold, tuple) else ()
+            if len(self.weights or ()) != len(given):
                 raise ParameterError(
-                    f"weights must be one for each threshold that is fixed beforehand ({len(self.thresholds)}), "
+                    f"weights must be one for each threshold that is fixed beforehand ({len(given)}), "
                     f"but are {self.weights}."
                 )
 
     @property
-    def uses_pilot(self) -> bool:
-        return self.threshold == "pilot"
+    def needs_pilot(self) -> bool:
+        return self.threshold == PILOT
+
+    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBetting:
+        """With a threshold for each direction, chosen on the pilot scores, if that is what is asked for."""
+        given = self.threshold if isinstance(self.threshold, tuple) else ()
+        if not self.needs_pilot:
+            return FixedBetting(statement, self, given)
+        seen = (0, 0) if pilot is None else (pilot.n_out, pilot.n_in)
+        if pilot is None or min(seen) == 0:
+            raise PilotMissingError(
+                f'threshold "pilot" needs pilot scores on both sides, but there are {seen[0]} and {seen[1]}. '
+                'Run pilot trials, or take threshold="online".'
+            )
+        return FixedBetting(statement, self, best_thresholds(pilot.tally, statement.delta), seen)
+
+
+@dataclass(frozen=True)
+class FixedBetting(FixedBound[Scores]):
+    """With the options of `Betting`.
+
+    Args:
+        fixed: thresholds that were fixed beforehand, given or chosen on a pilot; empty where they are learned online.
+        pilot_size: scores of the pilot on each side.
+    """
+
+    statement: Statement
+    options: Betting
+    fixed: tuple[float, ...] = ()
+    pilot_size: tuple[int, int] = (0, 0)
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        if self._on_pilot is not None:
-            return self._on_pilot
-        return self.threshold if isinstance(self.threshold, tuple) else ()
+        return self.fixed
+
+    def lower_bound(self, evidence: Scores) -> LowerBound:
+        stated, game = self.statement, self._game(evidence)
+        threshold = self.fixed[0] if len(self.fixed) == 1 else None
+        return LowerBound(
+            epsilon=game.first_not_rejected(stated.significance),
+            delta=stated.delta,
+            confidence=stated.confidence,
+            method=Betting.name,
+            n_trials=evidence.n_out + evidence.n_in,
+            ceiling=self._ceiling(evidence.n_out, evidence.n_in),
+            ledger=self._ledger(evidence),
+            threshold=threshold,
+            hits=None if threshold is None else evidence.hits(threshold),
+        )
+
+    def confidence_sequence(self, scores: PairScores, at: Sequence[int]) -> list[float]:
+        """The bounds after the first `at` runs of each side; all of them hold together with the confidence."""
+        prefixes = (PairScores(scores.out[:n], scores.in_[:n]) for n in at)
+        return [self.lower_bound(prefix).epsilon for prefix in prefixes]
+
+    def exceeds_claim(self, evidence: Scores) -> bool:
+        epsilon, significance = self.statement.epsilon, self.statement.significance
+        game, enough = self._game(evidence), -math.log(significance)
+        if game.highest(epsilon, epsilon, enough) < enough:  # then no interval that holds epsilon is rejected
+            return False
+        return game.first_not_rejected(significance, beyond=epsilon) > epsilon
+
+    def p_value(self, evidence: Scores) -> float:
+        """1 / the largest wealth ever against the claimed epsilon: valid at any stopping time; not below 1e-12."""
+        epsilon = self.statement.epsilon
+        return float(np.clip(math.exp(-self._game(evidence).highest(epsilon, epsilon)), SMALLEST_P_VALUE, 1.0))
+
+    def _ceiling(self, n_out: int, n_in: int) -> float:
+        """The bound on sides that are told apart without an error."""
+        perfect = PairScores(np.zeros(n_out), np.ones(n_in))
+        known = replace(self, options=replace(self.options, threshold=0.5, weights=None, direction=IN), fixed=(0.5,))
+        stretches = tuple(known._stretches(perfect))[1 if self.options.threshold == ONLINE else 0 :]
+        return _Game(stretches, np.ones(1), self.statement.delta).first_not_rejected(self.statement.significance)
 
     @property
     def _direction(self) -> str:
         """What "auto" means here."""
-        if self.direction != AUTO:
-            return self.direction
-        return BOTH if isinstance(self.threshold, str) else IN
+        if self.options.direction != AUTO:
+            return self.options.direction
+        return BOTH if isinstance(self.options.threshold, str) else IN
 
-    def prepare(self, pilot: Scores, *, delta: float, confidence: float, n_out: int, n_in: int) -> Betting:
-        """With a threshold for each direction, chosen on the pilot scores, if that is what is asked for."""
-        if not self.uses_pilot:
-            return self
-        check_level(delta=delta, confidence=confidence)
-        if min(pilot.n_out, pilot.n_in) == 0:
-            raise ParameterError(
-                f'threshold "pilot" needs pilot scores on both sides, but there are {pilot.n_out} and {pilot.n_in}. '
-                'Run pilot trials, or take threshold="online".'
-            )
-        return replace(self, _on_pilot=best_thresholds(pilot.tally, delta), _pilot_size=(pilot.n_out, pilot.n_in))
-
-    def lower_bound(self, scores: Scores, *, delta: float, confidence: float) -> LowerBound:
-        check_level(delta=delta, confidence=confidence)
-        game = self._game(scores, delta)
-        threshold = self.thresholds[0] if len(self.thresholds) == 1 else None
-        return LowerBound(
-            epsilon=game.first_not_rejected(1.0 - confidence),
-            delta=delta,
-            confidence=confidence,
-            method=self.name,
-            n_trials=scores.n_out + scores.n_in,
-            ceiling=self.ceiling(scores.n_out, scores.n_in, delta=delta, confidence=confidence),
-            ledger=self._ledger(scores),
-            threshold=threshold,
-            hits=None if threshold is None else scores.hits(threshold),
-        )
-
-    def confidence_sequence(
-        self, scores: PairScores, at: Sequence[int], *, delta: float, confidence: float
-    ) -> list[float]:
-        """The bounds after the first `at` runs of each side; all of them hold together with this confidence."""
-        prefixes = (PairScores(scores.out[:n], scores.in_[:n]) for n in at)
-        return [self.lower_bound(prefix, delta=delta, confidence=confidence).epsilon for prefix in prefixes]
-
-    def ceiling(self, n_out: int, n_in: int, *, delta: float, confidence: float) -> float:
-        check_level(delta=delta, confidence=confidence)
-        perfect = PairScores(np.zeros(n_out), np.ones(n_in))
-        known = replace(self, threshold=0.5, weights=None, _on_pilot=None, direction=IN)
-        stretches = tuple(known._stretches(perfect, delta))[1 if self.threshold == "online" else 0 :]
-        return _Game(stretches, np.ones(1), delta).first_not_rejected(1.0 - confidence)
-
-    def exceeds(self, epsilon: float, scores: Scores, *, delta: float, confidence: float) -> bool:
-        check_level(delta=delta, confidence=confidence)
-        game, enough = self._game(scores, delta), -math.log(1.0 - confidence)
-        if game.highest(epsilon, epsilon, enough) < enough:  # then no interval that holds epsilon is rejected
-            return False
-        return game.first_not_rejected(1.0 - confidence, beyond=epsilon) > epsilon
-
-    def p_value(self, scores: Scores, *, epsilon: float, delta: float) -> float:
-        """1 / the largest wealth ever against `epsilon`: valid at any stopping time; not below 1e-12."""
-        delta_range(delta=delta)
-        non_negative(epsilon=epsilon)
-        return float(np.clip(math.exp(-self._game(scores, delta).highest(epsilon, epsilon)), SMALLEST_P_VALUE, 1.0))
-
-    def _game(self, scores: Scores, delta: float) -> _Game:
+    def _game(self, scores: Scores) -> _Game:
         """What is bet on, with its prior weights."""
         if min(scores.n_out, scores.n_in) == 0:
             raise ParameterError(f"betting needs scores on both sides, but there are {scores.n_out} and {scores.n_in}.")
-        if self.uses_pilot and self._on_pilot is None:
-            raise ParameterError(
-                'threshold is "pilot", and no pilot has been seen: call prepare(pilot, ...) on scores that will not be '
-                'counted and use the bound that it returns, or take threshold="online".'
-            )
         if isinstance(scores, PairScores):
-            stretches = tuple(self._stretches(scores, delta))
+            stretches = tuple(self._stretches(scores))
             n_events = len(stretches[0])
         else:
-            events = self._events(self.thresholds or _spread(scores.tally.thresholds))
+            events = self._events(self.fixed or _spread(scores.tally.thresholds))
             bets = self._bets(CENTRES_UNORDERED)
             stretches = (tuple(_ending(scores, *event, bets) for event in events),)
             n_events = len(events)
-        weights = np.repeat(self.weights or (1.0,), n_events // len(self.weights or (1.0,)))
-        return _Game(stretches, weights / weights.sum(), delta)
+        given = self.options.weights or (1.0,)
+        weights = np.repeat(given, n_events // len(given))
+        return _Game(stretches, weights / weights.sum(), self.statement.delta)
 
-    def _stretches(self, scores: PairScores, delta: float) -> Iterator[tuple[Stretch, ...]]:
+    def _stretches(self, scores: PairScores) -> Iterator[tuple[Stretch, ...]]:
         """What is bet on in each round: events and centres from the past alone."""
-        online = self.threshold == "online"
+        online, delta = self.options.threshold == ONLINE, self.statement.delta
         for past, now in rounds(scores):
             if online and past.n_out == 0:
                 yield tuple(_nothing(self._bets((FIRST_CENTRE,))) for _ in DIRECTIONS[self._direction])
                 continue
-            events = self._events(best_thresholds(past.tally, delta) if online else self.thresholds)
+            events = self._events(best_thresholds(past.tally, delta) if online else self.fixed)
             yield tuple(self._stretch(past, now, *event) for event in events)
 
     def _events(self, thresholds: tuple[float, ...]) -> list[tuple[float, bool]]:
         """(threshold, forward) of each event; thresholds that were learned are one for each direction."""
         directions = DIRECTIONS[self._direction]
-        if self.threshold in ("online", "pilot") and len(thresholds) == 2:
+        if isinstance(self.options.threshold, str) and len(thresholds) == 2:
             return [(thresholds[not forward], forward) for forward in directions]
         return [(threshold, forward) for threshold in thresholds for forward in directions]
 
     def _stretch(self, past: PairScores, now: PairScores, threshold: float, forward: bool) -> Stretch:
         gain, loss = _hits(now, threshold, forward)
-        if self.centre != "online":
-            return Stretch.of(gain, loss, self._bets((float(self.centre),)))
+        if self.options.centre != ONLINE:
+            return Stretch.of(gain, loss, self._bets((float(self.options.centre),)))
         before = past.hits(threshold) if forward else (past.n_in - past.hits(threshold)[1], 0)
         n_before = past.n_out if forward else past.n_in
         rate = (before[0] + 2.0 * FIRST_CENTRE) / (n_before + 2.0)
         return Stretch.of(gain, loss, self._bets((min(rate, 0.5),)))
 
     def _bets(self, centres: tuple[float, ...]) -> Bets:
-        return Bets(self.stakes, centres if self.centre == "online" else (float(self.centre),))
+        centre = self.options.centre
+        return Bets(self.options.stakes, centres if centre == ONLINE else (float(centre),))
 
     def _ledger(self, scores: Scores) -> tuple[LedgerEntry, ...]:
         paid = "average of their wealth, weights fixed beforehand"
-        if self._on_pilot is not None:
+        ordered = isinstance(scores, PairScores)
+        if self.options.needs_pilot:
             how = LedgerEntry(
-                "threshold", "one on {} + {} pilot scores".format(*self._pilot_size), "chosen on pilot trials only"
+                "threshold", "one on {} + {} pilot scores".format(*self.pilot_size), "chosen on pilot trials only"
             )
-        elif self.threshold != "online":
-            how = LedgerEntry("threshold", f"{len(self.thresholds)}, fixed beforehand", paid)
-        elif isinstance(scores, PairScores):
+        elif self.options.threshold != ONLINE:
+            how = LedgerEntry("threshold", f"{len(self.fixed)}, fixed beforehand", paid)
+        elif ordered:
             how = LedgerEntry("threshold", "learned again and again", "each on earlier trials only")
         else:
             how = LedgerEntry("threshold", f"up to {_GRID_EVENTS} of the grid", paid)
-        ordered = isinstance(scores, PairScores)
         return (
             how,
             LedgerEntry("direction", self._direction, paid if self._direction == BOTH else "fixed beforehand"),
-            LedgerEntry("bets", f"{len(self.stakes)} stakes, fixed beforehand", paid),
+            LedgerEntry("bets", f"{len(self.options.stakes)} stakes, fixed beforehand", paid),
             LedgerEntry("time", "after every trial", "free: Ville's inequality")
             if ordered
             else LedgerEntry("time", "once, at the end", "none needed"),

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ...mechanisms.guarantees.base import Guarantee
-from ...mechanisms.validation import delta_range, non_negative
-from ..evidence.scores import Floats, Scores
-from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
-from .curve import Refutation, contradicting, refute
-from .pilot import checked_threshold, choose_event, fixed_threshold
+from ..evidence.scores import Floats, Scores, Tally
+from ..evidence.statement import Statement
+from .base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound
+from .curve import CurveViolation, contradicting, refute
+from .pilot import PILOT, Event, checked_threshold, choose_event
 from .rectangle import Rectangle
 
 
 @dataclass(frozen=True)
-class ClopperPearson(Bound):
+class ClopperPearson(PairBound):
     """Exact limits on both error rates of {score >= threshold} (Clopper and Pearson 1934; Jagielski et al. 2020).
 
     With each limit at half the significance, both hold together, and
@@ -27,7 +27,7 @@ class ClopperPearson(Bound):
         epsilon >= max(ln((TPR_lower - delta) / FPR_upper), ln((TNR_lower - delta) / FNR_upper), 0).
 
     Args:
-        threshold: a number that was fixed beforehand, or "pilot": `prepare` chooses the one that promises the largest
+        threshold: a number that was fixed beforehand, or "pilot": `fix` chooses the one that promises the largest
             bound, on pilot scores.
 
     Guarantees:
@@ -36,10 +36,12 @@ class ClopperPearson(Bound):
         * the largest value it can take is about ln(n / ln(2 / significance)), with n scores on each side.
 
     Example:
+        >>> import numpy as np
         >>> from dpassay.audit.evidence.scores import PairCounts, Tally
+        >>> from dpassay.mechanisms.guarantees import PureDP
         >>> counts = Tally(np.array([0.0, 1.0]), np.array([1000, 184]), np.array([1000, 500]), 1000, 1000)
-        >>> bound = ClopperPearson(threshold=1.0).lower_bound(PairCounts(counts), delta=0.0, confidence=0.95)
-        >>> round(bound.epsilon, 6)
+        >>> fixed = ClopperPearson(threshold=1.0).fix(Statement(PureDP(1.0), delta=0.0), None, (1000, 1000))
+        >>> round(fixed.lower_bound(PairCounts(counts)).epsilon, 6)
         0.805232
 
     References:
@@ -49,32 +51,23 @@ class ClopperPearson(Bound):
 
     name: ClassVar[str] = "clopper-pearson"
 
-    threshold: float | str = "pilot"
-    _chosen_among: str = field(default="", repr=False)
+    threshold: float | str = PILOT
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", checked_threshold(self.threshold))
 
     @property
-    def reads_curves(self) -> bool:
-        return True
+    def needs_pilot(self) -> bool:
+        return self.threshold == PILOT
 
-    @property
-    def uses_pilot(self) -> bool:
-        return self.threshold == "pilot"
-
-    @property
-    def thresholds(self) -> tuple[float, ...]:
-        return () if self.uses_pilot else (self._fixed(),)
-
-    def prepare(self, pilot: Scores, *, delta: float, confidence: float, n_out: int, n_in: int) -> ClopperPearson:
-        """With the threshold that promises the largest bound on `n_out` + `n_in` scores to come.
+    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedClopperPearson:
+        """With the threshold that promises the largest bound on the scores to come.
 
         The promise is the bound at the counts to expect if both rates were as bad as their limits on the pilot.
         """
-        if not self.uses_pilot:
-            return self
-        check_level(delta=delta, confidence=confidence)
+        if not isinstance(self.threshold, str):
+            return FixedClopperPearson(statement, Event(self.threshold))
+        n_out, n_in = sizes
 
         def promise(limits: Rectangle) -> tuple[Floats, Floats]:
             """The bound at the counts to expect at these rates, in both directions."""
@@ -83,53 +76,59 @@ class ClopperPearson(Bound):
                 n_in * limits.tpr_lower,
                 n_out=n_out,
                 n_in=n_in,
-                significance=0.5 * (1.0 - confidence),
+                significance=0.5 * statement.significance,
             )
-            return expected.log_ratios(delta)
+            return expected.log_ratios(statement.delta)
 
-        chosen = choose_event(pilot, promise)
-        return replace(self, threshold=chosen.threshold, _chosen_among=chosen.among)
+        return FixedClopperPearson(statement, choose_event(pilot, promise))
 
-    def lower_bound(self, scores: Scores, *, delta: float, confidence: float) -> LowerBound:
-        check_level(delta=delta, confidence=confidence)
-        threshold = self._fixed()
-        hits = scores.hits(threshold)
-        rectangle = _rectangle(hits, scores.n_out, scores.n_in, 1.0 - confidence)
+
+@dataclass(frozen=True)
+class FixedClopperPearson(FixedBound[Scores]):
+    """At one event, whose direction is of no use here."""
+
+    statement: Statement
+    event: Event
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        return (self.event.threshold,)
+
+    def lower_bound(self, evidence: Scores) -> LowerBound:
+        delta, hits = self.statement.delta, evidence.hits(self.event.threshold)
+        n_out, n_in = evidence.n_out, evidence.n_in
         return LowerBound(
-            epsilon=float(rectangle.epsilon_lower(delta)),
+            epsilon=float(self._limits(hits, n_out, n_in).epsilon_lower(delta)),
             delta=delta,
-            confidence=confidence,
-            method=self.name,
-            n_trials=scores.n_out + scores.n_in,
-            ceiling=self.ceiling(scores.n_out, scores.n_in, delta=delta, confidence=confidence),
-            ledger=self._ledger(),
-            threshold=threshold,
+            confidence=self.statement.confidence,
+            method=ClopperPearson.name,
+            n_trials=n_out + n_in,
+            ceiling=float(self._limits((0, n_in), n_out, n_in).epsilon_lower(delta)),
+            ledger=(self.event.entry, LedgerEntry("direction", "both", "one rectangle of limits serves both")),
+            threshold=self.event.threshold,
             hits=hits,
         )
 
-    def ceiling(self, n_out: int, n_in: int, *, delta: float, confidence: float) -> float:
-        return float(_rectangle((0, n_in), n_out, n_in, 1.0 - confidence).epsilon_lower(delta))
-
-    def p_value(self, scores: Scores, *, epsilon: float, delta: float) -> float:
-        """Smallest significance at which the bound exceeds `epsilon`, by bisection on the counts of the one event."""
-        delta_range(delta=delta)
-        non_negative(epsilon=epsilon)
-        return self._least_significance(scores, lambda rectangle: bool(rectangle.log_ratio(delta) > epsilon))
-
-    def refutation(self, scores: Scores, claim: Guarantee, *, confidence: float) -> Refutation | None:
-        threshold = self._fixed()
-        hits_out, hits_in = (np.array([k]) for k in scores.hits(threshold))
-        limits = Rectangle.at(
-            hits_out, hits_in, n_out=scores.n_out, n_in=scores.n_in, significance=0.5 * (1.0 - confidence)
+    def p_value(self, evidence: Scores) -> float:
+        """By bisection on the counts of the one event."""
+        stated = self.statement
+        at_delta = self._least_significance(
+            evidence, lambda limits: bool(limits.log_ratio(stated.delta) > stated.epsilon)
         )
-        return refute(limits, np.array([threshold]), (hits_out, hits_in), claim, method=self.name)
+        return min(at_delta, self._least_significance(evidence, lambda limits: _contradicts(limits, stated)))
 
-    def curve_p_value(self, scores: Scores, claim: Guarantee) -> float:
-        return self._least_significance(scores, lambda rectangle: bool(contradicting(rectangle, claim)))
+    def curve_test(self, evidence: Scores) -> CurveViolation | None:
+        threshold, (out, in_) = self.event.threshold, evidence.hits(self.event.threshold)
+        event = Tally(np.array([threshold]), np.array([out]), np.array([in_]), evidence.n_out, evidence.n_in)
+        limits = self._limits((event.hits_out, event.hits_in), evidence.n_out, evidence.n_in)
+        return refute(limits, self.statement.claim, method=ClopperPearson.name, events=event)
+
+    def _limits(self, hits: tuple[ArrayLike, ArrayLike], n_out: int, n_in: int) -> Rectangle:
+        return _rectangle(hits, n_out, n_in, self.statement.significance)
 
     def _least_significance(self, scores: Scores, shows: Callable[[Rectangle], bool]) -> float:
         """Smallest significance at which the rectangle shows something, rounded up."""
-        hits = scores.hits(self._fixed())
+        hits = scores.hits(self.event.threshold)
 
         def refuted(log_significance: float) -> bool:
             return shows(_rectangle(hits, scores.n_out, scores.n_in, math.exp(log_significance)))
@@ -144,17 +143,11 @@ class ClopperPearson(Bound):
             low, high = (low, middle) if refuted(middle) else (middle, high)
         return math.exp(high)
 
-    def _fixed(self) -> float:
-        return fixed_threshold(self.threshold)
 
-    def _ledger(self) -> tuple[LedgerEntry, ...]:
-        chosen = (
-            LedgerEntry("threshold", self._chosen_among, "chosen on pilot trials only")
-            if self._chosen_among
-            else LedgerEntry("threshold", f"1, {self.threshold:.6g}", "fixed beforehand")
-        )
-        return chosen, LedgerEntry("direction", "both", "one rectangle of limits serves both")
+def _contradicts(limits: Rectangle, stated: Statement) -> bool:
+    return bool(contradicting(limits, stated.claim))
 
 
-def _rectangle(hits: tuple[int, int], n_out: int, n_in: int, significance: float) -> Rectangle:
+def _rectangle(hits: tuple[ArrayLike, ArrayLike], n_out: int, n_in: int, significance: float) -> Rectangle:
+    """Both limits at half of the significance, so that they hold together."""
     return Rectangle.at(hits[0], hits[1], n_out=n_out, n_in=n_in, significance=0.5 * significance)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.guarantees.base import Guarantee
-from ..evidence.scores import Counts, Floats
+from ..evidence.scores import Tally
 from .rectangle import Rectangle
 
 _ROUNDING = 1e-9  # relative: by so much a limit must lie below the claim
@@ -28,16 +28,16 @@ _LARGEST_EPSILON = 50.0
 
 
 @dataclass(frozen=True)
-class Refutation:
+class CurveViolation:
     """Where the claimed curve contradicts the trials most.
 
     Args:
         epsilon, delta: a pair that the claim promises.
         delta_lower: the least delta that the trials allow at this epsilon; > delta.
-        fpr, fnr: upper limits on the error rates of the event that shows it.
+        fpr, fnr: upper limits on the error rates of the event, or of the guess, that shows it.
         claimed_fnr: the least false negative rate that the claim allows at `fpr`.
-        threshold: of that event, {score >= threshold}.
-        hits: its (false positives, true positives).
+        threshold: of that event, {score >= threshold}; None where there is none.
+        hits: its (false positives, true positives); None where there is none.
         method: name of the bound whose limits these are.
     """
 
@@ -47,8 +47,8 @@ class Refutation:
     fpr: float
     fnr: float
     claimed_fnr: float
-    threshold: float
-    hits: tuple[int, int]
+    threshold: float | None
+    hits: tuple[int, int] | None
     method: str
 
     def __str__(self) -> str:
@@ -75,12 +75,11 @@ def contradicting(limits: Rectangle, claim: Guarantee) -> NDArray[np.bool_]:
     return (below | left).reshape(fpr.shape)
 
 
-def refute(
-    limits: Rectangle, thresholds: Floats, hits: tuple[Counts, Counts], claim: Guarantee, *, method: str
-) -> Refutation | None:
-    """The place where the rectangles `(m,)` of the events contradict `claim` most, or None where they do not.
+def refute(limits: Rectangle, claim: Guarantee, *, method: str, events: Tally | None = None) -> CurveViolation | None:
+    """The place where the rectangles `(m,)` contradict `claim` most, or None where they do not.
 
-    The place is the epsilon at which the delta that is shown exceeds the delta that is claimed by most.
+    The place is the epsilon at which the delta that is shown exceeds the delta that is claimed by most. `events` are
+    those whose limits these are, if they are events of scores.
     """
     found = np.flatnonzero(contradicting(limits, claim))
     if len(found) == 0:
@@ -90,16 +89,16 @@ def refute(
     epsilon = _widest_gap(some, claim)
     shown = some.delta_lower(epsilon)
     best = int(np.argmax(shown))
-    fpr = float(some.fpr_upper[best])
-    return Refutation(
+    fpr, place = float(some.fpr_upper[best]), found[best]
+    return CurveViolation(
         epsilon=epsilon,
         delta=float(claim.delta(epsilon)),
         delta_lower=float(shown[best]),
         fpr=fpr,
         fnr=float(some.fnr_upper[best]),
         claimed_fnr=float(claim.tradeoff(fpr)),
-        threshold=float(thresholds[found[best]]),
-        hits=(int(hits[0][found[best]]), int(hits[1][found[best]])),
+        threshold=None if events is None else float(events.thresholds[place]),
+        hits=None if events is None else (int(events.hits_out[place]), int(events.hits_in[place])),
         method=method,
     )
 
@@ -116,4 +115,4 @@ def _widest_gap(limits: Rectangle, claim: Guarantee) -> float:
     return float(grid[best])
 
 
-__all__ = ["Refutation", "contradicting", "refute"]
+__all__ = ["CurveViolation", "contradicting", "refute"]

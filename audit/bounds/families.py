@@ -198,6 +198,14 @@ def least_member(family: CurveFamily, spared: Callable[[Guarantee], bool], *, st
     return low
 
 
+def member_below(family: CurveFamily, epsilon: float, delta: float) -> Guarantee | None:
+    """The last member, to the precision of the family, whose epsilon at delta is at most `epsilon`; None if none is."""
+    if family.member(family.claimed).epsilon(delta) == epsilon:
+        return family.member(family.claimed)
+    theta = least_member(family, lambda member: float(member.epsilon(delta)) > epsilon, start=family.claimed)
+    return family.member(theta) if theta > 0.0 else None
+
+
 def family_for(claim: Guarantee, given: CurveFamily | None) -> CurveFamily:
     """The family in which `claim` may be judged: its own, in which it is a member.
 
@@ -240,4 +248,4 @@ def epsilon_of(family: CurveFamily, parameter: float, delta: float) -> float:
     return found
 
 
-__all__ = ["CurveFamily", "epsilon_of", "family_for", "family_of", "least_member"]
+__all__ = ["CurveFamily", "epsilon_of", "family_for", "family_of", "least_member", "member_below"]

@@ -15,31 +15,30 @@ together, and the test reads the whole claimed curve at no price.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
 from ...mechanisms.guarantees.base import Guarantee
-from ...mechanisms.validation import delta_range, non_negative, one_of
+from ...mechanisms.validation import one_of
 from ..evidence.scores import Floats, Scores
-from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
+from ..evidence.statement import Statement
+from .base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound
 from .binomial import upper
-from .clopper_pearson import ClopperPearson
-from .curve import Refutation
-from .pilot import IN, OUT, checked_threshold, choose_event, fixed_threshold
+from .curve import CurveViolation
+from .pilot import IN, OUT, PILOT, Event, checked_threshold, choose_event
 from .rectangle import Rectangle
 from .unconditional import Ordering, UnconditionalTest
 
 AUTO, BOTH = "auto", "both"
 _DIRECTIONS = (AUTO, IN, OUT, BOTH)
-_MOST_PLANNED = 20_000  # trials a side; a plan for more asks Clopper-Pearson
 _FAR = 0.5  # standard errors from which on a promise at another delta is tested
 
 
 @dataclass(frozen=True)
-class JointExact(Bound):
+class JointExact(PairBound):
     """Exact unconditional test of one event on both counts at once (Barnard 1945), inverted (Buehler 1957).
 
     Two limits, one for each rate, are right together when each is right; this asks the one question that matters. Where
@@ -47,11 +46,11 @@ class JointExact(Bound):
     at 95 %, and about half of the trials do.
 
     Args:
-        threshold: a number that was fixed beforehand, or "pilot": `prepare` chooses the one that promises the largest
+        threshold: a number that was fixed beforehand, or "pilot": `fix` chooses the one that promises the largest
             bound, on pilot scores.
         direction: "in", {score >= threshold} is more likely on side 1; "out", its complement is more likely on side 0;
             "both", at half of the significance each; "auto" is chosen with the threshold, and "in" where that is fixed.
-        ordering: of the outcomes; None lets `prepare` tune it to delta and confidence. Valid whatever it is.
+        ordering: of the outcomes; None lets `fix` tune it to delta and confidence. Valid whatever it is.
 
     Guarantees:
         * exact at every number of trials: exceeds the true epsilon with probability at most 1 - confidence;
@@ -61,9 +60,10 @@ class JointExact(Bound):
 
     Example:
         >>> from dpassay.audit.evidence.scores import PairCounts, Tally
+        >>> from dpassay.mechanisms.guarantees import PureDP
         >>> counts = Tally(np.array([0.0, 1.0]), np.array([1000, 184]), np.array([1000, 500]), 1000, 1000)
-        >>> bound = JointExact(threshold=1.0).lower_bound(PairCounts(counts), delta=0.0, confidence=0.95)
-        >>> round(bound.epsilon, 3)  # Clopper-Pearson: 0.805
+        >>> fixed = JointExact(threshold=1.0).fix(Statement(PureDP(1.0), delta=0.0), None, (1000, 1000))
+        >>> round(fixed.lower_bound(PairCounts(counts)).epsilon, 3)  # Clopper-Pearson: 0.805
         0.879
 
     References:
@@ -73,42 +73,30 @@ class JointExact(Bound):
 
     name: ClassVar[str] = "joint-exact"
 
-    threshold: float | str = "pilot"
+    threshold: float | str = PILOT
     direction: str = AUTO
     ordering: Ordering | None = None
-    _chosen_among: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", checked_threshold(self.threshold))
         one_of(_DIRECTIONS, direction=self.direction)
 
     @property
-    def reads_curves(self) -> bool:
-        return True
+    def needs_pilot(self) -> bool:
+        return self.threshold == PILOT
 
-    @property
-    def uses_pilot(self) -> bool:
-        return isinstance(self.threshold, str)
-
-    @property
-    def thresholds(self) -> tuple[float, ...]:
-        return () if isinstance(self.threshold, str) else (self.threshold,)
-
-    def prepare(self, pilot: Scores, *, delta: float, confidence: float, n_out: int, n_in: int) -> JointExact:
+    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedJointExact:
         """With the ordering tuned to the level, and the threshold and direction that promise the largest bound.
 
         The promise is the place in the ordering of the counts to expect if both rates were as bad as their limits on
         the pilot: it is nearly the bound.
         """
-        check_level(delta=delta, confidence=confidence)
-        if self.ordering is None:
-            tuned = Ordering((1.0 - confidence) / len(self._directions), delta)
-            return replace(self, ordering=tuned).prepare(
-                pilot, delta=delta, confidence=confidence, n_out=n_out, n_in=n_in
-            )
-        if not self.uses_pilot:
-            return self
-        rank = self.ordering.value
+        each = statement.significance / (2 if self.direction == BOTH else 1)
+        ordering = Ordering(each, statement.delta) if self.ordering is None else self.ordering
+        if not isinstance(self.threshold, str):
+            direction = IN if self.direction == AUTO else self.direction
+            return FixedJointExact(statement, Event(self.threshold, direction), ordering)
+        (n_out, n_in), rank = sizes, ordering.value
 
         def promise(limits: Rectangle) -> tuple[Floats, Floats]:
             inside = rank(n_in * limits.tpr_lower, n_out * limits.fpr_upper, n_in, n_out)
@@ -118,61 +106,61 @@ class JointExact(Bound):
 
         chosen = choose_event(pilot, promise)
         direction = chosen.direction if self.direction == AUTO else self.direction
-        return replace(self, threshold=chosen.threshold, direction=direction, _chosen_among=chosen.among)
+        return FixedJointExact(statement, replace(chosen, direction=direction), ordering)
 
-    def for_plans(self, n_out: int, n_in: int) -> Bound:
-        """Beyond 20,000 trials a side Clopper-Pearson, which detects little less and takes no time."""
-        return self if max(n_out, n_in) <= _MOST_PLANNED else ClopperPearson(self.threshold)
 
-    def lower_bound(self, scores: Scores, *, delta: float, confidence: float) -> LowerBound:
-        check_level(delta=delta, confidence=confidence)
-        threshold = fixed_threshold(self.threshold)
-        each = self._each(confidence)
-        found = max(_bound(*counts, self._order, delta, each) for counts in self._counts(scores))
-        ceiling = self.ceiling(scores.n_out, scores.n_in, delta=delta, confidence=confidence)
+@dataclass(frozen=True)
+class FixedJointExact(FixedBound[Scores]):
+    """At one event, in one direction or "both", with an ordering of the outcomes."""
+
+    statement: Statement
+    event: Event
+    ordering: Ordering
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        return (self.event.threshold,)
+
+    def lower_bound(self, evidence: Scores) -> LowerBound:
+        stated, each = self.statement, self._each()
+        found = max(_bound(*counts, self.ordering, stated.delta, each) for counts in self._counts(evidence))
+        perfect = self._perfect(evidence.n_out, evidence.n_in)
+        ceiling = max(_bound(*counts, self.ordering, stated.delta, each) for counts in perfect)
         return LowerBound(
             epsilon=float(min(found, ceiling)),
-            delta=delta,
-            confidence=confidence,
-            method=self.name,
-            n_trials=scores.n_out + scores.n_in,
+            delta=stated.delta,
+            confidence=stated.confidence,
+            method=JointExact.name,
+            n_trials=evidence.n_out + evidence.n_in,
             ceiling=ceiling,
-            ledger=self._ledger(threshold),
-            threshold=threshold,
-            hits=scores.hits(threshold),
+            ledger=self._ledger(),
+            threshold=self.event.threshold,
+            hits=evidence.hits(self.event.threshold),
         )
 
-    def ceiling(self, n_out: int, n_in: int, *, delta: float, confidence: float) -> float:
-        each = self._each(confidence)
-        sizes = {IN: (n_in, n_out), OUT: (n_out, n_in)}
-        perfect = ((sizes[way][0], sizes[way][0], 0, sizes[way][1]) for way in self._directions)
-        return max(_bound(*counts, self._order, delta, each) for counts in perfect)
+    def exceeds_claim(self, evidence: Scores) -> bool:
+        """One test, and no search."""
+        at = self.statement.epsilon, self.statement.delta, self._each()
+        return any(_rejected(*counts, self.ordering, *at) for counts in self._counts(evidence))
 
-    def exceeds(self, epsilon: float, scores: Scores, *, delta: float, confidence: float) -> bool:
-        """Whether the bound is larger than `epsilon`: one test, and no search."""
-        check_level(delta=delta, confidence=confidence)
-        each = self._each(confidence)
-        return any(_rejected(*counts, self._order, epsilon, delta, each) for counts in self._counts(scores))
+    def p_value(self, evidence: Scores) -> float:
+        """Rounded up by about 1 %."""
+        stated, tests = self.statement, self._tests(evidence)
+        at_delta = min(1.0, len(tests) * min(test.p_value(stated.epsilon, stated.delta) for test in tests))
+        return min(at_delta, self._curve_p_value(tests))
 
-    def p_value(self, scores: Scores, *, epsilon: float, delta: float) -> float:
-        """Smallest significance at which the bound exceeds `epsilon`, rounded up by about 1 %."""
-        delta_range(delta=delta)
-        non_negative(epsilon=epsilon)
-        tests = self._tests(scores)
-        return min(1.0, len(tests) * min(test.p_value(epsilon, delta) for test in tests))
-
-    def refutation(self, scores: Scores, claim: Guarantee, *, confidence: float) -> Refutation | None:
+    def curve_test(self, evidence: Scores) -> CurveViolation | None:
         """The promise (epsilon, delta) of the claim that the counts contradict most, if the test rejects it."""
-        each = self._each(confidence)
-        for test in self._tests(scores):
+        claim, each = self.statement.claim, self._each()
+        for test in self._tests(evidence):
             epsilon, distance = _weakest_promise(test, claim)
             delta = float(claim.delta(epsilon))
             if distance > _FAR and test.rejects(epsilon, delta, each):
-                return self._refutation(scores, claim, epsilon, delta, test.delta_lower(epsilon, each), each)
+                return self._violation(evidence, epsilon, delta, test.delta_lower(epsilon, each), each)
         return None
 
-    def curve_p_value(self, scores: Scores, claim: Guarantee) -> float:
-        tests, smallest = self._tests(scores), 1.0
+    def _curve_p_value(self, tests: list[UnconditionalTest]) -> float:
+        claim, smallest = self.statement.claim, 1.0
         for test in tests:
             epsilon, distance = _weakest_promise(test, claim)
             if distance > _FAR:
@@ -181,46 +169,50 @@ class JointExact(Bound):
 
     @property
     def _directions(self) -> tuple[str, ...]:
-        return (IN, OUT) if self.direction == BOTH else (OUT,) if self.direction == OUT else (IN,)
+        return (IN, OUT) if self.event.direction == BOTH else (self.event.direction,)
 
-    @property
-    def _order(self) -> Ordering:
-        return Ordering() if self.ordering is None else self.ordering
-
-    def _each(self, confidence: float) -> float:
+    def _each(self) -> float:
         """The significance of each direction."""
-        return (1.0 - confidence) / len(self._directions)
+        return self.statement.significance / len(self._directions)
 
     def _counts(self, scores: Scores) -> list[tuple[int, int, int, int]]:
         """Hits and trials on the likelier side, and on the other, for each direction."""
-        false, true = scores.hits(fixed_threshold(self.threshold))
+        false, true = scores.hits(self.event.threshold)
         n_out, n_in = scores.n_out, scores.n_in
         counts = {IN: (true, n_in, false, n_out), OUT: (n_out - false, n_out, n_in - true, n_in)}
         return [counts[direction] for direction in self._directions]
 
+    def _perfect(self, n_out: int, n_in: int) -> list[tuple[int, int, int, int]]:
+        """The same for sides that are told apart without an error."""
+        counts = {IN: (n_in, n_in, 0, n_out), OUT: (n_out, n_out, 0, n_in)}
+        return [counts[direction] for direction in self._directions]
+
     def _tests(self, scores: Scores) -> list[UnconditionalTest]:
-        return [_test(*counts, self._order) for counts in self._counts(scores)]
+        return [_test(*counts, self.ordering) for counts in self._counts(scores)]
 
-    def _refutation(
-        self, scores: Scores, claim: Guarantee, epsilon: float, delta: float, shown: float, each: float
-    ) -> Refutation:
-        threshold = fixed_threshold(self.threshold)
-        hits = scores.hits(threshold)
+    def _violation(self, scores: Scores, epsilon: float, delta: float, shown: float, each: float) -> CurveViolation:
+        hits = scores.hits(self.event.threshold)
         fpr = float(upper(hits[0], scores.n_out, 0.5 * each))
-        fnr = float(upper(scores.n_in - hits[1], scores.n_in, 0.5 * each))
-        claimed_fnr = float(claim.tradeoff(fpr))
-        return Refutation(epsilon, delta, max(shown, delta), fpr, fnr, claimed_fnr, threshold, hits, self.name)
+        return CurveViolation(
+            epsilon=epsilon,
+            delta=delta,
+            delta_lower=max(shown, delta),
+            fpr=fpr,
+            fnr=float(upper(scores.n_in - hits[1], scores.n_in, 0.5 * each)),
+            claimed_fnr=float(self.statement.claim.tradeoff(fpr)),
+            threshold=self.event.threshold,
+            hits=hits,
+            method=JointExact.name,
+        )
 
-    def _ledger(self, threshold: float) -> tuple[LedgerEntry, ...]:
-        on_pilot = "chosen on pilot trials only"
+    def _ledger(self) -> tuple[LedgerEntry, ...]:
+        both, on_pilot = self.event.direction == BOTH, bool(self.event.among)
         likelier = {IN: "{score >= threshold} on side 1", OUT: "{score < threshold} on side 0"}
-        way = "both" if self.direction == BOTH else f"1, {likelier[self._directions[0]]}"
-        paid = "half of the significance each" if self.direction == BOTH else "fixed beforehand"
+        way = "both" if both else f"1, {likelier[self.event.direction]}"
+        paid = "half of the significance each" if both else "fixed beforehand"
         return (
-            LedgerEntry("threshold", self._chosen_among, on_pilot)
-            if self._chosen_among
-            else LedgerEntry("threshold", f"1, {threshold:.6g}", "fixed beforehand"),
-            LedgerEntry("direction", way, on_pilot if self._chosen_among and self.direction != BOTH else paid),
+            self.event.entry,
+            LedgerEntry("direction", way, "chosen on pilot trials only" if on_pilot and not both else paid),
             LedgerEntry("base rate", "all within limits", "supremum; the limits cost 1/1000 of the significance"),
         )
 

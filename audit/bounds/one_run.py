@@ -54,9 +54,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from ...mechanisms.validation import delta_range, non_negative, one_of
-from ..evidence.scores import BitScores, Scores
-from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
+from ...mechanisms.validation import one_of
+from ..evidence.scores import BitScores
+from ..evidence.statement import Statement
+from .base import SMALLEST_P_VALUE, Bound, Evidence, FixedBound, LedgerEntry, LowerBound
 from .binomial import log_pmf, lower, upper
 from .guessing import Guessing, Size, bit_scores, check_counts
 
@@ -65,7 +66,7 @@ _TINY = 1e-250
 
 
 @dataclass(frozen=True)
-class OneRun(Bound):
+class OneRun(Bound[BitScores]):
     """Exact lower bound on epsilon from right guesses of independent fair bits, in one run or many.
 
         p(epsilon) = F(v) + m delta F(v) (1 - F(v)) / (v p_v),     F and p of Bin(r, e^epsilon / (1 + e^epsilon))
@@ -91,8 +92,9 @@ class OneRun(Bound):
     Example:
         >>> bits = np.arange(100)[None, :] % 2 == 0
         >>> scores = np.where(np.arange(100) < 90, bits, ~bits).astype(float)  # 90 of 100 right
-        >>> shown = OneRun(guesses=100, center=0.5).lower_bound(BitScores(bits, scores), delta=0.0, confidence=0.95)
-        >>> round(shown.epsilon, 5)
+        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> fixed = OneRun(guesses=100, center=0.5).fix(Statement(PureDP(1.0), delta=0.0), None, (100,))
+        >>> round(fixed.lower_bound(BitScores(bits, scores)).epsilon, 5)
         1.63082
 
     References:
@@ -101,7 +103,7 @@ class OneRun(Bound):
     """
 
     name: ClassVar[str] = "one-run"
-    accepts: ClassVar[tuple[type, ...]] = (BitScores,)
+    reads: ClassVar[type[Evidence]] = BitScores
 
     guesses: Size | tuple[Size, ...] | str = "grid"
     negatives: float = 0.5
@@ -112,57 +114,55 @@ class OneRun(Bound):
         one_of(["sharp", "published"], delta_term=self.delta_term)
         if isinstance(self.guesses, list):  # as a configuration file gives it
             object.__setattr__(self, "guesses", tuple(self.guesses))
-        _ = self._guessing
+        Guessing(self.guesses, self.negatives, self.center)
 
-    def lower_bound(self, scores: Scores | BitScores, *, delta: float, confidence: float) -> LowerBound:
-        check_level(delta=delta, confidence=confidence)
-        scores = bit_scores(scores, self.name)
-        sizes = self._guessing.sizes(scores.n_bits)
-        rights = self._guessing.right(scores, sizes)
-        level = (1.0 - confidence) / len(sizes)
-        epsilons = [
-            self._least(scores.n_bits, size, right, delta=delta, level=level)
-            for size, right in zip(sizes, rights, strict=True)
-        ]
+    def fix(self, statement: Statement, pilot: BitScores | None, sizes: tuple[int, ...]) -> FixedOneRun:
+        """With the numbers of guesses for so many bits."""
+        guessing = Guessing(self.guesses, self.negatives, self.center)
+        return FixedOneRun(statement, guessing, guessing.sizes(*sizes), self.delta_term)
+
+
+@dataclass(frozen=True)
+class FixedOneRun(FixedBound[BitScores]):
+    """With the rule of abstention, and the numbers of guesses, which share the significance."""
+
+    statement: Statement
+    guessing: Guessing
+    sizes: tuple[int, ...]
+    delta_term: str
+
+    def lower_bound(self, evidence: BitScores) -> LowerBound:
+        scores = bit_scores(evidence, OneRun.name)
+        rights = self.guessing.right(scores, self.sizes)
+        epsilons = self._least(scores.n_bits, rights)
         best = int(np.argmax(epsilons))
         return LowerBound(
             epsilon=epsilons[best],
-            delta=delta,
-            confidence=confidence,
-            method=self.name,
+            delta=self.statement.delta,
+            confidence=self.statement.confidence,
+            method=OneRun.name,
             n_trials=scores.n_bits,
-            ceiling=self._ceiling(scores.n_bits, delta=delta, confidence=confidence),
-            ledger=ledger(self._guessing, scores, sizes, best, rights[best]),
+            ceiling=max(self._least(scores.n_bits, self.sizes)),
+            ledger=ledger(self.guessing, scores, self.sizes, best, rights[best]),
         )
 
-    def ceiling(self, n_out: int, n_in: int, *, delta: float, confidence: float) -> float:
-        """The bound if every guess were right, with `n_out` + `n_in` bits."""
-        check_level(delta=delta, confidence=confidence)
-        return self._ceiling(n_out + n_in, delta=delta, confidence=confidence)
-
-    def p_value(self, scores: Scores | BitScores, *, epsilon: float, delta: float) -> float:
-        """Smallest significance at which the bound exceeds `epsilon`, in closed form, down to 1e-12."""
-        delta_range(delta=delta)
-        non_negative(epsilon=epsilon)
-        scores = bit_scores(scores, self.name)
-        sizes = self._guessing.sizes(scores.n_bits)
+    def p_value(self, evidence: BitScores) -> float:
+        """In closed form, at the delta of the statement."""
+        scores, stated = bit_scores(evidence, OneRun.name), self.statement
+        level = {"epsilon": stated.epsilon, "delta": stated.delta}
         each = [
-            guess_p_value(scores.n_bits, size, right, epsilon=epsilon, delta=delta, delta_term=self.delta_term)
-            for size, right in zip(sizes, self._guessing.right(scores, sizes), strict=True)
+            guess_p_value(scores.n_bits, size, right, **level, delta_term=self.delta_term)
+            for size, right in zip(self.sizes, self.guessing.right(scores, self.sizes), strict=True)
         ]
-        return min(1.0, len(sizes) * max(SMALLEST_P_VALUE, min(each)))
+        return min(1.0, len(self.sizes) * max(SMALLEST_P_VALUE, min(each)))
 
-    @property
-    def _guessing(self) -> Guessing:
-        return Guessing(self.guesses, self.negatives, self.center)
-
-    def _ceiling(self, n_bits: int, *, delta: float, confidence: float) -> float:
-        sizes = self._guessing.sizes(n_bits)
-        level = (1.0 - confidence) / len(sizes)
-        return max(self._least(n_bits, size, size, delta=delta, level=level) for size in sizes)
-
-    def _least(self, n_bits: int, size: int, right: int, *, delta: float, level: float) -> float:
-        return least_epsilon(n_bits, size, right, delta=delta, significance=level, delta_term=self.delta_term)
+    def _least(self, n_bits: int, rights: tuple[int, ...]) -> list[float]:
+        """The bound from each number of guesses, of which so many are right."""
+        delta, level = self.statement.delta, self.statement.significance / len(self.sizes)
+        return [
+            least_epsilon(n_bits, size, right, delta=delta, significance=level, delta_term=self.delta_term)
+            for size, right in zip(self.sizes, rights, strict=True)
+        ]
 
 
 def guess_p_value(

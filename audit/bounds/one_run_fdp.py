@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
@@ -35,27 +35,26 @@ from scipy import special
 
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.guarantees.gaussian import GaussianDP
-from ...mechanisms.validation import non_negative, open_unit, whole
-from ..evidence.scores import BitScores, Scores
-from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
-from .families import CurveFamily, epsilon_of, family_for, family_of, least_member
+from ...mechanisms.validation import open_unit, whole
+from ..evidence.scores import BitScores
+from ..evidence.statement import Statement
+from .base import SMALLEST_P_VALUE, Bound, Evidence, FixedBound, LedgerEntry, LowerBound
+from .families import CurveFamily, epsilon_of, family_for, least_member
 from .guessing import Guessing, Size, bit_scores, check_counts
 from .one_run import least_epsilon, ledger
 
-GAUSSIAN = family_of(GaussianDP(1.0))
-
 
 @dataclass(frozen=True)
-class OneRunFDP(Bound):
+class OneRunFDP(Bound[BitScores]):
     """Lower bound on the parameter of a trade-off family from right guesses of fair bits, read as epsilon at delta.
 
     Args:
-        family: of the curves; None takes that of the claim, which `against` tells, and GaussianDP without a claim.
+        curve_family: of the curves; None takes that of the claim.
         guesses, negatives, center: as in `OneRun`.
 
     Guarantees:
         * exact level at every number of bits, for every dependence between the scores, if the trade-off curve of one
-          bit is a member of the family; `claim_p_value` tests a curve without that assumption;
+          bit is a member of the family; the p-value is that of the claimed curve itself, without that assumption;
         * exceeds the epsilon of a claim of that family only where the claim itself is false, but for 1 - confidence;
         * the bound without the family, that of `OneRun`, stands beside it in the ledger.
 
@@ -66,8 +65,8 @@ class OneRunFDP(Bound):
     Example:
         >>> bits = np.arange(1000)[None, :] % 2 == 0
         >>> scores = np.where(np.arange(1000) < 700, bits, ~bits).astype(float)  # 700 of 1000 right
-        >>> bound = OneRunFDP(guesses=1000, center=0.5)
-        >>> found = bound.lower_bound(BitScores(bits, scores), delta=1e-5, confidence=0.95)
+        >>> stated = Statement(GaussianDP(1.0), delta=1e-5)
+        >>> found = OneRunFDP(guesses=1000, center=0.5).fix(stated, None, (1000,)).lower_bound(BitScores(bits, scores))
         >>> round(found.epsilon, 4), found.assumptions
         (1.372, ('the trade-off curve of one bit is that of GaussianDP for some mu',))
 
@@ -76,9 +75,9 @@ class OneRunFDP(Bound):
     """
 
     name: ClassVar[str] = "one-run-fdp"
-    accepts: ClassVar[tuple[type, ...]] = (BitScores,)
+    reads: ClassVar[type[Evidence]] = BitScores
 
-    family: CurveFamily | None = None
+    curve_family: CurveFamily | None = None
     guesses: Size | tuple[Size, ...] | str = "grid"
     negatives: float = 0.5
     center: float | None = None
@@ -86,92 +85,70 @@ class OneRunFDP(Bound):
     def __post_init__(self) -> None:
         if isinstance(self.guesses, list):  # as a configuration file gives it
             object.__setattr__(self, "guesses", tuple(self.guesses))
-        _ = self._guessing
+        Guessing(self.guesses, self.negatives, self.center)
 
-    def against(self, claim: Guarantee) -> OneRunFDP:
-        """With the family of `claim`; raises `ParameterError` if another was given."""
-        return replace(self, family=family_for(claim, self.family))
+    def fix(self, statement: Statement, pilot: BitScores | None, sizes: tuple[int, ...]) -> FixedOneRunFDP:
+        """With the family of the claim, and the numbers of guesses for so many bits."""
+        family = family_for(statement.claim, self.curve_family)
+        epsilon_of(family, family.claimed, statement.delta)
+        guessing = Guessing(self.guesses, self.negatives, self.center)
+        return FixedOneRunFDP(statement, family, guessing, guessing.sizes(*sizes))
 
-    def lower_bound(self, scores: Scores | BitScores, *, delta: float, confidence: float) -> LowerBound:
-        self._check(delta=delta, confidence=confidence)
-        scores = bit_scores(scores, self.name)
-        sizes = self._guessing.sizes(scores.n_bits)
-        rights = self._guessing.right(scores, sizes)
-        level = (1.0 - confidence) / len(sizes)
-        counts = [(scores.n_bits, size, right) for size, right in zip(sizes, rights, strict=True)]
-        thetas = [least_theta(self._family, *count, significance=level) for count in counts]
+
+@dataclass(frozen=True)
+class FixedOneRunFDP(FixedBound[BitScores]):
+    """In one family, with the rule of abstention and the numbers of guesses, which share the significance.
+
+    The claim is a member, so that the bound exceeds its epsilon where its whole curve is refuted, and nowhere else.
+    """
+
+    statement: Statement
+    family: CurveFamily
+    guessing: Guessing
+    sizes: tuple[int, ...]
+
+    def lower_bound(self, evidence: BitScores) -> LowerBound:
+        scores, stated = bit_scores(evidence, OneRunFDP.name), self.statement
+        rights = self.guessing.right(scores, self.sizes)
+        level = stated.significance / len(self.sizes)
+        counts = [(scores.n_bits, size, right) for size, right in zip(self.sizes, rights, strict=True)]
+        thetas = [least_theta(self.family, *count, significance=level) for count in counts]
         best = int(np.argmax(thetas))
-        without = max(least_epsilon(*count, delta=delta, significance=level) for count in counts)
+        without = max(least_epsilon(*count, delta=stated.delta, significance=level) for count in counts)
+        perfect = max(least_theta(self.family, scores.n_bits, n, n, significance=level) for n in self.sizes)
         return LowerBound(
-            epsilon=epsilon_of(self._family, thetas[best], delta),
-            delta=delta,
-            confidence=confidence,
-            method=self.name,
+            epsilon=epsilon_of(self.family, thetas[best], stated.delta),
+            delta=stated.delta,
+            confidence=stated.confidence,
+            method=OneRunFDP.name,
             n_trials=scores.n_bits,
-            ceiling=self.ceiling(0, scores.n_bits, delta=delta, confidence=confidence),
+            ceiling=epsilon_of(self.family, perfect, stated.delta),
             ledger=(
-                *ledger(self._guessing, scores, sizes, best, rights[best]),
+                *ledger(self.guessing, scores, self.sizes, best, rights[best]),
                 LedgerEntry(
-                    "family", self._family.title, f"fixed beforehand; {self._family.parameter} >= {thetas[best]:.6g}"
+                    "family", self.family.title, f"fixed beforehand; {self.family.parameter} >= {thetas[best]:.6g}"
                 ),
-                LedgerEntry("without it", f"epsilon >= {without:.6g} at delta = {delta:g}", "one-run, same guesses"),
+                LedgerEntry(
+                    "without it", f"epsilon >= {without:.6g} at delta = {stated.delta:g}", "one-run, same guesses"
+                ),
             ),
-            assumptions=(f"the trade-off curve of one bit is that of {self._family.title}",),
+            assumptions=(f"the trade-off curve of one bit is that of {self.family.title}",),
         )
 
-    def ceiling(self, n_out: int, n_in: int, *, delta: float, confidence: float) -> float:
-        """The bound if every guess were right, with `n_out` + `n_in` bits."""
-        self._check(delta=delta, confidence=confidence)
-        n_bits = n_out + n_in
-        sizes = self._guessing.sizes(n_bits)
-        level = (1.0 - confidence) / len(sizes)
-        best = max(least_theta(self._family, n_bits, size, size, significance=level) for size in sizes)
-        return epsilon_of(self._family, best, delta)
-
-    def p_value(self, scores: Scores | BitScores, *, epsilon: float, delta: float) -> float:
-        """Smallest significance at which the last member with at most this epsilon is refuted, down to 1e-12."""
-        non_negative(epsilon=epsilon)
-        self._check(delta=delta, confidence=0.5)
-        return self.claim_p_value(scores, self._last_member(epsilon, delta))
-
-    def claim_p_value(self, scores: Scores | BitScores, claim: Guarantee) -> float:
-        """Smallest significance at which so many right guesses refute the claimed curve itself: no family is assumed.
+    def p_value(self, evidence: BitScores) -> float:
+        """Smallest significance at which the claimed curve itself is refuted, down to 1e-12: no family is assumed.
 
         >>> bits = np.arange(200)[None, :] % 2 == 0
-        >>> round(OneRunFDP(guesses=100).claim_p_value(BitScores(bits, 1.0 * bits), GaussianDP(1.0)), 6)
+        >>> fixed = OneRunFDP(guesses=100).fix(Statement(GaussianDP(1.0), delta=1e-5), None, (200,))
+        >>> round(fixed.p_value(BitScores(bits, 1.0 * bits)), 6)
         0.001774
         """
-        scores = bit_scores(scores, self.name)
-        sizes = self._guessing.sizes(scores.n_bits)
+        scores = bit_scores(evidence, OneRunFDP.name)
         each = [
-            curve_p_value(claim, scores.n_bits, size, right)
-            for size, right in zip(sizes, self._guessing.right(scores, sizes), strict=True)
+            curve_p_value(self.statement.claim, scores.n_bits, size, right)
+            for size, right in zip(self.sizes, self.guessing.right(scores, self.sizes), strict=True)
         ]
-        return min(1.0, len(sizes) * min(each))
-
-    @property
-    def _guessing(self) -> Guessing:
-        return Guessing(self.guesses, self.negatives, self.center)
-
-    @property
-    def _family(self) -> CurveFamily:
-        return GAUSSIAN if self.family is None else self.family
-
-    def _check(self, *, delta: float, confidence: float) -> None:
-        check_level(delta=delta, confidence=confidence)
-        epsilon_of(self._family, self._family.claimed, delta)
-
-    def _last_member(self, epsilon: float, delta: float) -> Guarantee:
-        family = self._family
-        claimed = family.member(family.claimed)
-        if float(claimed.epsilon(delta)) == epsilon:
-            return claimed
-        exact = replace(family, search=family.member)
-        theta = least_member(exact, lambda member: float(member.epsilon(delta)) > epsilon, start=family.claimed)
-        return family.member(max(theta, _SMALLEST_THETA))
-
-
-_SMALLEST_THETA = 1e-6
+        return min(1.0, len(self.sizes) * min(each))
 
 
 @lru_cache(maxsize=4096)
@@ -189,7 +166,8 @@ def least_theta(
         alphabet: number of symbols, >= 2; bits have 2.
 
     Example:
-        >>> round(least_theta(GAUSSIAN, 1000, 100, 90, significance=0.05), 4)
+        >>> from dpassay.audit.bounds.families import family_of
+        >>> round(least_theta(family_of(GaussianDP(1.0)), 1000, 100, 90, significance=0.05), 4)
         0.6025
     """
     check_counts(n_bits, n_guesses, n_right)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...mechanisms.errors import ParameterError
 from ..evidence.scores import Floats, PairScores, Scores, Tally
+from .base import LedgerEntry, PilotMissingError
 from .candidates import candidates
 from .rectangle import Rectangle
 
@@ -24,25 +25,32 @@ _NEARLY = 0.02  # relative: promises so close count as equal, and the fewest err
 
 
 @dataclass(frozen=True)
-class Choice:
-    """An event chosen on a pilot.
+class Event:
+    """An event that was fixed before the evidence.
 
     Args:
         threshold: of {score >= threshold}.
-        direction: "in" if the event speaks for side 1, "out" if its complement speaks for side 0.
-        among: how many were looked at, for the ledger.
+        direction: "in" if the event is likelier on side 1, "out" if its complement is likelier on side 0.
+        among: how many a pilot had to choose from, for the ledger; empty where the threshold was given.
     """
 
     threshold: float
-    direction: str
-    among: str
+    direction: str = IN
+    among: str = ""
+
+    @property
+    def entry(self) -> LedgerEntry:
+        """How the threshold was fixed."""
+        if self.among:
+            return LedgerEntry("threshold", self.among, "chosen on pilot trials only")
+        return LedgerEntry("threshold", f"1, {self.threshold:.6g}", "fixed beforehand")
 
 
-def choose_event(pilot: Scores, promise: Callable[[Rectangle], tuple[Floats, Floats]]) -> Choice:
+def choose_event(pilot: Scores | None, promise: Callable[[Rectangle], tuple[Floats, Floats]]) -> Event:
     """The event that promises the largest bound.
 
     Args:
-        pilot: scores that will not be counted.
+        pilot: scores that will not be counted; None, or none on a side, is refused.
         promise: from limits on the rates of several events, `(m,)` each, to the bounds to expect in the directions
             "in" and "out" if both rates were that bad; <= 0 where none is.
 
@@ -55,7 +63,8 @@ def choose_event(pilot: Scores, promise: Callable[[Rectangle], tuple[Floats, Flo
     what the event or its complement promises at medians in the place of limits about the direction: of a rate near 0
     the ratio shows far more than of a rate near 1.
     """
-    tally = pilot_tally(pilot)
+    pilot = pilot_scores(pilot)
+    tally = pilot.tally
     looked_at = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
     looked_at = looked_at[looked_at > 0] if len(tally.thresholds) > 1 else looked_at
     among = f"best of {len(looked_at)} on {tally.n_out} + {tally.n_in} pilot scores"
@@ -64,13 +73,13 @@ def choose_event(pilot: Scores, promise: Callable[[Rectangle], tuple[Floats, Flo
     promises = np.concatenate(promise(limits))
     if not promises.max() > 0.0:
         at = int(looked_at[np.argmax(np.abs(hits_in / tally.n_in - hits_out / tally.n_out))])
-        return Choice(chosen_threshold(pilot, at), _likely_direction(tally, at, promise), among)
+        return Event(chosen_threshold(pilot, at), _likely_direction(tally, at, promise), among)
     errors = np.concatenate([hits_out, tally.n_in - hits_in])
     hits = np.concatenate([hits_in, tally.n_out - hits_out])
     good = np.flatnonzero(promises >= (1.0 - _NEARLY) * promises.max())
     best = int(good[np.lexsort((hits[good], errors[good]))[0]])
     way, at = divmod(best, len(looked_at))
-    return Choice(chosen_threshold(pilot, int(looked_at[at])), (IN, OUT)[way], among)
+    return Event(chosen_threshold(pilot, int(looked_at[at])), (IN, OUT)[way], among)
 
 
 def _likely_direction(tally: Tally, at: int, promise: Callable[[Rectangle], tuple[Floats, Floats]]) -> str:
@@ -97,25 +106,15 @@ def checked_threshold(threshold: float | str) -> float | str:
     return float(threshold)
 
 
-def fixed_threshold(threshold: float | str) -> float:
-    """The number; raises `ParameterError` while it is still to be chosen."""
-    if isinstance(threshold, str):
-        raise ParameterError(
-            'threshold is "pilot", and no pilot has been seen: call prepare(pilot, ...) on scores that will not be '
-            "counted and use the bound that it returns, or give a threshold that was fixed beforehand."
-        )
-    return threshold
-
-
-def pilot_tally(pilot: Scores) -> Tally:
-    """Hits of the pilot; raises `ParameterError` if a side has none."""
-    tally = pilot.tally
-    if min(tally.n_out, tally.n_in) == 0:
-        raise ParameterError(
-            f'threshold "pilot" needs pilot scores on both sides, but there are {tally.n_out} and {tally.n_in}. '
+def pilot_scores(pilot: Scores | None) -> Scores:
+    """The pilot; raises `PilotMissingError` if there is none, or a side has none."""
+    sizes = (0, 0) if pilot is None else (pilot.n_out, pilot.n_in)
+    if pilot is None or min(sizes) == 0:
+        raise PilotMissingError(
+            f'threshold "pilot" needs pilot scores on both sides, but there are {sizes[0]} and {sizes[1]}. '
             "Run pilot trials, or give a threshold that was fixed beforehand."
         )
-    return tally
+    return pilot
 
 
 def chosen_threshold(pilot: Scores, at: int) -> float:

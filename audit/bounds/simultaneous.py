@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.guarantees.base import Guarantee
-from ...mechanisms.validation import delta_range, non_negative, open_unit
+from ...mechanisms.validation import delta_range, open_unit
 from ..evidence.scores import Floats, Scores, Tally
-from .base import SMALLEST_P_VALUE, Bound, LedgerEntry, LowerBound, check_level
+from ..evidence.statement import Statement
+from .base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound
 from .candidates import candidates
-from .curve import Refutation, contradicting, refute
+from .curve import CurveViolation, contradicting, refute
 from .noncrossing import both_miss, local_level
 from .rectangle import Rectangle
 
@@ -83,10 +84,11 @@ class Band:
         x, y = self._hull
         return np.interp(np.asarray(fpr, dtype=np.float64), x, y)
 
-    def refutes(self, claim: Guarantee) -> Refutation | None:
+    def refutes(self, claim: Guarantee) -> CurveViolation | None:
         """Where the limits lie below the claimed trade-off curve, at whatever delta; None where they nowhere do."""
         hits = np.rint(self.fpr * self.n_out).astype(np.int64), np.rint(self.tpr * self.n_in).astype(np.int64)
-        return refute(self.limits, self.thresholds, hits, claim, method=SimultaneousBand.name)
+        events = Tally(self.thresholds, *hits, self.n_out, self.n_in)
+        return refute(self.limits, claim, method=SimultaneousBand.name, events=events)
 
     @cached_property
     def _hull(self) -> tuple[Floats, Floats]:
@@ -138,7 +140,7 @@ def _band_at_level(tally: Tally, eta: float, confidence: float) -> Band:
 
 
 @dataclass(frozen=True)
-class SimultaneousBand(Bound):
+class SimultaneousBand(PairBound):
     """Exact limits at every threshold at once; the best threshold is chosen on the counted scores themselves.
 
     Needs no pilot and no fixed threshold, and costs little: about 3.6 instead of 2.2 standard deviations a limit at
@@ -152,7 +154,9 @@ class SimultaneousBand(Bound):
     Example:
         >>> from dpassay.audit.evidence.scores import PairScores
         >>> scores = PairScores(np.repeat([0.0, 1.0], [816, 184]), np.repeat([0.0, 1.0], [500, 500]))
-        >>> bound = SimultaneousBand().lower_bound(scores, delta=0.0, confidence=0.95)
+        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> fixed = SimultaneousBand().fix(Statement(PureDP(1.0), delta=0.0), None, (1000, 1000))
+        >>> bound = fixed.lower_bound(scores)
         >>> round(bound.epsilon, 3), bound.threshold, bound.hits
         (0.68, 1.0, (184, 500))
 
@@ -163,53 +167,56 @@ class SimultaneousBand(Bound):
 
     name: ClassVar[str] = "simultaneous-band"
 
-    @property
-    def reads_curves(self) -> bool:
-        return True
+    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedSimultaneousBand:
+        """Nothing has to be chosen beforehand."""
+        return FixedSimultaneousBand(statement)
 
-    def lower_bound(self, scores: Scores, *, delta: float, confidence: float) -> LowerBound:
-        check_level(delta=delta, confidence=confidence)
-        found = band(scores.tally, confidence=confidence)
-        epsilons = found.limits.epsilon_lower(delta)
+
+@dataclass(frozen=True)
+class FixedSimultaneousBand(FixedBound[Scores]):
+    """At every threshold of the evidence."""
+
+    statement: Statement
+
+    def lower_bound(self, evidence: Scores) -> LowerBound:
+        stated, n_out, n_in = self.statement, evidence.n_out, evidence.n_in
+        found = band(evidence.tally, confidence=stated.confidence)
+        epsilons = found.limits.epsilon_lower(stated.delta)
         best = int(np.argmax(epsilons))
         threshold = float(found.thresholds[best])
+        eta = local_level(n_out, n_in, stated.significance)
+        perfect = Rectangle.at(0, n_in, n_out=n_out, n_in=n_in, significance=eta)
         return LowerBound(
             epsilon=float(epsilons[best]),
-            delta=delta,
-            confidence=confidence,
-            method=self.name,
-            n_trials=scores.n_out + scores.n_in,
-            ceiling=self.ceiling(scores.n_out, scores.n_in, delta=delta, confidence=confidence),
-            ledger=self._ledger(found, len(scores.tally.thresholds)),
+            delta=stated.delta,
+            confidence=stated.confidence,
+            method=SimultaneousBand.name,
+            n_trials=n_out + n_in,
+            ceiling=float(perfect.epsilon_lower(stated.delta)),
+            ledger=_ledger(found, len(evidence.tally.thresholds)),
             threshold=threshold,
-            hits=scores.hits(threshold),
+            hits=evidence.hits(threshold),
         )
 
-    def ceiling(self, n_out: int, n_in: int, *, delta: float, confidence: float) -> float:
-        eta = local_level(n_out, n_in, 1.0 - confidence)
-        return float(Rectangle.at(0, n_in, n_out=n_out, n_in=n_in, significance=eta).epsilon_lower(delta))
+    def p_value(self, evidence: Scores) -> float:
+        """Found on the local level; rounded up."""
+        stated = self.statement
+        at_delta = _least_significance(evidence.tally, lambda limits: limits.log_ratio(stated.delta) > stated.epsilon)
+        return min(at_delta, _least_significance(evidence.tally, lambda limits: contradicting(limits, stated.claim)))
 
-    def p_value(self, scores: Scores, *, epsilon: float, delta: float) -> float:
-        """Smallest significance at which the bound exceeds `epsilon`, found on the local level; rounded up."""
-        delta_range(delta=delta)
-        non_negative(epsilon=epsilon)
-        return _least_significance(scores.tally, lambda limits: limits.log_ratio(delta) > epsilon)
+    def curve_test(self, evidence: Scores) -> CurveViolation | None:
+        return band(evidence.tally, confidence=self.statement.confidence).refutes(self.statement.claim)
 
-    def refutation(self, scores: Scores, claim: Guarantee, *, confidence: float) -> Refutation | None:
-        return band(scores.tally, confidence=confidence).refutes(claim)
 
-    def curve_p_value(self, scores: Scores, claim: Guarantee) -> float:
-        return _least_significance(scores.tally, lambda limits: contradicting(limits, claim))
-
-    def _ledger(self, found: Band, n_thresholds: int) -> tuple[LedgerEntry, ...]:
-        return (
-            LedgerEntry(
-                "threshold",
-                f"best of {n_thresholds}",
-                f"simultaneous band, local level {found.local_level:.4g} for each limit",
-            ),
-            LedgerEntry("direction", "both", "one rectangle of limits serves both"),
-        )
+def _ledger(found: Band, n_thresholds: int) -> tuple[LedgerEntry, ...]:
+    return (
+        LedgerEntry(
+            "threshold",
+            f"best of {n_thresholds}",
+            f"simultaneous band, local level {found.local_level:.4g} for each limit",
+        ),
+        LedgerEntry("direction", "both", "one rectangle of limits serves both"),
+    )
 
 
 def _least_significance(tally: Tally, shows: Callable[[Rectangle], NDArray[np.bool_]]) -> float:

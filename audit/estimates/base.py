@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...mechanisms.errors import ParameterError
+from ...mechanisms.validation import delta_range, open_unit
 from ..evidence.scores import Scores
 
 
@@ -46,3 +47,9 @@ def hits_at(scores: Scores, threshold: float) -> tuple[int, int]:
     if min(scores.n_out, scores.n_in) == 0:
         raise ParameterError(f"an estimate needs scores on both sides, but there are {scores.n_out} and {scores.n_in}.")
     return scores.hits(threshold)
+
+
+def check_level(*, delta: float, confidence: float) -> None:
+    """Raises `ParameterError` unless delta lies in [0, 1) and confidence strictly between 0 and 1."""
+    delta_range(delta=delta)
+    open_unit(confidence=confidence)

@@ -11,9 +11,8 @@ from scipy import special
 
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.validation import one_of, whole
-from ..bounds.base import check_level
 from ..evidence.scores import Counts, Floats, PairScores, Scores
-from .base import Estimate, hits_at
+from .base import Estimate, check_level, hits_at
 
 _THRESHOLDS = 256  # at most about so many are compared, evenly spread over the ranks
 

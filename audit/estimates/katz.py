@@ -7,9 +7,8 @@ import math
 from scipy import special
 
 from ...mechanisms.errors import ParameterError
-from ..bounds.base import check_level
 from ..evidence.scores import Scores
-from .base import Estimate, hits_at
+from .base import Estimate, check_level, hits_at
 
 
 def katz_log(scores: Scores, *, threshold: float, delta: float = 0.0, level: float = 0.95) -> Estimate:

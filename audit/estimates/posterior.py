@@ -24,9 +24,8 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from ..bounds.base import check_level
 from ..evidence.scores import Floats, Scores
-from .base import Estimate, hits_at
+from .base import Estimate, check_level, hits_at
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _CUTS = np.array([1e-16, 1e-12, 1e-8, 1e-5, 1e-3, 0.023, 0.16, 0.5, 0.84, 0.977, 0.999])  # quantiles, and 1 - them

@@ -80,6 +80,11 @@ class PairScores:
     def n_in(self) -> int:
         return len(self.in_)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Scores of side 0 and of side 1."""
+        return self.n_out, self.n_in
+
     def hits(self, threshold: float) -> tuple[int, int]:
         """(false positives, true positives) of the event {score >= threshold}."""
         return int(np.count_nonzero(self.out >= threshold)), int(np.count_nonzero(self.in_ >= threshold))
@@ -129,6 +134,15 @@ class PairCounts:
     @property
     def n_in(self) -> int:
         return self.tally.n_in
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Scores of side 0 and of side 1."""
+        return self.n_out, self.n_in
+
+    def thinned(self, size: int, keep: float | None = None) -> Tally:
+        """As `Tally.thin`."""
+        return self.tally.thin(size, keep)
 
     def hits(self, threshold: float) -> tuple[int, int]:
         """(false positives, true positives) of {score >= threshold}; the threshold must be on the grid."""
@@ -192,6 +206,16 @@ class BitScores:
         """Bits of all runs together."""
         return int(self.bits.size)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Bits of all runs together."""
+        return (self.n_bits,)
+
+    def thinned(self, size: int, keep: float | None = None) -> Tally:
+        """The canaries that were out (side 0) and in (side 1). One run makes them together: they are not independent,
+        and bounds for runs on a pair must not be read from them."""
+        return PairScores(out=self.scores[~self.bits], in_=self.scores[self.bits]).thinned(size, keep)
+
 
 @dataclass(frozen=True)
 class Successes:
@@ -200,21 +224,31 @@ class Successes:
     Args:
         n_success: rounds whose guess came within the tolerance that was fixed beforehand.
         n_runs: all rounds, those with an odd outcome included; >= 1.
-        kappa: best success without the output, in (0, 1]: the largest probability, over all guesses, that a secret
-            drawn from the prior lies within the tolerance of the guess.
+        prior_success: best success without the output, in (0, 1]: the largest probability, over all guesses, that a
+            secret drawn from the prior lies within the tolerance of the guess.
     """
 
     n_success: int
     n_runs: int
-    kappa: float
+    prior_success: float
 
     def __post_init__(self) -> None:
         whole(1, n_runs=self.n_runs)
         whole(0, n_success=self.n_success)
-        unit_interval(kappa=self.kappa)
+        unit_interval(prior_success=self.prior_success)
         if self.n_success > self.n_runs:
             raise ParameterError(f"n_success must be at most n_runs = {self.n_runs}, but is {self.n_success}.")
-        if self.kappa == 0.0:
+        if self.prior_success == 0.0:
             raise ParameterError(
-                "kappa must be above 0, but is 0: some guess comes close by chance. Widen the tolerance."
+                "prior_success must be above 0, but is 0: some guess comes close by chance. Widen the tolerance."
             )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Rounds."""
+        return (self.n_runs,)
+
+    def thinned(self, size: int, keep: float | None = None) -> Tally:
+        """One event on side 1, {the guess is close enough}; nothing was run on side 0."""
+        out, in_ = np.zeros(2, dtype=np.int64), np.array([self.n_runs, self.n_success])
+        return Tally(np.array([0.0, 1.0]), out, in_, 0, self.n_runs)

@@ -14,10 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...mechanisms.guarantees import ApproximateDP
+from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.validation import whole
-from ..bounds.base import Bound
+from ..bounds.base import PairBound
 from ..bounds.binomial import quantile
+from ..bounds.families import CurveFamily
 from ..evidence.scores import Floats
+from ..evidence.statement import Statement
 from .laws import (
     FiniteLaw,
     Law,
@@ -66,7 +70,7 @@ class Coverage:
 
 
 def misses(
-    bound: Bound,
+    bound: PairBound,
     law: Law,
     *,
     repeats: int,
@@ -76,6 +80,7 @@ def misses(
     seed: int,
     delta: float = 0.0,
     n_pilot: int = 0,
+    claim: Guarantee | None = None,
 ) -> Coverage:
     """ReplayGuard the whole way from pilot to bound, and counts how often the bound exceeds the truth.
 
@@ -86,7 +91,8 @@ def misses(
         n_out, n_in: evaluation scores on each side.
         confidence, delta: of the bound.
         seed: of all samples.
-        n_pilot: pilot scores on each side, drawn afresh for each audit and handed to `bound.prepare`; 0 for none.
+        n_pilot: pilot scores on each side, drawn afresh for each audit and handed to `bound.fix`; 0 for none.
+        claim: whose family a bound may lean on; None takes a member of the family that the bound was given, if any.
 
     Example:
         >>> from dpassay.audit.bounds.clopper_pearson import ClopperPearson
@@ -107,6 +113,7 @@ def misses(
         seed=seed,
         delta=delta,
         n_pilot=n_pilot,
+        claim=claim,
     )
     truth = float(law.curve.epsilon(delta))
     above = int(np.count_nonzero(found > truth * (1.0 + 1e-12)))
@@ -114,7 +121,7 @@ def misses(
 
 
 def bounds_drawn(
-    bound: Bound,
+    bound: PairBound,
     law: Law,
     *,
     repeats: int,
@@ -124,16 +131,20 @@ def bounds_drawn(
     seed: int,
     delta: float = 0.0,
     n_pilot: int = 0,
+    claim: Guarantee | None = None,
 ) -> Floats:
     """The `(repeats,)` bounds of independent audits, arguments as in `misses`."""
     evaluation, pilot = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
     scores = law.draws(evaluation, n_out, n_in)
     pilots = law.draws(pilot, n_pilot, n_pilot) if n_pilot else None
-    level = {"delta": delta, "confidence": confidence}
+    family = getattr(bound, "curve_family", None)
+    own = family.member(family.claimed) if isinstance(family, CurveFamily) else ApproximateDP(1.0, delta)
+    stated = Statement(claim or own, delta, confidence)
+    ready = bound.fix(stated, None, (n_out, n_in)) if pilots is None else None
     found = np.empty(repeats)
     for i in range(repeats):
-        ready = bound if pilots is None else bound.prepare(next(pilots), **level, n_out=n_out, n_in=n_in)
-        found[i] = ready.lower_bound(next(scores), **level).epsilon
+        fixed = ready or bound.fix(stated, None if pilots is None else next(pilots), (n_out, n_in))
+        found[i] = fixed.lower_bound(next(scores)).epsilon
     return found
 
 

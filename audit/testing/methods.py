@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, is_dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Protocol
 
@@ -19,13 +20,20 @@ import numpy as np
 from scipy import special
 
 from ...mechanisms.errors import AccountingError
-from ..bounds.base import Bound
+from ...mechanisms.guarantees import ApproximateDP
+from ...mechanisms.guarantees.base import Guarantee
+from ..bounds.base import PairBound, PilotMissingError
 from ..bounds.binomial import upper
 from ..bounds.catalogue import catalogue
+from ..bounds.families import family_of, member_below
+from ..bounds.family import Family
 from ..evidence.scores import Floats, PairCounts, PairScores, Scores, Tally
+from ..evidence.statement import Statement
 from .laws import Law
 
 KNOWN = ", known event"
+SLOW = ("accountant-family", "betting", "joint-exact")
+"""Bounds that take tens of milliseconds."""
 REHEARSAL = 100_000
 """Scores a side from which a threshold counts as known in advance: made once, for all audits of a cell."""
 KINDS = BOUND, UNCORRECTED, PEER = "bound", "uncorrected", "peer"
@@ -130,14 +138,14 @@ class BoundMethod:
         known: its thresholds are chosen on the rehearsal, which costs no trials, instead of on the pilot.
     """
 
-    bound: Bound
+    bound: PairBound
     known: bool = False
     kind: ClassVar[str] = BOUND
 
     @property
     def slow(self) -> bool:
         """One that reads the trials in order, or searches for its number: both take tens of milliseconds."""
-        return self.bound.anytime or type(self.bound).exceeds is not Bound.exceeds
+        return self.bound.name in SLOW
 
     @property
     def name(self) -> str:
@@ -146,44 +154,64 @@ class BoundMethod:
 
     def measure(self, question: Question) -> Measure | None:
         """None where the bound leans on a family that the law's accountant does not have."""
-        level: dict[str, Any] = {"delta": question.delta, "confidence": question.confidence}
-        bound = _against(self.bound, question.law)
-        if bound is None:
+        try:
+            return _BoundMeasure(self.bound, question, question.rehearsal if self.known else None)
+        except AccountingError:
             return None
-        if self.known:
-            bound = bound.prepare(question.rehearsal, **level, n_out=question.n_out, n_in=question.n_in)
-        return _BoundMeasure(bound, level)
 
 
 class _BoundMeasure:
     """A bound at work, from pilot to number; what depends on few counts is remembered."""
 
-    def __init__(self, bound: Bound, level: dict[str, float]) -> None:
-        self._bound = bound
-        self._level = level
+    def __init__(self, bound: PairBound, question: Question, rehearsal: Scores | None) -> None:
+        self._bound, self._question = bound, question
+        self._family = isinstance(bound, Family)  # a claim may take seconds to compute, and is needed by a family only
+        claim = question.law.claim if self._family else ApproximateDP(1.0, question.delta)
+        self._stated = Statement(claim, question.delta, question.confidence)
+        with suppress(PilotMissingError):
+            bound.fix(self._stated, None, (1, 1))
+        self._fixed: Any = (
+            None
+            if bound.needs_pilot and rehearsal is None
+            else bound.fix(self._stated, rehearsal, (question.n_out, question.n_in))
+        )
         self._known: dict[Hashable, float | bool] = {}
+        self._claims: dict[float, Guarantee] = {}
 
     def __call__(self, sample: Sample) -> float:
         ready, scores = self._ready(sample)
-        return float(self._remembered(ready, scores, lambda: ready.lower_bound(scores, **self._level).epsilon, None))
+        return float(self._remembered(ready, scores, lambda: ready.lower_bound(scores).epsilon, None))
 
     def exceeds(self, sample: Sample, epsilon: float) -> bool:
         ready, scores = self._ready(sample)
-        return bool(self._remembered(ready, scores, lambda: ready.exceeds(epsilon, scores, **self._level), epsilon))
 
-    def _ready(self, sample: Sample) -> tuple[Bound, Scores]:
+        def exceeds() -> bool:
+            return bool(
+                replace(ready, statement=replace(self._stated, claim=self._claim(epsilon))).exceeds_claim(scores)
+            )
+
+        return bool(self._remembered(ready, scores, exceeds, epsilon))
+
+    def _claim(self, epsilon: float) -> Guarantee:
+        """The claim of this epsilon at delta: of the family, where the bound leans on one the last that is below."""
+        if epsilon not in self._claims:
+            delta = self._question.delta
+            made = member_below(family_of(self._stated.claim), epsilon, delta) if self._family else None
+            self._claims[epsilon] = made or ApproximateDP(epsilon, delta)
+        return self._claims[epsilon]
+
+    def _ready(self, sample: Sample) -> tuple[Any, Scores]:
         """The bound with its event, and the scores that it counts: no more of them than it reads."""
-        bound, pilot = self._bound, self._bound.uses_pilot
+        ready, pilot = self._fixed, self._fixed is None
         if pilot:
-            n_out, n_in = sample.rest.n_out, sample.rest.n_in
-            bound = bound.prepare(sample.pilot, **self._level, n_out=n_out, n_in=n_in)
-        if bound.anytime or PairCounts not in bound.accepts:
-            return bound, sample.rest_in_order if pilot else sample.whole_in_order
+            ready = self._bound.fix(self._stated, sample.pilot, sample.rest.sizes)
+        if self._bound.anytime:
+            return ready, sample.rest_in_order if pilot else sample.whole_in_order
         scores = sample.rest if pilot else sample.whole
-        return _on_own_grid(bound, scores) if bound.thresholds else (bound, scores)
+        return _on_own_grid(ready, scores) if ready.thresholds else (ready, scores)
 
     def _remembered(
-        self, bound: Bound, scores: Scores, find: Callable[[], float | bool], epsilon: float | None
+        self, bound: Any, scores: Scores, find: Callable[[], float | bool], epsilon: float | None
     ) -> float | bool:
         if isinstance(scores, PairScores):
             return find()
@@ -250,11 +278,10 @@ def our_methods(names: tuple[str, ...] = ()) -> list[BoundMethod]:
         >>> [method.name for method in our_methods(("clopper-pearson", "simultaneous-band"))]
         ['clopper-pearson', 'clopper-pearson, known event', 'simultaneous-band']
     """
-    bounds: list[Bound] = [catalogue.build(name) for name in (names or catalogue)]
     methods = []
-    for bound in bounds:
-        if PairScores in bound.accepts:
-            methods += [BoundMethod(bound)] + ([BoundMethod(bound, known=True)] if bound.uses_pilot else [])
+    for bound in (catalogue.build(name) for name in (names or catalogue)):
+        if isinstance(bound, PairBound):
+            methods += [BoundMethod(bound)] + ([BoundMethod(bound, known=True)] if bound.needs_pilot else [])
     return methods
 
 
@@ -272,16 +299,6 @@ def in_order(scores: Scores, rng: np.random.Generator) -> PairScores:
     return PairScores(*(rng.permutation(np.repeat(tally.thresholds, counts)) for counts in sides))
 
 
-def _against(bound: Bound, law: Law) -> Bound | None:
-    """The bound told of the law's claim; None where it leans on a family, and the claim belongs to none."""
-    if type(bound).against is Bound.against:  # a claim may take seconds to compute
-        return bound
-    try:
-        return bound.against(law.claim)
-    except AccountingError:
-        return None
-
-
 def _pooled(first: Scores, second: Scores) -> Scores:
     """All scores of two samples of one law."""
     if isinstance(first, PairScores) and isinstance(second, PairScores):
@@ -291,12 +308,12 @@ def _pooled(first: Scores, second: Scores) -> Scores:
     return PairCounts(Tally(a.thresholds, *hits, a.n_out + b.n_out, a.n_in + b.n_in))
 
 
-def _on_own_grid(bound: Bound, scores: Scores) -> tuple[Bound, PairCounts]:
+def _on_own_grid(bound: Any, scores: Scores) -> tuple[Any, PairCounts]:
     """The bound, and counts on no more than its own thresholds. A single threshold is renamed 0: only counts matter."""
     thresholds = sorted(bound.thresholds)
     hits = np.array([scores.hits(t) if isinstance(scores, PairScores) else _hits(scores, t) for t in thresholds])
-    if thresholds == [getattr(bound, "threshold", None)] and is_dataclass(bound):
-        bound, thresholds = replace(bound, threshold=0.0), [0.0]
+    if hasattr(bound, "event"):
+        bound, thresholds = replace(bound, event=replace(bound.event, threshold=0.0)), [0.0]
     everything = np.array([[scores.n_out, scores.n_in]])
     counts = np.concatenate([everything, hits])
     grid = np.array([-np.inf, *thresholds])

@@ -199,6 +199,59 @@ def check_command(
     return _exit_code(result.verdict, strict=strict)
 
 
+@command("judge")
+def judge_command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, NPZ or Parquet: columns score, side; or score, bit [run, canary]; or success, each 0 or 1.",
+        ),
+    ],
+    epsilon: Annotated[float, typer.Option(metavar="E", help="The claim.")],
+    delta: Annotated[float, typer.Option(metavar="D", help="Of the claim, and where it is tested.")] = 0.0,
+    prior_success: Annotated[
+        float | None, typer.Option(metavar="P", help="For a column success: how often a guess is right without output.")
+    ] = None,
+    relation: Annotated[
+        str | None, typer.Option(metavar="R", help="add_remove, replace_one or zero_out, for the record.")
+    ] = None,
+    bound: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="See `dpassay list bounds`; repeatable: several share the significance."),
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option(metavar="C", help="Of the bound; 1 - C is the probability of a false alarm.")
+    ] = CHECK_CONFIDENCE,
+    seed: Annotated[int, typer.Option(metavar="S", help="Draws the rows that a threshold is chosen on.")] = 0,
+    strict: Strict = False,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Append a Markdown summary, as for $GITHUB_STEP_SUMMARY.")
+    ] = None,
+    json_: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the whole result.")] = None,
+) -> int:
+    """Judge a claim by scores that other code made, which lie in a file."""
+    from ...audit.outside import audit_scores
+    from .check import Claimed, check_writable, write_summaries
+    from .judge import ASSUMED, read_evidence
+
+    check_writable(markdown, json_)
+    evidence = read_evidence(file, prior_success=prior_success)
+    result = audit_scores(
+        evidence,
+        claim=Claimed(epsilon, delta).guarantee(),
+        delta=delta,
+        bound=bound or "auto",
+        relation=relation,
+        confidence=confidence,
+        attack=f"scores in {file.name}",
+        seed=seed,
+    )
+    sys.stdout.write(f"{result.summary()}\n\nThis holds if {ASSUMED[type(evidence)]}.\n")
+    write_summaries(result, markdown=markdown, json_file=json_)
+    return _exit_code(result.verdict, strict=strict)
+
+
 @command("list")
 def list_command(
     kind: Annotated[str | None, typer.Argument(help="One of the kinds; without it, the kinds are listed.")] = None,

@@ -49,7 +49,9 @@ NEEDS_A_PAIR = ("profile",)
 
 def plots_of(result: AuditResult) -> dict[str, Plot]:
     """The plots of one audit, by file name."""
-    alone = result.trials.n_canaries is not None
+    if not result.game.has_scores:
+        return {}
+    alone = not result.game.independent_scores
     return {name: make(result) for name, make in OF_AN_AUDIT.items() if not (alone and name in NEEDS_A_PAIR)}
 
 

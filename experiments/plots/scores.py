@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
+from ...audit.evidence.game import Game
 from ...audit.evidence.scores import Floats, Tally
 from ...audit.results import AuditResult
 from ..results.formatting import cut, number, share
@@ -55,7 +56,7 @@ class ScoreHistogram:
     n_out: int
     n_in: int
     auc: float
-    unit: str = "runs"
+    game: Game = Game.DISTINGUISHING
 
     @classmethod
     def from_result(cls, result: AuditResult) -> ScoreHistogram:
@@ -77,7 +78,7 @@ class ScoreHistogram:
             n_out=tally.n_out,
             n_in=tally.n_in,
             auc=_auc(tally),
-            unit="runs" if result.trials.n_canaries is None else "canaries",
+            game=result.game,
         )
 
     @property
@@ -87,19 +88,18 @@ class ScoreHistogram:
             name, (out, in_) = max(self.events.items(), key=lambda event: abs(event[1][1] - event[1][0]))
             more = f", and {len(self.events) - 1:,} more kinds of exceptional output" if len(self.events) > 1 else ""
             return f"{cut(name, 40)}: {in_:,} times with the record, {out:,} times without it{more}"
-        member, other = "A run with the record", "one without it"
-        if self.unit == "canaries":
-            member, other = "A canary that was in", "one that was out"
-        return f"{member} scores higher than {other} in {share(self.auc)} of all pairs"
+        words = self.game.words
+        return f"{words.member} scores higher than {words.other} in {share(self.auc)} of all pairs"
 
     @property
     def caption(self) -> str:
         """How to read it."""
+        words = self.game.words
         events = "; ".join(f"{name}: {a:,} on side 0 and {b:,} on side 1" for name, (a, b) in self.events.items())
         return (
-            f"Share of the counted {self.unit} by the score that the attack gave them, {self._sides} on a logarithmic "
+            f"Share of the counted {words.unit} by the score that the attack gave them, {words.sides} on a logarithmic "
             "axis with a place for 0: the vertical distance between the two is the privacy loss of that score. Stems "
-            f"are single scores that many {self.unit} share; the outermost bins hold all that lies beyond."
+            f"are single scores that many {words.unit} share; the outermost bins hold all that lies beyond."
             + (f" The event that gave the bound begins at “{BEGINS}”." if self._has_threshold else "")
             + (f" Exceptional outputs: {events}." if events else "")
         )
@@ -108,18 +108,10 @@ class ScoreHistogram:
     def _has_threshold(self) -> bool:
         return self.threshold is not None and bool(np.isfinite(self.threshold))
 
-    @property
-    def _sides(self) -> str:
-        if self.unit == "canaries":
-            return "those that were out (side 0) and those that were in (side 1),"
-        return "without the record (side 0) and with it (side 1),"
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws it, the share of runs on a logarithmic axis."""
         ax = axes_or_new(ax)
-        names = ("side 0: without the record", "side 1: with it")
-        if self.unit == "canaries":
-            names = ("side 0: out", "side 1: in")
+        names = self.game.words.legend
         handles: list[Any] = []
         for shares, colour, dashes, name in ((self.out, SIDE0, OUT, names[0]), (self.in_, SIDE1, IN, names[1])):
             if len(self.edges):
@@ -130,7 +122,11 @@ class ScoreHistogram:
         if self._has_threshold:
             handles.append(self._draw_threshold(ax, low, high))
         self._draw_atoms(ax, low, high)
-        each = f"share of the {self.unit} in each bin" if len(self.edges) else f"share of the {self.unit}"
+        each = (
+            f"share of the {self.game.words.unit} in each bin"
+            if len(self.edges)
+            else f"share of the {self.game.words.unit}"
+        )
         style_axes(ax, title=self.title, x="score (higher = more like side 1)", y=each, handles=handles)
         logarithmic(ax.yaxis, self._floor(), 1.25, zero=True)
         ax.set_xlim(low, high)

@@ -63,7 +63,7 @@ class Tradeoff:
         claim_fpr, claim_fnr = np.array(curve.fpr), np.array(curve.fnr)
         hits, bound = result.bound.hits, result.bound
         grid, upper_fnr, gap = np.empty(0), np.empty(0), None
-        if result.trials.n_canaries is None:
+        if result.game.independent_scores:
             upper = band(tally, confidence=result.confidence)
             grid = np.unique(np.concatenate([_grid(tally), upper.fpr_upper, claim_fpr]))
             upper_fnr = np.asarray(upper.tradeoff_upper(grid))

@@ -149,15 +149,15 @@ def _facts(result: AuditResult) -> dict[str, str]:
         "Bound": ", ".join(bound.method for bound in result.bounds),
         "Delta": number(result.delta),
         "Confidence": percent(result.confidence),
-        "Trials": str(result.trials),
+        "Trials": result.game.counted(result.trials),
     }
 
 
 def _neighbours(result: AuditResult) -> dict[str, str]:
     """What the two sides of an audit are."""
-    if result.trials.n_canaries is not None:
-        return {"Canaries": f"{result.relation}: each is in the run, or not there at all"}
-    return {"Pair": f"{result.relation}: {RELATION.get(result.relation, 'neighbouring datasets')}"}
+    words, relation = result.game.words, result.relation
+    meaning = words.relation or f"{{relation}}: {RELATION.get(relation, 'neighbouring datasets')}"
+    return {words.setting: meaning.format(relation=relation)}
 
 
 def _common(results: list[AuditResult]) -> tuple[Row, ...]:
@@ -218,8 +218,7 @@ def _bound_columns(results: list[AuditResult]) -> dict[str, list[str]]:
 
 def _runs(result: AuditResult) -> str:
     """Trials of an audit, in a cell."""
-    n_canaries, runs = result.trials.n_canaries, f"{result.trials.per_side:,}"
-    return runs if n_canaries is None else f"{runs} × {n_canaries:,} canaries"
+    return result.game.cell(result.trials)
 
 
 def _table_caption(sweep: SweepResult) -> str:

@@ -166,9 +166,7 @@ def _underpowered(sweep: SweepResult) -> str:
     blind, n = _blind(sweep), len(sweep.points)
     worst = max(blind, key=lambda point: point.result.claim - point.result.ceiling)
     result = worst.result
-    few, more = (
-        ("trials", "Run more trials") if result.trials.n_canaries is None else ("canaries", "Take more canaries")
-    )
+    few, more = result.game.words.few, result.game.words.more
     limit = f"they can show an epsilon of {number(result.ceiling)} at most, where {number(result.claim)} is claimed"
     if result.ceiling > result.claim:
         limit = f"nothing that they can show outlasts the correction over {n} audits"

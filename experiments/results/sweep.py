@@ -153,7 +153,7 @@ def _overall(verdicts: Sequence[Verdict]) -> Verdict:
 
 def _row(point: SweepPoint) -> dict[str, Any]:
     """The columns of one audit in the table."""
-    result, where = point.result, point.result.refutation
+    result, where = point.result, point.result.curve_violation
     return {
         "epsilon_lower": result.bound.epsilon,
         "epsilon_lower_assumption_free": _epsilon(result.assumption_free_bound),

@@ -17,7 +17,7 @@ from ...audit.api import audit
 from ...audit.bounds.base import Bound
 from ...audit.evidence.scores import BitScores
 from ...audit.membership.game import membership_game, white_box_game
-from ...audit.one_run import audit_one_run
+from ...audit.outside import audit_scores
 from ...audit.results import AuditResult
 from ...audit.trials.progress import Reporter
 from ...mechanisms.base import Mechanism, Neighbours
@@ -41,7 +41,7 @@ class Task(ABC):
     parameters: dict[str, Any]
     seed: int
     mechanism: Mechanism
-    bounds: tuple[str | Bound, ...]
+    bounds: tuple[str | Bound[Any], ...]
     claim: Guarantee | None
     delta: float | None
     confidence: float
@@ -117,9 +117,9 @@ class OneRunTask(Task):
     n_references: int
 
     def _answer(self, n_hypotheses: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
-        return audit_one_run(
-            self.mechanism,
+        return audit_scores(
             self.play(n_jobs=n_jobs, store=store, progress=progress),
+            mechanism=self.mechanism,
             attack="likelihood-ratio" if self.attack is None else self.attack.name,
             bound=self.bounds,
             delta=self.delta,

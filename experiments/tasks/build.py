@@ -114,11 +114,11 @@ def build_attack(section: Named) -> str | Attack:
     return attack
 
 
-def build_bound(entry: Any) -> str | Bound:
+def build_bound(entry: Any) -> str | Bound[Any]:
     """One of the bounds of [audit]: a name, or a table with a name and options; "auto" is left to `audit`."""
     if entry == "auto":
         return "auto"
-    bound: Bound = _listed("bounds", entry, bounds)
+    bound: Bound[Any] = _listed("bounds", entry, bounds)
     return bound
 
 

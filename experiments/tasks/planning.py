@@ -14,9 +14,9 @@ from typing import Any, TypeVar, cast
 
 from ...attacks.base import Target
 from ...attacks.catalogue import choose
+from ...audit.bounds.choose import choose_bounds
 from ...audit.evidence.scores import BitScores, PairScores
 from ...audit.evidence.statement import Statement
-from ...audit.question import as_bounds
 from ...audit.trials.plan import MINIMUM_TRIALS
 from ...mechanisms.base import Dataset, Mechanism
 from ...mechanisms.errors import DpassayError, RelationError
@@ -63,7 +63,7 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
             raise source.error(("audit", "stop"), "[audit] stop is of no use in one run: leave it out.")
         with pointing_at(source, "audit.bounds"):
             bounds = tuple(build.build_bound(entry) for entry in here.audit.bounds)
-            as_bounds(bounds, here.audit.stop, PairScores if here.game is None else BitScores)
+            choose_bounds(bounds, reads=PairScores if here.game is None else BitScores, stop=here.audit.stop)
         with pointing_at(source, "claim", here.claim):
             claim = build.build_claim(here.claim)
         with pointing_at(source, "data", here.data):

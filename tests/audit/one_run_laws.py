@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import asked
 import numpy as np
 from scipy import special, stats
 
@@ -102,7 +103,10 @@ def worst_level(epsilon, delta, m, r, v):
 def bit_misses(bound, law, *, shape, repeats, confidence, delta=0.0, seed=1):
     """As `dpassay.audit.testing.coverage.misses`, for bits."""
     found = np.array(
-        [bound.lower_bound(one, delta=delta, confidence=confidence).epsilon for one in law.draws(repeats, shape, seed)]
+        [
+            asked.lower_bound(bound, one, delta=delta, confidence=confidence).epsilon
+            for one in law.draws(repeats, shape, seed)
+        ]
     )
     truth = float(law.curve.epsilon(delta))
     above = int(np.count_nonzero(found > truth * (1.0 + 1e-12)))

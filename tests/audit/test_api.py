@@ -150,7 +150,7 @@ def test_p_value_bounds_and_refutation_of_several_bounds_share_the_significance_
     for confidence, verdict in ((1 - 1.05 * p, Verdict.VIOLATION), (1 - p / 1.5, Verdict.CONSISTENT)):
         result = audit(Laplace(epsilon=1.0), bound=bounds, confidence=confidence, **options)
         assert result.verdict is verdict
-        assert (result.refutation is None) == (verdict is Verdict.CONSISTENT)
+        assert (result.curve_violation is None) == (verdict is Verdict.CONSISTENT)
 
 
 def test_a_number_of_trials_may_be_written_as_on_the_command_line():

@@ -1,8 +1,10 @@
 """The betting bound: its factors, its paths, its level at all times together, and twins that break it."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise, product
 
+import asked
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -25,7 +27,7 @@ from dpassay.audit.testing.coverage import (
     randomized_response,
 )
 from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.guarantees import ExactDP
+from dpassay.mechanisms.guarantees import ExactDP, PureDP
 
 ONE_BET = Betting(threshold=0.5, direction="in", stakes=(0.5,), centre=0.0)
 
@@ -49,7 +51,9 @@ def drawn(law, n, seed, n_out=None):
 
 def test_ten_perfect_pairs_at_half_the_stake_multiply_the_wealth_to_57_665():
     """1.5^10: bounds.md section 10."""
-    assert 1 / ONE_BET.p_value(pairs([1] * 10, [0] * 10), epsilon=0.0, delta=0.0) == pytest.approx(57.665, abs=5e-4)
+    assert 1 / asked.p_value(ONE_BET, pairs([1] * 10, [0] * 10), epsilon=0.0, delta=0.0) == pytest.approx(
+        57.665, abs=5e-4
+    )
 
 
 @pytest.mark.parametrize("share", [1.0, 0.5, 1 / 7])
@@ -82,7 +86,7 @@ def test_a_step_is_worth_exactly_one_on_the_edge_when_the_centre_is_right():
 
 def naive_p_value(bound, scores, epsilon, delta):
     """One step after another, one bet after another, straight from the formulas."""
-    wealths = {(f, t, c): 1.0 for f in (True, False) for t in bound.thresholds for c in bound.stakes}
+    wealths = {(f, t, c): 1.0 for f in (True, False) for t in bound.threshold for c in bound.stakes}
     top, growth = 1.0, math.exp(epsilon) + delta
     for past, now in rounds(scores):
         n_steps = min(now.n_out, now.n_in)
@@ -122,7 +126,7 @@ def test_p_value_is_that_of_a_gambler_who_plays_step_by_step(n_out, n_in, delta,
     bound = Betting(threshold=(0.3, 1.2), direction="both", stakes=(0.05, 0.3, 0.9))
     scores = drawn(laplace(2.0), n_in, seed=n_out, n_out=n_out)
     expected = max(naive_p_value(bound, scores, epsilon, delta), 1e-12)
-    assert bound.p_value(scores, epsilon=epsilon, delta=delta) == pytest.approx(expected, rel=1e-9)
+    assert asked.p_value(bound, scores, epsilon=epsilon, delta=delta) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -142,11 +146,11 @@ def test_the_highest_wealth_is_found_without_visiting_every_step(seed):
 @pytest.mark.parametrize("delta", [0.0, 0.1])
 def test_the_bound_is_the_first_epsilon_that_was_never_rejected(delta):
     bound, scores = Betting(threshold=1.0), drawn(laplace(2.0), 400, seed=3)
-    found = bound.lower_bound(scores, delta=delta, confidence=0.95).epsilon
+    found = asked.lower_bound(bound, scores, delta=delta, confidence=0.95).epsilon
     below = np.arange(0, found, 16 * RESOLUTION)
     assert found > 0.3
-    assert max(bound.p_value(scores, epsilon=e, delta=delta) for e in [*below, found]) <= 0.05
-    assert bound.p_value(scores, epsilon=found + 2 * RESOLUTION, delta=delta) > 0.05
+    assert max(asked.p_value(bound, scores, epsilon=e, delta=delta) for e in [*below, found]) <= 0.05
+    assert asked.p_value(bound, scores, epsilon=found + 2 * RESOLUTION, delta=delta) > 0.05
 
 
 @given(
@@ -161,10 +165,10 @@ def test_factors_of_an_interval_lie_below_those_of_each_epsilon_in_it(low, width
 def test_perfect_scores_reach_the_ceiling_and_others_do_not():
     level = {"delta": 0.0, "confidence": 0.95}
     for bound in (Betting(threshold=0.5), Betting(threshold=0.5, direction="both"), Betting()):
-        perfect = bound.lower_bound(pairs([1] * 500, [0] * 500), **level)
+        perfect = asked.lower_bound(bound, pairs([1] * 500, [0] * 500), **level)
         assert 0.9 * perfect.ceiling < perfect.epsilon <= perfect.ceiling
-        assert bound.lower_bound(pairs([0] * 500, [0] * 500), **level).epsilon == 0.0
-    ends = [Betting().ceiling(n, n, **level) for n in (10, 100, 1000, 10_000)]
+        assert asked.lower_bound(bound, pairs([0] * 500, [0] * 500), **level).epsilon == 0.0
+    ends = [asked.ceiling(Betting(), n, n, **level) for n in (10, 100, 1000, 10_000)]
     assert ends == sorted(ends)
     assert 3.0 < ends[2] < math.log(1000 / math.log(20))
 
@@ -195,8 +199,8 @@ def ever_too_high(bound, law, delta, *, repeats, n_out, n_in, seed, significance
     p_values = []
     for scores, pilot in zip(law.draws(rng, n_out, n_in), law.draws(rng, n_pilot, n_pilot), strict=False):
         level = {"delta": delta, "confidence": 0.9, "n_out": n_out, "n_in": n_in}
-        ready = bound.prepare(pilot, **level) if n_pilot else bound
-        p_values.append(ready.p_value(scores, epsilon=truth, delta=delta))
+        ready = asked.prepared(bound, pilot, **level) if n_pilot else bound
+        p_values.append(asked.p_value(ready, scores, epsilon=truth, delta=delta))
         if len(p_values) == repeats:
             break
     found = {s: int(np.count_nonzero(np.array(p_values) <= s)) for s in significances}
@@ -268,8 +272,8 @@ def test_bound_holds_where_delta_explains_most_of_it(bound):
 
 def test_twin_that_forgets_delta_is_caught():
     class ForgetsDelta(Betting):
-        def p_value(self, scores, *, epsilon, delta):
-            return super().p_value(scores, epsilon=epsilon, delta=0.0)
+        def fix(self, statement, pilot, sizes):
+            return super().fix(replace(statement, claim=PureDP(statement.epsilon), delta=0.0), pilot, sizes)
 
     found, holds = ever_too_high(ForgetsDelta(), gaussian(1.0), 0.3, repeats=100, n_out=300, n_in=300, seed=1)
     assert not holds, found
@@ -293,7 +297,7 @@ def test_twin_that_stakes_as_much_on_each_run_of_the_larger_side_is_caught(monke
 
 def mean_bound(bound, law, n, repeats, seed=5):
     draws = law.draws(np.random.default_rng(seed), n, n)
-    return np.mean([bound.lower_bound(next(draws), delta=0.0, confidence=0.95).epsilon for _ in range(repeats)])
+    return np.mean([asked.lower_bound(bound, next(draws), delta=0.0, confidence=0.95).epsilon for _ in range(repeats)])
 
 
 def test_a_threshold_known_beforehand_shows_80_percent_of_epsilon_with_1000_trials():
@@ -314,7 +318,7 @@ def test_power_on_laplace_noise():
 def test_a_claim_of_1_against_a_truth_of_2_is_refuted_soon(bound, significance, most):
     draws = laplace_ratio(2.0).draws(np.random.default_rng(7), most, most)
     level = {"delta": 0.0, "confidence": 1 - significance}
-    refuted = sum(bound.exceeds(1.0, next(draws), **level) for _ in range(60))
+    refuted = sum(asked.exceeds(bound, 1.0, next(draws), **level) for _ in range(60))
     assert refuted > 30, "the median is beyond the target"
 
 
@@ -325,7 +329,7 @@ def test_a_million_scores_a_side_take_less_than_a_second(bound):
 
     scores = drawn(laplace_ratio(1.0), 1_000_000, seed=1)
     start = time.process_time()
-    found = bound.lower_bound(scores, delta=0.0, confidence=0.95)
+    found = asked.lower_bound(bound, scores, delta=0.0, confidence=0.95)
     assert time.process_time() - start < 1.0
     assert 0.985 < found.epsilon <= 1.0
 
@@ -348,11 +352,12 @@ def sample(data):
 def test_bound_falls_with_confidence_and_delta(bound, data, delta):
     scores = sample(data)
     values = [
-        bound.lower_bound(scores, delta=delta, confidence=c).epsilon for c in (0.5, 0.8, 0.95, 1 - 1e-6, 1 - 1e-12)
+        asked.lower_bound(bound, scores, delta=delta, confidence=c).epsilon
+        for c in (0.5, 0.8, 0.95, 1 - 1e-6, 1 - 1e-12)
     ]
     assert values == sorted(values, reverse=True)
     if bound.thresholds:
-        values = [bound.lower_bound(scores, delta=d, confidence=0.8).epsilon for d in (0.0, delta, 0.5 + delta)]
+        values = [asked.lower_bound(bound, scores, delta=d, confidence=0.8).epsilon for d in (0.0, delta, 0.5 + delta)]
         assert values == sorted(values, reverse=True)
 
 
@@ -372,7 +377,7 @@ def test_more_extreme_hits_never_lower_the_bound_of_a_fixed_event_and_centre(dat
     bound = Betting(threshold=0.5, direction="in", centre=0.2)
     better = PairScores(scores.out - 0.3, scores.in_ + 0.3)
     level = {"delta": 0.0, "confidence": 0.8}
-    assert bound.lower_bound(better, **level).epsilon >= bound.lower_bound(scores, **level).epsilon
+    assert asked.lower_bound(bound, better, **level).epsilon >= asked.lower_bound(bound, scores, **level).epsilon
 
 
 @settings(max_examples=25)
@@ -381,12 +386,12 @@ def test_sides_swap_with_directions_and_increasing_maps_change_nothing(data, del
     scores, level = sample(data), {"delta": delta, "confidence": 0.8}
     swapped = PairScores(-scores.in_, -scores.out)
     for there, back in (("in", "out"), ("out", "in"), ("both", "both")):
-        here = Betting(threshold=0.5, direction=there).lower_bound(scores, **level).epsilon
-        assert Betting(threshold=-0.5, direction=back).lower_bound(swapped, **level).epsilon == here
+        here = asked.lower_bound(Betting(threshold=0.5, direction=there), scores, **level).epsilon
+        assert asked.lower_bound(Betting(threshold=-0.5, direction=back), swapped, **level).epsilon == here
     mapped = PairScores(np.exp(scores.out), np.exp(scores.in_))
-    assert Betting(threshold=math.exp(0.5), direction="both").lower_bound(mapped, **level).epsilon == here
+    assert asked.lower_bound(Betting(threshold=math.exp(0.5), direction="both"), mapped, **level).epsilon == here
     doubled = PairScores(4 * scores.out, 4 * scores.in_)
-    online = [Betting().lower_bound(s, **level).epsilon for s in (scores, doubled)]
+    online = [asked.lower_bound(Betting(), s, **level).epsilon for s in (scores, doubled)]
     assert online[0] == online[1]
 
 
@@ -394,20 +399,20 @@ def test_the_bound_exceeds_epsilon_where_exceeds_says_so():
     level = {"delta": 0.05, "confidence": 0.9}
     for seed in range(10):
         scores = drawn(laplace(2.0), 150, seed)
-        bound = Betting().lower_bound(scores, **level).epsilon
+        bound = asked.lower_bound(Betting(), scores, **level).epsilon
         for epsilon in (0.0, bound - RESOLUTION, bound, bound + RESOLUTION, 3.0):
             if epsilon >= 0.0:
-                assert Betting().exceeds(epsilon, scores, **level) == (bound > epsilon)
+                assert asked.exceeds(Betting(), epsilon, scores, **level) == (bound > epsilon)
 
 
 def test_counts_without_order_are_read_once_at_the_end():
     scores = drawn(laplace_ratio(2.0), 2000, seed=1)
     counts, level = PairCounts(scores.tally.thin(40)), {"delta": 0.0, "confidence": 0.95}
-    found = Betting().lower_bound(counts, **level)
+    found = asked.lower_bound(Betting(), counts, **level)
     assert 1.0 < found.epsilon <= 2.0
     assert any(entry.looked_at == "once, at the end" for entry in found.ledger)
     shuffled = PairScores(np.random.default_rng(0).permutation(scores.out), scores.in_)
-    assert Betting().lower_bound(PairCounts(shuffled.tally.thin(40)), **level).epsilon == found.epsilon
+    assert asked.lower_bound(Betting(), PairCounts(shuffled.tally.thin(40)), **level).epsilon == found.epsilon
 
 
 @pytest.mark.parametrize("skew", [0.2, 1.0, 5.0])
@@ -421,7 +426,9 @@ def test_events_on_a_grid_of_counts_do_not_depend_on_the_counts(skew):
     counts = PairCounts(Tally(grid, *hits, 500, 500))
     for epsilon in (0.0, 0.3):
         asked = {"epsilon": epsilon, "delta": 0.0}
-        assert Betting().p_value(counts, **asked) == pytest.approx(fixed.p_value(counts, **asked), rel=1e-12)
+        assert asked.p_value(Betting(), counts, **asked) == pytest.approx(
+            asked.p_value(fixed, counts, **asked), rel=1e-12
+        )
 
 
 @pytest.mark.parametrize(
@@ -450,7 +457,7 @@ def test_weights_decide_which_threshold_counts_most():
     scores, level = drawn(laplace(2.0), 300, seed=2), {"delta": 0.0, "confidence": 0.95}
     good, bad = 1.0, 40.0
     found = [
-        Betting(threshold=(good, bad), weights=w).lower_bound(scores, **level).epsilon
+        asked.lower_bound(Betting(threshold=(good, bad), weights=w), scores, **level).epsilon
         for w in ((0.9, 0.1), (0.5, 0.5), (0.001, 0.999))
     ]
     assert found[0] > found[1] > found[2]
@@ -459,8 +466,8 @@ def test_weights_decide_which_threshold_counts_most():
 def test_what_is_missing_is_named():
     scores, level = pairs([1.0], [0.0]), {"delta": 0.0, "confidence": 0.9}
     with pytest.raises(ParameterError, match="no pilot has been seen"):
-        Betting("pilot").lower_bound(scores, **level)
+        asked.lower_bound(Betting("pilot"), scores, **level)
     with pytest.raises(ParameterError, match="needs pilot scores on both sides"):
-        Betting("pilot").prepare(pairs([], []), **level, n_out=1, n_in=1)
+        asked.prepared(Betting("pilot"), pairs([], []), **level, n_out=1, n_in=1)
     with pytest.raises(ParameterError, match="betting needs scores on both sides"):
-        Betting().lower_bound(pairs([], [1.0]), **level)
+        asked.lower_bound(Betting(), pairs([], [1.0]), **level)

@@ -3,6 +3,7 @@
 import math
 import time
 
+import asked
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,7 +23,7 @@ def counts(k0, n0, k1, n1):
 
 
 def epsilon(k0, n0, k1, n1, *, delta=0.0, confidence=0.95):
-    return FIXED.lower_bound(counts(k0, n0, k1, n1), delta=delta, confidence=confidence).epsilon
+    return asked.lower_bound(FIXED, counts(k0, n0, k1, n1), delta=delta, confidence=confidence).epsilon
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_bound_has_its_known_value(k1, k0, n, delta, expected):
 )
 def test_ceiling_has_its_known_value_and_is_reached_by_a_perfect_attack(n, tail, expected):
     confidence = 1 - 2 * tail
-    assert FIXED.ceiling(n, n, delta=0.0, confidence=confidence) == pytest.approx(expected, abs=6e-6)
+    assert asked.ceiling(FIXED, n, n, delta=0.0, confidence=confidence) == pytest.approx(expected, abs=6e-6)
     assert epsilon(0, n, n, n, confidence=confidence) == pytest.approx(expected, abs=6e-6)
 
 
@@ -124,7 +125,7 @@ def test_bound_grows_with_the_evidence_and_stops_at_the_ceiling(k0, k1, delta, c
     found = epsilon(k0, 150, k1, 150, delta=delta, confidence=confidence)
     assert found >= epsilon(k0 + 1, 150, k1, 150, delta=delta, confidence=confidence)
     assert found >= epsilon(k0, 150, k1 - 1, 150, delta=delta, confidence=confidence)
-    assert found <= FIXED.ceiling(150, 150, delta=delta, confidence=confidence)
+    assert found <= asked.ceiling(FIXED, 150, 150, delta=delta, confidence=confidence)
 
 
 @given(k0=st.integers(0, 60), k1=st.integers(0, 90), delta=deltas)
@@ -137,9 +138,12 @@ def test_directions_swap_with_the_sides(k0, k1, delta):
 def test_bound_does_not_depend_on_the_order_of_the_scores_or_on_increasing_maps(seed):
     rng = np.random.default_rng(seed)
     out, in_ = rng.normal(size=50), rng.normal(size=70) + 1
-    plain = ClopperPearson(0.5).lower_bound(PairScores(out, in_), delta=0.0, confidence=0.9)
-    mapped = ClopperPearson(math.exp(0.5)).lower_bound(
-        PairScores(np.exp(rng.permutation(out)), np.exp(rng.permutation(in_))), delta=0.0, confidence=0.9
+    plain = asked.lower_bound(ClopperPearson(0.5), PairScores(out, in_), delta=0.0, confidence=0.9)
+    mapped = asked.lower_bound(
+        ClopperPearson(math.exp(0.5)),
+        PairScores(np.exp(rng.permutation(out)), np.exp(rng.permutation(in_))),
+        delta=0.0,
+        confidence=0.9,
     )
     assert mapped.epsilon == plain.epsilon
     assert mapped.hits == plain.hits
@@ -148,33 +152,36 @@ def test_bound_does_not_depend_on_the_order_of_the_scores_or_on_increasing_maps(
 @given(k0=st.integers(0, 40), k1=st.integers(0, 40), claim=st.sampled_from([0.0, 0.1, 1.0]), delta=deltas)
 def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1, claim, delta):
     scores = counts(k0, 40, k1, 40)
-    p = FIXED.p_value(scores, epsilon=claim, delta=delta)
+    p = asked.p_value(FIXED, scores, epsilon=claim, delta=delta)
     if p < 1:
-        assert FIXED.lower_bound(scores, delta=delta, confidence=1 - p * (1 + 1e-6)).epsilon > claim
+        assert asked.lower_bound(FIXED, scores, delta=delta, confidence=1 - p * (1 + 1e-6)).epsilon > claim
     if p > 1e-12:
-        assert FIXED.lower_bound(scores, delta=delta, confidence=1 - p * (1 - 1e-6)).epsilon <= claim
+        assert asked.lower_bound(FIXED, scores, delta=delta, confidence=1 - p * (1 - 1e-6)).epsilon <= claim
 
 
-def test_p_value_is_the_one_of_the_general_method():
-    scores = counts(20, 100, 60, 100)
-    general = super(ClopperPearson, FIXED).p_value(scores, epsilon=0.3, delta=0.0)
-    assert FIXED.p_value(scores, epsilon=0.3, delta=0.0) == pytest.approx(general, rel=0.011)
+def test_p_value_is_where_the_bound_passes_the_claim_by_bisection():
+    scores, low, high = counts(20, 100, 60, 100), 1e-12, 1.0 - 1e-9
+    while high / low > 1.0001:
+        middle = math.sqrt(low * high)
+        exceeds = asked.exceeds(FIXED, 0.3, scores, delta=0.0, confidence=1 - middle)
+        low, high = (low, middle) if exceeds else (middle, high)
+    assert asked.p_value(FIXED, scores, epsilon=0.3, delta=0.0) == pytest.approx(high, rel=1e-3)
 
 
 def test_result_holds_event_hits_ceiling_and_ledger():
-    found = FIXED.lower_bound(counts(3, 200, 40, 200), delta=0.0, confidence=0.95)
+    found = asked.lower_bound(FIXED, counts(3, 200, 40, 200), delta=0.0, confidence=0.95)
     assert (found.method, found.threshold, found.hits, found.n_trials) == ("clopper-pearson", 1.0, (3, 200 // 5), 400)
     assert found.assumptions == ()
     assert [entry.what for entry in found.ledger] == ["threshold", "direction"]
     assert found.ledger[0].correction == "fixed beforehand"
-    assert found.ceiling == FIXED.ceiling(200, 200, delta=0.0, confidence=0.95)
+    assert found.ceiling == asked.ceiling(FIXED, 200, 200, delta=0.0, confidence=0.95)
 
 
 # --- the threshold that is chosen on the pilot ---------------------------------------------------------------------
 
 
 def prepared(pilot, *, delta=0.0, n=10_000):
-    return ClopperPearson().prepare(pilot, delta=delta, confidence=0.95, n_out=n, n_in=n)
+    return asked.prepared(ClopperPearson(), pilot, delta=delta, confidence=0.95, n_out=n, n_in=n)
 
 
 def exact_pilot(quantile_out, quantile_in, n=4000):
@@ -185,43 +192,48 @@ def exact_pilot(quantile_out, quantile_in, n=4000):
 def test_pilot_finds_the_best_threshold_of_a_noise_free_pilot():
     # Laplace noise of scale 1: beyond 1 all thresholds have the same ratio e, and 1 itself has the most hits
     pilot = exact_pilot(stats.laplace().ppf, stats.laplace(loc=1).ppf)
-    assert abs(prepared(pilot).threshold - 1.0) < 0.2 or abs(prepared(pilot).threshold) < 0.2  # or its mirror image
+    assert (
+        abs(prepared(pilot).event.threshold - 1.0) < 0.2 or abs(prepared(pilot).event.threshold) < 0.2
+    )  # or its mirror image
 
 
 def test_pilot_puts_the_threshold_between_atoms():
     pilot = PairScores(np.repeat([-1.0, 0.5, 1.0], [60, 20, 20]), np.repeat([-1.0, 0.5, 1.0], [20, 20, 60]))
-    assert prepared(pilot).threshold in (-0.25, 0.75)
+    assert prepared(pilot).event.threshold in (-0.25, 0.75)
 
 
 def test_atom_that_fell_apart_by_rounding_is_not_cut_through():
     rng = np.random.default_rng(2)
     jitter = 1.0 + rng.integers(-3, 4, size=600) * 2.0**-52
     pilot = PairScores(np.append(jitter[:100], np.zeros(300)), np.append(jitter[100:400], np.zeros(100)))
-    assert prepared(pilot).threshold == pytest.approx(0.5)
+    assert prepared(pilot).event.threshold == pytest.approx(0.5)
 
 
 def test_pilot_on_a_grid_of_counts_chooses_from_the_grid():
     grid = np.array([-np.inf, 0.0, 1.0, 2.0])
     pilot = PairCounts(Tally(grid, np.array([500, 400, 100, 90]), np.array([500, 450, 400, 150]), 500, 500))
-    assert prepared(pilot).threshold == 1.0
+    assert prepared(pilot).event.threshold == 1.0
     assert prepared(pilot).thresholds == (1.0,)
 
 
 def test_lucky_score_in_the_tail_does_not_win():
     scores = np.linspace(0, 1, 1000)
     out, in_ = scores, np.append(scores[1:], 9.0)  # equal but for one score of side 1
-    assert prepared(PairScores(out, in_)).threshold < 5
+    assert prepared(PairScores(out, in_)).event.threshold < 5
 
 
 def test_pilot_is_remembered_in_the_ledger_and_used_once():
     pilot = exact_pilot(stats.norm().ppf, stats.norm(loc=1).ppf, n=300)
     bound = prepared(pilot)
-    entry = bound.lower_bound(pilot, delta=0.0, confidence=0.95).ledger[0]
+    entry = asked.lower_bound(bound, pilot, delta=0.0, confidence=0.95).ledger[0]
     assert "300 + 300 pilot scores" in entry.looked_at
     assert entry.correction == "chosen on pilot trials only"
-    assert not bound.uses_pilot
     assert prepared(pilot) == bound
-    assert bound.prepare(PairScores([5.0], [6.0]), delta=0.0, confidence=0.95, n_out=9, n_in=9) is bound
+    given = ClopperPearson(bound.event.threshold)
+    assert ClopperPearson().needs_pilot
+    assert not given.needs_pilot
+    again = asked.prepared(given, PairScores([5.0], [6.0]), delta=0.0, confidence=0.95, n_out=9, n_in=9)
+    assert again.thresholds == bound.thresholds
 
 
 @pytest.mark.parametrize(
@@ -235,14 +247,14 @@ def test_pilot_is_remembered_in_the_ledger_and_used_once():
 )
 def test_odd_pilots_give_a_usable_threshold(pilot):
     bound = prepared(pilot)
-    assert not math.isnan(bound.threshold)
-    assert bound.lower_bound(pilot, delta=0.0, confidence=0.95).epsilon == 0.0
+    assert not math.isnan(bound.event.threshold)
+    assert asked.lower_bound(bound, pilot, delta=0.0, confidence=0.95).epsilon == 0.0
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=30), st.lists(st.integers(0, 6), min_size=1, max_size=30))
 def test_threshold_of_any_pilot_lies_within_its_scores(out, in_):
     pilot = PairScores(np.array(out, dtype=float), np.array(in_, dtype=float))
-    assert min(out + in_) <= prepared(pilot).threshold <= max(out + in_)
+    assert min(out + in_) <= prepared(pilot).event.threshold <= max(out + in_)
 
 
 def test_choice_on_a_large_pilot_takes_milliseconds():
@@ -262,9 +274,9 @@ def _seconds(job):
 # --- wrong input ---------------------------------------------------------------------------------------------------
 
 
-def test_unprepared_bound_says_what_to_do():
-    with pytest.raises(ParameterError, match=r"no pilot has been seen: call prepare\(pilot"):
-        ClopperPearson().lower_bound(counts(1, 5, 2, 5), delta=0.0, confidence=0.95)
+def test_bound_without_a_pilot_says_what_to_do():
+    with pytest.raises(ParameterError, match="needs pilot scores on both sides, but there are 0 and 0"):
+        asked.lower_bound(ClopperPearson(), counts(1, 5, 2, 5), delta=0.0, confidence=0.95)
 
 
 def test_empty_pilot_says_what_to_do():
@@ -281,7 +293,7 @@ def test_unusable_threshold_is_named(threshold):
 @pytest.mark.parametrize(("delta", "confidence"), [(-0.1, 0.9), (1.0, 0.9), (0.0, 0.0), (0.0, 1.0), (math.nan, 0.9)])
 def test_levels_out_of_range_are_refused(delta, confidence):
     with pytest.raises(ParameterError, match=r"delta|confidence"):
-        FIXED.lower_bound(counts(1, 5, 2, 5), delta=delta, confidence=confidence)
+        asked.lower_bound(FIXED, counts(1, 5, 2, 5), delta=delta, confidence=confidence)
 
 
 def test_catalogue_builds_it():

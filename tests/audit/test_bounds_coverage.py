@@ -7,10 +7,11 @@ import math
 from dataclasses import replace
 from typing import ClassVar
 
+import asked
 import numpy as np
 import pytest
 
-from dpassay.audit.bounds.base import Bound, LowerBound
+from dpassay.audit.bounds.base import LowerBound, PairBound
 from dpassay.audit.bounds.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.rectangle import Rectangle
 from dpassay.audit.bounds.simultaneous import SimultaneousBand
@@ -77,7 +78,7 @@ def test_bound_never_exceeds_exact_epsilon_in_long_runs(bound, n_pilot, law, con
 # --- broken twins: the same harness has to catch them ----------------------------------------------------------------
 
 
-class _Twin(Bound):
+class _Twin(asked.Own, PairBound):
     """A bound that is wrong on purpose."""
 
     name: ClassVar[str] = "twin"
@@ -85,12 +86,9 @@ class _Twin(Bound):
     def epsilon(self, scores, delta, significance):
         raise NotImplementedError
 
-    def lower_bound(self, scores, *, delta, confidence):
+    def found(self, scores, *, delta, confidence):
         found = float(np.max(self.epsilon(scores, delta, 1 - confidence)))
         return LowerBound(found, delta, confidence, self.name, scores.n_out + scores.n_in, math.inf)
-
-    def ceiling(self, n_out, n_in, *, delta, confidence):
-        return math.inf
 
 
 def limits(tally, significance, **changes):
@@ -115,8 +113,8 @@ class _PlugIn(_Twin):
 class _ForgetsDelta(_Twin):
     """The bound at delta 0, whatever delta is asked for."""
 
-    def lower_bound(self, scores, *, delta, confidence):
-        return replace(SimultaneousBand().lower_bound(scores, delta=0.0, confidence=confidence), delta=delta)
+    def found(self, scores, *, delta, confidence):
+        return replace(asked.lower_bound(SimultaneousBand(), scores, delta=0.0, confidence=confidence), delta=delta)
 
 
 class _MixesTies(_Twin):

@@ -3,8 +3,7 @@
 Null: the curve of the pair lies nowhere below the claimed one. False alarms of the random tests: 1e-6 each.
 """
 
-import math
-
+import asked
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,13 +11,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpassay.audit import AuditResult, Verdict, audit
-from dpassay.audit.bounds.base import Bound
+from dpassay.audit.bounds.base import PairBound
 from dpassay.audit.bounds.binomial import quantile
 from dpassay.audit.bounds.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.curve import contradicting, refute
 from dpassay.audit.bounds.rectangle import Rectangle
 from dpassay.audit.bounds.simultaneous import SimultaneousBand, band
-from dpassay.audit.evidence.scores import PairScores
+from dpassay.audit.evidence.scores import PairScores, Tally
 from dpassay.audit.testing.coverage import gaussian, geometric, laplace, randomized_response
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
@@ -66,8 +65,8 @@ def test_pure_claim_gets_the_same_p_value_from_the_curve_as_from_the_bound(claim
     rng = np.random.default_rng(1)
     scores = PairScores(rng.laplace(size=400), 1 + rng.laplace(size=400))
     for bound in (BAND, ClopperPearson(threshold=1.0)):
-        at_delta = bound.p_value(scores, epsilon=claim, delta=0.0)
-        assert bound.curve_p_value(scores, PureDP(claim)) == pytest.approx(at_delta, rel=1e-5)
+        at_delta = asked.p_value(bound, scores, epsilon=claim, delta=0.0)
+        assert asked.claim_p_value(bound, scores, PureDP(claim)) == pytest.approx(at_delta, rel=1e-5)
 
 
 # --- noise-free ------------------------------------------------------------------------------------------------------
@@ -106,9 +105,10 @@ def test_curve_is_refuted_exactly_where_the_hull_of_the_limits_leaves_it(seed, m
 
 def test_refutation_needs_a_contradiction():
     limits = Rectangle.at([3], [90], n_out=100, n_in=100, significance=0.025)
-    where = np.zeros(1), (np.array([3]), np.array([90]))
-    assert refute(limits, *where, PureDP(0.5), method="m").threshold == 0.0
-    assert refute(limits, *where, PureDP(5.0), method="m") is None
+    events = Tally(np.zeros(1), np.array([3]), np.array([90]), 100, 100)
+    assert refute(limits, PureDP(0.5), method="m", events=events).threshold == 0.0
+    assert refute(limits, PureDP(0.5), method="m").threshold is None
+    assert refute(limits, PureDP(5.0), method="m", events=events) is None
 
 
 # --- coverage: a true curve is refuted no more often than it may be --------------------------------------------------
@@ -119,7 +119,7 @@ TRUE = [randomized_response(1.0), randomized_response(1.0, 0.1), geometric(0.7),
 def refuted(bound, law, *, significance, repeats, n, seed):
     draws = law.draws(np.random.default_rng(seed), n, n)
     return sum(
-        bound.refutation(next(draws), law.curve, confidence=1 - significance) is not None for _ in range(repeats)
+        asked.curve_test(bound, next(draws), law.curve, confidence=1 - significance) is not None for _ in range(repeats)
     )
 
 
@@ -131,22 +131,16 @@ def test_true_curve_is_refuted_no_more_often_than_it_may(bound, law, significanc
     assert found <= quantile(1 - 1e-6, 500, significance)
 
 
-class _EveryThresholdAtFullLevel(Bound):
+class _EveryThresholdAtFullLevel(asked.Own, PairBound):
     """A band that forgot its correction."""
 
     name = "twin"
 
-    def lower_bound(self, scores, *, delta, confidence):
-        raise NotImplementedError
-
-    def ceiling(self, n_out, n_in, *, delta, confidence):
-        return math.inf
-
-    def refutation(self, scores, claim, *, confidence):
+    def violation(self, scores, claim, *, confidence):
         tally = scores.tally
         hits = tally.hits_out, tally.hits_in
         limits = Rectangle.at(*hits, n_out=tally.n_out, n_in=tally.n_in, significance=(1 - confidence) / 2)
-        return refute(limits, tally.thresholds, hits, claim, method=self.name)
+        return refute(limits, claim, method=self.name, events=tally)
 
 
 @pytest.mark.parametrize("law", [laplace(1.0), gaussian(1.0)], ids=lambda law: law.name)
@@ -160,10 +154,10 @@ def test_p_value_of_a_curve_is_the_significance_at_which_it_is_refuted(bound):
     rng = np.random.default_rng(2)
     scores = PairScores(rng.normal(size=300), 1.2 + rng.normal(size=300))
     for mu in (0.6, 0.8, 1.0):
-        p = bound.curve_p_value(scores, GaussianDP(mu))
-        assert bound.refutation(scores, GaussianDP(mu), confidence=1 - min(0.999, 1.003 * p)) is not None
-        assert bound.refutation(scores, GaussianDP(mu), confidence=1 - p / 1.003) is None
-    assert bound.curve_p_value(scores, GaussianDP(8.0)) == 1.0
+        p = asked.claim_p_value(bound, scores, GaussianDP(mu))
+        assert asked.curve_test(bound, scores, GaussianDP(mu), confidence=1 - min(0.999, 1.003 * p)) is not None
+        assert asked.curve_test(bound, scores, GaussianDP(mu), confidence=1 - p / 1.003) is None
+    assert asked.claim_p_value(bound, scores, GaussianDP(8.0)) == 1.0
 
 
 # --- the whole way ---------------------------------------------------------------------------------------------------
@@ -196,9 +190,9 @@ def test_claim_that_holds_at_the_delta_asked_and_fails_elsewhere_is_caught(
     assert result.bound.epsilon <= result.claim
     assert result.verdict is Verdict.VIOLATION
     assert result.p_value < 1e-3
-    assert result.refutation.delta_lower > result.refutation.delta
+    assert result.curve_violation.delta_lower > result.curve_violation.delta
     assert "curve " in result.summary()
-    assert f"{result.refutation.hits[1]:,} of " in result.evidence()
+    assert f"{result.curve_violation.hits[1]:,} of " in result.evidence()
     assert result.evidence().startswith("VIOLATION:")
     assert "whole claimed curve" in str(result.ledger)
 
@@ -222,7 +216,7 @@ def test_true_claims_are_left_alone(claim):
         seed=5,
     )
     assert result.verdict is not Verdict.VIOLATION
-    assert result.refutation is None
+    assert result.curve_violation is None
     assert result.p_value > 1e-6
 
 
@@ -261,7 +255,7 @@ def test_refutation_survives_json():
     options = {"claim": GaussianDP(1.0), "delta": 1e-5, "bound": "simultaneous-band", "attack": "threshold"}
     result = audit(laplace_noise(0.5), PAIR, trials=2000, seed=1, **options)
     again = AuditResult.from_json(result.to_json())
-    assert again.refutation == result.refutation is not None
+    assert again.curve_violation == result.curve_violation is not None
     assert again.to_json() == result.to_json()
 
 

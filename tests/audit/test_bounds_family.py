@@ -7,6 +7,7 @@ tests: 1e-6 each.
 import math
 import time
 
+import asked
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -54,7 +55,9 @@ def rectangle_bound(claim, hits_out, hits_in, n, significance=0.025):
 
 def joint_bound(claim, hits_out, hits_in, n, *, delta=DELTA, confidence=0.95, n_in=None):
     scores = counts(hits_out, hits_in, n, n_in or n)
-    return Family(threshold=1.0).against(claim).lower_bound(scores, delta=delta, confidence=confidence).epsilon
+    return asked.lower_bound(
+        asked.against(Family(threshold=1.0), claim), scores, delta=delta, confidence=confidence
+    ).epsilon
 
 
 # --- known answers ---------------------------------------------------------------------------------------------------
@@ -85,7 +88,7 @@ def test_expected_counts_give_the_known_rectangle_bound_and_more_when_judged_joi
 
 def test_least_member_of_the_pure_family_at_delta_0_needs_no_family():
     scores = counts(184, 500, 1000, 1000)
-    found = Family(threshold=1.0).against(PureDP(1.0)).lower_bound(scores, delta=0.0, confidence=0.95)
+    found = asked.lower_bound(asked.against(Family(threshold=1.0), PureDP(1.0)), scores, delta=0.0, confidence=0.95)
     without = next(entry.looked_at for entry in found.ledger if entry.what == "without it")
     assert f"epsilon >= {found.epsilon:.4g}"[:15] in without
     assert 0.805 < found.epsilon < 0.8855  # one rectangle .8052; one inequality alone, judged jointly, .8791
@@ -95,8 +98,12 @@ def test_laplace_noise_read_as_gaussian_gives_an_epsilon_that_it_does_not_have()
     # why the family stands in the assumptions: FPR = FNR = e^(-1/2) / 2 is mu = 1.030064 and epsilon = 4.530054
     n, rate = 10_000_000, 0.5 * math.exp(-0.5)
     scores = counts(round(n * rate), n - round(n * rate), n, n)
-    as_gaussian = Family(threshold=1.0).against(GaussianDP(1.0)).lower_bound(scores, delta=DELTA, confidence=0.95)
-    as_laplace = Family(threshold=1.0).against(LaplaceDP(1.0)).lower_bound(scores, delta=DELTA, confidence=0.95)
+    as_gaussian = asked.lower_bound(
+        asked.against(Family(threshold=1.0), GaussianDP(1.0)), scores, delta=DELTA, confidence=0.95
+    )
+    as_laplace = asked.lower_bound(
+        asked.against(Family(threshold=1.0), LaplaceDP(1.0)), scores, delta=DELTA, confidence=0.95
+    )
     assert 4.5 < as_gaussian.epsilon < 4.5301
     assert as_gaussian.assumptions == ("the trade-off curve is that of GaussianDP for some mu",)
     assert 0.99 < as_laplace.epsilon < 1.0
@@ -105,13 +112,13 @@ def test_laplace_noise_read_as_gaussian_gives_an_epsilon_that_it_does_not_have()
 
 def test_claim_is_judged_by_its_own_family_only():
     # the true claim LaplaceDP(1) would be called a violation: as Gaussian noise the scores show epsilon >= 4.47
-    gaussian = Family(threshold=1.0, family=family_of(GaussianDP(1.0)))
+    gaussian = Family(threshold=1.0, curve_family=family_of(GaussianDP(1.0)))
     with pytest.raises(ParameterError, match=r"family is 'GaussianDP for some mu', but the claim .* 'LaplaceDP for"):
-        gaussian.against(LaplaceDP(1.0))
+        asked.against(gaussian, LaplaceDP(1.0))
     with pytest.raises(ParameterError, match="called a violation"):
         audit(Laplace(epsilon=1.0), bound=gaussian, trials=1_000, delta=DELTA, seed=0)
-    assert gaussian.against(GaussianDP(1.0)) == gaussian
-    assert gaussian.against(GaussianDP(2.0)).family.claimed == 2.0
+    assert asked.against(gaussian, GaussianDP(1.0)) == gaussian
+    assert asked.against(gaussian, GaussianDP(2.0)).curve_family.claimed == 2.0
 
 
 # --- the joint test, by enumeration of all outcomes ------------------------------------------------------------------
@@ -227,8 +234,8 @@ def test_bound_falls_as_confidence_or_delta_grow(hits, delta, more, confidence):
     assert found >= joint_bound(GaussianDP(1.0), *hits, 30, delta=many, confidence=confidence, n_in=60) >= 0.0
     higher = joint_bound(GaussianDP(1.0), *hits, 30, delta=few, confidence=0.5 * (1 + confidence), n_in=60)
     assert found >= higher * (1 - 1e-3)
-    bound = Family(threshold=1.0).against(GaussianDP(1.0))
-    assert found <= bound.ceiling(30, 60, delta=few, confidence=confidence) * (1 + 1e-9)
+    bound = asked.against(Family(threshold=1.0), GaussianDP(1.0))
+    assert found <= asked.ceiling(bound, 30, 60, delta=few, confidence=confidence) * (1 + 1e-9)
 
 
 @settings(max_examples=25)
@@ -245,10 +252,10 @@ def test_bound_is_unchanged_by_permutations_and_increasing_maps():
     pilot[1] += 1.5
     found = []
     for change in (lambda x: x, lambda x: rng.permutation(x), np.exp):
-        ready = Family().against(GaussianDP(1.5))
+        ready = asked.against(Family(), GaussianDP(1.5))
         level = {"delta": DELTA, "confidence": 0.95}
-        ready = ready.prepare(PairScores(change(pilot[0]), change(pilot[1])), **level, n_out=300, n_in=300)
-        found.append(ready.lower_bound(PairScores(change(out), change(in_)), **level).hits)
+        ready = asked.prepared(ready, PairScores(change(pilot[0]), change(pilot[1])), **level, n_out=300, n_in=300)
+        found.append(asked.lower_bound(ready, PairScores(change(out), change(in_)), **level).hits)
     assert found[0] == found[1]
     assert np.abs(np.subtract(found[0], found[2])).max() <= 3  # the midpoint between two pilot scores moves
 
@@ -267,17 +274,17 @@ def test_extreme_significances_give_bounds_in_order(confidence):
 
 
 def test_p_value_is_that_of_the_claimed_curve_and_reaches_far():
-    bound = Family(threshold=1.0).against(GaussianDP(1.0))
+    bound = asked.against(Family(threshold=1.0), GaussianDP(1.0))
     claimed = float(GaussianDP(1.0).epsilon(DELTA))
     for hits in ((200, 800), (300, 700), (280, 690)):
-        p = bound.p_value(counts(*hits, 1000, 1000), epsilon=claimed, delta=DELTA)
+        p = asked.p_value(bound, counts(*hits, 1000, 1000), epsilon=claimed, delta=DELTA)
         if p > 1e-12:
             level = {"delta": DELTA, "confidence": 1 - 1.01 * p}
-            assert bound.lower_bound(counts(*hits, 1000, 1000), **level).epsilon > claimed
+            assert asked.lower_bound(bound, counts(*hits, 1000, 1000), **level).epsilon > claimed
             level = {"delta": DELTA, "confidence": 1 - p / 1.01}
-            assert bound.lower_bound(counts(*hits, 1000, 1000), **level).epsilon <= claimed
-    assert bound.p_value(counts(100, 900, 1000, 1000), epsilon=claimed, delta=DELTA) == 1e-12
-    assert bound.p_value(counts(500, 500, 1000, 1000), epsilon=claimed, delta=DELTA) == 1.0
+            assert asked.lower_bound(bound, counts(*hits, 1000, 1000), **level).epsilon <= claimed
+    assert asked.p_value(bound, counts(100, 900, 1000, 1000), epsilon=claimed, delta=DELTA) == 1e-12
+    assert asked.p_value(bound, counts(500, 500, 1000, 1000), epsilon=claimed, delta=DELTA) == 1.0
 
 
 # --- coverage on true members, and power -----------------------------------------------------------------------------
@@ -307,7 +314,7 @@ MEMBERS = [
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 @pytest.mark.parametrize(("law", "claim", "delta"), MEMBERS, ids=lambda x: getattr(x, "name", str(x)))
 def test_bound_never_exceeds_the_epsilon_of_a_true_member_more_often_than_it_may(law, claim, delta, confidence):
-    bound = Family(threshold=1.0).against(claim)
+    bound = asked.against(Family(threshold=1.0), claim)
     level = {"confidence": confidence, "delta": delta}
     found = misses(bound, law, repeats=100, n_out=20, n_in=25, seed=4, **level)
     assert found.holds, found
@@ -315,33 +322,35 @@ def test_bound_never_exceeds_the_epsilon_of_a_true_member_more_often_than_it_may
 
 def test_bound_holds_with_its_threshold_chosen_on_a_pilot():
     level = {"confidence": 0.8, "delta": DELTA, "n_pilot": 40}
-    found = misses(Family().against(GaussianDP(1.0)), gaussian(1.0), repeats=80, n_out=30, n_in=30, seed=4, **level)
+    found = misses(
+        asked.against(Family(), GaussianDP(1.0)), gaussian(1.0), repeats=80, n_out=30, n_in=30, seed=4, **level
+    )
     assert found.holds, found
 
 
 def test_threshold_fixed_beforehand_is_not_chosen_again_on_the_counted_scores():
-    bound = Family(threshold=1.0).against(GaussianDP(1.0))
+    bound = asked.against(Family(threshold=1.0), GaussianDP(1.0))
     for seed in range(5):
         scores = next(gaussian(1.0).draws(np.random.default_rng(seed), 50, 50))
-        found = bound.lower_bound(scores, delta=DELTA, confidence=0.8)
+        found = asked.lower_bound(bound, scores, delta=DELTA, confidence=0.8)
         assert (found.threshold, found.hits) == (1.0, scores.hits(1.0))
 
 
 def test_bound_holds_on_subsampled_gaussian_noise():
     law = sampled_gaussian(0.8, 0.2)
-    bound = Family(threshold=1.0).against(law.curve)
+    bound = asked.against(Family(threshold=1.0), law.curve)
     truth, draws = float(law.curve.epsilon(DELTA)), law.draws(np.random.default_rng(4), 40, 40)
-    above = sum(bound.exceeds(truth, next(draws), delta=DELTA, confidence=0.8) for _ in range(120))
+    above = sum(asked.exceeds(bound, truth, next(draws), delta=DELTA, confidence=0.8) for _ in range(120))
     assert above <= stats.binom.isf(1e-6, 120, 0.2)
     scores = next(law.draws(np.random.default_rng(5), 300, 300))
-    assert 0.0 < bound.lower_bound(scores, delta=DELTA, confidence=0.95).epsilon < truth
+    assert 0.0 < asked.lower_bound(bound, scores, delta=DELTA, confidence=0.95).epsilon < truth
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 @pytest.mark.parametrize(("law", "claim", "delta"), MEMBERS, ids=lambda x: getattr(x, "name", str(x)))
 def test_bound_holds_on_true_members_in_long_runs(law, claim, delta, confidence):
-    bound = Family().against(claim)
+    bound = asked.against(Family(), claim)
     level = {"confidence": confidence, "delta": delta, "n_pilot": 50}
     found = misses(bound, law, repeats=2000, n_out=200, n_in=200, seed=9, **level)
     assert found.holds, found
@@ -350,19 +359,20 @@ def test_bound_holds_on_true_members_in_long_runs(law, claim, delta, confidence)
 @pytest.mark.slow
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 def test_bound_holds_on_subsampled_gaussian_noise_in_long_runs(confidence):
-    bound = Family(threshold=1.0).against(SAMPLED)
+    bound = asked.against(Family(threshold=1.0), SAMPLED)
     level = {"confidence": confidence, "delta": DELTA}
     found = misses(bound, sampled_gaussian(0.8, 0.2), repeats=200, n_out=1000, n_in=1000, seed=4, **level)
     assert found.holds, found
 
 
-class _ThresholdFromTheCountedScores(Family):
+class _ThresholdFromTheCountedScores(asked.Own, Family):
     """A pilot that is the evaluation."""
 
-    def lower_bound(self, scores, *, delta, confidence):
+    def found(self, scores, *, delta, confidence):
         sizes = {"n_out": scores.n_out, "n_in": scores.n_in}
-        prepared = Family(family=self.family).prepare(scores, delta=delta, confidence=confidence, **sizes)
-        return prepared.lower_bound(scores, delta=delta, confidence=confidence)
+        bound = Family(curve_family=self.curve_family)
+        prepared = asked.prepared(bound, scores, delta=delta, confidence=confidence, **sizes)
+        return asked.lower_bound(prepared, scores, delta=delta, confidence=confidence)
 
 
 @pytest.mark.parametrize(
@@ -370,7 +380,14 @@ class _ThresholdFromTheCountedScores(Family):
 )
 def test_broken_twin_is_caught(twin, n):
     found = misses(
-        twin.against(GaussianDP(1.0)), gaussian(0.5), repeats=80, n_out=n, n_in=n, confidence=0.8, seed=1, delta=DELTA
+        asked.against(twin, GaussianDP(1.0)),
+        gaussian(0.5),
+        repeats=80,
+        n_out=n,
+        n_in=n,
+        confidence=0.8,
+        seed=1,
+        delta=DELTA,
     )
     assert not found.holds, found
 
@@ -388,7 +405,13 @@ def test_mean_bound_on_gaussian_noise_of_epsilon_8_reaches_its_mark(n, repeats, 
     mu, pilot = GaussianDP.for_budget(epsilon=8, delta=DELTA).mu, max(n // 10, 50)
     sizes = {"n_out": n - pilot, "n_in": n - pilot, "n_pilot": pilot}
     found = bounds_drawn(
-        Family().against(GaussianDP(mu)), gaussian(mu), repeats=repeats, confidence=0.95, seed=1, delta=DELTA, **sizes
+        asked.against(Family(), GaussianDP(mu)),
+        gaussian(mu),
+        repeats=repeats,
+        confidence=0.95,
+        seed=1,
+        delta=DELTA,
+        **sizes,
     )
     assert found.mean() >= least
     assert np.mean(found > 8.0) <= 0.15
@@ -432,17 +455,15 @@ def test_family_holds_the_claim_and_is_ordered(claim):
 )
 def test_claim_without_a_family_is_refused_with_a_way_out(claim):
     with pytest.raises(AccountingError, match="simultaneous-band"):
-        Family().against(claim)
+        asked.against(Family(), claim)
 
 
-def test_use_without_a_claim_or_a_pilot_is_refused():
+def test_use_without_a_pilot_or_at_a_delta_too_small_is_refused():
     scores = counts(184, 500, 1000, 1000)
-    with pytest.raises(ParameterError, match="call against"):
-        Family(threshold=1.0).lower_bound(scores, delta=DELTA, confidence=0.95)
-    with pytest.raises(ParameterError, match="no pilot has been seen"):
-        Family().against(GaussianDP(1.0)).lower_bound(scores, delta=DELTA, confidence=0.95)
-    with pytest.raises(ParameterError, match="delta = 0 is too small"):
-        Family(threshold=1.0).against(GaussianDP(1.0)).lower_bound(scores, delta=0.0, confidence=0.95)
+    with pytest.raises(ParameterError, match="needs pilot scores on both sides, but there are 0 and 0"):
+        asked.lower_bound(asked.against(Family(), GaussianDP(1.0)), scores, delta=DELTA, confidence=0.95)
+    with pytest.raises(AccountingError, match="delta is 0, where the claim GaussianDP"):
+        asked.lower_bound(asked.against(Family(threshold=1.0), GaussianDP(1.0)), scores, delta=0.0, confidence=0.95)
     with pytest.raises(ParameterError, match="threshold must be"):
         Family(threshold="best")
 
@@ -475,7 +496,7 @@ def test_audit_names_the_family_and_survives_json():
 )
 def test_bound_is_quick(claim, n):
     scores = counts(round(0.16 * n), round(0.27 * n), n, n)
-    bound = Family(threshold=1.0).against(claim)
+    bound = asked.against(Family(threshold=1.0), claim)
     start = time.process_time()
-    assert bound.lower_bound(scores, delta=DELTA, confidence=0.95).epsilon > 0.0
+    assert asked.lower_bound(bound, scores, delta=DELTA, confidence=0.95).epsilon > 0.0
     assert time.process_time() - start < 4.0

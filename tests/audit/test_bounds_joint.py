@@ -5,6 +5,7 @@ import json
 import math
 import time
 
+import asked
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -41,7 +42,7 @@ def counts(k0, n0, k1, n1):
 
 
 def epsilon(k0, n0, k1, n1, *, delta=0.0, confidence=0.95, bound=FIXED):
-    return bound.lower_bound(counts(k0, n0, k1, n1), delta=delta, confidence=confidence).epsilon
+    return asked.lower_bound(bound, counts(k0, n0, k1, n1), delta=delta, confidence=confidence).epsilon
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_few_hits_show_more_than_under_the_katz_ordering_and_far_more_than_two_l
 
 
 def all_bounds(n0, n1, delta, significance, bound=FIXED):
-    bound = bound.prepare(PairScores([], []), delta=delta, confidence=1 - significance, n_out=n0, n_in=n1)
+    bound = asked.prepared(bound, PairScores([], []), delta=delta, confidence=1 - significance, n_out=n0, n_in=n1)
     return np.array(
         [
             [epsilon(j, n0, i, n1, delta=delta, confidence=1 - significance, bound=bound) for j in range(n0 + 1)]
@@ -129,12 +130,12 @@ def test_two_directions_share_the_significance():
 
 def test_p_values_of_two_directions_are_twice_that_of_the_better_one():
     scores, both = counts(18, 100, 50, 100), JointExact(threshold=1.0, direction="both")
-    alone = FIXED.p_value(scores, epsilon=0.5, delta=0.0)
+    alone = asked.p_value(FIXED, scores, epsilon=0.5, delta=0.0)
     assert alone < 0.1
-    assert both.p_value(scores, epsilon=0.5, delta=0.0) == pytest.approx(2 * alone, rel=0.02)
-    alone = FIXED.curve_p_value(scores, GaussianDP(0.5))
+    assert asked.p_value(both, scores, epsilon=0.5, delta=0.0) == pytest.approx(2 * alone, rel=0.02)
+    alone = asked.claim_p_value(FIXED, scores, GaussianDP(0.5))
     assert alone < 0.1
-    assert both.curve_p_value(scores, GaussianDP(0.5)) == pytest.approx(2 * alone, rel=0.02)
+    assert asked.claim_p_value(both, scores, GaussianDP(0.5)) == pytest.approx(2 * alone, rel=0.02)
 
 
 @pytest.mark.parametrize("outcome", [(50, 100, 18, 100), (9, 12, 2, 12), (300, 300, 3, 300)])
@@ -248,7 +249,7 @@ def test_bound_grows_with_the_evidence_and_stops_at_the_ceiling(k0, k1, delta, c
     found, room = epsilon(k0, 80, k1, 80, delta=delta, confidence=confidence), slack(k0, k1)
     assert found >= epsilon(k0 + 1, 80, k1, 80, delta=delta, confidence=confidence) - room
     assert found >= epsilon(k0, 80, k1 - 1, 80, delta=delta, confidence=confidence) - room
-    assert found <= FIXED.ceiling(80, 80, delta=delta, confidence=confidence)
+    assert found <= asked.ceiling(FIXED, 80, 80, delta=delta, confidence=confidence)
 
 
 @given(k0=st.integers(0, 60), k1=st.integers(0, 90), delta=deltas)
@@ -262,9 +263,12 @@ def test_directions_swap_with_the_sides(k0, k1, delta):
 def test_bound_does_not_depend_on_the_order_of_the_scores_or_on_increasing_maps(seed):
     rng = np.random.default_rng(seed)
     out, in_ = rng.normal(size=50), rng.normal(size=70) + 1
-    plain = JointExact(0.5).lower_bound(PairScores(out, in_), delta=0.0, confidence=0.9)
-    mapped = JointExact(math.exp(0.5)).lower_bound(
-        PairScores(np.exp(rng.permutation(out)), np.exp(rng.permutation(in_))), delta=0.0, confidence=0.9
+    plain = asked.lower_bound(JointExact(0.5), PairScores(out, in_), delta=0.0, confidence=0.9)
+    mapped = asked.lower_bound(
+        JointExact(math.exp(0.5)),
+        PairScores(np.exp(rng.permutation(out)), np.exp(rng.permutation(in_))),
+        delta=0.0,
+        confidence=0.9,
     )
     assert (mapped.epsilon, mapped.hits) == (plain.epsilon, plain.hits)
 
@@ -273,37 +277,37 @@ def test_bound_does_not_depend_on_the_order_of_the_scores_or_on_increasing_maps(
 @settings(max_examples=40)
 def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1, claim, delta):
     scores = counts(k0, 80, k1, 80)
-    p = FIXED.p_value(scores, epsilon=claim, delta=delta)
+    p = asked.p_value(FIXED, scores, epsilon=claim, delta=delta)
     assert 1e-12 <= p <= 1
     room = slack(k0, k1)
     if p < 0.9:
         assert epsilon(k0, 80, k1, 80, delta=delta, confidence=1 - 1.01 * p) >= claim - room
-        assert FIXED.exceeds(claim, scores, delta=delta, confidence=1 - 1.05 * p)
+        assert asked.exceeds(FIXED, claim, scores, delta=delta, confidence=1 - 1.05 * p)
     if p > 1e-11:
         assert epsilon(k0, 80, k1, 80, delta=delta, confidence=1 - 0.95 * p) <= claim + room
-        assert not FIXED.exceeds(claim, scores, delta=delta, confidence=1 - 0.9 * p)
+        assert not asked.exceeds(FIXED, claim, scores, delta=delta, confidence=1 - 0.9 * p)
 
 
 @given(k0=st.integers(0, 300), k1=st.integers(0, 300), confidence=levels)
 def test_bound_is_almost_never_below_two_limits(k0, k1, confidence):
     found = epsilon(k0, 300, k1, 300, confidence=confidence, bound=tuned(confidence))
-    limits = ClopperPearson(1.0).lower_bound(counts(k0, 300, k1, 300), delta=0.0, confidence=confidence).epsilon
+    limits = asked.lower_bound(ClopperPearson(1.0), counts(k0, 300, k1, 300), delta=0.0, confidence=confidence).epsilon
     backwards = epsilon(300 - k1, 300, 300 - k0, 300, confidence=confidence, bound=tuned(confidence))
     assert max(found, backwards) >= limits - 0.05
 
 
 def tuned(confidence, delta=0.0):
-    return FIXED.prepare(PairScores([], []), delta=delta, confidence=confidence, n_out=300, n_in=300)
+    return asked.prepared(FIXED, PairScores([], []), delta=delta, confidence=confidence, n_out=300, n_in=300)
 
 
 def test_event_that_never_happens_on_one_side_or_always_on_the_other_shows_nothing():
     for k0, k1 in ((0, 0), (50, 0), (50, 50), (50, 20)):
         assert epsilon(k0, 50, k1, 50) == 0
-        assert FIXED.p_value(counts(k0, 50, k1, 50), epsilon=0.0, delta=0.0) == 1
+        assert asked.p_value(FIXED, counts(k0, 50, k1, 50), epsilon=0.0, delta=0.0) == 1
 
 
 def test_p_values_reach_far_into_the_tail_and_far_levels_work():
-    assert FIXED.p_value(counts(184, 1000, 500, 1000), epsilon=0.4, delta=0.0) == 1e-12
+    assert asked.p_value(FIXED, counts(184, 1000, 500, 1000), epsilon=0.4, delta=0.0) == 1e-12
     found = [epsilon(0, 1000, 100, 1000, confidence=1 - a, bound=tuned(1 - a)) for a in (0.5, 0.05, 1e-6, 1e-12)]
     assert found == sorted(found, reverse=True)
     assert found[2] > epsilon(0, 1000, 100, 1000, confidence=1 - 1e-6, bound=ClopperPearson(1.0)) + 0.3
@@ -378,23 +382,23 @@ def test_mean_of_audits_of_laplace_with_a_threshold_known_in_advance(trials, lea
 
 def test_curve_is_refuted_at_a_delta_that_nobody_asked_about():
     scores = counts(159, 1000, 500, 1000)  # Gaussian, mu = 1
-    found = FIXED.refutation(scores, GaussianDP(0.8), confidence=0.95)
+    found = asked.curve_test(FIXED, scores, GaussianDP(0.8), confidence=0.95)
     assert found is not None
     assert 0.1 < found.epsilon < 1.0
     assert found.delta < found.delta_lower < 0.5
     assert found.delta == pytest.approx(GaussianDP(0.8).delta(found.epsilon))
-    assert FIXED.curve_p_value(scores, GaussianDP(0.8)) < 0.05
-    assert FIXED.refutation(scores, GaussianDP(1.0), confidence=0.95) is None
-    assert FIXED.curve_p_value(scores, GaussianDP(1.0)) > 0.05
+    assert asked.claim_p_value(FIXED, scores, GaussianDP(0.8)) < 0.05
+    assert asked.curve_test(FIXED, scores, GaussianDP(1.0), confidence=0.95) is None
+    assert asked.claim_p_value(FIXED, scores, GaussianDP(1.0)) > 0.05
 
 
 def test_curve_of_one_epsilon_is_judged_as_that_epsilon():
     scores = counts(184, 1000, 500, 1000)
-    assert FIXED.refutation(scores, PureDP(0.86), confidence=0.95) is not None
-    assert FIXED.refutation(scores, PureDP(0.89), confidence=0.95) is None
-    assert FIXED.refutation(scores, ApproximateDP(0.87, 0.01), confidence=0.95) is None
-    at_delta = FIXED.p_value(scores, epsilon=0.8, delta=0.0)
-    assert at_delta <= FIXED.curve_p_value(scores, PureDP(0.8)) <= 1.2 * at_delta
+    assert asked.curve_test(FIXED, scores, PureDP(0.86), confidence=0.95) is not None
+    assert asked.curve_test(FIXED, scores, PureDP(0.89), confidence=0.95) is None
+    assert asked.curve_test(FIXED, scores, ApproximateDP(0.87, 0.01), confidence=0.95) is None
+    at_delta = asked.p_value(FIXED, scores, epsilon=0.8, delta=0.0)
+    assert at_delta <= asked.claim_p_value(FIXED, scores, PureDP(0.8)) <= 1.2 * at_delta
 
 
 def test_curves_hold_together_with_the_bound_at_the_level():
@@ -402,7 +406,7 @@ def test_curves_hold_together_with_the_bound_at_the_level():
     n, significance, claim = 15, 0.2, ApproximateDP(0.5, 0.1)
     table = np.zeros((n + 1, n + 1))
     for i, j in itertools.product(range(n + 1), repeat=2):
-        refuted = FIXED.refutation(counts(j, n, i, n), claim, confidence=1 - significance) is not None
+        refuted = asked.curve_test(FIXED, counts(j, n, i, n), claim, confidence=1 - significance) is not None
         above = epsilon(j, n, i, n, delta=0.1, confidence=1 - significance) > 0.5
         table[i, j] = 9.0 if refuted or above else 0.0
     assert table.any()
@@ -416,13 +420,13 @@ def test_pilot_chooses_event_and_direction():
     forward = PairScores(np.repeat([0.0, 1.0], [995, 5]), np.repeat([0.0, 1.0], [600, 400]))
     backward = PairScores(np.repeat([0.0, 1.0], [400, 600]), np.repeat([0.0, 1.0], [5, 995]))
     for pilot, direction in ((forward, "in"), (backward, "out")):
-        ready = JointExact().prepare(pilot, delta=0.0, confidence=0.95, n_out=9000, n_in=9000)
+        ready = asked.prepared(JointExact(), pilot, delta=0.0, confidence=0.95, n_out=9000, n_in=9000)
         assert (ready.threshold, ready.direction) == (0.5, direction)
-        found = ready.lower_bound(pilot, delta=0.0, confidence=0.95)
+        found = asked.lower_bound(ready, pilot, delta=0.0, confidence=0.95)
         assert [entry.what for entry in found.ledger] == ["threshold", "direction", "base rate"]
         assert found.ledger[0].correction == found.ledger[1].correction == "chosen on pilot trials only"
         assert not ready.uses_pilot
-        assert ready.prepare(pilot, delta=0.0, confidence=0.95, n_out=5, n_in=5) is ready
+        assert asked.prepared(ready, pilot, delta=0.0, confidence=0.95, n_out=5, n_in=5) is ready
         assert found.epsilon > 3
 
 
@@ -433,7 +437,7 @@ def test_among_thresholds_without_false_positives_the_safest_is_taken(bound):
     out, in_ = rng.normal(size=(2, 5000))
     in_[:100] = np.inf
     in_[100] = 6.0
-    ready = bound.prepare(PairScores(out, in_), delta=0.0, confidence=0.95, n_out=45_000, n_in=45_000)
+    ready = asked.prepared(bound, PairScores(out, in_), delta=0.0, confidence=0.95, n_out=45_000, n_in=45_000)
     assert ready.threshold == np.inf
 
 
@@ -448,18 +452,18 @@ def test_a_pilot_too_small_to_promise_anything_finds_the_side_with_power():
     shown = []
     for _ in range(20):
         pilot = scores(2000, *rng.binomial(2000, [0.0293, 0.0179]))
-        ready = JointExact().prepare(pilot, **level, n_out=n, n_in=n)
-        shown.append(ready.lower_bound(expected, **level).epsilon)
-    known = JointExact(threshold=0.5, direction="out").lower_bound(expected, **level).epsilon
+        ready = asked.prepared(JointExact(), pilot, **level, n_out=n, n_in=n)
+        shown.append(asked.lower_bound(ready, expected, **level).epsilon)
+    known = asked.lower_bound(JointExact(threshold=0.5, direction="out"), expected, **level).epsilon
     assert known > 0.3
     assert np.mean(shown) > 0.9 * known
 
 
 def test_ordering_is_tuned_to_the_level_and_kept():
-    ready = FIXED.prepare(PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9)
+    ready = asked.prepared(FIXED, PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9)
     assert (ready.ordering.significance, ready.ordering.delta) == (pytest.approx(0.01), 0.01)
     own = JointExact(threshold=1.0, ordering=Ordering(0.3))
-    assert own.prepare(PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9) is own
+    assert asked.prepared(own, PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9) is own
 
 
 def test_this_bound_beats_clopper_pearson_on_the_same_trials():
@@ -496,13 +500,13 @@ def test_unusable_direction_is_named():
 
 def test_unprepared_bound_says_what_to_do():
     with pytest.raises(ParameterError, match=r"no pilot has been seen: call prepare\(pilot"):
-        JointExact().lower_bound(counts(1, 5, 2, 5), delta=0.0, confidence=0.95)
+        asked.lower_bound(JointExact(), counts(1, 5, 2, 5), delta=0.0, confidence=0.95)
 
 
 @pytest.mark.parametrize(("delta", "confidence"), [(-0.1, 0.9), (1.0, 0.9), (0.0, 0.0), (0.0, 1.0), (math.nan, 0.9)])
 def test_levels_out_of_range_are_refused(delta, confidence):
     with pytest.raises(ParameterError, match=r"delta|confidence"):
-        FIXED.lower_bound(counts(1, 5, 2, 5), delta=delta, confidence=confidence)
+        asked.lower_bound(FIXED, counts(1, 5, 2, 5), delta=delta, confidence=confidence)
 
 
 def test_catalogue_builds_it():

@@ -4,6 +4,7 @@ import math
 import time
 from dataclasses import replace
 
+import asked
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -26,6 +27,7 @@ from scipy import special, stats
 from dpassay.audit import AuditResult, audit
 from dpassay.audit.bounds.base import LowerBound
 from dpassay.audit.bounds.catalogue import build
+from dpassay.audit.bounds.guessing import Guessing
 from dpassay.audit.bounds.one_run import OneRun, guess_p_value, least_epsilon
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.mechanisms import Laplace
@@ -95,7 +97,7 @@ def test_bounds_agree_with_the_published_theorem(counts, delta, expected):
     assert found == pytest.approx(expected, abs=6e-6)
     bound = OneRun(guesses=counts[1], center=0.0, delta_term="published")
     one = game(counts[2], counts[1], counts[0])
-    assert bound.lower_bound(one, delta=delta, confidence=0.95).epsilon == pytest.approx(found, abs=1e-12)
+    assert asked.lower_bound(bound, one, delta=delta, confidence=0.95).epsilon == pytest.approx(found, abs=1e-12)
 
 
 GOLDEN = [
@@ -126,7 +128,7 @@ def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, vertices, best, e
 
 @pytest.mark.parametrize(("mu", "least"), [(1, 2.36), (2, 4.49), (4, 7.72)])
 def test_valid_bound_beats_the_arithmetic(mu, least):
-    found = OneRun().lower_bound(quantile_scores(mu), delta=1e-6, confidence=0.95)
+    found = asked.lower_bound(OneRun(), quantile_scores(mu), delta=1e-6, confidence=0.95)
     truth = float(gaussian(mu).curve.epsilon(1e-6))
     assert least < found.epsilon < truth
     assert found.epsilon > 1.7 * {row[0]: row[3] for row in GOLDEN}[mu]
@@ -134,7 +136,7 @@ def test_valid_bound_beats_the_arithmetic(mu, least):
 
 def test_ceiling_of_all_right_is_the_closed_form():
     for r, expected in ((100, 3.49297), (1000, 5.80907), (10_000, 8.11300)):
-        ceiling = OneRun(guesses=r).ceiling(r // 2, r - r // 2, **LEVEL)
+        ceiling = asked.ceiling(OneRun(guesses=r), r // 2, r - r // 2, **LEVEL)
         assert ceiling == pytest.approx(-math.log(math.expm1(math.log(20) / r)), rel=1e-9)
         assert ceiling == pytest.approx(expected, abs=6e-6)
 
@@ -228,9 +230,11 @@ BOUNDS = [OneRun(), OneRun(guesses=50), OneRun(guesses=(0.1, 0.5), negatives=0.0
 def test_bound_falls_with_confidence_and_delta_but_not_below_zero(bound, seed, exponent, step):
     scores = random_game(seed)
     alpha = 10**-exponent
-    found = bound.lower_bound(scores, delta=1e-5, confidence=1 - alpha)
-    assert 0.0 <= bound.lower_bound(scores, delta=1e-5, confidence=1 - alpha / step).epsilon <= found.epsilon + 1e-9
-    assert bound.lower_bound(scores, delta=1e-5 * step, confidence=1 - alpha).epsilon <= found.epsilon + 1e-9
+    found = asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha)
+    assert (
+        0.0 <= asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha / step).epsilon <= found.epsilon + 1e-9
+    )
+    assert asked.lower_bound(bound, scores, delta=1e-5 * step, confidence=1 - alpha).epsilon <= found.epsilon + 1e-9
     assert found.epsilon <= found.ceiling + 1e-9
 
 
@@ -248,14 +252,14 @@ def test_bound_grows_with_right_guesses_and_falls_with_bits_that_abstain(m, r, v
 @given(seed=st.integers(0, 10**6))
 def test_bound_depends_only_on_the_order_of_the_scores(bound, seed):
     scores = random_game(seed, n_runs=2)
-    found = bound.lower_bound(scores, delta=1e-6, confidence=0.9).epsilon
+    found = asked.lower_bound(bound, scores, delta=1e-6, confidence=0.9).epsilon
     order = np.random.default_rng(seed).permutation(scores.n_bits)
     for other in (
         BitScores(scores.bits, np.arctan(3 * scores.scores) - 7),
         BitScores(scores.bits.ravel()[order][None, :], scores.scores.ravel()[order][None, :]),
         BitScores(scores.bits.reshape(8, -1), scores.scores.reshape(8, -1)),  # several runs are one run
     ):
-        assert bound.lower_bound(other, delta=1e-6, confidence=0.9).epsilon == found
+        assert asked.lower_bound(bound, other, delta=1e-6, confidence=0.9).epsilon == found
 
 
 @given(seed=st.integers(0, 10**6))
@@ -263,20 +267,20 @@ def test_bound_is_the_same_with_in_and_out_swapped(seed):
     scores = random_game(seed)
     swapped = BitScores(~scores.bits, -scores.scores)
     for here, there in ((0.5, 0.5), (0.0, 1.0), (1.0, 0.0)):
-        first = OneRun(guesses=50, negatives=here).lower_bound(scores, **LEVEL)
-        assert OneRun(guesses=50, negatives=there).lower_bound(swapped, **LEVEL).epsilon == first.epsilon
-    centred = OneRun(guesses=50, center=0.75).lower_bound(scores, **LEVEL)
-    assert OneRun(guesses=50, center=-0.75).lower_bound(swapped, **LEVEL).epsilon == centred.epsilon
+        first = asked.lower_bound(OneRun(guesses=50, negatives=here), scores, **LEVEL)
+        assert asked.lower_bound(OneRun(guesses=50, negatives=there), swapped, **LEVEL).epsilon == first.epsilon
+    centred = asked.lower_bound(OneRun(guesses=50, center=0.75), scores, **LEVEL)
+    assert asked.lower_bound(OneRun(guesses=50, center=-0.75), swapped, **LEVEL).epsilon == centred.epsilon
 
 
 @pytest.mark.parametrize("bound", BOUNDS[:3], ids=repr)
 @pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.3])
 def test_p_value_is_where_the_bound_passes_epsilon(bound, epsilon):
     scores = random_game(3)
-    p = bound.p_value(scores, epsilon=epsilon, delta=1e-5)
+    p = asked.p_value(bound, scores, epsilon=epsilon, delta=1e-5)
     assert 1e-12 < p < 1
     above, below = (
-        bound.lower_bound(scores, delta=1e-5, confidence=1 - p * factor).epsilon for factor in (1.001, 0.999)
+        asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - p * factor).epsilon for factor in (1.001, 0.999)
     )
     assert below <= epsilon < above
 
@@ -292,19 +296,19 @@ def naive_right(scores, size, negatives):
 def test_right_guesses_are_counted_as_a_slow_twin_counts_them(seed, size, negatives):
     rng = np.random.default_rng(seed)
     scores = BitScores(rng.random((3, 20)) < 0.5, rng.integers(0, 6, size=(3, 20)))  # ties
-    guessing = OneRun(guesses=size, negatives=negatives)._guessing
+    guessing = Guessing(size, negatives)
     assert guessing.right(scores, (size,)) == (naive_right(scores, size, negatives),)
 
 
 def test_grid_of_sizes_depends_on_the_number_of_bits_only():
-    sizes = {n: OneRun()._guessing.sizes(n) for n in (1, 2, 30, 100, 399, 400, 20_000)}
+    sizes = {n: Guessing().sizes(n) for n in (1, 2, 30, 100, 399, 400, 20_000)}
     assert sizes == {
         1: (1,), 2: (1,), 30: (15,), 100: (50,), 399: (199,), 400: (50, 200), 20_000: (156, 625, 2500, 10_000)
     }  # fmt: skip
 
 
 def test_result_says_what_was_looked_at_and_survives_json():
-    found = OneRun().lower_bound(random_game(1, n_runs=4), delta=1e-6, confidence=0.95)
+    found = asked.lower_bound(OneRun(), random_game(1, n_runs=4), delta=1e-6, confidence=0.95)
     looked_at = {entry.what: (entry.looked_at, entry.correction) for entry in found.ledger}
     assert looked_at["bits"] == ("800 in 4 independent runs", "independent fair coins, recorded before the run")
     assert "best of 100, 400" in looked_at["guesses"][0]
@@ -318,7 +322,7 @@ def test_result_says_what_was_looked_at_and_survives_json():
 def test_catalogue_builds_it():
     assert build("one-run") == OneRun()
     assert build("one-run", guesses=[0.1, 0.5]) == OneRun(guesses=(0.1, 0.5))
-    assert OneRun.accepts == (BitScores,)
+    assert OneRun.reads is BitScores
 
 
 @pytest.mark.parametrize(
@@ -341,13 +345,13 @@ def test_options_out_of_range_are_refused(options, message):
 
 def test_other_games_and_impossible_counts_are_refused():
     with pytest.raises(ParameterError, match=r"one-run reads BitScores\(bits, scores\), but was given PairScores"):
-        OneRun().lower_bound(PairScores(np.zeros(3), np.ones(3)), **LEVEL)
+        asked.lower_bound(OneRun(), PairScores(np.zeros(3), np.ones(3)), **LEVEL)
     with pytest.raises(ParameterError, match="guesses must be at most the number of bits, 200, but is 300"):
-        OneRun(guesses=300).lower_bound(random_game(1), **LEVEL)
+        asked.lower_bound(OneRun(guesses=300), random_game(1), **LEVEL)
     with pytest.raises(ParameterError, match="n_right must be at most n_guesses = 3, but is 4"):
         guess_p_value(10, 3, 4, epsilon=1.0, delta=0.0)
     with pytest.raises(ParameterError, match="delta must lie in"):
-        OneRun().lower_bound(random_game(1), delta=1.0, confidence=0.9)
+        asked.lower_bound(OneRun(), random_game(1), delta=1.0, confidence=0.9)
 
 
 def test_twenty_thousand_canaries_take_far_less_than_a_second():
@@ -355,7 +359,7 @@ def test_twenty_thousand_canaries_take_far_less_than_a_second():
     least_epsilon.cache_clear()
     start = time.process_time()
     for bound in (OneRun(), OneRun(delta_term="published")):
-        bound.lower_bound(scores, delta=1e-6, confidence=0.95)
+        asked.lower_bound(bound, scores, delta=1e-6, confidence=0.95)
     assert time.process_time() - start < 1.0
 
 
@@ -407,10 +411,10 @@ def test_bound_never_exceeds_exact_epsilon_in_long_runs(case, confidence):
 # --- broken twins: the same harness has to catch them ----------------------------------------------------------------
 
 
-class _Twin(OneRun):
+class _Twin(asked.Own, OneRun):
     """A bound that is wrong on purpose."""
 
-    def lower_bound(self, scores, *, delta, confidence):
+    def found(self, scores, *, delta, confidence):
         epsilon = self.wrong(scores, delta, 1 - confidence)
         return LowerBound(epsilon, delta, confidence, "twin", scores.n_bits, math.inf)
 
@@ -420,7 +424,7 @@ class _Peeks(_Twin):
 
     def wrong(self, scores, delta, significance):
         sizes = tuple(range(10, scores.n_bits + 1, 5))
-        rights = self._guessing.right(scores, sizes)
+        rights = Guessing(self.guesses, self.negatives, self.center).right(scores, sizes)
         return max(
             least_epsilon(scores.n_bits, r, v, delta=delta, significance=significance)
             for r, v in zip(sizes, rights, strict=True)
@@ -431,9 +435,9 @@ class _GridUnpaid(_Twin):
     """Every size of the grid at the full level."""
 
     def wrong(self, scores, delta, significance):
-        sizes = self._guessing.sizes(scores.n_bits)
+        sizes = Guessing(self.guesses, self.negatives, self.center).sizes(scores.n_bits)
         single = (OneRun(guesses=r, negatives=self.negatives, center=self.center) for r in sizes)
-        return max(one.lower_bound(scores, delta=delta, confidence=1 - significance).epsilon for one in single)
+        return max(asked.lower_bound(one, scores, delta=delta, confidence=1 - significance).epsilon for one in single)
 
 
 class _Direction(_Twin):
@@ -441,21 +445,23 @@ class _Direction(_Twin):
 
     def wrong(self, scores, delta, significance):
         single = (OneRun(guesses=self.guesses, negatives=share) for share in (0.0, 1.0))
-        return max(one.lower_bound(scores, delta=delta, confidence=1 - significance).epsilon for one in single)
+        return max(asked.lower_bound(one, scores, delta=delta, confidence=1 - significance).epsilon for one in single)
 
 
 class _ForgetsDelta(_Twin):
     """The bound at delta 0, whatever delta is asked for."""
 
     def wrong(self, scores, delta, significance):
-        return OneRun(self.guesses, center=0.0).lower_bound(scores, delta=0.0, confidence=1 - significance).epsilon
+        return asked.lower_bound(
+            OneRun(self.guesses, center=0.0), scores, delta=0.0, confidence=1 - significance
+        ).epsilon
 
 
 class _OnlyGuessed(_Twin):
     """Takes m to be the number of guesses: delta is paid for guessed bits only."""
 
     def wrong(self, scores, delta, significance):
-        (right,) = self._guessing.right(scores, (self.guesses,))
+        (right,) = Guessing(self.guesses, self.negatives, self.center).right(scores, (self.guesses,))
         return least_epsilon(self.guesses, self.guesses, right, delta=delta, significance=significance)
 
 
@@ -463,7 +469,7 @@ class _PlugIn(_Twin):
     """The odds of the observed guesses."""
 
     def wrong(self, scores, delta, significance):
-        (right,) = self._guessing.right(scores, (self.guesses,))
+        (right,) = Guessing(self.guesses, self.negatives, self.center).right(scores, (self.guesses,))
         return max(0.0, math.log(right + 1) - math.log(self.guesses - right + 1))
 
 

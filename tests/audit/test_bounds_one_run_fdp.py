@@ -4,6 +4,7 @@ import math
 import time
 from dataclasses import replace
 
+import asked
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -26,13 +27,15 @@ from dpassay.audit import AuditResult, audit
 from dpassay.audit.bounds.base import LowerBound
 from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.bounds.families import epsilon_of, family_of
+from dpassay.audit.bounds.guessing import Guessing
 from dpassay.audit.bounds.one_run import OneRun
-from dpassay.audit.bounds.one_run_fdp import GAUSSIAN, OneRunFDP, curve_p_value, least_theta, refuted
+from dpassay.audit.bounds.one_run_fdp import OneRunFDP, curve_p_value, least_theta, refuted
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.errors import AccountingError, ParameterError
 from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, LaplaceDP, PureDP
 
+GAUSSIAN = family_of(GaussianDP(1.0))
 PURE = family_of(PureDP(1.0))
 LAPLACE = family_of(LaplaceDP(1.0))
 LEAKY = family_of(ApproximateDP(1.0, 0.05))
@@ -84,7 +87,7 @@ def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, best, theta, epsi
 
 @pytest.mark.parametrize(("mu", "least"), [(1, 3.15), (2, 6.59), (4, 13.68)])
 def test_valid_bound_beats_the_arithmetic(mu, least):
-    found = OneRunFDP().lower_bound(quantile_scores(mu), delta=1e-6, confidence=0.95)
+    found = asked.lower_bound(OneRunFDP(curve_family=GAUSSIAN), quantile_scores(mu), delta=1e-6, confidence=0.95)
     assert least < found.epsilon < GaussianDP(mu).epsilon(1e-6)
     assert found.epsilon > 1.39 * {row[0]: row[3] for row in GOLDEN}[mu]
 
@@ -95,7 +98,9 @@ def test_valid_bound_beats_the_arithmetic(mu, least):
 def test_mean_on_gaussian_noise_is_as_simulated_elsewhere(mu, r, fdp, steinke):
     # m = 1000, delta = 1e-5, 95 %: means of an independent simulation (positive and negative guesses), two digits
     level = {"shape": (1, 1000), "repeats": 100, "confidence": 0.95, "delta": 1e-5}
-    assert bit_misses(OneRunFDP(guesses=r), gaussian(mu), **level).mean == pytest.approx(fdp, abs=0.13 + 0.01 * fdp)
+    assert bit_misses(OneRunFDP(curve_family=GAUSSIAN, guesses=r), gaussian(mu), **level).mean == pytest.approx(
+        fdp, abs=0.13 + 0.01 * fdp
+    )
     assert bit_misses(OneRun(guesses=r), gaussian(mu), **level).mean == pytest.approx(steinke, abs=0.1)
 
 
@@ -148,8 +153,12 @@ def test_larger_alphabet_of_randomised_response_is_covered_by_its_own_law():
 # --- properties ------------------------------------------------------------------------------------------------------
 
 
-BOUNDS = [OneRunFDP(), OneRunFDP(guesses=(0.1, 0.5), negatives=0.0), OneRunFDP(family=LAPLACE, guesses=50)]
-NAMES = {"ids": lambda bound: f"{bound.guesses}-{bound.family.title if bound.family else None}"}
+BOUNDS = [
+    OneRunFDP(curve_family=GAUSSIAN),
+    OneRunFDP(curve_family=GAUSSIAN, guesses=(0.1, 0.5), negatives=0.0),
+    OneRunFDP(curve_family=LAPLACE, guesses=50),
+]
+NAMES = {"ids": lambda bound: f"{bound.guesses}-{bound.curve_family.title}"}
 
 
 @pytest.mark.parametrize("bound", BOUNDS, **NAMES)
@@ -158,9 +167,11 @@ NAMES = {"ids": lambda bound: f"{bound.guesses}-{bound.family.title if bound.fam
 def test_bound_falls_with_confidence_and_delta_but_not_below_zero(bound, seed, exponent, step):
     scores = random_game(seed)
     alpha = 10**-exponent
-    found = bound.lower_bound(scores, delta=1e-5, confidence=1 - alpha)
-    assert 0.0 <= bound.lower_bound(scores, delta=1e-5, confidence=1 - alpha / step).epsilon <= found.epsilon + 1e-6
-    assert bound.lower_bound(scores, delta=1e-5 * step, confidence=1 - alpha).epsilon <= found.epsilon + 1e-9
+    found = asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha)
+    assert (
+        0.0 <= asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha / step).epsilon <= found.epsilon + 1e-6
+    )
+    assert asked.lower_bound(bound, scores, delta=1e-5 * step, confidence=1 - alpha).epsilon <= found.epsilon + 1e-9
     assert found.epsilon <= found.ceiling + 1e-6
 
 
@@ -177,40 +188,42 @@ def test_parameter_grows_with_right_guesses(m, r, v):
 @given(seed=st.integers(0, 10**6))
 def test_bound_depends_only_on_the_order_of_the_scores_and_on_which_side_is_which(bound, seed):
     scores = random_game(seed, n_runs=2)
-    found = bound.lower_bound(scores, delta=1e-6, confidence=0.9).epsilon
+    found = asked.lower_bound(bound, scores, delta=1e-6, confidence=0.9).epsilon
     order = np.random.default_rng(seed).permutation(scores.n_bits)
     for other in (
         BitScores(scores.bits, np.arctan(3 * scores.scores) - 7),
         BitScores(scores.bits.ravel()[order][None, :], scores.scores.ravel()[order][None, :]),
     ):
-        assert bound.lower_bound(other, delta=1e-6, confidence=0.9).epsilon == found
+        assert asked.lower_bound(bound, other, delta=1e-6, confidence=0.9).epsilon == found
     swapped = replace(bound, negatives=1 - bound.negatives)
-    assert swapped.lower_bound(BitScores(~scores.bits, -scores.scores), delta=1e-6, confidence=0.9).epsilon == found
+    assert (
+        asked.lower_bound(swapped, BitScores(~scores.bits, -scores.scores), delta=1e-6, confidence=0.9).epsilon == found
+    )
 
 
 @pytest.mark.parametrize("bound", BOUNDS, **NAMES)
 @pytest.mark.parametrize("epsilon", [0.4, 1.3])
 def test_p_value_is_where_the_bound_passes_epsilon(bound, epsilon):
     scores = random_game(3)
-    p = bound.p_value(scores, epsilon=epsilon, delta=1e-5)
+    p = asked.p_value(bound, scores, epsilon=epsilon, delta=1e-5)
     assert 1e-12 < p < 1
     above, below = (
-        bound.lower_bound(scores, delta=1e-5, confidence=1 - p * factor).epsilon for factor in (1.001, 0.999)
+        asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - p * factor).epsilon for factor in (1.001, 0.999)
     )
     assert below <= epsilon < above
 
 
 def test_family_is_that_of_the_claim_and_no_other():
-    assert OneRunFDP().against(LaplaceDP(2.0)).family.title == "LaplaceDP for some epsilon"
-    assert OneRunFDP(family=PURE).against(PureDP(3.0)).family.claimed == 3.0
+    assert asked.against(OneRunFDP(), LaplaceDP(2.0)).curve_family.title == "LaplaceDP for some epsilon"
+    assert asked.against(OneRunFDP(curve_family=PURE), PureDP(3.0)).curve_family.claimed == 3.0
     with pytest.raises(ParameterError, match="would be called a violation"):
-        OneRunFDP(family=PURE).against(LaplaceDP(2.0))
+        asked.against(OneRunFDP(curve_family=PURE), LaplaceDP(2.0))
     scores = random_game(5, m=2000)
     by_family = {
-        claim: OneRunFDP().against(claim).lower_bound(scores, delta=1e-5, confidence=0.95)
+        claim: asked.lower_bound(asked.against(OneRunFDP(), claim), scores, delta=1e-5, confidence=0.95)
         for claim in (PureDP(1.0), LaplaceDP(1.0), GaussianDP(1.0), ApproximateDP(1.0, 1e-5))
     }
-    general = OneRun().lower_bound(scores, delta=1e-5, confidence=0.95)
+    general = asked.lower_bound(OneRun(), scores, delta=1e-5, confidence=0.95)
     assert by_family[GaussianDP(1.0)].epsilon > 1.2 * general.epsilon
     assert by_family[PureDP(1.0)].epsilon == pytest.approx(general.epsilon, rel=0.05)
     assert by_family[ApproximateDP(1.0, 1e-5)].epsilon == pytest.approx(general.epsilon, rel=0.05)
@@ -218,10 +231,10 @@ def test_family_is_that_of_the_claim_and_no_other():
 
 def test_result_names_its_family_shows_the_bound_without_it_and_survives_json():
     scores = random_game(1, n_runs=4)
-    found = OneRunFDP().lower_bound(scores, delta=1e-6, confidence=0.95)
+    found = asked.lower_bound(OneRunFDP(curve_family=GAUSSIAN), scores, delta=1e-6, confidence=0.95)
     assert found.assumptions == ("the trade-off curve of one bit is that of GaussianDP for some mu",)
     looked_at = {entry.what: entry for entry in found.ledger}
-    without = OneRun().lower_bound(scores, delta=1e-6, confidence=0.95).epsilon
+    without = asked.lower_bound(OneRun(), scores, delta=1e-6, confidence=0.95).epsilon
     assert looked_at["without it"].looked_at == f"epsilon >= {without:.6g} at delta = 1e-06"
     assert looked_at["family"].correction.startswith("fixed beforehand; mu >= ")
     result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(found,), claim=found.epsilon)
@@ -230,40 +243,42 @@ def test_result_names_its_family_shows_the_bound_without_it_and_survives_json():
 
 def test_catalogue_builds_it():
     assert build("one-run-fdp", guesses=[0.1, 50]) == OneRunFDP(guesses=(0.1, 50))
-    assert OneRunFDP.accepts == (BitScores,)
+    assert OneRunFDP.reads is BitScores
 
 
 def test_what_cannot_be_answered_is_refused():
-    with pytest.raises(ParameterError, match=r"delta = 0 is too small: no member of GaussianDP for some mu"):
-        OneRunFDP().lower_bound(random_game(1), delta=0.0, confidence=0.95)
+    with pytest.raises(AccountingError, match=r"delta is 0, where the claim GaussianDP"):
+        asked.lower_bound(OneRunFDP(curve_family=GAUSSIAN), random_game(1), delta=0.0, confidence=0.95)
     with pytest.raises(ParameterError, match=r"one-run-fdp reads BitScores"):
-        OneRunFDP().lower_bound(PairScores(np.zeros(3), np.ones(3)), delta=1e-5, confidence=0.95)
+        asked.lower_bound(
+            OneRunFDP(curve_family=GAUSSIAN), PairScores(np.zeros(3), np.ones(3)), delta=1e-5, confidence=0.95
+        )
     with pytest.raises(ParameterError, match="alphabet must be a whole number >= 2, but is 1"):
         least_theta(GAUSSIAN, 10, 5, 4, significance=0.05, alphabet=1)
     with pytest.raises(ParameterError, match="guesses must be at most the number of bits, 200, but is 300"):
-        OneRunFDP(guesses=300).lower_bound(random_game(1), delta=1e-5, confidence=0.95)
+        asked.lower_bound(OneRunFDP(curve_family=GAUSSIAN, guesses=300), random_game(1), delta=1e-5, confidence=0.95)
 
 
 def test_twenty_thousand_canaries_take_far_less_than_a_second():
     scores = random_game(1, m=20_000)
-    for bound in (OneRunFDP(), OneRunFDP(family=LAPLACE)):
+    for bound in (OneRunFDP(curve_family=GAUSSIAN), OneRunFDP(curve_family=LAPLACE)):
         least_theta.cache_clear()
         start = time.process_time()
-        bound.lower_bound(scores, delta=1e-6, confidence=0.95)
+        asked.lower_bound(bound, scores, delta=1e-6, confidence=0.95)
         assert time.process_time() - start < 1.0
 
 
 # --- coverage --------------------------------------------------------------------------------------------------------
 
 COVERED = [
-    (OneRunFDP(), gaussian(0.5), 1e-5, (1, 200)),
-    (OneRunFDP(guesses=20), gaussian(1.0), 1e-5, (1, 200)),
-    (OneRunFDP(guesses=1.0), gaussian(0.2), 1e-3, (1, 60)),
-    (OneRunFDP(guesses=0.2), gaussian_together(0.5), 1e-3, (5, 40)),
-    (OneRunFDP(family=PURE, guesses=60, center=0.0), response(1.0), 0.0, (1, 60)),
-    (OneRunFDP(family=PURE, guesses=(10, 60), center=0.0), hesitant_response(1.5), 0.0, (1, 60)),
-    (OneRunFDP(family=PURE, guesses=(10, 20, 40, 80, 160)), response(0.0), 0.0, (1, 200)),
-    (OneRunFDP(family=LEAKY, guesses=60, center=0.0), leaky_response(0.5, 0.05), 0.05, (1, 60)),
+    (OneRunFDP(curve_family=GAUSSIAN), gaussian(0.5), 1e-5, (1, 200)),
+    (OneRunFDP(curve_family=GAUSSIAN, guesses=20), gaussian(1.0), 1e-5, (1, 200)),
+    (OneRunFDP(curve_family=GAUSSIAN, guesses=1.0), gaussian(0.2), 1e-3, (1, 60)),
+    (OneRunFDP(curve_family=GAUSSIAN, guesses=0.2), gaussian_together(0.5), 1e-3, (5, 40)),
+    (OneRunFDP(curve_family=PURE, guesses=60, center=0.0), response(1.0), 0.0, (1, 60)),
+    (OneRunFDP(curve_family=PURE, guesses=(10, 60), center=0.0), hesitant_response(1.5), 0.0, (1, 60)),
+    (OneRunFDP(curve_family=PURE, guesses=(10, 20, 40, 80, 160)), response(0.0), 0.0, (1, 200)),
+    (OneRunFDP(curve_family=LEAKY, guesses=60, center=0.0), leaky_response(0.5, 0.05), 0.05, (1, 60)),
 ]  # fmt: skip
 
 
@@ -287,12 +302,19 @@ def test_bound_never_exceeds_exact_epsilon_in_long_runs(case, confidence):
 # --- broken twins: the same harness has to catch them ----------------------------------------------------------------
 
 
-class _Twin(OneRunFDP):
+class _Twin(asked.Own, OneRunFDP):
     """A bound that is wrong on purpose."""
 
-    def lower_bound(self, scores, *, delta, confidence):
+    def found(self, scores, *, delta, confidence):
         theta = self.wrong(scores, 1 - confidence)
-        return LowerBound(epsilon_of(self._family, theta, delta), delta, confidence, "twin", scores.n_bits, math.inf)
+        return LowerBound(
+            epsilon_of((self.curve_family or GAUSSIAN), theta, delta),
+            delta,
+            confidence,
+            "twin",
+            scores.n_bits,
+            math.inf,
+        )
 
 
 class _Peeks(_Twin):
@@ -300,22 +322,25 @@ class _Peeks(_Twin):
 
     def wrong(self, scores, significance):
         sizes = tuple(range(2, scores.n_bits + 1, 2))
-        counts = zip(sizes, self._guessing.right(scores, sizes), strict=True)
-        return max(least_theta(self._family, scores.n_bits, *count, significance=significance) for count in counts)
+        counts = zip(sizes, Guessing(self.guesses, self.negatives, self.center).right(scores, sizes), strict=True)
+        return max(
+            least_theta((self.curve_family or GAUSSIAN), scores.n_bits, *count, significance=significance)
+            for count in counts
+        )
 
 
 class _PlugIn(_Twin):
     """The parameter at which the observed guesses are what one expects."""
 
     def wrong(self, scores, significance):
-        (right,) = self._guessing.right(scores, (self.guesses,))
+        (right,) = Guessing(self.guesses, self.negatives, self.center).right(scores, (self.guesses,))
         return max(0.0, 2 * stats.norm.ppf((right + 0.5) / (self.guesses + 1)))
 
 
 @pytest.mark.parametrize(
     ("twin", "law", "delta", "shape"),
     [
-        (_Peeks(family=PURE, center=0.0), response(0.3), 0.0, (1, 60)),
+        (_Peeks(curve_family=PURE, center=0.0), response(0.3), 0.0, (1, 60)),
         (_Peeks(center=0.05), gaussian(0.1), 1e-3, (1, 60)),
         (_PlugIn(guesses=60, center=0.25), gaussian(0.5), 1e-3, (1, 60)),
     ],

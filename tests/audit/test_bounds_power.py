@@ -2,6 +2,7 @@
 
 import math
 
+import asked
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,7 +18,8 @@ from dpassay.audit.bounds.one_run import OneRun
 from dpassay.audit.bounds.one_run_fdp import OneRunFDP
 from dpassay.audit.bounds.simultaneous import SimultaneousBand
 from dpassay.audit.evidence.scores import BitScores, PairScores
-from dpassay.audit.power import detectable_epsilon, detectable_in_bits, refutable
+from dpassay.audit.evidence.statement import Statement
+from dpassay.audit.power import detectable, detectable_epsilon, detectable_in_bits, refutable
 from dpassay.audit.testing.coverage import bounds_drawn, randomized_response
 from dpassay.mechanisms.errors import ParameterError
 from dpassay.mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
@@ -28,7 +30,7 @@ BOUNDS = [ClopperPearson(), SimultaneousBand()]
 def epsilon(bounds, claim, delta=0.0, *, n=1000, confidence=0.95, **options):
     bounds = bounds if isinstance(bounds, list) else [bounds]
     options = {"n_out": n, "n_in": n} | options
-    return detectable_epsilon(bounds, claim=claim, delta=delta, confidence=confidence, **options).epsilon
+    return detectable_epsilon(bounds, Statement(claim, delta, confidence), **options).epsilon
 
 
 @pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.name)
@@ -54,9 +56,8 @@ def refuted(bound, claim, mu, n, *, repeats, seed):
     found = 0
     for _ in range(repeats):
         pilot, scores = (PairScores(rng.normal(size=k), mu + rng.normal(size=k)) for k in (200, n))
-        ready = bound.prepare(pilot, **level, n_out=n, n_in=n)
-        at_delta = ready.exceeds(claim.epsilon(1e-5), scores, **level)
-        found += at_delta or ready.refutation(scores, claim, confidence=0.95) is not None
+        ready = asked.fixed(bound, (n, n), **level, claim=claim, pilot=pilot)
+        found += ready.exceeds_claim(scores) or ready.curve_test(scores) is not None
     return found / repeats
 
 
@@ -64,7 +65,6 @@ def refuted(bound, claim, mu, n, *, repeats, seed):
 def test_gaussian_truth_is_caught_where_a_gaussian_claim_says_so(bound):
     """Not so at what randomised response would need, which is much less."""
     claim, n = GaussianDP(1.0), 1000
-    bound = bound.against(claim)
     found = epsilon(bound, claim, 1e-5)
     mu = next(mu for mu in np.arange(1.0, 5.0, 0.01) if GaussianDP(mu).epsilon(1e-5) >= found)
     assert refuted(bound, claim, mu, n, repeats=40, seed=0) > 0.9 - 4.8 * math.sqrt(0.09 / 40)
@@ -74,10 +74,8 @@ def test_gaussian_truth_is_caught_where_a_gaussian_claim_says_so(bound):
 
 
 def test_the_family_is_that_of_the_claim():
-    options = {"delta": 1e-5, "confidence": 0.95, "n_out": 500, "n_in": 500}
-
     def family(claim):
-        return detectable_epsilon([JointExact()], claim=claim, **options).family
+        return detectable_epsilon([JointExact()], Statement(claim, 1e-5), n_out=500, n_in=500).family
 
     assert family(GaussianDP(1.0)) == "GaussianDP for some mu"
     assert family(LaplaceDP(1.0)) == "LaplaceDP for some epsilon"
@@ -87,7 +85,7 @@ def test_the_family_is_that_of_the_claim():
 
 def test_beyond_what_a_family_can_compute_the_truth_is_randomised_response():
     claim = PrivacyLossDP.gaussian(4.0, sampling_probability=0.01, steps=100)
-    found = detectable_epsilon([ClopperPearson()], claim=claim, delta=1e-5, confidence=0.95, n_out=100, n_in=100)
+    found = detectable_epsilon([ClopperPearson()], Statement(claim, 1e-5), n_out=100, n_in=100)
     assert found.family.startswith("randomised response")
     assert 0.5 < found.epsilon < 5.0
 
@@ -106,11 +104,11 @@ def test_of_several_bounds_the_best_counts():
 
 def test_curves_can_be_refuted_where_the_bound_cannot_reach_the_claim():
     """100 trials a side: no bound at delta = 1e-5 exceeds 9.997, but the curve is left elsewhere."""
-    level = {"claim": GaussianDP(2.0), "delta": 1e-5, "confidence": 0.95, "n_out": 100, "n_in": 100}
-    assert SimultaneousBand().ceiling(100, 100, delta=1e-5, confidence=0.95) < GaussianDP(2.0).epsilon(1e-5)
-    assert refutable([SimultaneousBand()], **level)
-    assert math.isfinite(detectable_epsilon([SimultaneousBand()], **level).epsilon)
-    assert not refutable([Betting()], **level)
+    stated, evidence = Statement(GaussianDP(2.0), 1e-5), PairScores(np.zeros(100), np.zeros(100))
+    assert asked.ceiling(SimultaneousBand(), 100, 100, delta=1e-5, confidence=0.95) < GaussianDP(2.0).epsilon(1e-5)
+    assert refutable([SimultaneousBand()], stated, evidence)
+    assert math.isfinite(detectable([SimultaneousBand()], stated, evidence).epsilon)
+    assert not refutable([Betting()], stated, evidence)
 
 
 @pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.name)
@@ -123,7 +121,7 @@ def test_detectable_epsilon_falls_towards_the_claim_with_more_trials(bound):
 @pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.name)
 def test_detectable_epsilon_is_infinite_where_the_ceiling_is_below_the_claim(bound):
     for n in (5, 20, 60, 200):
-        ceiling = bound.ceiling(n, n, delta=0.0, confidence=0.95)
+        ceiling = asked.ceiling(bound, n, n, delta=0.0, confidence=0.95)
         assert epsilon(bound, PureDP(ceiling + 1e-6), n=n) == math.inf
         assert ceiling == 0 or math.isfinite(epsilon(bound, PureDP(0.9 * ceiling), n=n))
 
@@ -145,8 +143,8 @@ def test_detectable_epsilon_lies_above_the_claim_and_grows_with_probability(clai
 
 @pytest.mark.parametrize(("claim", "delta"), [(PureDP(1.0), 0.0), (GaussianDP(0.4), 1e-5)])
 def test_bits_of_one_run_are_caught_nine_times_in_ten(claim, delta):
-    bound, level = OneRunFDP().against(claim), {"delta": delta, "confidence": 0.95}
-    found = detectable_in_bits([bound], claim=claim, **level, n_bits=800)
+    stated = Statement(claim, delta)
+    found, fixed = detectable_in_bits([OneRunFDP()], stated, n_bits=800), OneRunFDP().fix(stated, None, (800,))
     family = family_of(claim)
     parameter = next(p for p in np.arange(0.4, 4.0, 0.005) if family.member(p).epsilon(delta) >= found.epsilon)
     rng, caught = np.random.default_rng(1), 0
@@ -155,19 +153,18 @@ def test_bits_of_one_run_are_caught_nine_times_in_ten(claim, delta):
         scores = rng.normal(size=bits.shape) + bits * parameter
         if isinstance(claim, PureDP):
             scores = 1.0 * (bits == (rng.random(bits.shape) < special.expit(parameter)))
-        caught += bound.exceeds(claim.epsilon(delta), BitScores(bits, scores), **level)
+        caught += fixed.exceeds_claim(BitScores(bits, scores))
     assert caught / 60 > 0.9 - 4.8 * math.sqrt(0.09 / 60)
     assert 1.1 * claim.epsilon(delta) < found.epsilon < 3.0 * claim.epsilon(delta)
 
 
 def test_too_few_bits_expose_nothing():
-    options = {"claim": PureDP(9.0), "delta": 0.0, "confidence": 0.95}
-    assert detectable_in_bits([OneRun()], **options, n_bits=20).epsilon == math.inf
+    assert detectable_in_bits([OneRun()], Statement(PureDP(9.0), 0.0), n_bits=20).epsilon == math.inf
 
 
 def test_impossible_questions_are_refused():
-    options = {"claim": PureDP(1.0), "delta": 0.0, "confidence": 0.95, "n_in": 3}
+    stated = Statement(PureDP(1.0), 0.0)
     with pytest.raises(ParameterError, match="n_out must be a whole number >= 1, but is 0"):
-        detectable_epsilon([ClopperPearson()], **options, n_out=0)
+        detectable_epsilon([ClopperPearson()], stated, n_out=0, n_in=3)
     with pytest.raises(ParameterError, match="probability must lie strictly between 0 and 1"):
-        detectable_epsilon([ClopperPearson()], **options, n_out=9, probability=1.0)
+        detectable_epsilon([ClopperPearson()], stated, n_out=9, n_in=3, probability=1.0)

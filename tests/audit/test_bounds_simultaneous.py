@@ -2,6 +2,7 @@
 
 import math
 
+import asked
 import numpy as np
 import pytest
 from hypothesis import given
@@ -31,7 +32,7 @@ def exact_pair(law_out, law_in, n):
 
 
 def epsilon(scores, *, delta=0.0, confidence=0.95):
-    return BAND.lower_bound(scores, delta=delta, confidence=confidence).epsilon
+    return asked.lower_bound(BAND, scores, delta=delta, confidence=confidence).epsilon
 
 
 @pytest.mark.parametrize("significance", [0.2, 0.05])
@@ -88,9 +89,9 @@ def test_noise_free_bound_closes_in_on_the_truth():
 
 def test_ceiling_has_its_known_value_and_is_reached_by_a_perfect_attack():
     # ln((1 - h) / h), h = 1 - eta^(1/1000), eta = 5.329e-4
-    assert BAND.ceiling(1000, 1000, delta=0.0, confidence=0.95) == pytest.approx(4.8841, abs=2e-4)
+    assert asked.ceiling(BAND, 1000, 1000, delta=0.0, confidence=0.95) == pytest.approx(4.8841, abs=2e-4)
     perfect = PairScores(np.zeros(1000), np.ones(1000))
-    assert epsilon(perfect) == BAND.ceiling(1000, 1000, delta=0.0, confidence=0.95)
+    assert epsilon(perfect) == asked.ceiling(BAND, 1000, 1000, delta=0.0, confidence=0.95)
 
 
 @given(seed=st.integers(0, 500), delta=st.floats(0, 0.3), more=st.floats(0, 0.3), confidence=st.floats(0.3, 0.999))
@@ -100,7 +101,7 @@ def test_bound_falls_as_confidence_or_delta_grow(seed, delta, more, confidence):
     found = epsilon(scores, delta=few, confidence=confidence)
     assert found >= epsilon(scores, delta=many, confidence=confidence) >= 0
     assert found >= epsilon(scores, delta=few, confidence=0.5 * (1 + confidence))
-    assert found <= BAND.ceiling(40, 60, delta=few, confidence=confidence)
+    assert found <= asked.ceiling(BAND, 40, 60, delta=few, confidence=confidence)
 
 
 @given(seed=st.integers(0, 500))
@@ -119,7 +120,7 @@ def test_directions_swap_with_the_sides(out, in_):
 
 def test_bound_is_the_best_of_its_thresholds():
     scores = normal_pair(4, 200, 100, shift=2.0)
-    found = BAND.lower_bound(scores, delta=0.01, confidence=0.9)
+    found = asked.lower_bound(BAND, scores, delta=0.01, confidence=0.9)
     eta = local_level(200, 100, 0.1)
     best = 0.0
     for threshold in np.concatenate([scores.out, scores.in_]):
@@ -187,15 +188,15 @@ def test_bounds_from_a_million_scores_are_close_to_the_truth():
 @pytest.mark.parametrize("claim", [0.2, 0.4, 0.7])
 def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(n_out, n_in, claim):
     scores = normal_pair(2, n_out, n_in)
-    p = BAND.p_value(scores, epsilon=claim, delta=0.01)
+    p = asked.p_value(BAND, scores, epsilon=claim, delta=0.01)
     assert 1e-12 < p < 1
     assert epsilon(scores, delta=0.01, confidence=1 - 1.003 * p) > claim
     assert epsilon(scores, delta=0.01, confidence=1 - p / 1.003) <= claim
 
 
 def test_p_value_has_its_ends():
-    assert BAND.p_value(PairScores(np.zeros(9), np.zeros(9)), epsilon=0.1, delta=0.0) == 1.0
-    assert BAND.p_value(PairScores(np.zeros(900), np.ones(900)), epsilon=0.1, delta=0.0) == 1e-12
+    assert asked.p_value(BAND, PairScores(np.zeros(9), np.zeros(9)), epsilon=0.1, delta=0.0) == 1.0
+    assert asked.p_value(BAND, PairScores(np.zeros(900), np.ones(900)), epsilon=0.1, delta=0.0) == 1e-12
 
 
 # --- the curves ----------------------------------------------------------------------------------------------------

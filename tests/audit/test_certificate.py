@@ -1,19 +1,22 @@
 """The certificate catches what is no bound, and accepts what is one."""
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar
 
+import asked
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpassay.audit.bounds.base import Bound, LowerBound
+from dpassay.audit.bounds.base import LowerBound, PairBound
 from dpassay.audit.bounds.binomial import lower, upper
 from dpassay.audit.bounds.catalogue import catalogue
 from dpassay.audit.bounds.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.rectangle import Rectangle
-from dpassay.audit.bounds.simultaneous import SimultaneousBand
+from dpassay.audit.bounds.simultaneous import FixedSimultaneousBand, SimultaneousBand
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
+from dpassay.audit.testing import methods
 from dpassay.audit.testing.certificate import Certificate, Plan, Setting, certify
 from dpassay.audit.testing.laws import (
     SubsampledGaussianDP,
@@ -56,12 +59,12 @@ TINY = Plan(
 )
 
 
-class _ForgotTheThresholds(Bound):
+class _ForgotTheThresholds(asked.Own, PairBound):
     """The best of all thresholds, each at the full level: what a bound must not do."""
 
     name: ClassVar[str] = "forgot-the-thresholds"
 
-    def lower_bound(self, scores, *, delta, confidence):
+    def found(self, scores, *, delta, confidence):
         tally = scores.tally
         limits = Rectangle.at(
             tally.hits_out, tally.hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=(1.0 - confidence) / 2
@@ -69,17 +72,14 @@ class _ForgotTheThresholds(Bound):
         best = float(limits.epsilon_lower(delta).max())
         return LowerBound(best, delta, confidence, self.name, scores.n_out + scores.n_in, math.inf)
 
-    def ceiling(self, n_out, n_in, *, delta, confidence):
-        return math.inf
 
-
-class _ForgotDelta(SimultaneousBand):
+class _ForgotDelta(asked.Own, SimultaneousBand):
     """The bound at delta 0, whatever delta is asked for."""
 
     name: ClassVar[str] = "forgot-delta"
 
-    def lower_bound(self, scores, *, delta, confidence):
-        return super().lower_bound(scores, delta=0.0, confidence=confidence)
+    def found(self, scores, *, delta, confidence):
+        return asked.lower_bound(SimultaneousBand(), scores, delta=0.0, confidence=confidence)
 
 
 def question(law, delta=0.0, confidence=0.8, n=60):
@@ -176,21 +176,30 @@ def test_cells_report_misses_means_and_exact_intervals():
     assert cell.interval == pytest.approx((0.0667395, 0.6524529), abs=1e-6)  # stats.binomtest(3, 10).proportion_ci()
 
 
+@dataclass(frozen=True)
+class _FixedSlow(FixedSimultaneousBand):
+    lie: float
+
+    def exceeds_claim(self, evidence):
+        return self.lower_bound(evidence).epsilon > self.statement.epsilon - self.lie
+
+
 class _Slow(SimultaneousBand):
     """Tells separately whether it exceeds a number; `lie` makes the two disagree."""
 
     name: ClassVar[str] = "slow"
     lie: ClassVar[float] = 0.0
 
-    def exceeds(self, epsilon, scores, *, delta, confidence):
-        return super().exceeds(epsilon - self.lie, scores, delta=delta, confidence=confidence)
+    def fix(self, statement, pilot, sizes):
+        return _FixedSlow(statement, self.lie)
 
 
 class _SlowAndWrong(_Slow):
     lie: ClassVar[float] = 10.0
 
 
-def test_slow_method_is_asked_in_few_audits_and_reports_numbers_in_fewer():
+def test_slow_method_is_asked_in_few_audits_and_reports_numbers_in_fewer(monkeypatch):
+    monkeypatch.setattr(methods, "SLOW", (*methods.SLOW, "slow"))
     plan = Plan("few", (Setting(laplace(1.0), (0.0,), ((40, 40),), 600, few=300),), (0.8,), numbers=20)
     slow, quick, wrong = certify(
         plan, [BoundMethod(b) for b in (_Slow(), SimultaneousBand(), _SlowAndWrong())], seed=3
@@ -235,34 +244,34 @@ def test_json_form_holds_every_cell(tiny):
 
 @pytest.mark.parametrize("law", [randomized_response(1.0), geometric(0.7), laplace_ratio(1.0), laplace(1.0)])
 def test_remembered_numbers_are_those_of_the_bound_itself(law):
-    asked = question(law)
+    ask = question(law)
     level = {"delta": 0.0, "confidence": 0.8}
-    measures = [BoundMethod(bound).measure(asked) for bound in (ClopperPearson(), SimultaneousBand())]
+    measures = [BoundMethod(bound).measure(ask) for bound in (ClopperPearson(), SimultaneousBand())]
     for seed in range(30):
         one = sample(law, seed=seed)
-        chosen = ClopperPearson().prepare(one.pilot, **level, n_out=40, n_in=40)
+        chosen = asked.prepared(ClopperPearson(), one.pilot, **level, n_out=40, n_in=40)
         rest, whole = in_order(one.rest, np.random.default_rng(1)), in_order(one.whole, np.random.default_rng(1))
-        assert measures[0](one) == chosen.lower_bound(rest, **level).epsilon
-        assert measures[1](one) == SimultaneousBand().lower_bound(whole, **level).epsilon
+        assert measures[0](one) == asked.lower_bound(chosen, rest, **level).epsilon
+        assert measures[1](one) == asked.lower_bound(SimultaneousBand(), whole, **level).epsilon
 
 
 def test_known_event_costs_no_trials():
     method = BoundMethod(ClopperPearson(), known=True)
-    asked = question(laplace_ratio(1.0))
+    ask = question(laplace_ratio(1.0))
     one = sample(laplace_ratio(1.0))
-    fixed = ClopperPearson().prepare(asked.rehearsal, delta=0.0, confidence=0.8, n_out=60, n_in=60)
-    assert method.measure(asked)(one) == fixed.lower_bound(one.whole, delta=0.0, confidence=0.8).epsilon
+    fixed = asked.prepared(ClopperPearson(), ask.rehearsal, delta=0.0, confidence=0.8, n_out=60, n_in=60)
+    assert method.measure(ask)(one) == asked.lower_bound(fixed, one.whole, delta=0.0, confidence=0.8).epsilon
 
 
 def test_bound_that_reads_scores_one_by_one_gets_them_in_random_order():
     seen = []
 
-    class Ordered(SimultaneousBand):
-        accepts: ClassVar[tuple[type, ...]] = (PairScores,)
+    class Ordered(asked.Own, SimultaneousBand):
+        anytime: ClassVar[bool] = True
 
-        def lower_bound(self, scores, **level):
+        def found(self, scores, **level):
             seen.append(scores)
-            return super().lower_bound(scores, **level)
+            return asked.lower_bound(SimultaneousBand(), scores, **level)
 
     law = geometric(0.7)
     one = sample(law, n=400)
@@ -306,7 +315,7 @@ def test_largest_clopper_pearson_is_the_largest_over_all_thresholds(delta):
     one = sample(law)
     found = LargestClopperPearson().measure(question(law, delta=delta))(one)
     each = [
-        ClopperPearson(threshold=t).lower_bound(one.whole, delta=delta, confidence=0.8).epsilon
+        asked.lower_bound(ClopperPearson(threshold=t), one.whole, delta=delta, confidence=0.8).epsilon
         for t in one.whole.tally.thresholds
     ]
     assert found == pytest.approx(max(each), abs=1e-12)

@@ -8,13 +8,14 @@ false-alarm rate 1e-6.
 from dataclasses import dataclass
 from typing import ClassVar
 
+import asked
 import numpy as np
 import pytest
 from scipy import stats
 
 from dpassay.audit import audit
-from dpassay.audit.bounds.base import Bound, LowerBound
-from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+from dpassay.audit.bounds.base import LowerBound, PairBound
+from dpassay.audit.bounds.clopper_pearson import ClopperPearson, FixedClopperPearson
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.mechanisms import Geometric, Laplace, Neighbours, PureDP, RandomizedResponse
 
@@ -36,20 +37,17 @@ def constant(dataset, size, rng):
 
 
 @dataclass(frozen=True)
-class BestOfAllThresholds(Bound):
+class BestOfAllThresholds(asked.Own, PairBound):
     """What must not be done: the largest Katz (1978) limit over all thresholds, on the scores that are counted."""
 
     name: ClassVar[str] = "best-of-all-thresholds"
 
-    def lower_bound(self, scores, *, delta, confidence):
+    def found(self, scores, *, delta, confidence):
         tally = scores.tally
         p, q = (np.maximum(hits, 0.5) / n for hits, n in ((tally.hits_in, tally.n_in), (tally.hits_out, tally.n_out)))
         spread = np.sqrt((1 - p) / (tally.n_in * p) + (1 - q) / (tally.n_out * q))
         best = float(np.max(np.log(p / q) - stats.norm.ppf(confidence) * spread))
         return LowerBound(best, delta, confidence, self.name, tally.n_in + tally.n_out, ceiling=np.inf)
-
-    def ceiling(self, n_out, n_in, *, delta, confidence):
-        return np.inf
 
 
 PAIR = Neighbours([1.0], [1.0, 1.0], "add_remove")
@@ -91,19 +89,21 @@ def test_a_p_value_is_uniform_or_larger_under_the_null():
 # --- the pilot and the evaluation ------------------------------------------------------------------------------------
 
 
+class FixedWitness(FixedClopperPearson):
+    def lower_bound(self, evidence):
+        Witness.counted.extend([evidence] if isinstance(evidence, PairScores) else [])  # progress is told from counts
+        return super().lower_bound(evidence)
+
+
 class Witness(ClopperPearson):
     """Notes the scores that it chooses on, and those that it counts."""
 
     chose_on: ClassVar[list[PairScores]] = []
     counted: ClassVar[list[PairScores]] = []
 
-    def prepare(self, pilot, **level):
+    def fix(self, statement, pilot, sizes):
         self.chose_on.extend([pilot] if isinstance(pilot, PairScores) else [])  # plans are made from counts
-        return super().prepare(pilot, **level)
-
-    def lower_bound(self, scores, **level):
-        self.counted.extend([scores] if isinstance(scores, PairScores) else [])  # progress is told from counts
-        return super().lower_bound(scores, **level)
+        return FixedWitness(statement, super().fix(statement, pilot, sizes).event)
 
 
 def test_the_pilot_chooses_and_only_the_evaluation_is_counted(monkeypatch):
@@ -117,5 +117,5 @@ def test_the_pilot_chooses_and_only_the_evaluation_is_counted(monkeypatch):
     for sides in ((pilot.out, counted.out), (pilot.in_, counted.in_)):
         assert len(np.unique(np.concatenate(sides))) == 1000  # no noise twice
     level = {"delta": 0.0, "confidence": CONFIDENCE, "n_out": n, "n_in": n}
-    assert result.bound.threshold == ClopperPearson().prepare(pilot, **level).threshold
+    assert result.bound.threshold == asked.prepared(ClopperPearson(), pilot, **level).event.threshold
     assert result.bound.hits == counted.hits(result.bound.threshold)

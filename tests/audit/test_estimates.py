@@ -4,6 +4,7 @@ import itertools
 import math
 from dataclasses import replace
 
+import asked
 import numpy as np
 import pytest
 from hypothesis import given
@@ -99,7 +100,7 @@ def test_posterior_has_its_known_quantiles(fn, fp, n, expected, digits):
 
 def test_prior_decides_where_errors_are_none():
     scores = counts(0, 1000, 1000, 1000)
-    exact = ClopperPearson(threshold=1.0).ceiling(1000, 1000, delta=1e-5, confidence=0.95)
+    exact = asked.ceiling(ClopperPearson(threshold=1.0), 1000, 1000, delta=1e-5, confidence=0.95)
     found = bayesian(scores, threshold=1.0, delta=1e-5, level=0.9)
     assert found.interval[0] > exact
     assert "prior" in found.label

@@ -4,6 +4,7 @@ import functools
 import itertools
 import math
 
+import asked
 import numpy as np
 import pytest
 from scipy import stats
@@ -103,7 +104,7 @@ def test_the_share_costs_less_than_a_hundredth_of_the_bound():
     rng, bound = np.random.default_rng(0), ClopperPearson(threshold=0.5)
     scores = [PairScores(rng.laplace(size=1_000), 1.0 + rng.laplace(size=1_000)) for _ in range(50)]
     shared, alone = (
-        np.mean([bound.lower_bound(each, delta=0.0, confidence=level).epsilon for each in scores])
+        np.mean([asked.lower_bound(bound, each, delta=0.0, confidence=level).epsilon for each in scores])
         for level in (1 - 0.05 * (1 - SHARE), 0.95)
     )
     assert 0.99 * alone <= shared < alone

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import asked
 import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
@@ -34,7 +35,7 @@ def gradients(n, mechanism):
 def test_a_memorising_learner_gives_every_coin_away():
     game = membership_game(NEAREST, (X, Y), seed=1)
     assert (game.n_runs, game.n_canaries) == (1, 200)
-    found = OneRun().lower_bound(game, delta=0.0, confidence=0.95)
+    found = asked.lower_bound(OneRun(), game, delta=0.0, confidence=0.95)
     assert found.epsilon > 1.0
 
 
@@ -108,7 +109,7 @@ def randomized_response(epsilon, design, seed):
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
 def test_no_attack_makes_two_runs_of_one(attack, design, epsilon):
     game = one_run(randomized_response(epsilon, design, seed=9), attack)
-    found = OneRun().lower_bound(game, delta=0.0, confidence=1 - 1e-6).epsilon
+    found = asked.lower_bound(OneRun(), game, delta=0.0, confidence=1 - 1e-6).epsilon
     assert found <= epsilon
     assert attack != "loss" or found > 0.7 * epsilon or epsilon == 0.0
 
@@ -158,14 +159,14 @@ def test_the_one_run_bound_never_exceeds_the_truth_beyond_its_confidence():
     wrong = 0
     for seed in range(40):
         game = white_box_game(mechanism, gradients(200, mechanism), seed=seed)
-        wrong += OneRun().lower_bound(game, delta=delta, confidence=0.8).epsilon > truth
+        wrong += asked.lower_bound(OneRun(), game, delta=delta, confidence=0.8).epsilon > truth
     assert wrong <= 21  # binomial(40, 0.2), 1 - 1e-6
 
 
 def test_noiseless_training_is_caught_by_one_run():
     mechanism = private(noise_multiplier=0.05)
     game = white_box_game(mechanism, gradients(500, mechanism), seed=8)
-    assert OneRun().lower_bound(game, delta=1e-5, confidence=0.95).epsilon > 3.0
+    assert asked.lower_bound(OneRun(), game, delta=1e-5, confidence=0.95).epsilon > 3.0
 
 
 def test_canaries_of_the_wrong_kind_are_refused():

@@ -11,7 +11,7 @@ from dpassay.mechanisms import PureDP
 @pytest.fixture(autouse=True)
 def _without_power(monkeypatch):
     """What an audit could have detected takes longer than the audit, and no verdict depends on it."""
-    monkeypatch.setattr("dpassay.audit.run.detectable_epsilon", lambda *given, **options: Detectable(1.0, "any"))
+    monkeypatch.setattr("dpassay.audit.power.detectable_epsilon", lambda *given, **options: Detectable(1.0, "any"))
 
 
 def audited(make, broken, seed, trials):

@@ -10,10 +10,11 @@ import numpy as np
 from scipy.special import betaincinv, log_ndtr, ndtr
 
 from dpassay.audit.bounds.base import LedgerEntry, LowerBound
-from dpassay.audit.bounds.curve import Refutation
+from dpassay.audit.bounds.curve import CurveViolation
+from dpassay.audit.evidence.game import Game, Trials
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.evidence.verdict import Verdict, judge
-from dpassay.audit.results import AuditResult, ClaimCurve, Trials
+from dpassay.audit.results import AuditResult, ClaimCurve
 from dpassay.experiments.results.sweep import SweepResult, corrected
 
 LEDGER = (
@@ -106,6 +107,7 @@ def result_of(
         "p_value": float(min(1.0, max(1e-12, math.exp(-max(gap, 0.0) * 3)))) if gap > 0 else 1.0,
         "detectable": claim + 3 / math.sqrt(scores.n_in),
         "detectable_family": "PureDP for some epsilon",
+        "game": Game.DISTINGUISHING,
         "trials": Trials(scores.n_in + 1000, 1000, scores.n_in),
         "seed": 20,
         "verdict": judge(bound=bound.epsilon, claim=claim, ceiling=bound.ceiling),
@@ -144,12 +146,12 @@ def coin_result(epsilon: float = math.log(3), *, n: int = 20_000, **other: Any) 
 def elsewhere_result(claim: float = 1.0) -> AuditResult:
     """Refuted, but not at the delta that was asked: the bound stays below the claim."""
     low = dataclasses.replace(laplace_result().bound, epsilon=0.5 * claim)
-    where = Refutation(0.3, 0.1, 0.2, 0.1, 0.3, 0.4, 0.0, (10, 90), "joint-exact")
+    where = CurveViolation(0.3, 0.1, 0.2, 0.1, 0.3, 0.4, 0.0, (10, 90), "joint-exact")
     return dataclasses.replace(
         laplace_result(claim, claim=claim),
         bounds=(low,),
         verdict=Verdict.VIOLATION,
-        refutation=where,
+        curve_violation=where,
         p_value=1e-9,
         exact_epsilon=4.0 * claim,
     )

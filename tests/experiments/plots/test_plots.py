@@ -385,7 +385,7 @@ def test_exact_values_beyond_a_ladder_are_arrows_and_numbers() -> None:
 
 def test_a_claim_refuted_at_another_delta_is_not_told_as_an_epsilon_above_it() -> None:
     above, elsewhere = laplace_result(1.5, claim=1.0), elsewhere_result()
-    assert elsewhere.refuted_elsewhere is elsewhere.refutation is not None
+    assert elsewhere.refuted_elsewhere is elsewhere.curve_violation is not None
     assert above.refuted_elsewhere is None
     titles = [
         overview(make(results)).title

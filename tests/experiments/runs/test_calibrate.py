@@ -4,13 +4,14 @@ import csv
 import math
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import ClassVar
 
 import pytest
 from typer.testing import CliRunner
 
-from dpassay.audit.bounds.simultaneous import SimultaneousBand
+from dpassay.audit.bounds.simultaneous import FixedSimultaneousBand, SimultaneousBand
 from dpassay.audit.testing.certificate import Certificate, Plan, Setting, certify
 from dpassay.audit.testing.laws import all_equal, laplace_ratio, randomized_response
 from dpassay.audit.testing.methods import BoundMethod, uncorrected
@@ -31,15 +32,19 @@ PLAN = Plan(
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
+class FixedOvershoots(FixedSimultaneousBand):
+    def lower_bound(self, evidence):
+        found = super().lower_bound(evidence)
+        return replace(found, epsilon=found.epsilon + 10.0)
+
+
 class Overshoots(SimultaneousBand):
     """Ten more than the bound."""
 
     name: ClassVar[str] = "overshoots"
 
-    def lower_bound(self, scores, **level):
-        found = super().lower_bound(scores, **level)
-        object.__setattr__(found, "epsilon", found.epsilon + 10.0)
-        return found
+    def fix(self, statement, pilot, sizes):
+        return FixedOvershoots(statement)
 
 
 class Nesting(HTMLParser):

@@ -30,6 +30,7 @@ KILLER = textwrap.dedent(
     import os, random, signal, sys, time
     from pathlib import Path
     from dpassay.audit.trials import store
+    import dpassay.audit.power
     import dpassay.audit.one_run
     from dpassay.experiments.runs import runner as runs
     from dpassay.mechanisms.learning.dp_sgd.training import Trainer
@@ -37,7 +38,7 @@ KILLER = textwrap.dedent(
 
     config, whole, out, n_jobs, dice = *map(Path, sys.argv[1:4]), int(sys.argv[4]), random.Random(3)
     runs.write_results = lambda result, config, name, home: home.write("results.json", result.to_json()) or []
-    dpassay.audit.one_run.detectable_in_bits = lambda *given, **options: Detectable(1.0, None)
+    dpassay.audit.power.detectable_in_bits = lambda *given, **options: Detectable(1.0, None)
     real = {"fsync": os.fsync, "replace": Path.replace, "step": Trainer.add_noise}
 
     def child(what, fuse):
@@ -86,7 +87,7 @@ def asked(request, tmp_path):
 @pytest.fixture
 def numbers_only(monkeypatch):
     """Runs without figures, reports and power, which take longer than all of the training."""
-    monkeypatch.setattr("dpassay.audit.one_run.detectable_in_bits", lambda *given, **options: Detectable(1.0, None))
+    monkeypatch.setattr("dpassay.audit.power.detectable_in_bits", lambda *given, **options: Detectable(1.0, None))
     monkeypatch.setattr(
         runs, "write_results", lambda result, config, name, home: home.write("results.json", result.to_json()) or []
     )

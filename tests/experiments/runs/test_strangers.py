@@ -224,7 +224,7 @@ def test_a_corrupted_run_directory_gives_the_same_results_or_is_refused(
     count, name, tmp_path, monkeypatch, without_pictures
 ):
     monkeypatch.setattr(
-        "dpassay.audit.one_run.detectable_in_bits", lambda *given, **options: Detectable(1.0, None)
+        "dpassay.audit.power.detectable_in_bits", lambda *given, **options: Detectable(1.0, None)
     )  # slow
     config = tmp_path / "mine.toml"
     config.write_text(CORRUPTIBLE[name])

@@ -1,0 +1,66 @@
+"""Which bounds are meant: names, options, or "auto", for the evidence that a game makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...mechanisms.errors import ParameterError
+from ..evidence.scores import BitScores, PairScores, Successes
+from .base import Bound, Evidence
+from .catalogue import catalogue
+
+ANYTIME = "anytime"
+"""The one rule for stopping early: at the first look that refutes the claim."""
+AUTO: dict[type[Evidence], tuple[str, ...]] = {
+    PairScores: ("joint-exact",),
+    BitScores: ("one-run-fdp", "one-run"),
+    Successes: ("reconstruction",),
+}
+"""What the bound "auto" is, by what is read: of bits with the claim's curve, and without."""
+AUTO_ANYTIME = "betting"
+"""What it is for runs on a pair that may stop at any time."""
+_GIVES: dict[type[Evidence], str] = {
+    PairScores: "the scores of runs on a pair of datasets",
+    BitScores: "the bits of one run with many canaries",
+    Successes: "the successes of reconstructions",
+}
+
+BoundChoice = str | Bound[Any] | Sequence[str | Bound[Any]]
+
+
+def choose_bounds(
+    bound: BoundChoice, *, reads: type[Evidence] = PairScores, stop: str | None = None
+) -> tuple[Bound[Any], ...]:
+    """The bounds that are meant, for evidence of the type `reads`.
+
+    Raises:
+        ParameterError: there are none, or one reads the evidence of another game or cannot be used with `stop`.
+    """
+    if stop not in (None, ANYTIME):
+        raise ParameterError(f'stop must be None or "{ANYTIME}", but is {stop!r}.')
+    several: list[Any] = list(bound) if isinstance(bound, (list, tuple)) else [bound]
+    if not several:
+        raise ParameterError("bound must name at least one bound, but is an empty list. Try bound='auto'.")
+    auto = AUTO[reads] if stop is None else (AUTO_ANYTIME,)
+    names = [name for b in several for name in (auto if isinstance(b, str) and b == "auto" else (b,))]
+    built = tuple(catalogue.build(b) if isinstance(b, str) else b for b in names)
+    for one in built:
+        _check(one, reads, stop)
+    return built
+
+
+def _check(one: Any, reads: type[Evidence], stop: str | None) -> None:
+    if not isinstance(one, Bound):
+        raise ParameterError(f"bound must be a name or a Bound, but is {one!r}. Known: {', '.join(catalogue)}.")
+    if one.reads is not reads:
+        fitting = [name for name in catalogue if catalogue.get(name).reads is reads]
+        raise ParameterError(f"bound {one.name!r} does not read {_GIVES[reads]}. Those that do: {', '.join(fitting)}.")
+    if stop and not one.anytime:
+        raise ParameterError(
+            f"bound {one.name!r} holds at a number of trials that was fixed beforehand, not at every look. "
+            f'With stop="{stop}" use bound="{AUTO_ANYTIME}", or leave out stop.'
+        )
+
+
+__all__ = ["ANYTIME", "BoundChoice", "choose_bounds"]

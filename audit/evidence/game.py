@@ -1,0 +1,139 @@
+"""Which game made the evidence, and what differs in words between games: one table.
+
+    distinguishing    runs on either dataset of a pair       PairScores
+    membership        a fair coin for each of many canaries  BitScores
+    reconstruction    a secret is drawn, and guessed         Successes
+
+A result carries its game, saved by name; what it is called in a table, a plot or a report is read here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+@dataclass(frozen=True)
+class Trials:
+    """How many runs, per side; or how many runs in all, where a game has no sides.
+
+    Args:
+        per_side: all of them.
+        pilot: used to train the attack and to choose thresholds; never counted in a bound.
+        evaluation: counted.
+        n_canaries: bits that are tossed in each run; None where a game tosses none.
+    """
+
+    per_side: int
+    pilot: int
+    evaluation: int
+    n_canaries: int | None = None
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a game is called.
+
+    Args:
+        unit: what is counted, such as "runs".
+        few: what there may be too few of.
+        more: what to do then.
+        setting: what stands over the relation in a list of facts.
+        relation: what a relation means, such as "{relation}: each is in the run, or not there at all"; None where the
+            relation says it itself.
+        member, other: a score of side 1, and one of side 0.
+        sides: both, for a caption; `legend`: side 0 and side 1.
+        trials: how many, of `Trials`.
+        cell: the same, short.
+    """
+
+    unit: str
+    few: str
+    more: str
+    setting: str
+    relation: str | None
+    member: str
+    other: str
+    sides: str
+    legend: tuple[str, str]
+    trials: str
+    cell: str
+
+
+class Game(StrEnum):
+    """How randomness was arranged."""
+
+    DISTINGUISHING = "distinguishing"
+    MEMBERSHIP = "membership"
+    RECONSTRUCTION = "reconstruction"
+
+    @property
+    def words(self) -> Words:
+        """What it is called."""
+        return _WORDS[self]
+
+    @property
+    def independent_scores(self) -> bool:
+        """Whether its tally counts independent runs of two sides, from which bands and profiles can be drawn."""
+        return self is Game.DISTINGUISHING
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether its tally counts scores at all."""
+        return self is not Game.RECONSTRUCTION
+
+    def counted(self, trials: Trials) -> str:
+        """Such as "1,000 a side (100 pilot, 900 counted)" or "1 run with 500 canaries, ..."."""
+        return self.words.trials.format(**_numbers(trials))
+
+    def cell(self, trials: Trials) -> str:
+        """The same for a cell of a table: "1,000" or "1 × 500 canaries"."""
+        return self.words.cell.format(**_numbers(trials))
+
+
+def _numbers(trials: Trials) -> dict[str, str]:
+    numbers = {name: f"{value or 0:,}" for name, value in vars(trials).items()}
+    return numbers | {"runs": "1 run" if trials.per_side == 1 else f"{trials.per_side:,} runs"}
+
+
+_WORDS = {
+    Game.DISTINGUISHING: Words(
+        unit="runs",
+        few="trials",
+        more="Run more trials",
+        setting="Pair",
+        relation=None,
+        member="A run with the record",
+        other="one without it",
+        sides="without the record (side 0) and with it (side 1),",
+        legend=("side 0: without the record", "side 1: with it"),
+        trials="{per_side} a side ({pilot} pilot, {evaluation} counted)",
+        cell="{per_side}",
+    ),
+    Game.MEMBERSHIP: Words(
+        unit="canaries",
+        few="canaries",
+        more="Take more canaries",
+        setting="Canaries",
+        relation="{relation}: each is in the run, or not there at all",
+        member="A canary that was in",
+        other="one that was out",
+        sides="those that were out (side 0) and those that were in (side 1),",
+        legend=("side 0: out", "side 1: in"),
+        trials="{runs} with {n_canaries} canaries, each in or out by the toss of a coin",
+        cell="{per_side} × {n_canaries} canaries",
+    ),
+    Game.RECONSTRUCTION: Words(
+        unit="rounds",
+        few="rounds",
+        more="Play more rounds",
+        setting="Secret",
+        relation="{relation}: drawn from a known prior, afresh in each round, and guessed",
+        member="A guess with the output",
+        other="one without it",
+        sides="guesses,",
+        legend=("without the output", "with it"),
+        trials="{per_side} rounds, each with a fresh secret, a fresh run and one guess",
+        cell="{per_side} rounds",
+    ),
+}

@@ -1,0 +1,132 @@
+"""`dpassay judge`: a claim against scores that lie in a file.
+
+columns score, side                runs on the two datasets of a pair, side 0 or 1
+columns score, bit [run, canary]   canaries, bit 1 where one was in the run
+column  success                    rounds of a reconstruction, 1 where the guess came close enough
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...audit.evidence.scores import BitScores, PairScores, Successes
+from ...mechanisms.errors import ParameterError
+
+Evidence = PairScores | BitScores | Successes
+COLUMNS = "`score, side`, or `score, bit` with `run` and `canary` where there are several runs, or `success`"
+ASSUMED: dict[type[Evidence], str] = {
+    PairScores: "every row is a run of its own, with randomness of its own, and the attack that scored it was fixed, "
+    "or trained on other runs",
+    BitScores: "every bit is a fair coin of its own, tossed before its run, and no score has seen the bit",
+    Successes: "every row is a fresh secret from the known prior, a fresh run and one guess, and the tolerance was "
+    "fixed beforehand",
+}
+"""What has to be true of the rows for the bound to hold: no file shows it."""
+
+
+def read_evidence(file: Path, *, prior_success: float | None = None) -> Evidence:
+    """The evidence in a CSV, NPZ or Parquet file.
+
+    Args:
+        file: with the columns above, or the arrays of these names, one entry a row; other columns are left alone.
+        prior_success: of a guess without the output, in (0, 1]; needed for `success` and for nothing else.
+
+    Raises:
+        ParameterError: no such file, another kind of file, other columns, or values that are out of place.
+    """
+    table = _table(file)
+    if ("success" in table) == (prior_success is None):
+        raise ParameterError(
+            f"--prior-success must be given for a file with a column success, and for no other: {file} has the columns "
+            f"{_listed(table)}."
+        )
+    if prior_success is not None:
+        success = _flags(table, "success", file)
+        return Successes(int(success.sum()), len(success), prior_success)
+    if "score" not in table or ("side" in table) == ("bit" in table):
+        raise ParameterError(f"{file} must have the columns {COLUMNS}, but has {_listed(table)}.")
+    if "side" in table:
+        scores, side = _numbers(table, "score", file), _flags(table, "side", file)
+        return PairScores(out=scores[~side], in_=scores[side])
+    return _bits(table, file)
+
+
+def _bits(table: pd.DataFrame, file: Path) -> BitScores:
+    """One row a run, one column a canary; rows without `run` are those of one run."""
+    table = table.assign(bit=_flags(table, "bit", file), score=_numbers(table, "score", file))
+    if "run" not in table:
+        return BitScores(bits=table["bit"].to_numpy()[None], scores=table["score"].to_numpy()[None])
+    runs = [rows for _, rows in table.groupby("run", sort=True)]
+    if "canary" in table:
+        runs = [rows.sort_values("canary", kind="stable") for rows in runs]
+        unlike = any(rows["canary"].tolist() != runs[0]["canary"].tolist() for rows in runs)
+        if unlike or runs[0]["canary"].duplicated().any():
+            raise ParameterError(f"{file} must have one row for each canary in each run: every run has the same ones.")
+    if len({len(rows) for rows in runs}) > 1:
+        raise ParameterError(f"{file} must have equally many rows in each run, but has {[len(rows) for rows in runs]}.")
+    return BitScores(bits=np.stack([rows["bit"] for rows in runs]), scores=np.stack([rows["score"] for rows in runs]))
+
+
+def _table(file: Path) -> pd.DataFrame:
+    """The columns of the file; nothing in it is ever unpickled."""
+    reader = _READERS.get(file.suffix.lower())
+    if reader is None:
+        raise ParameterError(f"{file} must be a {', '.join(_READERS)} file, but ends in {file.suffix!r}.")
+    try:
+        table = reader(file)
+    except ImportError as error:
+        raise ParameterError(f"{file} is Parquet, which needs pyarrow: pip install pyarrow, or write a CSV.") from error
+    except OSError as error:
+        raise ParameterError(f"{file} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, zipfile.BadZipFile) as error:
+        raise ParameterError(f"{file} cannot be read as {file.suffix[1:]}: {error}.") from error
+    if table.empty:
+        raise ParameterError(f"{file} must have the columns {COLUMNS}, and rows, but has none.")
+    return table
+
+
+def _npz(file: Path) -> pd.DataFrame:
+    with np.load(file, allow_pickle=False) as arrays:
+        found = {name: arrays[name] for name in arrays.files}
+    sizes = {name: values.shape for name, values in found.items()}
+    if any(len(shape) != 1 for shape in sizes.values()) or len(set(sizes.values())) > 1:
+        raise ParameterError(f"{file} must hold arrays of one length, shape (n,), but holds {sizes}.")
+    return pd.DataFrame(found)
+
+
+_READERS: dict[str, Callable[[Path], pd.DataFrame]] = {".csv": pd.read_csv, ".npz": _npz, ".parquet": pd.read_parquet}
+
+
+def _numbers(table: pd.DataFrame, column: str, file: Path) -> Any:
+    values = pd.to_numeric(table[column], errors="coerce").to_numpy(dtype=np.float64)
+    if np.isnan(values).any():
+        row = int(np.flatnonzero(np.isnan(values))[0])
+        raise ParameterError(
+            f"{column} must be a number in every row of {file}, but is {table[column].iloc[row]!r} in row {row + 1}. A "
+            "run that gave nothing has a score too: the lowest or the highest one."
+        )
+    return values
+
+
+def _flags(table: pd.DataFrame, column: str, file: Path) -> Any:
+    values = table[column].to_numpy()
+    odd = ~np.isin(values, (0, 1))
+    if odd.any():
+        row = int(np.flatnonzero(odd)[0])
+        raise ParameterError(
+            f"{column} must be 0 or 1 in every row of {file}, but is {values[row]!r} in row {row + 1}."
+        )
+    return values.astype(np.bool_)
+
+
+def _listed(table: pd.DataFrame) -> str:
+    return ", ".join(map(str, table.columns))
+
+
+__all__ = ["ASSUMED", "read_evidence"]

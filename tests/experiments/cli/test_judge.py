@@ -1,0 +1,93 @@
+"""A claim against scores that lie in a file."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from dpassay.audit.evidence.scores import BitScores, PairScores, Successes
+from dpassay.audit.results import AuditResult
+from dpassay.experiments.cli import app
+from dpassay.experiments.cli.judge import read_evidence
+from dpassay.mechanisms.errors import ParameterError
+
+
+def pair(n=600, shift=2.0):
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"score": rng.laplace(size=2 * n) + shift * np.repeat([0, 1], n), "side": np.repeat([0, 1], n)})
+
+
+def judge(*words):
+    return CliRunner().invoke(app, ["judge", *map(str, words)])
+
+
+def test_a_file_of_a_pair_is_judged_with_exit_code_table_and_what_it_rests_on(tmp_path):
+    file, kept = tmp_path / "scores.csv", tmp_path / "result.json"
+    pair().to_csv(file, index=False)
+    refuted = judge(file, "--epsilon", 0.5, "--confidence", 0.95, "--json", kept)
+    assert refuted.exit_code == 1, refuted.output
+    assert "VIOLATION" in refuted.output
+    assert "This holds if every row is a run of its own" in refuted.output
+    assert AuditResult.from_json(kept.read_text()).attack == "scores in scores.csv"
+    assert judge(file, "--epsilon", 4, "--confidence", 0.95).exit_code == 0
+
+
+def test_every_kind_of_file_holds_the_same_scores(tmp_path):
+    table = pair(20)
+    table.to_csv(tmp_path / "a.csv", index=False)
+    np.savez(tmp_path / "a.npz", **{name: table[name].to_numpy() for name in table})
+    found = [read_evidence(tmp_path / name) for name in ("a.csv", "a.npz")]
+    for one in found:
+        assert isinstance(one, PairScores)
+        np.testing.assert_allclose(one.out, table["score"][:20], rtol=1e-15)
+        np.testing.assert_allclose(one.in_, table["score"][20:], rtol=1e-15)
+
+
+def test_bits_are_one_run_or_rows_of_runs_in_any_order(tmp_path):
+    rows = [(r, c, (r + c) % 2, 10.0 * r + c) for r in range(2) for c in range(3)]
+    table = pd.DataFrame(rows, columns=["run", "canary", "bit", "score"])
+    table.iloc[::-1].to_csv(tmp_path / "many.csv", index=False)
+    many = read_evidence(tmp_path / "many.csv")
+    assert isinstance(many, BitScores)
+    assert many.scores.tolist() == [[0.0, 1.0, 2.0], [10.0, 11.0, 12.0]]
+    assert many.bits.tolist() == [[False, True, False], [True, False, True]]
+    table[["bit", "score"]].to_csv(tmp_path / "one.csv", index=False)
+    assert read_evidence(tmp_path / "one.csv").bits.shape == (1, 6)
+
+
+def test_successes_need_what_a_guess_is_worth_without_the_output(tmp_path):
+    file = tmp_path / "guesses.csv"
+    pd.DataFrame({"success": [1] * 60 + [0] * 40}).to_csv(file, index=False)
+    assert read_evidence(file, prior_success=0.1) == Successes(60, 100, 0.1)
+    assert judge(file, "--epsilon", 1, "--prior-success", 0.1, "--confidence", 0.95).exit_code == 1
+    with pytest.raises(ParameterError, match="--prior-success must be given"):
+        read_evidence(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.txt", "score,side\n1,0\n", r"must be a .csv, .npz, .parquet file, but ends in '.txt'"),
+        ("a.csv", "value,side\n1,0\n", "must have the columns `score, side`.* but has value, side"),
+        ("a.csv", "score,side,bit\n1,0,0\n", "must have the columns"),
+        ("a.csv", "score,side\n1,2\n", "side must be 0 or 1 in every row .* but is .*2.* in row 1"),
+        ("a.csv", "score,side\n1,0\nx,1\n", "score must be a number in every row .* but is 'x' in row 2"),
+        ("a.csv", "score,side\n", "and rows, but has none"),
+        ("a.csv", "", "cannot be read as csv"),
+        ("a.npz", "no archive", "cannot be read as npz"),
+        ("a.csv", "run,canary,bit,score\n0,a,1,1\n0,a,0,1\n", "one row for each canary in each run"),
+        ("a.csv", "run,bit,score\n0,1,1\n0,0,1\n1,1,1\n", "equally many rows in each run"),
+    ],
+)
+def test_what_is_no_evidence_is_refused(name, text, message, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ParameterError, match=message):
+        read_evidence(tmp_path / name)
+
+
+def test_a_missing_file_and_pickled_arrays_are_refused(tmp_path):
+    with pytest.raises(ParameterError, match="cannot be read: No such file"):
+        read_evidence(tmp_path / "none.csv")
+    np.savez(tmp_path / "a.npz", score=np.array([{}], dtype=object), side=np.array([0]))
+    with pytest.raises(ParameterError, match="cannot be read as npz"):
+        read_evidence(tmp_path / "a.npz")
