@@ -60,7 +60,7 @@ def _from_file(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except BaseException as error:
         sys.modules.pop(name, None)
-        raise ParameterError(f"running {str(path)!r} raised {in_words(error)}. Mend the file.") from error
+        raise ParameterError(f"running {str(path)!r} raised {in_words(error)}. Fix the file.") from error
     _pickle_by_value(module)
     return module
 
@@ -79,7 +79,7 @@ def _from_name(name: str) -> ModuleType:
             ) from error
         raise ParameterError(f"importing {name!r} failed: {error}. Install what it needs.") from error
     except BaseException as error:
-        raise ParameterError(f"importing {name!r} raised {in_words(error)}. Mend the module.") from error
+        raise ParameterError(f"importing {name!r} raised {in_words(error)}. Fix the module.") from error
 
 
 def _pickle_by_value(module: ModuleType) -> None:
