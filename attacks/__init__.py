@@ -2,7 +2,7 @@
 
 base.py            Target, Attack and Scorer: read this first
 distinguishing/    tell the runs on a pair apart
-events.py          odd outcomes (exceptions, NaN, text) as scores
+events.py          exceptional outputs (exceptions, NaN, text) as scores
 catalogue.py       all of them by name
 """
 

@@ -1,4 +1,4 @@
-"""Odd outcomes are scored, never dropped: an event that happens more often on one side is a leak by itself.
+"""Exceptional outputs are scored, never dropped: an event that happens more often on one side is a leak by itself.
 
     mark         rows with NaN or infinity become events
     fit_scorer   trains an attack on the ordinary pilot rows and learns where each event stands among its scores

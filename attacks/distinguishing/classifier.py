@@ -22,7 +22,7 @@ from ..models.table import Cells, find_cells, fit_table
 Floats = NDArray[np.float64]
 
 MODELS = ("auto", "logistic", "boosting", "table")
-FEW_CELLS = 16  # up to so many distinct outputs the table is taken without a contest
+FEW_CELLS = 16  # up to this many distinct outputs the table is taken without a contest
 MAX_ENTRIES = 10_000_000  # rows times columns that the winner is trained on
 CONTEST_ENTRIES = 2_000_000  # ... and those of the contest
 CONTEST_ROWS = 20_000  # a side

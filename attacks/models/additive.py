@@ -20,8 +20,8 @@ Floats = NDArray[np.float64]
 MAX_KINKS = 20  # a column
 MAX_TERMS = 240  # over all columns, as long as each keeps a kink
 ROWS_PER_TERM = 20
-PRIOR_TERMS = 20  # from so many terms on the penalty grows with their number: the prior spread of the score is bounded
-REACH = 10.0  # a column is clipped at so many spreads from its middle: one wild value must not tilt the line
+PRIOR_TERMS = 20  # from here on the penalty grows with the number of terms: the prior spread of the score is bounded
+REACH = 10.0  # a column is clipped at this many spreads from its middle: one wild value must not tilt the line
 
 
 @dataclass(frozen=True, eq=False)

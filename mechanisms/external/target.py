@@ -63,7 +63,7 @@ def _from_file(path: Path) -> ModuleType:
     except BaseException as error:
         sys.modules.pop(name, None)
         raise ParameterError(
-            f"running {str(path)!r} raised {in_words(error)}. Mend the file.", argument="target"
+            f"running {str(path)!r} raised {in_words(error)}. Fix the file.", argument="target"
         ) from error
     _pickle_by_value(module)
     return module
@@ -87,7 +87,7 @@ def _from_name(name: str) -> ModuleType:
         ) from error
     except BaseException as error:
         raise ParameterError(
-            f"importing {name!r} raised {in_words(error)}. Mend the module.", argument="target"
+            f"importing {name!r} raised {in_words(error)}. Fix the module.", argument="target"
         ) from error
 
 

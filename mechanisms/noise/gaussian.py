@@ -34,7 +34,7 @@ class Gaussian(AdditiveNoise):
         sensitivity: largest L2 distance between the answers on neighbours, > 0.
         n_queries: number of answers, >= 1.
         query: computes the answers from the dataset; None when the dataset is the vector of answers.
-        relation: the neighbouring relation that `sensitivity` and the claim speak of.
+        relation: the neighbouring relation that `sensitivity` and the claim hold for.
 
     Raises:
         ParameterError: also for a classic calibration whose (epsilon, delta) is false; the message has the numbers.

@@ -37,7 +37,7 @@ class Geometric(AdditiveNoise):
         lower, upper: whole numbers to which every noisy answer is clamped, at least `sensitivity` apart; None for no
             bound.
         query: computes the answers from the dataset; None when the dataset is the vector of answers.
-        relation: the neighbouring relation that `sensitivity` and the claim speak of.
+        relation: the neighbouring relation that `sensitivity` and the claim hold for.
 
     Guarantees:
         * epsilon-DP (Ghosh, Roughgarden and Sundararajan 2012, who also give the truncated form).

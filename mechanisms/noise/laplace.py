@@ -27,7 +27,7 @@ class Laplace(AdditiveNoise):
         sensitivity: largest L1 distance between the answers on neighbours, > 0.
         n_queries: number of answers, >= 1.
         query: computes the answers from the dataset; None when the dataset is the vector of answers.
-        relation: the neighbouring relation that `sensitivity` and the claim speak of.
+        relation: the neighbouring relation that `sensitivity` and the claim hold for.
 
     Guarantees:
         * epsilon-DP (Dwork, McSherry, Nissim and Smith 2006, proposition 1).

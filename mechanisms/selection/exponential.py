@@ -38,7 +38,7 @@ class Exponential(Mechanism):
         monotone: see above.
         query: computes the utilities from the dataset, higher = better; None when the dataset is the vector
             `(n_candidates,)` of utilities.
-        relation: the neighbouring relation that `sensitivity` and the claim speak of.
+        relation: the neighbouring relation that `sensitivity` and the claim hold for.
 
     Guarantees:
         * epsilon-DP. No pair attains it; it is approached by a pair whose event becomes rare (see `worst_case`).
