@@ -6,7 +6,7 @@ false-alarm rate 1e-6.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -28,7 +28,7 @@ def misses(run, truth, repeats=REPEATS):
     return sum(run(seed).bound.epsilon > truth for seed in range(repeats))
 
 
-@lru_cache
+@cache
 def kept_claim(seed):
     """An audit of the whole path where nothing is learned; its bound and its p-value are two tests."""
     return audit(Laplace(epsilon=0.5), trials=300, confidence=CONFIDENCE, seed=seed)
