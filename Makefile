@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ADAPTERS := .venv-adapters
+PYTEST := $(BIN)/python -m pytest -n auto
 SOURCES := __init__.py mechanisms attacks audit experiments src tests benchmarks docs
 
-.PHONY: demo test test-all test-adapters breaks lint types imports bench docs numbers wheel clean help
+.PHONY: demo test test-all test-slow-mechanisms test-slow-bounds test-slow-audit test-slow-experiments test-adapters breaks lint types imports bench docs numbers wheel clean help
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -23,10 +24,21 @@ demo: $(STAMP)   ## the main job: audit a Laplace count on real data, and the te
 	$(BIN)/dpassay demo randomized-response
 
 test: $(STAMP)   ## the fast tests, about a quarter of an hour on two cores
-	$(BIN)/python -m pytest -m "not slow" -n auto
+	$(PYTEST) --dist loadscope -m "not slow"
 
-test-all: $(STAMP)  ## every test, the long statistical ones included
-	$(BIN)/python -m pytest -n auto
+test-all: test test-slow-mechanisms test-slow-bounds test-slow-audit test-slow-experiments  ## every test: the fast ones, then the four slow parts
+
+test-slow-mechanisms: $(STAMP)  ## the long statistical tests of mechanisms and attacks
+	$(PYTEST) -m slow tests/mechanisms tests/attacks
+
+test-slow-bounds: $(STAMP)  ## those of the bounds
+	$(PYTEST) -m slow tests/audit -k bounds
+
+test-slow-audit: $(STAMP)  ## those of whole audits
+	$(PYTEST) -m slow tests/audit -k "not bounds"
+
+test-slow-experiments: $(STAMP)  ## those of experiments, of the pytest plugin and of the tests themselves
+	$(PYTEST) -m slow tests --ignore=tests/mechanisms --ignore=tests/attacks --ignore=tests/audit
 
 $(ADAPTERS)/%/.installed: tests/adapters/%.txt pyproject.toml
 	@test -x $(ADAPTERS)/$*/bin/python || $(PYTHON) -m venv $(ADAPTERS)/$*

@@ -73,6 +73,17 @@ class ExactDP(ProfileGuarantee):
             )
         self._set(p0=first, p1=second, relation=relation, exact=exact)
 
+    def __eq__(self, other: object) -> bool:
+        """Two guarantees of equal laws are one, so that what was computed for a claim is found again."""
+        return self._laws == other._laws if isinstance(other, ExactDP) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._laws)
+
+    @property
+    def _laws(self) -> tuple[bytes, bytes, Relation | None, bool]:
+        return self.p0.tobytes(), self.p1.tobytes(), self.relation, self.exact
+
     @property
     def default_delta(self) -> float | None:
         """0 where the pair is purely private, which it is if both sides can produce the same outputs."""

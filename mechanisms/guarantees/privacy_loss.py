@@ -92,6 +92,19 @@ class PrivacyLossDP(ProfileGuarantee):
             )
         self._set(relation=self.relation)
 
+    def __eq__(self, other: object) -> bool:
+        """Two of one recipe are one, so that what was computed for a claim is found again."""
+        if not isinstance(other, PrivacyLossDP):
+            return NotImplemented
+        return self is other or (self.recipe is not None and self._made_of == other._made_of)
+
+    def __hash__(self) -> int:
+        return object.__hash__(self) if self.recipe is None else hash(self._made_of)
+
+    @property
+    def _made_of(self) -> tuple[NoisySteps | None, Relation | None, bool, str]:
+        return self.recipe, self.relation, self.exact, self.description
+
     @classmethod
     def from_pld(
         cls, pld: Any, *, relation: str | Relation | None = None, description: str = "from_pld"

@@ -215,3 +215,16 @@ def test_ten_thousand_compositions_neither_overflow_nor_lose_the_basic_bound():
     assert claim.epsilon(0.0) == pytest.approx(500.0)
     assert 12.5 < claim.epsilon(1e-6) < 37.0
     assert np.isfinite(claim.delta(np.linspace(0.0, 600.0, 50))).all()
+
+
+def test_guarantees_of_equal_laws_are_equal():
+    one = ExactDP([0.25, 0.75], [0.75, 0.25])
+    assert one == ExactDP([0.25, 0.75], [0.75, 0.25])
+    assert hash(one) == hash(ExactDP([0.25, 0.75], [0.75, 0.25]))
+    others = [
+        ExactDP([0.75, 0.25], [0.25, 0.75]),
+        ExactDP([0.25, 0.75], [0.75, 0.25], "add_remove"),
+        ExactDP([0.25, 0.75], [0.75, 0.25], exact=False),
+    ]
+    assert one not in others
+    assert one != "ExactDP"

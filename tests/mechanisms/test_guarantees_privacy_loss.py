@@ -256,3 +256,12 @@ def test_accountant_is_not_imported_before_it_is_used():
         "sys.exit(any(m in sys.modules for m in ('dp_accounting', 'scipy.stats', 'pandas')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_guarantees_of_one_recipe_are_equal_and_others_only_to_themselves():
+    one, same, more = (PrivacyLossDP.laplace(1.0, steps=steps) for steps in (2, 2, 3))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != more
+    assert PrivacyLossDP.from_pld(one.pld) != PrivacyLossDP.from_pld(one.pld)
+    assert len({one, same, more}) == 2
