@@ -3,7 +3,7 @@
     BitScores -> bounds -> verdict
 
 `audit` runs a mechanism thousands of times on a pair. Here one run, or a few, give thousands of bits:
-`audit.membership.white_box_game` and `membership_game` play the game, and this judges the claim by what came out.
+`audit.membership.gradient_canary_game` and `membership_game` play the game, and this judges the claim by what came out.
 """
 
 from __future__ import annotations
@@ -73,19 +73,19 @@ def audit_one_run(
 
     Example:
         >>> import numpy as np
-        >>> from audit.membership import white_box_game
+        >>> from audit.membership import gradient_canary_game
         >>> from mechanisms.learning.dp_sgd import DPSGD
         >>> from mechanisms.learning.models import LogisticRegression
         >>> mechanism = DPSGD(LogisticRegression(499), steps=10, noise_multiplier=4.0, sampling="full-batch",
         ...                   batch_size=500)
-        >>> game = white_box_game(mechanism, np.eye(500), seed=0)
+        >>> game = gradient_canary_game(mechanism, np.eye(500), seed=0)
         >>> result = audit_one_run(mechanism, game, delta=1e-5)
         >>> result.verdict.value, 1.0 < result.bound.epsilon < result.claim
         ('consistent', True)
     """
     if not isinstance(scores, BitScores):
         raise ParameterError(
-            f"scores must be BitScores, such as those of audit.membership.white_box_game, but is "
+            f"scores must be BitScores, such as those of audit.membership.gradient_canary_game, but is "
             f"{type(scores).__name__}. For a pair of datasets use audit."
         )
     whole(0, seed=seed)

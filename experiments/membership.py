@@ -17,7 +17,7 @@ from experiments.config import Config, MembershipSection
 from experiments.source import Source
 from mechanisms.errors import AccountingError, ParameterError
 from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.dp_sgd.mechanism import DPSGD
+from mechanisms.learning.base import Learner
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Study:
         seed: of coins and training.
     """
 
-    learner: DPSGD
+    learner: Learner
     records: Any
     section: MembershipSection
     attacks: tuple[MembershipAttack, ...] | None
@@ -75,8 +75,10 @@ def study(config: Config, source: Source) -> Study:
         raise source.error(("membership",), "[membership] needs a dataset with features and labels: add [data].")
     with pointing_at(source, "mechanism", config.mechanism):
         learner = build.build_mechanism(config.mechanism)
-        if not isinstance(learner, DPSGD):
-            raise ParameterError(f"name must be that of a dp-sgd, but {config.mechanism.name!r} is none.")
+        if not isinstance(learner, Learner):
+            raise ParameterError(
+                f"name must be that of a trainer, such as dp-sgd, but {config.mechanism.name!r} is none."
+            )
     with pointing_at(source, "membership", section):
         attacks = None if section.attacks is None else tuple(map(build.build_member_attack, section.attacks))
         if section.design == "pairs" and section.n_models % 2:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacks.base import Scorer
 from attacks.distinguishing.told import ToldAttack
-from mechanisms.base import Outputs
+from mechanisms.base import Neighbours, Outputs
 from mechanisms.errors import AttackError
 from mechanisms.learning.base import TrainingData
 from mechanisms.validation import one_of
 
 if TYPE_CHECKING:
-    from mechanisms.learning.dp_sgd.mechanism import DPSGD
+    from mechanisms.learning.capabilities import ShowsTrajectory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +65,16 @@ class GradientProduct(ToldAttack):
     def __post_init__(self) -> None:
         one_of(("known", "unknown"), others=self.others)
 
+    @classmethod
+    def _capability(cls) -> type[ShowsTrajectory]:
+        from mechanisms.learning.capabilities import ShowsTrajectory
+
+        return ShowsTrajectory
+
+    def _told(self) -> tuple[ShowsTrajectory, Neighbours]:
+        learner, neighbours = super()._told()
+        return cast("ShowsTrajectory", learner), neighbours
+
     def _check_told(self) -> None:
         learner, _ = self._told()
         if self.others == "known" and not learner.noise_multiplier:
@@ -94,7 +104,7 @@ class GradientProductScorer:
         divisor: of every noisy sum.
     """
 
-    learner: DPSGD
+    learner: ShowsTrajectory
     only0: TrainingData
     only1: TrainingData
     both: TrainingData | None
@@ -102,20 +112,18 @@ class GradientProductScorer:
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
         """Scores of `outputs` `(size, steps + 1, n_parameters)`, shape `(size,)`."""
-        from mechanisms.learning.dp_sgd.directions import clipped_gradient
-
-        recipe = self.learner.recipe
         total, previous = np.zeros(len(outputs)), 0.0
-        others = None if self.both is None else _OtherRecords(self.learner, self.both)
-        for step, rate in enumerate(recipe.rates):
+        rate_of_others = self.learner.scheme.inclusion_probability
+        for step, rate in enumerate(self.learner.rates()):
             at = np.ascontiguousarray(outputs.values[:, step], dtype=np.float64)
             velocity = (at - outputs.values[:, step + 1]) * (self.divisor / float(rate))
-            noisy_sum, previous = velocity - recipe.momentum * previous, velocity
-            g1, g0 = (clipped_gradient(self.learner, data, at) for data in (self.only1, self.only0))
-            if others is None:
+            noisy_sum, previous = velocity - self.learner.momentum * previous, velocity
+            g1, g0 = (self.learner.clipped_gradient(data, at) for data in (self.only1, self.only0))
+            if self.both is None:
                 total += np.einsum("rp,rp->r", noisy_sum, g1 - g0)
             else:
-                total += self._log_ratio(noisy_sum - others.expected_sum(at), g1, g0)
+                expected = rate_of_others * self.learner.clipped_sum(self.both, at)
+                total += self._log_ratio(noisy_sum - expected, g1, g0)
         return np.where(np.isnan(total), 0.0, total)
 
     def _log_ratio(
@@ -129,21 +137,3 @@ class GradientProductScorer:
             exponent = np.einsum("rp,rp->r", rest - 0.5 * gradient, gradient) / variance
             sides.append(exponent if rate == 1.0 else np.logaddexp(np.log1p(-rate), np.log(rate) + exponent))
         return np.asarray(sides[0] - sides[1])
-
-
-class _OtherRecords:
-    """The sum of the clipped gradients of records, times the rate at which they are sampled."""
-
-    def __init__(self, learner: DPSGD, records: TrainingData) -> None:
-        self.trainer = learner.trainer_class(learner.recipe, records)
-        self.rate = learner.scheme.inclusion_probability
-
-    def expected_sum(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-        from mechanisms.learning.dp_sgd.sampling import Draw
-
-        trainer = self.trainer
-        found = np.empty(parameters.shape, dtype=trainer.dtype)
-        batch = trainer.batch(Draw(None, None))
-        for runs, _ in trainer.blocks(len(parameters)):
-            trainer.clipped_sum(parameters[runs].astype(trainer.dtype), batch, found[runs])
-        return self.rate * found

@@ -28,7 +28,7 @@ from mechanisms.base import Mechanism, Neighbours
 from mechanisms.errors import AttackError, ParameterError
 
 if TYPE_CHECKING:
-    from mechanisms.learning.dp_sgd.mechanism import DPSGD
+    from mechanisms.learning.capabilities import ReleasesModels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class ToldAttack(Attack):
     """An attack whose scorer follows from the mechanism and the pair alone.
 
     Attributes:
-        learner: the DP-SGD that is attacked; None until `against` has told it.
+        learner: the trainer that is attacked; None until `against` has told it.
         neighbours: the pair; likewise.
     """
 
@@ -45,20 +45,17 @@ class ToldAttack(Attack):
     views: ClassVar[tuple[str, ...]] = ("final", "trajectory")
     """What has to be released for it."""
 
-    learner: DPSGD | None = field(init=False, default=None, repr=False, compare=False)
+    learner: ReleasesModels | None = field(init=False, default=None, repr=False, compare=False)
     neighbours: Neighbours | None = field(init=False, default=None, repr=False, compare=False)
 
     def against(self, mechanism: Mechanism, neighbours: Neighbours) -> Self:
         """This attack on `mechanism` and `neighbours`; raises `AttackError` if it cannot be used there."""
-        from attacks.canaries.base import learner_of
+        from mechanisms.learning.capabilities import needed
 
         try:
-            learner = learner_of(mechanism)
+            learner = needed(mechanism, self._capability(), f"attack {type(self).__name__}")
         except ParameterError as error:
-            raise AttackError(
-                f"{type(self).__name__} attacks DPSGD, but the mechanism is {type(mechanism).__name__}. Use "
-                "attack='classifier', which learns from pilot runs."
-            ) from error
+            raise AttackError(f"{error} Or use attack='classifier', which learns from pilot runs.") from error
         if learner.view not in self.views:
             raise AttackError(
                 f"{type(self).__name__} needs view {' or '.join(map(repr, self.views))}, but the mechanism releases "
@@ -71,23 +68,25 @@ class ToldAttack(Attack):
         return told
 
     def suits(self, mechanism: Mechanism, neighbours: Neighbours) -> bool:
-        """Where it can be used, on the trainer that it has in mind.
-
-        Another one may leak elsewhere than along the canary, as by a divisor that depends on the data or a noise that
-        comes twice; an attack that learns can see that.
-        """
-        from mechanisms.learning.dp_sgd.training import Trainer
-
+        """Where it can be used, on a trainer that leaks nowhere else than along the canary; an attack that learns may
+        see more of others."""
         try:
             learner, _ = self.against(mechanism, neighbours)._told()
         except AttackError:
             return False
-        return learner.trainer_class is Trainer
+        return learner.trains_as_stated
+
+    @classmethod
+    def _capability(cls) -> type[ReleasesModels]:
+        """What it needs of the trainer."""
+        from mechanisms.learning.capabilities import ReleasesModels
+
+        return ReleasesModels
 
     def _check_told(self) -> None:
         """Raises `AttackError` where the pair is not one that this attack can tell apart."""
 
-    def _told(self) -> tuple[DPSGD, Neighbours]:
+    def _told(self) -> tuple[ReleasesModels, Neighbours]:
         if self.learner is None or self.neighbours is None:
             raise AttackError(
                 f"{type(self).__name__} does not know what it attacks. Call .against(mechanism, neighbours) before "

@@ -16,8 +16,8 @@ game.py       the game whose bits are fair coins
 """
 
 from audit.membership.evaluate import evaluate
-from audit.membership.game import membership_game, one_run, white_box_game
+from audit.membership.game import gradient_canary_game, membership_game, one_run
 from audit.membership.result import MembershipResult
 from audit.membership.training import train_shadows
 
-__all__ = ["MembershipResult", "evaluate", "membership_game", "one_run", "train_shadows", "white_box_game"]
+__all__ = ["MembershipResult", "evaluate", "gradient_canary_game", "membership_game", "one_run", "train_shadows"]

@@ -100,10 +100,10 @@ def test_other_mechanisms_and_attacks_that_were_told_nothing_are_refused(name):
     from mechanisms import Laplace
 
     attack, _, canary = TOLD[name]
-    with pytest.raises(AttackError, match=r"attacks DPSGD, but the mechanism is Laplace"):
+    with pytest.raises(AttackError, match=r"needs a trainer with .*which Laplace lacks.*classifier"):
         choose(name, Laplace(1.0), Laplace(1.0).worst_case())
-    seen = learner(view="observations")
-    with pytest.raises(AttackError, match=r"needs view .*, but the mechanism releases 'observations'"):
+    seen = learner(view="noisy_gradients")
+    with pytest.raises(AttackError, match=r"needs view .*, but the mechanism releases 'noisy_gradients'"):
         attack.against(seen, canary.pair(records(), learner()))
     nothing = Outputs(np.empty((0, MODEL.n_parameters)))
     with pytest.raises(AttackError, match="does not know what it attacks"):
@@ -126,7 +126,7 @@ def test_other_mechanisms_and_attacks_that_were_told_nothing_are_refused(name):
         (Mislabelled(), {"view": "trajectory"}, "gradient-product"),
         (Dirac(), {"view": "trajectory"}, "gradient-product"),
         (Mislabelled(), {"view": "trajectory", "noise_multiplier": 0.0}, "canary-loss"),
-        (Dirac(), {"view": "observations"}, "likelihood-ratio"),
+        (Dirac(), {"view": "noisy_gradients"}, "likelihood-ratio"),
     ],
 )
 def test_auto_takes_what_looks_for_the_canary(canary, options, name):
@@ -365,7 +365,7 @@ def test_gradient_product_refuses_unknown_options_and_steps_without_noise():
         ("canary-loss", Blank(label=1), {}),
         ("canary-direction", Dirac(), {}),
         ("gradient-product", Natural(), {"view": "trajectory"}),
-        ("likelihood-ratio", Dirac(), {"view": "observations"}),
+        ("likelihood-ratio", Dirac(), {"view": "noisy_gradients"}),
         ("canary-loss", ClipBKD(copies=3), {}),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from audit.games import BitScores, PairScores
-from audit.membership import membership_game, white_box_game
+from audit.membership import gradient_canary_game, membership_game
 from audit.one_run import audit_one_run
 from audit.results import AuditResult
 from audit.verdict import Verdict
@@ -28,7 +28,7 @@ def perfect(n=400):
 
 def test_a_true_claim_stands_and_the_result_says_what_was_done():
     mechanism = learner()
-    game = white_box_game(mechanism, np.eye(300), seed=3)
+    game = gradient_canary_game(mechanism, np.eye(300), seed=3)
     result = audit_one_run(mechanism, game, delta=1e-5, seed=3)
     assert result.verdict is Verdict.CONSISTENT
     assert result.claim == pytest.approx(mechanism.guarantee().epsilon(1e-5))
@@ -44,7 +44,7 @@ def test_a_true_claim_stands_and_the_result_says_what_was_done():
 
 def test_too_small_a_claim_is_refuted_by_one_run():
     mechanism = learner(noise_multiplier=0.5)
-    game = white_box_game(mechanism, np.eye(300), seed=1)
+    game = gradient_canary_game(mechanism, np.eye(300), seed=1)
     assert audit_one_run(mechanism, game, delta=1e-5).verdict is not Verdict.VIOLATION
     for claim in (GaussianDP(0.3), PureDP(0.5), ApproximateDP(0.5, 1e-5)):
         result = audit_one_run(mechanism, game, bound="one-run", claim=claim, delta=1e-5, confidence=0.99)
@@ -55,7 +55,8 @@ def test_too_small_a_claim_is_refuted_by_one_run():
 def test_several_runs_count_together():
     mechanism = learner()
     one, ten = (
-        audit_one_run(mechanism, white_box_game(mechanism, np.eye(300), n_runs=n, seed=0), delta=1e-5) for n in (1, 10)
+        audit_one_run(mechanism, gradient_canary_game(mechanism, np.eye(300), n_runs=n, seed=0), delta=1e-5)
+        for n in (1, 10)
     )
     assert ten.bound.n_trials == 10 * one.bound.n_trials
     assert ten.bound.epsilon > one.bound.epsilon
@@ -106,7 +107,7 @@ def test_the_bound_of_one_run_exceeds_the_truth_no_more_often_than_it_may(bound)
     truth = mechanism.guarantee().epsilon(1e-5)
     misses = 0
     for seed in range(150):
-        game = white_box_game(mechanism, np.eye(60), seed=seed)
+        game = gradient_canary_game(mechanism, np.eye(60), seed=seed)
         result = audit_one_run(mechanism, game, bound=bound, delta=1e-5, confidence=0.8)
         misses += result.bound.epsilon > truth
     from scipy import stats

@@ -59,7 +59,7 @@ name = "weak"
 [[sweep.case]]
 name = "strong"
 neighbours = { canary = { name = "dirac", unit = 1 } }
-mechanism = { view = "observations" }
+mechanism = { view = "noisy_gradients" }
 attack = { name = "likelihood-ratio" }
 """
 
@@ -80,10 +80,10 @@ def shipped():
 def test_a_case_sets_several_keys_together():
     weak, strong = asked(SMALL + CASES)
     assert weak.mechanism.view == "final"
-    assert strong.mechanism.view == "observations"
+    assert strong.mechanism.view == "noisy_gradients"
     assert type(weak.attack).__name__ == "CanaryLoss"
     assert type(strong.attack).__name__ == "LikelihoodRatio"
-    assert np.flatnonzero(strong.mechanism.observed[0]).tolist() == [65]
+    assert np.flatnonzero(strong.mechanism.directions[0]).tolist() == [65]
     assert weak.seed != strong.seed
 
 
@@ -182,7 +182,7 @@ def test_the_shipped_ladder_has_every_rung_and_one_claim():
     assert len(claims) == 1
     assert claims.pop() == pytest.approx(10.0, abs=0.01)
     views = {question.mechanism.view for question in found.values()}
-    assert views == {"final", "trajectory", "observations"}
+    assert views == {"final", "trajectory", "noisy_gradients"}
     *pairs, one_run = found.values()
     assert isinstance(one_run, OneRunQuestion)
     assert one_run.canaries.n_gradients == 2000
@@ -283,7 +283,7 @@ def white_box(sampling, epsilon):
         )
         options = {"batch_size": 10, "sampling_probability": 0.1}
     return DPSGD(
-        LogisticRegression(4), steps=100, noise_multiplier=noise, sampling=sampling, view="observations", **options
+        LogisticRegression(4), steps=100, noise_multiplier=noise, sampling=sampling, view="noisy_gradients", **options
     )
 
 
@@ -336,7 +336,7 @@ def test_shuffled_batches_accounted_as_poisson_are_caught(attack):
         sampling="shuffled",
         batch_size=1,
         n_records=100,
-        view="observations",
+        view="noisy_gradients",
     )
     poisson = PrivacyLossDP.gaussian(1.0, sampling_probability=0.01, steps=100, relation="zero_out")
     result = audit(mechanism, attack=attack, claim=poisson, trials=200_000, delta=1e-5, seed=1)

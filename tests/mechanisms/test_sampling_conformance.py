@@ -16,8 +16,7 @@ from mechanisms.errors import AccountingError
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning import DPSGD, SoftmaxRegression, TrainingData
 from mechanisms.learning.accounting import steps_guarantee
-from mechanisms.learning.dp_sgd.catalogue import samplings
-from mechanisms.learning.dp_sgd.named import build_sampling
+from mechanisms.learning.dp_sgd.catalogue import build_sampling, samplings
 
 N = 6
 SAMPLE = {"sampling_probability": 0.5, "batch_size": 2, "n_records": N}
@@ -46,7 +45,7 @@ def sample(name):
 
 
 def trainer(name, **other):
-    defaults = {"steps": STEPS, "noise_multiplier": 2.0, "view": "observations"}
+    defaults = {"steps": STEPS, "noise_multiplier": 2.0, "view": "noisy_gradients"}
     return DPSGD(SoftmaxRegression(2, 2), sampling=name, **options(name), **defaults | other)
 
 

@@ -13,7 +13,6 @@ from mechanisms.broken.dp_sgd.base import BrokenDPSGD
 from mechanisms.errors import ParameterError
 from mechanisms.guarantees import PrivacyLossDP
 from mechanisms.guarantees.base import Guarantee
-from mechanisms.learning.dp_sgd.claims import claim_of
 from mechanisms.learning.dp_sgd.sampling import Sampling, ShuffledEpochs
 from mechanisms.validation import whole
 
@@ -26,7 +25,7 @@ class _Miscounted(BrokenDPSGD):
 
     @property
     def law_is_known(self) -> bool:
-        return self.view == "observations"
+        return self.view == "noisy_gradients"
 
     def _log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         return self.twin()._log_density(outputs, dataset)
@@ -117,7 +116,7 @@ class MicroStepsCounted(_Miscounted):
     @cached_property
     def _claim(self) -> Guarantee:
         """What would be right if each part were a step."""
-        return claim_of(replace(self.twin(), steps=self.steps * self.micro_batches))
+        return replace(self.twin(), steps=self.steps * self.micro_batches).guarantee()
 
     def truth(self) -> Guarantee | None:
         """That of the correct trainer."""

@@ -48,7 +48,7 @@ class _RescaledNoise(BrokenDPSGD):
 
     @property
     def law_is_known(self) -> bool:
-        return self.view == "observations"
+        return self.view == "noisy_gradients"
 
     @property
     def _factor(self) -> float:

@@ -15,7 +15,7 @@ from mechanisms.errors import NeighboursError, ParameterError
 from mechanisms.guarantees import group
 from mechanisms.guarantees.base import Guarantee
 from mechanisms.learning.base import TrainingData
-from mechanisms.learning.dp_sgd.directions import check_seen, sides_of
+from mechanisms.learning.dp_sgd.directions import sides_of
 from mechanisms.learning.dp_sgd.mechanism import DPSGD
 from mechanisms.validation import whole
 
@@ -52,6 +52,11 @@ class GroupPrivacy(Mechanism):
         whole(1, size=self.size)
         object.__setattr__(self, "relation", self.base.relation)
 
+    @property
+    def trainer(self) -> DPSGD:
+        """The base, whose runs they are."""
+        return self.base
+
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """As the base."""
         return self.base.release(dataset, size, rng)
@@ -75,8 +80,8 @@ class GroupPrivacy(Mechanism):
     def check(self, neighbours: Neighbours) -> None:
         """Also that both sides fit the model, and differ in no more than `size` records, which the view can show."""
         super().check(neighbours)
-        self._check_difference(*sides_of(self.base, neighbours))
-        check_seen(self.base, neighbours)
+        self._check_difference(*sides_of(self.base.recipe, neighbours))
+        self.base.check_seen(neighbours)
 
     def facing(self, neighbours: Neighbours) -> GroupPrivacy:
         """With the base facing the pair."""
