@@ -17,7 +17,7 @@ catalogue = Catalogue(
         "attack-p": "attacks.membership.population:AttackP",
         "attack-r": "attacks.membership.reference:AttackR",
         "rmia": "attacks.membership.rmia:RMIA",
-        "base": "attacks.membership.base_attack:BASE",
+        "base": "attacks.membership.base_mia:BASE",
         "quantile-regression": "attacks.membership.quantile:QuantileRegression",
         "gradient-norm": "attacks.membership.gradients:GradientNorm",
         "gradient-inner-product": "attacks.membership.gradients:GradientInnerProduct",

@@ -7,7 +7,7 @@
 
 roc.py        AUC and true positive rates, with intervals that know that scores share models and records
 records.py    which records, and which groups, are exposed
-blind.py      what the records give away without any model
+feature_baseline.py   what the records give away without any model
 evaluate.py   all of it for many attacks
 result.py     MembershipResult and its JSON form
 text.py       the table that a person reads

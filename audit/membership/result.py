@@ -11,7 +11,7 @@ import numpy as np
 
 from audit import consistency, saved
 from audit.games import Tally
-from audit.membership.blind import Blind
+from audit.membership.feature_baseline import FeatureBaseline
 from audit.membership.records import GroupRow, RecordTable
 from audit.membership.roc import RateAt
 from mechanisms.errors import ParameterError
@@ -89,7 +89,7 @@ class MembershipResult:
         n_models, n_records: scored.
         design: how records came into models, in words.
         confidence: of each interval.
-        blind: the baseline without any model; None if there were no features to read.
+        feature_baseline: the baseline without any model; None if there were no features to read.
         skipped: attacks that could not be used, and why.
         region: what the accountant allows; None without a claim.
     """
@@ -99,7 +99,7 @@ class MembershipResult:
     n_records: int
     design: str
     confidence: float
-    blind: Blind | None = None
+    feature_baseline: FeatureBaseline | None = None
     skipped: tuple[tuple[str, str], ...] = ()
     region: Region | None = None
 
@@ -113,7 +113,7 @@ class MembershipResult:
     @property
     def confounded(self) -> bool:
         """Whether the records alone tell members from non-members, so that no attack's success is the model's fault."""
-        return self.blind is not None and self.blind.shifted
+        return self.feature_baseline is not None and self.feature_baseline.shifted
 
     @property
     def best(self) -> AttackMetrics:

@@ -5,7 +5,7 @@ import pytest
 from membership_laws import Z_ALARM, auc, gaussian, one_target, softmax_shadows, tpr_at
 from scipy.special import ndtr, ndtri
 
-from attacks.membership.base_attack import BASE
+from attacks.membership.base_mia import BASE
 from attacks.membership.calibration import Calibration
 from attacks.membership.entropy import Entropy, ModifiedEntropy
 from attacks.membership.exposure import Exposure, exposure

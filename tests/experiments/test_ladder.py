@@ -20,7 +20,7 @@ from experiments.plots import Ladder
 from experiments.questions import questions
 from experiments.run import run
 from experiments.source import Source
-from experiments.sweep import settings, swept_keys, unswept
+from experiments.sweep import point_seed, settings, swept_keys, unswept
 from mechanisms.errors import ConfigError, ParameterError
 from mechanisms.guarantees import GaussianDP, PrivacyLossDP, least_noise_multiplier
 from mechanisms.learning.dp_sgd import DPSGD
@@ -105,6 +105,17 @@ def test_what_is_set_by_hand_no_case_sets():
     assert left == ({"name": "strong", "attack": {"name": "threshold"}, "mechanism": {"view": "final"}},)
 
 
+def test_a_case_with_a_seed_of_its_own_keeps_it_whatever_it_is_called():
+    case = {"name": "strong", "seed": 7, "mechanism": {"steps": 3}}
+    assert settings({"case": case}) == {"mechanism.steps": 3}
+    assert unswept({"case": (case,)}, ["mechanism.steps"])["case"] == ({"name": "strong", "seed": 7, "mechanism": {}},)
+    renamed = case | {"name": "stronger"}
+    assert point_seed(1, {"case": case}) == point_seed(2, {"case": renamed}) == 7
+    both = [point_seed(1, {"case": one, "audit.delta": delta}) for one in (case, renamed) for delta in (0.0, 0.1)]
+    assert both[:2] == both[2:]
+    assert len({7, *both}) == 3
+
+
 def test_cases_survive_the_way_through_toml():
     config, _ = Config.load(NAME)
     again = tomllib.loads(config.to_toml())
@@ -116,6 +127,7 @@ def test_cases_survive_the_way_through_toml():
     [
         ('attack = { name = "threshold" }', "a table with a name"),
         ('name = ""', "a table with a name"),
+        ('name = "a"\nseed = -1', "seed of the case 'a' must be a whole number >= 0, but is -1"),
         ('name = "a"\nattack = "threshold"', "and tables such as"),
         ('name = "a"\n[[sweep.case]]\nname = "a"\nmechanism = { steps = 3 }', "two cases of the sweep are called 'a'"),
         ('name = "a"\naudit = { confidence = 0.9 }', "audit.confidence cannot be swept"),
