@@ -73,7 +73,7 @@ def losses(recipe: OpacusOptions, data: TrainingData, parameters: NDArray[Any]) 
     """Loss of each example under flat parameters `(n_models, n_parameters)`, `(n_models, n_examples)`."""
     found = np.empty((len(parameters), data.n_examples))
     for of_model, one_by_one in zip(found, _each_loss(recipe, data, parameters), strict=True):
-        of_model[:] = [float(loss) for loss, _ in one_by_one]
+        of_model[:] = [float(loss.detach()) for loss, _ in one_by_one]
     return found
 
 
