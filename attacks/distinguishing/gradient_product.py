@@ -113,17 +113,17 @@ class GradientProductScorer:
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
         """Scores of `outputs` `(size, steps + 1, n_parameters)`, shape `(size,)`."""
         total, previous = np.zeros(len(outputs)), 0.0
-        rate_of_others = self.learner.scheme.inclusion_probability
+        share = self.learner.scheme.inclusion_probability
+        sum_of_others = None if self.both is None else self.learner.clipped_sum_of(self.both)
         for step, rate in enumerate(self.learner.rates()):
             at = np.ascontiguousarray(outputs.values[:, step], dtype=np.float64)
             velocity = (at - outputs.values[:, step + 1]) * (self.divisor / float(rate))
             noisy_sum, previous = velocity - self.learner.momentum * previous, velocity
             g1, g0 = (self.learner.clipped_gradient(data, at) for data in (self.only1, self.only0))
-            if self.both is None:
+            if sum_of_others is None:
                 total += np.einsum("rp,rp->r", noisy_sum, g1 - g0)
             else:
-                expected = rate_of_others * self.learner.clipped_sum(self.both, at)
-                total += self._log_ratio(noisy_sum - expected, g1, g0)
+                total += self._log_ratio(noisy_sum - share * sum_of_others(at), g1, g0)
         return np.where(np.isnan(total), 0.0, total)
 
     def _log_ratio(

@@ -143,7 +143,7 @@ class QueryWork:
         if not shows_trajectory(self.learner):
             return 8 * max(answers, 1)
         trainer: Any = self.learner
-        return 8 * max(answers, (len(trainer.rates()) + 1) * trainer.n_parameters)
+        return int(8 * max(answers, (len(trainer.rates()) + 1) * trainer.n_parameters))
 
     def split(self, arrays: Arrays) -> dict[str, Arrays]:
         """Name -> the answers about its records."""

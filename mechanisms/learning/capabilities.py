@@ -15,6 +15,7 @@ A trainer implements what it can; `needed` asks, and names what is lacking.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -175,8 +176,9 @@ class ShowsTrajectory(ReleasesModels, Protocol):
         """Learning rate of each step, `(steps,)`."""
         ...
 
-    def clipped_sum(self, data: TrainingData, parameters: NDArray[np.float64]) -> Floats:
-        """Sum of the clipped gradients of many records, as in a full batch of them, `(n_runs, n_parameters)`."""
+    def clipped_sum_of(self, data: TrainingData) -> Callable[[NDArray[np.float64]], Floats]:
+        """From parameters `(n_runs, n_parameters)` to the sum of the clipped gradients of many records, of their
+        shape."""
         ...
 
     def release_subsets(self, records: Any, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:

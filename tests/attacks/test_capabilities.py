@@ -152,7 +152,7 @@ def test_input_weights_are_those_that_read_the_feature(model):
 def test_clipped_gradients_are_the_same_by_formula_and_by_trainer():
     trainer, start = ours(clip_norm=0.3), np.random.default_rng(2).normal(size=(6, 15))
     data = TrainingData(X, Y, np.random.default_rng(3).normal(size=(2, 15)))
-    np.testing.assert_allclose(trainer.clipped_gradient(data, start), trainer.clipped_sum(data, start), rtol=1e-9)
+    np.testing.assert_allclose(trainer.clipped_gradient(data, start), trainer.clipped_sum_of(data)(start), rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", list(canaries))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -80,11 +81,16 @@ class ForAdversaries:
         """Sum of the clipped gradients of a few records at parameters `(n_runs, n_parameters)`, of their shape."""
         return clipped_gradient(self.recipe, data, parameters)
 
-    def clipped_sum(self, data: TrainingData, parameters: NDArray[np.float64]) -> Floats:
-        """Sum of the clipped gradients of many records, as the trainer makes it of a full batch of them."""
+    def clipped_sum_of(self, data: TrainingData) -> Callable[[NDArray[np.float64]], Floats]:
+        """From parameters `(n_runs, n_parameters)` to the sum of the clipped gradients of many records, of their shape,
+        as the trainer makes it of a full batch of them."""
         trainer = self.trainer_class(self.recipe, data)
-        found = np.empty(parameters.shape, dtype=trainer.dtype)
         batch = trainer.batch(Draw(None, None))
-        for runs, _ in trainer.blocks(len(parameters)):
-            trainer.clipped_sum(parameters[runs].astype(trainer.dtype), batch, found[runs])
-        return found
+
+        def clipped_sum(parameters: NDArray[np.float64]) -> Floats:
+            found = np.empty(parameters.shape, dtype=trainer.dtype)
+            for runs, _ in trainer.blocks(len(parameters)):
+                trainer.clipped_sum(parameters[runs].astype(trainer.dtype), batch, found[runs])
+            return found
+
+        return clipped_sum
