@@ -63,7 +63,7 @@ def test_the_config_in_the_docs_runs(tmp_path):
     learned = DP_SGD + canary.replace("[mechanism]\n", "[mechanism]\n" + OPTIONS) + cases
     (tmp_path / "learned.toml").write_text(learned)
     config, source = Config.load(tmp_path / "learned.toml")
-    assert [question.mechanism.view for question in plan_tasks(config, source)] == ["final", "observations"]
+    assert [question.mechanism.view for question in plan_tasks(config, source)] == ["final", "noisy_gradients"]
 
 
 def test_each_block_of_the_page_on_membership_stands_alone_and_prints_what_it_says():

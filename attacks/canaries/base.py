@@ -20,9 +20,8 @@ import numpy as np
 from ...mechanisms.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.learning.base import Floats, TrainingData
+from ...mechanisms.learning.capabilities import TakesCanaries, needed
 from ...mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
-from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
-from ...mechanisms.learning.models.trained import TrainedModels
 from ...mechanisms.validation import whole
 
 Example: TypeAlias = tuple[Floats, int | float]
@@ -55,33 +54,35 @@ class Canary(ABC):
 
         Args:
             dataset: `(X, y)`, or `TrainingData` without gradient records.
-            mechanism: a `DPSGD`, or a `GroupPrivacy` one for several copies.
+            mechanism: a trainer that `TakesCanaries`, such as `DPSGD` or `OpacusTraining`, or a `GroupPrivacy` one for
+                several copies. Gradients ask for more: see each canary.
 
         Raises:
             ParameterError: no such record, data that the model cannot take, or a canary that does not fit them.
             NeighboursError: the two sides are not neighbours, as when the canary itself is the blank record.
         """
-        learner = learner_of(mechanism)
+        learner = self._trainer(mechanism)
         data = self._checked(dataset, learner)
         pair = Neighbours(*self._sides(data, learner), learner.relation)
         mechanism.fitted_to(pair)
         return pair
 
-    def stage(self, dataset: Dataset, mechanism: DPSGD) -> tuple[Mechanism, Neighbours]:
+    def stage(self, dataset: Dataset, mechanism: Mechanism) -> tuple[Mechanism, Neighbours]:
         """The mechanism, fitted to the pair with this canary, and the pair.
 
-        A view "observations" without directions gets that of the canary; several copies get the claim of a group.
+        A view "noisy_gradients" without directions gets that of the canary; several copies get the claim of a group.
         """
-        claimed: Mechanism = mechanism if self.group_size == 1 else GroupPrivacy(mechanism, size=self.group_size)
+        trainer: Any = self._trainer(mechanism)
+        claimed: Mechanism = trainer if self.group_size == 1 else GroupPrivacy(trainer, size=self.group_size)
         pair = self.pair(dataset, claimed)
         return claimed.fitted_to(pair), pair
 
-    def several(self, dataset: Dataset, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
+    def several(self, dataset: Dataset, learner: Any, n: int) -> tuple[TrainingData, TrainingData]:
         """`n` different canaries of this kind, for a run in which each is in or out by its own coin.
 
         Args:
             dataset: `(X, y)`, or `TrainingData` without gradient records.
-            learner: the `DPSGD` that will be run.
+            learner: what will be trained: it `TakesCanaries`.
             n: >= 1. Canaries that are examples take the places of n records, from `record` on.
 
         Returns:
@@ -92,11 +93,12 @@ class Canary(ABC):
                 take.
         """
         whole(1, n_canaries=n)
+        learner = self._trainer(learner)
         data = self._checked(dataset, learner)
         canaries, always = self._several(data, learner, n)
         return canaries, TrainingData(always.X[:0], always.y[:0]) if self.alone else always
 
-    def _several(self, data: TrainingData, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
+    def _several(self, data: TrainingData, learner: TakesCanaries, n: int) -> tuple[TrainingData, TrainingData]:
         """`several` on data that were checked."""
         raise ParameterError(
             f"canary {type(self).__name__} would be the same record {n} times, but a coin for each of many canaries "
@@ -104,15 +106,20 @@ class Canary(ABC):
             argument="canary",
         )
 
+    def _trainer(self, mechanism: Any) -> TakesCanaries:
+        """The trainer that is meant; raises `ParameterError` for one that cannot take this canary."""
+        trainer: TakesCanaries = needed(mechanism, TakesCanaries, f"canary {type(self).__name__}")
+        return trainer
+
     @abstractmethod
-    def _sides(self, data: TrainingData, learner: DPSGD) -> tuple[TrainingData, TrainingData]:
+    def _sides(self, data: TrainingData, learner: TakesCanaries) -> tuple[TrainingData, TrainingData]:
         """Side 0 and side 1."""
 
-    def _checked(self, dataset: Dataset, learner: DPSGD) -> TrainingData:
+    def _checked(self, dataset: Dataset, learner: TakesCanaries) -> TrainingData:
         data = TrainingData.of(dataset)
         if data.n_gradients:
             raise ParameterError("dataset must hold examples only, but has gradient records. Leave them out.")
-        learner.network.check(data)
+        learner.check_data(data)
         if self.record >= len(data):
             raise ParameterError(
                 f"record must be below {len(data)}, the number of records, but is {self.record}: the canary takes its "
@@ -122,33 +129,19 @@ class Canary(ABC):
         return data
 
 
-def learner_of(mechanism: Any) -> DPSGD:
-    """The `DPSGD` that is meant, out of a `GroupPrivacy` one if need be; raises `ParameterError` for anything else."""
-    inside = mechanism.base if isinstance(mechanism, GroupPrivacy) else mechanism
-    if not isinstance(inside, DPSGD):
-        raise ParameterError(
-            f"mechanism must be a DPSGD, but is {type(mechanism).__name__}: canaries are made for it.",
-            argument="mechanism",
-        )
-    return inside
-
-
-def initial_models(learner: DPSGD) -> TrainedModels | None:
-    """One model with the initial parameters; None if these are drawn for every run."""
-    initial = learner.recipe.initial
-    return None if initial is None else TrainedModels(learner.network, np.asarray(initial)[None, :])
-
-
-def least_likely(learner: DPSGD, x: Floats, *, but: int | None = None, rank: int = 0) -> int:
+def least_likely(
+    learner: TakesCanaries, data: TrainingData, x: Floats, *, but: int | None = None, rank: int = 0
+) -> int:
     """The label that is least likely at `x` under the initial parameters, of those other than `but`.
 
     The label after `but` where the initial parameters are drawn for every run, or make all labels equally likely.
 
     Args:
+        data: the records, which may tell how many labels there are.
         rank: 1 for the second least likely one.
     """
-    n_classes = learner.network.n_labels
-    models = initial_models(learner)
+    n_classes = learner.count_classes(data)
+    models = learner.initial_models(data)
     start = 0 if but is None else but + 1
     order = (start + np.arange(n_classes)) % n_classes
     order = order[order != but] if but is not None else order

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.learning.base import TrainingData
-from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
+from ...mechanisms.learning.capabilities import TakesCanaries
 from ...mechanisms.relation import Relation
 from ...mechanisms.validation import one_of, whole
 from .base import Canary, Example, least_likely
@@ -26,14 +26,14 @@ class ExampleCanary(Canary):
     """A canary that is an example."""
 
     @abstractmethod
-    def example(self, data: TrainingData, learner: DPSGD) -> Example:
+    def example(self, data: TrainingData, learner: TakesCanaries) -> Example:
         """The canary, features and label."""
 
-    def rival(self, data: TrainingData, learner: DPSGD) -> Example:
+    def rival(self, data: TrainingData, learner: TakesCanaries) -> Example:
         """What stands in its place on side 0 under replace_one: the record whose place it takes."""
         return data.X[self.record], data.y[self.record]
 
-    def _sides(self, data: TrainingData, learner: DPSGD) -> tuple[TrainingData, TrainingData]:
+    def _sides(self, data: TrainingData, learner: TakesCanaries) -> tuple[TrainingData, TrainingData]:
         k, blank = self.group_size, (np.zeros(data.X.shape[1]), 0)
         if self.alone:
             X, y, place = data.X[:0], data.y[:0], 0
@@ -51,7 +51,7 @@ class ExampleCanary(Canary):
             side0 = having(blank if learner.relation is Relation.ZERO_OUT else self.rival(data, learner))
         return side0, having(self.example(data, learner))
 
-    def _in_places(self, data: TrainingData, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
+    def _in_places(self, data: TrainingData, learner: TakesCanaries, n: int) -> tuple[TrainingData, TrainingData]:
         """One canary in the place of each of n records, from `record` on, and the other records."""
         places = self.record + np.arange(n)
         if places[-1] >= len(data):
@@ -74,7 +74,7 @@ class Natural(ExampleCanary):
         other: under replace_one, the position of the record of which a copy stands in its place on side 0.
 
     Example:
-        >>> from dpassay.mechanisms.learning.models import LogisticRegression
+        >>> from dpassay.mechanisms.learning import DPSGD, LogisticRegression
         >>> learner = DPSGD(LogisticRegression(2), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=3)
         >>> pair = Natural(record=1).pair((np.eye(3, 2), np.array([0, 1, 0])), learner)
         >>> len(pair.d0), len(pair.d1)
@@ -84,10 +84,10 @@ class Natural(ExampleCanary):
     _: KW_ONLY
     other: int | None = None
 
-    def example(self, data: TrainingData, learner: DPSGD) -> Example:
+    def example(self, data: TrainingData, learner: TakesCanaries) -> Example:
         return data.X[self.record], data.y[self.record]
 
-    def rival(self, data: TrainingData, learner: DPSGD) -> Example:
+    def rival(self, data: TrainingData, learner: TakesCanaries) -> Example:
         if self.other is None or not 0 <= self.other < len(data):
             raise ParameterError(
                 f"other must be the position of another record, 0 to {len(data) - 1}, under 'replace_one', but is "
@@ -96,7 +96,7 @@ class Natural(ExampleCanary):
             )
         return data.X[self.other], data.y[self.other]
 
-    def _several(self, data: TrainingData, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
+    def _several(self, data: TrainingData, learner: TakesCanaries, n: int) -> tuple[TrainingData, TrainingData]:
         return self._in_places(data, learner, n)
 
 
@@ -116,18 +116,18 @@ class Mislabelled(ExampleCanary):
     _: KW_ONLY
     label: int | None = None
 
-    def example(self, data: TrainingData, learner: DPSGD) -> Example:
+    def example(self, data: TrainingData, learner: TakesCanaries) -> Example:
         right = int(data.y[self.record])
         if self.label is None:
-            return data.X[self.record], least_likely(learner, data.X[self.record], but=right)
-        _check_label(self.label, learner)
+            return data.X[self.record], least_likely(learner, data, data.X[self.record], but=right)
+        _check_label(self.label, learner.count_classes(data))
         if self.label == right:
             raise ParameterError(
                 f"label must be wrong, but {right} is that of record {self.record}. Choose another.", argument="label"
             )
         return data.X[self.record], self.label
 
-    def _several(self, data: TrainingData, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
+    def _several(self, data: TrainingData, learner: TakesCanaries, n: int) -> tuple[TrainingData, TrainingData]:
         return self._in_places(data, learner, n)
 
 
@@ -156,12 +156,12 @@ class Blank(ExampleCanary):
         super().__post_init__()
         one_of(("zeros", "mean"), fill=self.fill)
 
-    def example(self, data: TrainingData, learner: DPSGD) -> Example:
+    def example(self, data: TrainingData, learner: TakesCanaries) -> Example:
         others = np.delete(data.X, self.record, axis=0)
         x = others.mean(axis=0) if self.fill == "mean" and len(others) else np.zeros(data.X.shape[1])
         if self.label is None:
-            return x, least_likely(learner, x)
-        _check_label(self.label, learner)
+            return x, least_likely(learner, data, x)
+        _check_label(self.label, learner.count_classes(data))
         return x, self.label
 
 
@@ -181,7 +181,7 @@ class ClipBKD(ExampleCanary):
         Jagielski, Ullman, Oprea (2020), Algorithm 2 (there with swapped labels, and k copies divided by k).
 
     Example:
-        >>> from dpassay.mechanisms.learning.models import LogisticRegression
+        >>> from dpassay.mechanisms.learning import DPSGD, LogisticRegression
         >>> learner = DPSGD(LogisticRegression(2), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=3)
         >>> X, y = np.array([[3.0, 0.0], [4.0, 0.0], [5.0, 0.0]]), np.array([0, 1, 0])
         >>> ClipBKD(record=2).pair((X, y), learner).d1.X[2].tolist()
@@ -199,13 +199,13 @@ class ClipBKD(ExampleCanary):
     def group_size(self) -> int:
         return self.copies
 
-    def example(self, data: TrainingData, learner: DPSGD) -> Example:
+    def example(self, data: TrainingData, learner: TakesCanaries) -> Example:
         x = self._features(data)
-        return x, least_likely(learner, x)
+        return x, least_likely(learner, data, x)
 
-    def rival(self, data: TrainingData, learner: DPSGD) -> Example:
+    def rival(self, data: TrainingData, learner: TakesCanaries) -> Example:
         x = self._features(data)
-        return x, least_likely(learner, x, rank=1)
+        return x, least_likely(learner, data, x, rank=1)
 
     def _features(self, data: TrainingData) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         others = np.delete(data.X, self.record, axis=0)
@@ -217,8 +217,7 @@ class ClipBKD(ExampleCanary):
         return np.asarray(direction * np.linalg.norm(others, axis=1).mean() + 0.0)
 
 
-def _check_label(label: int, learner: DPSGD) -> None:
-    n_classes = learner.network.n_labels
+def _check_label(label: int, n_classes: int) -> None:
     if isinstance(label, bool) or not isinstance(label, int) or not 0 <= label < n_classes:
         raise ParameterError(
             f"label must be a class of the model, 0 to {n_classes - 1}, but is {label!r}.", argument="label"

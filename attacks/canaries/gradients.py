@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.learning.base import TrainingData
-from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
+from ...mechanisms.learning.capabilities import ClipsGradients, HasInputWeights, TakesCanaries, needed
 from ...mechanisms.relation import Relation
 from ...mechanisms.validation import whole
 from .base import Canary
@@ -26,19 +26,25 @@ from .base import Canary
 class GradientCanary(Canary):
     """A gradient record of norm clip_norm. Under replace_one, side 0 has the opposite one, under zero_out one of 0."""
 
+    def _trainer(self, mechanism: Any) -> ClipsGradients:
+        trainer: ClipsGradients = needed(mechanism, ClipsGradients, f"canary {type(self).__name__}")
+        return trainer
+
     @abstractmethod
-    def direction(self, data: TrainingData, learner: DPSGD) -> NDArray[np.float64]:
+    def direction(self, data: TrainingData, learner: ClipsGradients) -> NDArray[np.float64]:
         """Unit direction `(n_parameters,)`; `data` are the other records."""
 
     @abstractmethod
-    def directions(self, data: TrainingData, learner: DPSGD, n: int) -> NDArray[np.float64]:
+    def directions(self, data: TrainingData, learner: ClipsGradients, n: int) -> NDArray[np.float64]:
         """n different ones, `(n, n_parameters)`, for a run with many canaries; `data` are all of the records."""
 
-    def _several(self, data: TrainingData, learner: DPSGD, n: int) -> tuple[TrainingData, TrainingData]:
+    def _several(self, data: TrainingData, learner: TakesCanaries, n: int) -> tuple[TrainingData, TrainingData]:
+        learner = self._trainer(learner)
         gradients = learner.clip_norm * self.directions(data, learner, n)
         return TrainingData(data.X[:0], data.y[:0], gradients), data
 
-    def _sides(self, data: TrainingData, learner: DPSGD) -> tuple[TrainingData, TrainingData]:
+    def _sides(self, data: TrainingData, learner: TakesCanaries) -> tuple[TrainingData, TrainingData]:
+        learner = self._trainer(learner)
         kept = np.arange(len(data)) != self.record
         if self.alone:
             kept[:] = False
@@ -67,7 +73,7 @@ class Dirac(GradientCanary):
         Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini, Terzis (2023), Algorithm 3.
 
     Example:
-        >>> from dpassay.mechanisms.learning.models import LogisticRegression
+        >>> from dpassay.mechanisms.learning import DPSGD, LogisticRegression
         >>> learner = DPSGD(LogisticRegression(3), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=3)
         >>> X, y = with_dead_features((np.ones((4, 2)), np.zeros(4, dtype=int)))
         >>> Dirac().pair((X, y), learner).d1.gradients.tolist()
@@ -84,8 +90,8 @@ class Dirac(GradientCanary):
         if self.feature is not None:
             whole(0, feature=self.feature)
 
-    def direction(self, data: TrainingData, learner: DPSGD) -> NDArray[np.float64]:
-        layer, dead = learner.network.layers[0], _dead_features(data)
+    def direction(self, data: TrainingData, learner: ClipsGradients) -> NDArray[np.float64]:
+        weights, dead = self._weights(learner), _dead_features(data)
         feature = int(dead[0]) if self.feature is None and len(dead) else self.feature
         if feature is None or feature not in dead:
             named = "there is none" if feature is None else f"feature {feature} is not"
@@ -95,16 +101,16 @@ class Dirac(GradientCanary):
                 f"feature more, n_features = {data.X.shape[1] + 1}; or take a random direction.",
                 argument=("feature", "canary", "dead_features"),
             )
-        if self.unit >= layer.n_units:
+        if self.unit >= len(weights):
             raise ParameterError(
-                f"unit must be below {layer.n_units}, the units of the first layer, but is {self.unit}.",
+                f"unit must be below {len(weights)}, the units of the first layer, but is {self.unit}.",
                 argument="unit",
             )
-        found = np.zeros(learner.network.n_parameters)
-        found[layer.start + self.unit * layer.n_inputs + feature] = 1.0
+        found = np.zeros(learner.n_parameters)
+        found[weights[self.unit, feature]] = 1.0
         return found
 
-    def directions(self, data: TrainingData, learner: DPSGD, n: int) -> NDArray[np.float64]:
+    def directions(self, data: TrainingData, learner: ClipsGradients, n: int) -> NDArray[np.float64]:
         """The weights of all dead features."""
         if self.feature is not None or self.unit:
             raise ParameterError(
@@ -112,20 +118,24 @@ class Dirac(GradientCanary):
                 "canaries take the weights of all dead features. Leave them out.",
                 argument=("feature", "unit"),
             )
-        layer, dead = learner.network.layers[0], _dead_features(data)
-        weights = (layer.start + np.arange(layer.n_units)[:, None] * layer.n_inputs + dead).ravel()
+        every, dead = self._weights(learner), _dead_features(data)
+        weights = every[:, dead].ravel()
         if n > len(weights):
-            missing = -(-n // layer.n_units) - len(dead)
+            missing = -(-n // len(every)) - len(dead)
             raise ParameterError(
                 f"n_canaries is {n:,}, but only {len(weights):,} weights belong to dead features, which are 0 in all "
-                f"records: {len(dead)} features, {layer.n_units} units. Add more, by with_dead_features(dataset, "
+                f"records: {len(dead)} features, {len(every)} units. Add more, by with_dead_features(dataset, "
                 f"{missing}) or in a config by dead_features = {missing} in [data], and give the model n_features = "
                 f"{data.X.shape[1] + missing}; or take random directions.",
                 argument="n_canaries",
             )
-        found = np.zeros((n, learner.network.n_parameters))
+        found = np.zeros((n, learner.n_parameters))
         found[np.arange(n), weights[:n]] = 1.0
         return found
+
+    def _weights(self, learner: ClipsGradients) -> NDArray[np.intp]:
+        trainer: HasInputWeights = needed(learner, HasInputWeights, "canary Dirac")
+        return trainer.input_weights()
 
 
 @dataclass(frozen=True)
@@ -143,12 +153,12 @@ class RandomDirection(GradientCanary):
         super().__post_init__()
         whole(0, seed=self.seed)
 
-    def direction(self, data: TrainingData, learner: DPSGD) -> NDArray[np.float64]:
+    def direction(self, data: TrainingData, learner: ClipsGradients) -> NDArray[np.float64]:
         return np.asarray(self.directions(data, learner, 1)[0])
 
-    def directions(self, data: TrainingData, learner: DPSGD, n: int) -> NDArray[np.float64]:
+    def directions(self, data: TrainingData, learner: ClipsGradients, n: int) -> NDArray[np.float64]:
         """Drawn one by one: they overlap by about 1 / sqrt(n_parameters)."""
-        drawn = np.random.default_rng(self.seed).standard_normal((n, learner.network.n_parameters))
+        drawn = np.random.default_rng(self.seed).standard_normal((n, learner.n_parameters))
         return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
 
 

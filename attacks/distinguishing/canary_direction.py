@@ -14,7 +14,7 @@ from ..base import Scorer, Target
 from .targeted import TargetedAttack
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
+    from ...mechanisms.learning.capabilities import ReleasesModels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,18 +57,17 @@ class CanaryDirection(TargetedAttack):
         return CanaryDirectionScorer(_initial(self._learner(target)), self._direction(target))
 
     def _direction(self, target: Target) -> NDArray[np.float64]:
-        from ...mechanisms.learning.dp_sgd.directions import clipped_gradient
         from ...mechanisms.learning.pairs import differing
 
         learner = self._learner(target)
         only0, only1 = differing(target.neighbours)
-        if (only0.n_examples or only1.n_examples) and learner.recipe.initial is None:
+        if (only0.n_examples or only1.n_examples) and learner.initial_parameters() is None:
             raise AttackError(
                 "the canary-direction attack needs the gradient of the canary at the initial parameters, but these are "
                 "drawn for every run. Give initial as an array or 'zeros', or use attack='canary-loss'."
             )
         start = _initial(learner)[None, :]
-        total = clipped_gradient(learner, only1, start)[0] - clipped_gradient(learner, only0, start)[0]
+        total = learner.clipped_gradient(only1, start)[0] - learner.clipped_gradient(only0, start)[0]
         norm = float(np.linalg.norm(total))
         if norm == 0.0:
             raise AttackError(
@@ -92,7 +91,7 @@ class CanaryDirectionScorer:
         return np.where(np.isnan(found), 0.0, found).astype(np.float64)
 
 
-def _initial(learner: DPSGD) -> NDArray[np.float64]:
+def _initial(learner: ReleasesModels) -> NDArray[np.float64]:
     """The initial parameters; 0, their mean, where they are drawn for every run."""
-    initial = learner.recipe.initial
-    return np.zeros(learner.network.n_parameters) if initial is None else np.asarray(initial, dtype=np.float64)
+    initial = learner.initial_parameters()
+    return np.zeros(learner.n_parameters) if initial is None else np.asarray(initial, dtype=np.float64)

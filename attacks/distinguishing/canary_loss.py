@@ -16,7 +16,7 @@ from ..base import Scorer, Target
 from .targeted import TargetedAttack
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.models.base import Model
+    from ...mechanisms.learning.capabilities import ReleasesModels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class CanaryLoss(TargetedAttack):
         only0, only1 = self._differing(target)
         if target.neighbours.relation is Relation.ZERO_OUT:
             only0 = TrainingData(only0.X[:0], only0.y[:0])
-        return CanaryLossScorer(learner.network, only0, only1)
+        return CanaryLossScorer(learner, only0, only1)
 
     def _differing(self, target: Target) -> tuple[TrainingData, TrainingData]:
         """The examples in which the sides differ; raises `AttackError` if they differ in gradient records."""
@@ -79,20 +79,17 @@ class CanaryLoss(TargetedAttack):
 
 @dataclass(frozen=True, eq=False)
 class CanaryLossScorer:
-    """Losses on `only0` less losses on `only1`, of models of the shape `model`."""
+    """Losses on `only0` less losses on `only1`, of models of `learner`."""
 
-    model: Model
+    learner: ReleasesModels
     only0: TrainingData
     only1: TrainingData
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
         """Scores of `outputs`, shape `(size,)`, in nats."""
-        from ...mechanisms.learning.models.trained import TrainedModels
-
         values = outputs.values if outputs.values.ndim == 2 else outputs.values[:, -1]
-        models = TrainedModels(self.model, np.ascontiguousarray(values))
         total = np.zeros(len(values))
         for sign, data in ((1.0, self.only0), (-1.0, self.only1)):
             if data.n_examples:
-                total += sign * models.losses(data.X, data.y).sum(axis=1)
+                total += sign * self.learner.losses(data, values).sum(axis=1)
         return np.where(np.isnan(total), 0.0, total)

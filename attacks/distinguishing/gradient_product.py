@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from ..base import Scorer, Target
 from .targeted import TargetedAttack
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
+    from ...mechanisms.learning.capabilities import ShowsTrajectory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,9 +65,15 @@ class GradientProduct(TargetedAttack):
     def __post_init__(self) -> None:
         one_of(("known", "unknown"), others=self.others)
 
-    def _learner(self, target: Target) -> DPSGD:
+    @classmethod
+    def _capability(cls) -> type[ShowsTrajectory]:
+        from ...mechanisms.learning.capabilities import ShowsTrajectory
+
+        return ShowsTrajectory
+
+    def _learner(self, target: Target) -> ShowsTrajectory:
         """Also that there is noise, if the other records are known."""
-        learner = super()._learner(target)
+        learner = cast("ShowsTrajectory", super()._learner(target))
         if self.others == "known" and not learner.noise_multiplier:
             raise AttackError(
                 "noise_multiplier is 0: steps without noise have no likelihood ratio. Use others='unknown'."
@@ -96,7 +102,7 @@ class GradientProductScorer:
         divisor: of every noisy sum.
     """
 
-    learner: DPSGD
+    learner: ShowsTrajectory
     only0: TrainingData
     only1: TrainingData
     both: TrainingData | None
@@ -104,20 +110,18 @@ class GradientProductScorer:
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
         """Scores of `outputs` `(size, steps + 1, n_parameters)`, shape `(size,)`."""
-        from ...mechanisms.learning.dp_sgd.directions import clipped_gradient
-
-        recipe = self.learner.recipe
         total, previous = np.zeros(len(outputs)), 0.0
-        others = None if self.both is None else _OtherRecords(self.learner, self.both)
-        for step, rate in enumerate(recipe.rates):
+        share = self.learner.scheme.inclusion_probability
+        sum_of_others = None if self.both is None else self.learner.clipped_sum_of(self.both)
+        for step, rate in enumerate(self.learner.rates()):
             at = np.ascontiguousarray(outputs.values[:, step], dtype=np.float64)
             velocity = (at - outputs.values[:, step + 1]) * (self.divisor / float(rate))
-            noisy_sum, previous = velocity - recipe.momentum * previous, velocity
-            g1, g0 = (clipped_gradient(self.learner, data, at) for data in (self.only1, self.only0))
-            if others is None:
+            noisy_sum, previous = velocity - self.learner.momentum * previous, velocity
+            g1, g0 = (self.learner.clipped_gradient(data, at) for data in (self.only1, self.only0))
+            if sum_of_others is None:
                 total += np.einsum("rp,rp->r", noisy_sum, g1 - g0)
             else:
-                total += self._log_ratio(noisy_sum - others.expected_sum(at), g1, g0)
+                total += self._log_ratio(noisy_sum - share * sum_of_others(at), g1, g0)
         return np.where(np.isnan(total), 0.0, total)
 
     def _log_ratio(
@@ -131,21 +135,3 @@ class GradientProductScorer:
             exponent = np.einsum("rp,rp->r", rest - 0.5 * gradient, gradient) / variance
             sides.append(exponent if rate == 1.0 else np.logaddexp(np.log1p(-rate), np.log(rate) + exponent))
         return np.asarray(sides[0] - sides[1])
-
-
-class _OtherRecords:
-    """The sum of the clipped gradients of records, times the rate at which they are sampled."""
-
-    def __init__(self, learner: DPSGD, records: TrainingData) -> None:
-        self.trainer = learner.trainer_class(learner.recipe, records)
-        self.rate = learner.scheme.inclusion_probability
-
-    def expected_sum(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-        from ...mechanisms.learning.dp_sgd.sampling import Draw
-
-        trainer = self.trainer
-        found = np.empty(parameters.shape, dtype=trainer.dtype)
-        batch = trainer.batch(Draw(None, None))
-        for runs, _ in trainer.blocks(len(parameters)):
-            trainer.clipped_sum(parameters[runs].astype(trainer.dtype), batch, found[runs])
-        return self.rate * found

@@ -26,7 +26,7 @@ from ...mechanisms.errors import AttackError, ParameterError
 from ..base import Attack, Target
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
+    from ...mechanisms.learning.capabilities import ReleasesModels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,30 +42,29 @@ class TargetedAttack(Attack):
         self._learner(target)
 
     def supports(self, target: Target) -> bool:
-        """Where it can be used, on the trainer that it has in mind.
+        """Where it can be used, on a trainer that leaks nowhere else than along the canary; an attack that learns may
+        see more of others."""
+        return super().supports(target) and self._learner(target).trains_as_stated
 
-        Another one may leak elsewhere than along the canary, as by a divisor that depends on the data or a noise that
-        comes twice; an attack that learns can see that.
-        """
-        from ...mechanisms.learning.dp_sgd.training import Trainer
+    @classmethod
+    def _capability(cls) -> type[ReleasesModels]:
+        """What it needs of the trainer."""
+        from ...mechanisms.learning.capabilities import ReleasesModels
 
-        return super().supports(target) and self._learner(target).trainer_class is Trainer
+        return ReleasesModels
 
-    def _learner(self, target: Target) -> DPSGD:
-        """The DP-SGD that is attacked; raises `AttackError` if it is none, or shows another view."""
-        from ..canaries.base import learner_of
+    def _learner(self, target: Target) -> ReleasesModels:
+        """The trainer that is attacked; raises `AttackError` if it is none, or shows another view."""
+        from ...mechanisms.learning.capabilities import needed
 
         try:
-            learner = learner_of(target.mechanism)
+            learner: ReleasesModels = needed(target.mechanism, self._capability(), f"attack {type(self).__name__}")
         except ParameterError as error:
-            raise AttackError(
-                f"{type(self).__name__} attacks DPSGD, but the mechanism is {type(target.mechanism).__name__}. Use "
-                "attack='classifier', which learns from pilot runs."
-            ) from error
+            raise AttackError(f"{error} Or use attack='classifier', which learns from pilot runs.") from error
         if learner.view not in self.views:
             raise AttackError(
                 f"{type(self).__name__} needs view {' or '.join(map(repr, self.views))}, but the mechanism releases "
-                f"{learner.view!r}. Set view={self.views[0]!r}, or use attack='likelihood-ratio' on observations.",
+                f"{learner.view!r}. Set view={self.views[0]!r}, or use attack='likelihood-ratio' on noisy gradients.",
                 argument="view",
             )
         return learner

@@ -13,7 +13,7 @@ lira.py                likelihood ratio of two normal laws: online, offline-tail
 population.py          Attack-P: against other records
 reference.py           Attack-R: against other models
 rmia.py                against other records and other models
-base_attack.py         BASE
+base_mia.py            BASE
 quantile.py            quantile regression on records like this one
 gradients.py           white box: gradient norm, inner products with the steps of training
 exposure.py            rank among candidates, in bits

@@ -17,7 +17,7 @@ catalogue = Catalogue(
         "attack-p": "dpassay.attacks.membership.population:AttackP",
         "attack-r": "dpassay.attacks.membership.reference:AttackR",
         "rmia": "dpassay.attacks.membership.rmia:RMIA",
-        "base": "dpassay.attacks.membership.base_attack:BASE",
+        "base": "dpassay.attacks.membership.base_mia:BASE",
         "quantile-regression": "dpassay.attacks.membership.quantile:QuantileRegression",
         "gradient-norm": "dpassay.attacks.membership.gradients:GradientNorm",
         "gradient-inner-product": "dpassay.attacks.membership.gradients:GradientInnerProduct",

@@ -5,7 +5,7 @@ The pieces know no plan, no store and no workers; `dpassay.audit.membership.trai
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from ...mechanisms.errors import ParameterError
 from ...mechanisms.learning.base import Classifiers, HasGradients, Learner, TrainingData
 from .shadows import Shadows
 from .signals import SIGNALS
+
+if TYPE_CHECKING:
+    from ...mechanisms.learning.capabilities import ShowsTrajectory
 
 Floats = NDArray[np.float64]
 
@@ -28,15 +31,22 @@ def train(
 ) -> tuple[Classifiers, dict[str, Floats]]:
     """One model a row of `inclusion`, `(n_models, n_records)`; and, where the learner shows its trajectory, the signal
     on the records `asked` that is made from it."""
-    if getattr(learner, "view", None) != "trajectory":
+    if not shows_trajectory(learner):
         return learner.fit_subsets(data, inclusion, rng), {}
     from ...mechanisms.learning.models.trained import TrainedModels
     from .gradients import inner_products
 
-    white_box: Any = learner
-    trajectories = np.asarray(white_box.release_subsets(data, inclusion, rng).values)
-    signal = inner_products(trajectories, white_box.network, asked)
-    return TrainedModels(white_box.network, trajectories[:, -1]), {"gradient-inner-product": signal}
+    trainer = cast("ShowsTrajectory", learner)
+    trajectories = np.asarray(trainer.release_subsets(data, inclusion, rng).values)
+    signal = inner_products(trajectories, trainer.network, asked)
+    return TrainedModels(trainer.network, trajectories[:, -1]), {"gradient-inner-product": signal}
+
+
+def shows_trajectory(learner: Learner) -> bool:
+    """Whether it releases every iterate, as it is set."""
+    from ...mechanisms.learning.capabilities import ShowsTrajectory, has
+
+    return has(learner, ShowsTrajectory) and cast("ShowsTrajectory", learner).view == "trajectory"
 
 
 def ask(models: Classifiers, data: TrainingData, *, n_models: int) -> dict[str, Floats]:

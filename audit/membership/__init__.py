@@ -7,7 +7,7 @@
 
 roc.py        AUC and true positive rates, with intervals that know that scores share models and records
 records.py    which records, and which groups, are exposed
-blind.py      what the records give away without any model
+feature_baseline.py   what the records give away without any model
 evaluate.py   all of it for many attacks
 result.py     MembershipResult and its JSON form
 text.py       the table that a person reads
@@ -16,8 +16,8 @@ game.py       the game whose bits are fair coins
 """
 
 from .evaluate import evaluate
-from .game import membership_game, one_run, white_box_game
+from .game import gradient_canary_game, membership_game, one_run
 from .result import MembershipResult
 from .training import train_shadows
 
-__all__ = ["MembershipResult", "evaluate", "membership_game", "one_run", "train_shadows", "white_box_game"]
+__all__ = ["MembershipResult", "evaluate", "gradient_canary_game", "membership_game", "one_run", "train_shadows"]

@@ -15,7 +15,7 @@ from ...mechanisms.errors import AttackError, ParameterError
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.label import label
 from ...mechanisms.validation import open_unit
-from .blind import Blind, blind_baseline
+from .feature_baseline import FeatureBaseline, feature_baseline
 from .records import group_rows, record_table
 from .result import AttackMetrics, MembershipResult, Region
 from .roc import Pooled
@@ -36,7 +36,7 @@ def evaluate(
     groups: Any = None,
     claim: Guarantee | None = None,
     confidence: float = 0.95,
-    blind: bool = True,
+    features: bool = True,
 ) -> MembershipResult:
     """Scores every model and record by every attack, and measures what the scores give away.
 
@@ -50,7 +50,7 @@ def evaluate(
         groups: `(n_records,)` names of the groups that get a row of their own; None for none.
         claim: what the accountant promises, drawn as the region that no attack may enter.
         confidence: of each interval.
-        blind: whether to measure what the features alone give away; needs `shadows.X`.
+        features: whether to measure what the features alone give away; needs `shadows.X`.
 
     Raises:
         AttackError: an attack that was named cannot be used.
@@ -86,7 +86,7 @@ def evaluate(
         n_records=shadows.n_records,
         design=_design(shadows),
         confidence=confidence,
-        blind=_blind(shadows, confidence) if blind else None,
+        feature_baseline=_feature_baseline(shadows, confidence) if features else None,
         skipped=tuple(skipped),
         region=None if claim is None else _region(claim),
     )
@@ -150,14 +150,14 @@ def _design(shadows: Shadows) -> str:
     return "as given: not known to be drawn by fair coins"
 
 
-def _blind(shadows: Shadows, confidence: float) -> Blind | None:
+def _feature_baseline(shadows: Shadows, confidence: float) -> FeatureBaseline | None:
     """Of the first model in a natural split; where coins were tossed there is nothing to find."""
     if shadows.X is None or shadows.fair:
         return None
     member = shadows.inclusion[0]
     if min(member.sum(), (~member).sum()) < 10:
         return None
-    return blind_baseline(shadows.X, member, y=shadows.y, confidence=confidence)
+    return feature_baseline(shadows.X, member, y=shadows.y, confidence=confidence)
 
 
 def _region(claim: Guarantee) -> Region:

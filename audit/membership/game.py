@@ -1,8 +1,8 @@
 """The membership game whose bits are fair coins: the only one that says something about epsilon.
 
-    membership_game    any learner, canaries that are examples, any membership attack on the final model
-    white_box_game     DP-SGD, canaries that are gradients, every noisy step is seen
-    one_run            one of the shadow models as the run, the others as references
+    membership_game        any learner, canaries that are examples, any membership attack on the final model
+    gradient_canary_game   noisy gradient steps, canaries that are gradients, every step is seen
+    one_run                one of the shadow models as the run, the others as references
 
 Each canary is in a run by the toss of its own coin. Scores may depend on the run, on what is public, and on other runs
 with coins of their own, but never on a coin of this run. The bounds `one-run` and `one-run-fdp` read the result.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from ...attacks.membership.shadows import Shadows
 from ...mechanisms.errors import AttackError, ParameterError, RelationError
 from ...mechanisms.fingerprint import describe
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner
+from ...mechanisms.learning.capabilities import ShowsNoisyGradients, needed
 from ...mechanisms.relation import Relation
 from ...mechanisms.validation import whole
 from ..evidence.scores import BitScores
@@ -34,9 +35,6 @@ from ..trials.progress import Reporter
 from ..trials.seeds import Stage, stream
 from ..trials.store import Arrays
 from .training import QueryWork, plan_training, run_training
-
-if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 
 
 def membership_game(
@@ -66,7 +64,7 @@ def membership_game(
 
     Raises:
         RelationError: the guarantee of the learner speaks of another relation.
-        ParameterError: canaries that are gradients, whose game is `white_box_game`.
+        ParameterError: canaries that are gradients, whose game is `gradient_canary_game`.
         AttackError: fewer references than the attack needs.
         FingerprintError, StoreError: the store holds something else, or cannot be written.
 
@@ -88,7 +86,7 @@ def membership_game(
     crafted = _examples("canaries", canaries)
     always = None if records is None else _examples("records", records)
     if crafted.n_gradients or (always is not None and always.n_gradients):
-        raise ParameterError("canaries and records must be examples here. Gradient canaries: use white_box_game.")
+        raise ParameterError("canaries and records must be examples here. Gradient canaries: use gradient_canary_game.")
     data = crafted if always is None else _joined(crafted, always)
     inclusion = np.ones((n_runs + n_references, len(data)), dtype=np.bool_)
     bits = inclusion[:, : len(crafted)]
@@ -142,8 +140,8 @@ def one_run(shadows: Shadows, attack: str | MembershipAttack, *, model: int = 0)
     return BitScores(bits=shadows.inclusion[model][None], scores=scores[None])
 
 
-def white_box_game(
-    mechanism: DPSGD,
+def gradient_canary_game(
+    mechanism: Any,
     canaries: NDArray[Any],
     *,
     records: Any = None,
@@ -153,10 +151,11 @@ def white_box_game(
     store: Path | str | None = None,
     progress: bool | Reporter = False,
 ) -> BitScores:
-    """Gradient canaries in DP-SGD, each in by the toss of a coin, scored by the likelihood ratio of every noisy step.
+    """Gradient canaries, each in by the toss of a coin, scored by the likelihood ratio of every noisy step.
 
     Args:
-        mechanism: its view is set to "observations" of the directions of the canaries.
+        mechanism: a trainer that `ShowsNoisyGradients`, such as `DPSGD`; it is run with the view of those along the
+            canaries.
         canaries: `(n_canaries, n_parameters)` gradients of norm clip_norm or more, best at right angles to each other
             and to the gradients of the records: twelve parameters a canary, or more, if they are random.
         records: `(X, y)` that are in every run; None for none.
@@ -166,40 +165,39 @@ def white_box_game(
 
     Raises:
         RelationError: the guarantee speaks of another relation than add_remove.
-        ParameterError: no gradients of the model, norms below clip_norm, which the score does not expect, or no noise.
+        ParameterError: a trainer that does not show them, no gradients of the model, norms below clip_norm, which the
+            score does not expect, or no noise.
         FingerprintError, StoreError: the store holds something else, or cannot be written.
     """
     options = RunOptions(n_jobs, store, progress)
     whole(1, n_runs=n_runs)
     whole(0, seed=seed)
-    check_relation(mechanism)
-    network = mechanism.network
-    gradients = _gradients(canaries, mechanism)
+    trainer: ShowsNoisyGradients = needed(mechanism, ShowsNoisyGradients, "the gradient-canary game")
+    check_relation(trainer)
+    gradients = _gradients(canaries, trainer)
     norms = np.linalg.norm(gradients, axis=1, keepdims=True)
-    none = TrainingData(np.empty((0, network.n_features)), np.empty(0))
-    always = none if records is None else _examples("records", records)
+    always = trainer.no_examples() if records is None else _examples("records", records)
     data = TrainingData(always.X, always.y, gradients)
     bits = _coins(seed, (n_runs, len(gradients)))
     inclusion = np.concatenate([np.ones((n_runs, always.n_examples), dtype=np.bool_), bits], axis=1)
-    seen = replace(mechanism, view="observations", observed=gradients / norms)
-    work = WhiteBoxWork(seen, data, inclusion, seed)
-    chunks = plan_training(n_runs, 8 * mechanism.steps * len(gradients))
-    arrays = run_training(chunks, work, {"game": "white box"} | work.describe(), mechanism, options)
+    work = GradientCanaryWork(trainer.showing(gradients / norms), data, inclusion, seed)
+    chunks = plan_training(n_runs, 8 * trainer.steps * len(gradients))
+    arrays = run_training(chunks, work, {"game": "gradient canaries"} | work.describe(), trainer, options)
     return BitScores(bits=bits, scores=arrays["scores"])
 
 
 @dataclass(frozen=True, eq=False)
-class WhiteBoxWork:
+class GradientCanaryWork:
     """Makes the runs of a chunk, and scores their canaries.
 
     Args:
-        mechanism: its view is "observations".
+        mechanism: its view is "noisy_gradients".
         data: the records of every run, and the canaries.
         inclusion: `(n_runs, len(data))` what each run is trained on.
         seed: root of the streams, one a chunk.
     """
 
-    mechanism: DPSGD
+    mechanism: ShowsNoisyGradients
     data: TrainingData
     inclusion: NDArray[np.bool_]
     seed: int
@@ -230,9 +228,9 @@ def _coins(seed: int, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     return stream(seed, Stage.COINS).random(shape) < 0.5
 
 
-def _gradients(canaries: Any, mechanism: DPSGD) -> NDArray[np.float64]:
+def _gradients(canaries: Any, trainer: ShowsNoisyGradients) -> NDArray[np.float64]:
     """`canaries` as `(n_canaries, n_parameters)`; raises `ParameterError` if they are no gradients of full norm."""
-    n_parameters = mechanism.network.n_parameters
+    n_parameters = trainer.n_parameters
     try:
         gradients = np.atleast_2d(np.asarray(canaries, dtype=np.float64))
         found = f"have shape {gradients.shape}"
@@ -244,9 +242,9 @@ def _gradients(canaries: Any, mechanism: DPSGD) -> NDArray[np.float64]:
             f"parameters of the model, but {found}. Canaries that are examples: use membership_game."
         )
     norms = np.linalg.norm(gradients, axis=1)
-    if not np.isfinite(norms).all() or (norms < mechanism.clip_norm * (1.0 - 1e-9)).any():
+    if not np.isfinite(norms).all() or (norms < trainer.clip_norm * (1.0 - 1e-9)).any():
         raise ParameterError(
-            f"canaries must have norm clip_norm = {mechanism.clip_norm:g} or more, all finite, but have norms from "
+            f"canaries must have norm clip_norm = {trainer.clip_norm:g} or more, all finite, but have norms from "
             f"{float(norms.min()):.4g} to {float(norms.max()):.4g}. Scale them: clip_norm * g / norm(g)."
         )
     return gradients

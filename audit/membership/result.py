@@ -13,7 +13,7 @@ from ...mechanisms.errors import ParameterError
 from .. import consistency
 from ..evidence.scores import Tally
 from ..saved import Saved
-from .blind import Blind
+from .feature_baseline import FeatureBaseline
 from .records import GroupRow, RecordTable
 from .roc import RateAt
 
@@ -88,7 +88,7 @@ class MembershipResult(Saved):
         n_models, n_records: scored.
         design: how records came into models, in words.
         confidence: of each interval.
-        blind: the baseline without any model; None if there were no features to read.
+        feature_baseline: the baseline without any model; None if there were no features to read.
         skipped: attacks that could not be used, and why.
         region: what the accountant allows; None without a claim.
     """
@@ -101,7 +101,7 @@ class MembershipResult(Saved):
     n_records: int
     design: str
     confidence: float
-    blind: Blind | None = None
+    feature_baseline: FeatureBaseline | None = None
     skipped: tuple[tuple[str, str], ...] = ()
     region: Region | None = None
 
@@ -115,7 +115,7 @@ class MembershipResult(Saved):
     @property
     def confounded(self) -> bool:
         """Whether the records alone tell members from non-members, so that no attack's success is the model's fault."""
-        return self.blind is not None and self.blind.shifted
+        return self.feature_baseline is not None and self.feature_baseline.shifted
 
     @property
     def best(self) -> AttackMetrics:

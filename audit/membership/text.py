@@ -31,10 +31,10 @@ def head(result: MembershipResult) -> list[tuple[str, str]]:
         ("models", f"{result.n_models:,}, {result.design}"),
         ("records", f"{result.n_records:,}"),
     ]
-    if result.blind is not None:
-        blind = result.blind
-        found = f"AUC {blind.auc:.3f} ({blind.lower:.3f} to {blind.upper:.3f}) from the features alone, without a model"
-        rows.append(("blind", found))
+    if result.feature_baseline is not None:
+        alone = result.feature_baseline
+        found = f"AUC {alone.auc:.3f} ({alone.lower:.3f} to {alone.upper:.3f}) from the features alone, without a model"
+        rows.append(("features alone", found))
     if result.confounded:
         rows.append(
             (

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from ...attacks.membership.queries import ask, shadows_of, train
+from ...attacks.membership.queries import ask, shadows_of, shows_trajectory, train
 from ...attacks.membership.shadows import Shadows, draw_inclusion
 from ...mechanisms.base import Workers
 from ...mechanisms.errors import ParameterError
@@ -142,9 +142,10 @@ class QueryWork:
     def bytes_per_model(self) -> int:
         """About the memory that one model's answers take, or its trajectory."""
         answers = sum(len(data) * (int(data.y.max(initial=0)) + 1) for data in self.asked.values())
-        learner: Any = self.learner
-        traced = getattr(learner, "view", None) == "trajectory"
-        return 8 * max(answers, (learner.steps + 1) * learner.network.n_parameters if traced else 1)
+        if not shows_trajectory(self.learner):
+            return 8 * max(answers, 1)
+        trainer: Any = self.learner
+        return int(8 * max(answers, (len(trainer.rates()) + 1) * trainer.n_parameters))
 
     def split(self, arrays: Arrays) -> dict[str, Arrays]:
         """Name -> the answers about its records."""

@@ -30,7 +30,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from ...mechanisms.errors import ConfigError, unknown_name_message
 from .overrides import apply
 from .source import Source
-from .sweep import CASE, swept_keys, unswept
+from .sweep import CASE, CASE_KEYS, swept_keys, unswept
 from .toml_text import to_toml
 
 WORDS = ("title", "description")
@@ -287,11 +287,18 @@ def _check_cases(cases: Sequence[Any], source: Source) -> None:
     """Raises `ConfigError` unless every case has a name of its own, and tables otherwise."""
     for case in cases:
         named = isinstance(case, Mapping) and isinstance(case.get("name"), str) and case["name"]
-        if not named or not all(isinstance(inside, Mapping) for key, inside in case.items() if key != "name"):
+        if not named or not all(isinstance(inside, Mapping) for key, inside in case.items() if key not in CASE_KEYS):
             raise source.error(
                 ("sweep", CASE),
                 f"a case of the sweep must be a table with a name, and tables such as attack = {{name = ...}} for what "
                 f"it sets, but is {case!r}.",
+            )
+        seed = case.get("seed", 0)
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise source.error(
+                ("sweep", CASE),
+                f"seed of the case {case['name']!r} must be a whole number >= 0, but is {seed!r}. Leave it out for one "
+                "that follows from what the case sets.",
             )
     names = [case["name"] for case in cases]
     twice = next((name for name in names if names.count(name) > 1), None)

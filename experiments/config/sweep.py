@@ -18,6 +18,8 @@ Parameters = Mapping[str, Any]
 """Sweep key -> value."""
 CASE = "case"
 """The sweep key whose values are named cases."""
+CASE_KEYS = ("name", "seed")
+"""What a case says of itself; all else in it are tables of what it sets."""
 
 
 def combinations(sweep: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -45,7 +47,10 @@ def settings(parameters: Parameters) -> dict[str, Any]:
 
 def _case_settings(case: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        f"{table}.{key}": value for table, inside in case.items() if table != "name" for key, value in inside.items()
+        f"{table}.{key}": value
+        for table, inside in case.items()
+        if table not in CASE_KEYS
+        for key, value in inside.items()
     }
 
 
@@ -92,7 +97,7 @@ def unswept(sweep: Mapping[str, Sequence[Any]], keys: Collection[str]) -> dict[s
 
 def _case_without(case: Any, keys: Collection[str]) -> dict[str, Any]:
     return {
-        table: inside if table == "name" else {k: v for k, v in inside.items() if f"{table}.{k}" not in keys}
+        table: inside if table in CASE_KEYS else {k: v for k, v in inside.items() if f"{table}.{k}" not in keys}
         for table, inside in case.items()
     }
 
@@ -101,11 +106,13 @@ def point_seed(seed: int, parameters: Parameters) -> int:
     """The seed of one audit, from the seed of the experiment and what the point sets.
 
     It does not depend on the other points, so that adding some changes no number of those that were there. Without a
-    sweep it is the seed itself.
+    sweep it is the seed itself. A case with a seed of its own keeps its numbers when it is called something else.
 
-    >>> point_seed(20, {})
-    20
+    >>> point_seed(20, {}), point_seed(20, {"case": {"name": "a", "seed": 7}})
+    (20, 7)
     """
+    if "seed" in parameters.get(CASE, ()):
+        return point_seed(parameters[CASE]["seed"], {key: value for key, value in parameters.items() if key != CASE})
     if not parameters:
         return seed
     return int.from_bytes(hashlib.sha256(f"{seed}:{_canonical(parameters)}".encode()).digest()[:6], "big")

@@ -145,7 +145,7 @@ ATTACKERS = (
     Attacker("final model, an ordinary digit", Natural(), CanaryLoss()),
     Attacker("final model, a digit with a wrong label", Mislabelled(), CanaryLoss()),
     Attacker("final model, a crafted record", ClipBKD(), CanaryLoss()),
-    Attacker("every noisy step, a crafted gradient", Dirac(), LikelihoodRatio(), view="observations"),
+    Attacker("every noisy step, a crafted gradient", Dirac(), LikelihoodRatio(), view="noisy_gradients"),
 )
 
 

@@ -69,10 +69,11 @@ def write_membership(
 
 def answer(result: MembershipResult) -> str:
     """What was found, in two or three sentences."""
-    if result.confounded and result.blind is not None:
+    if result.confounded and result.feature_baseline is not None:
+        auc = result.feature_baseline.auc
         return (
-            f"The features alone tell members from non-members (AUC {result.blind.auc:.3f}), without any model: the "
-            "two come from different distributions, and what attacks find here says nothing about the models."
+            f"The features alone tell members from non-members (AUC {auc:.3f}), without any model: the two come from "
+            "different distributions, and what attacks find here says nothing about the models."
         )
     best = result.headline
     rate = best.rate_at(AT)

@@ -16,7 +16,7 @@ from ...attacks.membership.base import MembershipAttack
 from ...audit.api import audit
 from ...audit.bounds.base import Bound
 from ...audit.evidence.scores import BitScores
-from ...audit.membership.game import membership_game, white_box_game
+from ...audit.membership.game import gradient_canary_game, membership_game
 from ...audit.outside import audit_scores
 from ...audit.results import AuditResult
 from ...audit.trials.progress import Reporter
@@ -24,7 +24,6 @@ from ...mechanisms.base import Mechanism, Neighbours
 from ...mechanisms.errors import DpassayError
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.learning.base import TrainingData
-from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 from ..config.sweep import folder_name, point_text
 
 
@@ -102,14 +101,12 @@ class OneRunTask(Task):
     """Runs with many canaries, and reference runs.
 
     Args:
-        mechanism: what is run.
         canaries: examples, or gradient records, for each of which a coin is tossed.
         records: those that are in every run.
         attack: on examples; gradients are told apart by the likelihood ratio of every step.
         n_runs, n_references: as for `dpassay.audit.membership.membership_game`.
     """
 
-    mechanism: DPSGD
     canaries: TrainingData
     records: TrainingData
     attack: MembershipAttack | None
@@ -135,7 +132,7 @@ class OneRunTask(Task):
         """Coins, runs, scores; the options are those of `dpassay.audit.membership.membership_game`."""
         gradients = self.canaries.gradients
         if gradients is not None:
-            return white_box_game(
+            return gradient_canary_game(
                 self.mechanism,
                 gradients,
                 records=self.records,
@@ -145,8 +142,9 @@ class OneRunTask(Task):
                 store=store,
                 progress=progress,
             )
+        learner: Any = self.mechanism
         return membership_game(
-            self.mechanism,
+            learner,
             self.canaries,
             records=self.records if len(self.records) else None,
             n_runs=self.n_runs,

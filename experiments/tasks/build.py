@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,9 +26,9 @@ from ...mechanisms.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.catalogue import catalogue as mechanisms
 from ...mechanisms.errors import ParameterError, RelationError, unknown_name_message
 from ...mechanisms.guarantees.base import Guarantee
-from ...mechanisms.learning.base import TrainingData
+from ...mechanisms.learning.base import Learner, TrainingData
+from ...mechanisms.learning.capabilities import StartsAnywhere, TakesCanaries, has
 from ...mechanisms.learning.dp_sgd.catalogue import samplings, schedules
-from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 from ...mechanisms.learning.models.base import Model
 from ...mechanisms.learning.models.catalogue import catalogue as models
 from ...mechanisms.queries.catalogue import catalogue as queries
@@ -72,7 +71,7 @@ def build_mechanism(section: Named, train: Callable[[Model, Mapping[str, Any]], 
     if not isinstance(initial, Mapping):
         return mechanisms.build(section.name, **_options(section.options))  # type: ignore[no-any-return]
     mechanism: Mechanism = mechanisms.build(section.name, **_options(options))
-    if initial.get("name") != "worst-case" or not isinstance(mechanism, DPSGD):
+    if initial.get("name") != "worst-case" or not isinstance(mechanism, StartsAnywhere):
         raise ParameterError(
             f"initial must be 'zeros', 'random' or a table {{name = \"worst-case\", ...}} of a dp-sgd, but is "
             f"{dict(initial)!r}.",
@@ -84,7 +83,8 @@ def build_mechanism(section: Named, train: Callable[[Model, Mapping[str, Any]], 
             argument="initial",
         )
     trained = train(mechanism.network, {key: value for key, value in initial.items() if key != "name"})
-    return replace(mechanism, initial=trained)
+    started: Mechanism = mechanism.starting_from(trained)
+    return started
 
 
 def train_initial(model: Model, options: Mapping[str, Any], public: Dataset) -> Any:
@@ -178,9 +178,10 @@ def build_stage(
             "...}.",
             argument=given,
         )
-    if not isinstance(mechanism, DPSGD):
+    if not has(mechanism, TakesCanaries):
         raise ParameterError(
-            f"canary is for a dp-sgd, but the mechanism is {type(mechanism).__name__}.", argument="canary"
+            f"canary is for a trainer, such as dp-sgd, but the mechanism is {type(mechanism).__name__}.",
+            argument="canary",
         )
     if data is None:
         raise ParameterError("canary needs a dataset to be put in: add [data].", argument="canary")
@@ -190,11 +191,12 @@ def build_stage(
 
 def build_canaries(
     game: GameSection, section: NeighboursSection, data: Dataset | None, mechanism: Mechanism
-) -> tuple[DPSGD, TrainingData, TrainingData]:
+) -> tuple[Mechanism, TrainingData, TrainingData]:
     """The learner, the canaries for which coins are tossed, and the records that are in every run."""
-    if not isinstance(mechanism, DPSGD):
+    if not has(mechanism, TakesCanaries) or not isinstance(mechanism, Learner):
         raise ParameterError(
-            f"name is 'one-run', which plays with a dp-sgd, not {type(mechanism).__name__}.", argument="name"
+            f"name is 'one-run', which plays with a trainer, such as dp-sgd, not {type(mechanism).__name__}.",
+            argument="name",
         )
     if data is None or section.canary is None:
         raise ParameterError(
@@ -207,15 +209,16 @@ def build_canaries(
             argument="canary",
         )
     canaries, records = build_canary(section.canary).several(data, mechanism, game.n_canaries)
-    view = "observations" if canaries.n_gradients else "final"
-    if mechanism.view != view:
+    view = "noisy_gradients" if canaries.n_gradients else "final"
+    trainer: Any = mechanism
+    if trainer.view != view:
         kind = (
             "a gradient, which is seen in every step"
             if canaries.n_gradients
             else "an example, which the model is asked"
         )
         raise ParameterError(
-            f'canary is {kind}: set view = "{view}" in [mechanism], which is {mechanism.view!r} now.',
+            f'canary is {kind}: set view = "{view}" in [mechanism], which is {trainer.view!r} now.',
             argument=("canary", "view"),
         )
     if canaries.n_gradients and game.n_references:
@@ -225,9 +228,7 @@ def build_canaries(
     return mechanism, canaries, records
 
 
-def build_membership_attack(
-    section: Named, learner: DPSGD, canaries: TrainingData, n_references: int
-) -> MembershipAttack | None:
+def build_membership_attack(section: Named, canaries: TrainingData, n_references: int) -> MembershipAttack | None:
     """The attack on canaries that are examples; None for gradients, whose likelihood ratio is known.
 
     "auto" is the loss of the record.
@@ -277,7 +278,7 @@ def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mech
         pair = _pair(relation, data, section.record, section.replacement)
         check_records(pair)
         return pair
-    if isinstance(mechanism, DPSGD):
+    if has(mechanism, TakesCanaries):
         raise ParameterError(
             f"which record is in question? Give [neighbours] canary, one of {', '.join(canaries)}, or record, the "
             "position of one."

@@ -13,7 +13,7 @@ from ...audit.membership.training import train_shadows
 from ...audit.trials.progress import Reporter
 from ...mechanisms.errors import AccountingError, ParameterError
 from ...mechanisms.guarantees.base import Guarantee
-from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
+from ...mechanisms.learning.base import Learner
 from ..config.config_errors import pointing_at
 from ..config.schema import Config, MembershipSection
 from ..config.source import Source
@@ -35,7 +35,7 @@ class Study:
         seed: of coins and training.
     """
 
-    learner: DPSGD
+    learner: Learner
     records: Any
     section: MembershipSection
     attacks: tuple[MembershipAttack, ...] | None
@@ -75,9 +75,10 @@ def study(config: Config, source: Source) -> Study:
         raise source.error(("membership",), "[membership] needs a dataset with features and labels: add [data].")
     with pointing_at(source, "mechanism", config.mechanism):
         learner = build.build_mechanism(config.mechanism)
-        if not isinstance(learner, DPSGD):
+        if not isinstance(learner, Learner):
             raise ParameterError(
-                f"name must be that of a dp-sgd, but {config.mechanism.name!r} is none.", argument="name"
+                f"name must be that of a trainer, such as dp-sgd, but {config.mechanism.name!r} is none.",
+                argument="name",
             )
     with pointing_at(source, "membership", section):
         attacks = None if section.attacks is None else tuple(map(build.build_member_attack, section.attacks))

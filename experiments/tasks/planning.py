@@ -116,7 +116,7 @@ def _one_run(
     with pointing_at(source, "game", game):
         learner, canaries, records = build.build_canaries(game, here.neighbours, data, mechanism)
     with pointing_at(source, "attack", here.attack):
-        attack = build.build_membership_attack(here.attack, learner, canaries, game.n_references)
+        attack = build.build_membership_attack(here.attack, canaries, game.n_references)
     return OneRunTask(
         **shared,
         mechanism=learner,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..learning.base import Floats, TrainingData
+from ..relation import Relation
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +23,9 @@ class EstimatorLearner:
     class that a subset lacks gets probability 0; a subset of a single class gives a model that always predicts it.
     Warnings that training has not converged are not shown: an over- or underfitted model is a fair target. Several
     models at a time are trained by `n_jobs` of `dpassay.audit.membership.train_shadows`.
+
+    Canaries that are examples can be put in (`TakesCanaries`), and the membership game be played; of the steps of its
+    training, if it has any, nothing is seen.
 
     Args:
         estimator: a classifier with `fit` and `predict_proba`, or `predict_log_proba`; it is cloned, never changed.
@@ -55,6 +59,27 @@ class EstimatorLearner:
                 argument="estimator",
             )
 
+    @property
+    def relation(self) -> Relation:
+        """A record is trained on, or it is not there."""
+        return Relation.ADD_REMOVE
+
+    def check_data(self, data: TrainingData) -> None:
+        """Raises `ParameterError` for gradient records, and for labels that are no classes."""
+        if data.n_gradients:
+            raise ParameterError("an estimator learns from examples: gradient records need DPSGD. Leave them out.")
+        if (data.y != np.rint(data.y)).any() or (data.y < 0).any():
+            raise ParameterError(
+                "y must be labels 0 .. n_classes - 1. Number the classes: np.unique(y, return_inverse=True)[1]."
+            )
+
+    def count_classes(self, data: TrainingData) -> int:
+        """Those that the labels of `data` name."""
+        return int(data.y.max(initial=0)) + 1
+
+    def initial_models(self, data: TrainingData) -> None:
+        """Not known: an estimator predicts nothing before it is fitted."""
+
     def fit_subsets(
         self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
     ) -> EstimatorClassifiers:
@@ -69,8 +94,7 @@ class EstimatorLearner:
         return EstimatorClassifiers(fitted, int(y.max()) + 1)
 
     def _labels(self, records: TrainingData, inclusion: NDArray[np.bool_]) -> NDArray[np.int64]:
-        if records.n_gradients:
-            raise ParameterError("an estimator learns from examples: gradient records need DPSGD. Leave them out.")
+        self.check_data(records)
         if inclusion.ndim != 2 or inclusion.shape[1] != len(records):
             raise ParameterError(
                 f"inclusion must have shape (n_models, {len(records)}), one column a record, but has "
@@ -82,13 +106,7 @@ class EstimatorLearner:
             raise ParameterError(
                 f"inclusion leaves model {empty} without any record. Include at least one.", argument="inclusion"
             )
-        labels = records.y.astype(np.int64)
-        if (labels != records.y).any() or (labels < 0).any():
-            raise ParameterError(
-                "y must be labels 0 .. n_classes - 1. Number the classes: np.unique(y, return_inverse=True)[1].",
-                argument="y",
-            )
-        return labels
+        return records.y.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,12 @@
 """Learning: private trainers, and models to attack.
 
-base.py        TrainingData, Classifiers, Learner: read this first
-pairs.py       in which records two sides differ
-models/        linear, logistic and softmax regression, multi-layer perceptrons; trained, many at once
-dp_sgd/        DP-SGD: the trainer, its samplings, its claims
-convex/        output and objective perturbation, noisy projected SGD
-accounting/    the guarantee of noisy steps, by several accountants, and the noise that a wanted epsilon needs
+base.py           TrainingData, Classifiers, Learner: read this first
+capabilities.py   what adversaries need of a trainer
+pairs.py          in which records two sides differ
+models/           linear, logistic and softmax regression, multi-layer perceptrons; trained, many at once
+dp_sgd/           DP-SGD: the trainer, its samplings, its claims
+convex/           output and objective perturbation, noisy projected SGD
+accounting/       the guarantee of noisy steps, by several accountants, and the noise that a wanted epsilon needs
 """
 
 from .base import Classifiers, Learner, TrainingData

@@ -9,12 +9,22 @@ import numpy as np
 import pytest
 from adapter_page import blocks, said
 
+from dpassay.attacks.canaries import Mislabelled, RandomDirection
+from dpassay.attacks.catalogue import choose
 from dpassay.attacks.distinguishing.threshold import Threshold
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
+from dpassay.audit.membership import gradient_canary_game, membership_game
 from dpassay.mechanisms.errors import NeighboursError, ParameterError, ReleaseError
 from dpassay.mechanisms.external.opacus import OpacusTraining
 from dpassay.mechanisms.learning.base import Learner, TrainingData
+from dpassay.mechanisms.learning.capabilities import (
+    ClipsGradients,
+    ReleasesModels,
+    ShowsNoisyGradients,
+    TakesCanaries,
+    needed,
+)
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import SoftmaxRegression
 from dpassay.mechanisms.records import remove_record
@@ -65,19 +75,19 @@ def test_without_noise_it_is_our_own_dp_sgd():
 
 
 def test_a_gradient_record_adds_one_to_each_observation_of_a_full_batch():
-    mechanism = linear(batch_size=12, epochs=5, noise_multiplier=0.0, max_grad_norm=0.5, view="observations")
+    mechanism = linear(batch_size=12, epochs=5, noise_multiplier=0.0, max_grad_norm=0.5, view="noisy_gradients")
     blind = X[1:] * [0.0, 1.0, 1.0]  # no example touches the first weight
     pair = mechanism.canary_pair((blind, Y[1:]))
     for constants, divisor0 in (("opacus", 11), ("public", 12)):
         chosen = replace(mechanism, constants=constants)
-        np.testing.assert_allclose(draw(chosen, pair.d0).values, np.zeros((3, 5)), atol=1e-6)
-        np.testing.assert_allclose(draw(chosen, pair.d1).values, np.ones((3, 5)), rtol=1e-5)
+        np.testing.assert_allclose(draw(chosen, pair.d0).values, np.zeros((3, 5, 1)), atol=1e-6)
+        np.testing.assert_allclose(draw(chosen, pair.d1).values, np.ones((3, 5, 1)), rtol=1e-5)
         noisy = draw(replace(chosen, noise_multiplier=3.0, epochs=2000), pair.d0, size=1).values
         assert noisy.std() == pytest.approx(3.0 * 12 / divisor0, rel=0.1)  # 6 standard errors
 
 
 def test_poisson_batches_hold_a_record_at_the_rate_of_the_claim():
-    mechanism = linear(epochs=400, noise_multiplier=0.0, view="observations", constants="public")
+    mechanism = linear(epochs=400, noise_multiplier=0.0, view="noisy_gradients", constants="public")
     seen = draw(mechanism, mechanism.canary_pair((X[1:] * [0.0, 1.0, 1.0], Y[1:])).d1, size=1).values
     np.testing.assert_allclose(seen, np.round(seen), atol=1e-4)
     assert set(np.round(seen).ravel()) == {0.0, 1.0}
@@ -167,22 +177,89 @@ def test_a_module_that_opacus_refuses_is_an_error_not_an_outcome():
 
 
 def test_pairs_whose_difference_is_not_observed_are_refused():
-    mechanism = linear(batch_size=12, view="observations", constants="public")
+    mechanism = linear(batch_size=12, view="noisy_gradients", constants="public")
     with pytest.raises(NeighboursError, match=r"differ in an example.*canary_pair"):
         mechanism.fitted_to(remove_record((X, Y), 0))
     pair = mechanism.canary_pair((X[1:], Y[1:]))
-    elsewhere = replace(mechanism, observed=np.eye(mechanism.n_parameters)[1])
+    elsewhere = replace(mechanism, directions=np.eye(mechanism.n_parameters)[1])
     with pytest.raises(NeighboursError, match=r"at right angles"):
         elsewhere.fitted_to(pair)
     elsewhere.fitted_to(elsewhere.canary_pair((X[1:], Y[1:])))
 
 
 def test_white_box_observations_reach_the_claim():
-    mechanism = linear(batch_size=12, epochs=4, view="observations", constants="public", noise_multiplier=1.0)
+    mechanism = linear(batch_size=12, epochs=4, view="noisy_gradients", constants="public", noise_multiplier=1.0)
     pair = mechanism.canary_pair((X[1:] * [0.0, 1.0, 1.0], Y[1:]))
     result = audit(mechanism, pair, trials=200, delta=1e-5, bound="accountant-family", seed=0)
     assert result.claim == pytest.approx(9.997, abs=1e-3)
     assert 0.7 * result.claim < result.bound.epsilon <= result.claim
+
+
+CAPABILITIES = (TakesCanaries, ClipsGradients, ShowsNoisyGradients, ReleasesModels)
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+def test_it_can_be_asked_what_adversaries_ask(capability):
+    assert needed(linear(), capability, "this test").n_records == 12
+
+
+def test_what_adversaries_ask_is_answered_as_by_our_own_dp_sgd():
+    """Losses and clipped gradients of a linear module, in the order of its own parameters."""
+    ours = DPSGD(SoftmaxRegression(3, 2), steps=1, noise_multiplier=1.0, clip_norm=0.5, sampling="full-batch",
+                 batch_size=12)  # fmt: skip
+    mechanism = linear(max_grad_norm=0.5)
+    theirs = np.array([[0, 1, 2, 4, 5, 6, 3, 7]])  # weights of both units, then their biases
+    data, parameters = TrainingData(X[:2], Y[:2], RNG.normal(size=(1, 8))), RNG.normal(size=(4, 8))
+    moved = TrainingData(data.X, data.y, data.gradients[:, theirs[0]])
+    np.testing.assert_allclose(
+        mechanism.losses(moved, parameters[:, theirs[0]]), ours.losses(data, parameters), rtol=1e-5
+    )
+    np.testing.assert_allclose(
+        mechanism.clipped_gradient(moved, parameters[:, theirs[0]]),
+        ours.clipped_gradient(data, parameters)[:, theirs[0]],
+        rtol=1e-4, atol=1e-6,
+    )  # fmt: skip
+    assert mechanism.count_classes(data) == 2
+    assert mechanism.initial_models(data) is None
+    started = replace(mechanism, initial=parameters[0, theirs[0]]).initial_models(data)
+    first = ours.starting_from(parameters[0]).initial_models(data)
+    np.testing.assert_allclose(started.log_probabilities(data.X), first.log_probabilities(data.X), rtol=1e-5)
+
+
+@pytest.mark.parametrize("attack", ["canary-loss", "canary-direction"])
+def test_attacks_on_trained_models_see_a_canary_in_it(attack):
+    mechanism = linear(batch_size=12, epochs=40, noise_multiplier=0.05, initial=np.zeros(8), constants="public")
+    canary = Mislabelled() if attack == "canary-loss" else RandomDirection(seed=1)
+    mechanism, pair = canary.stage((X, Y), replace(mechanism, n_records=12))
+    scorer = choose(attack, mechanism, pair)[1].fit(None, None, RNG)
+    out, in_ = (scorer.score(draw(mechanism, pair.side(side), size=4)) for side in (0, 1))
+    assert in_.min() > out.max()
+
+
+def test_gradient_canaries_are_seen_in_every_noisy_step():
+    mechanism = linear(n_features=30, batch_size=12, epochs=20, noise_multiplier=0.5, constants="public")
+    canaries = np.linalg.qr(RNG.normal(size=(62, 6)))[0].T
+    records = np.zeros((6, 30)), np.arange(6) % 2
+    game = gradient_canary_game(mechanism, canaries, records=records, n_runs=3, seed=0)
+    assert game.scores[game.bits].min() > game.scores[~game.bits].max()
+    with pytest.raises(ParameterError, match="records must be given"):
+        gradient_canary_game(mechanism, canaries, seed=0)
+    with pytest.raises(ParameterError, match="Set constants='public'"):
+        gradient_canary_game(replace(mechanism, constants="opacus"), canaries, records=records, seed=0)
+
+
+def test_canaries_that_are_examples_play_the_membership_game():
+    mechanism = linear(n_outputs=2, rate=2.0, batch_size=12, epochs=60, noise_multiplier=0.01, max_grad_norm=5.0)
+    canaries, always = Mislabelled().several((X, Y), mechanism, 6)
+    game = membership_game(mechanism, canaries, records=always, n_runs=2, seed=0)
+    assert game.scores[game.bits].mean() > game.scores[~game.bits].mean()
+
+
+def test_a_direction_that_faces_the_pair_is_taken():
+    mechanism = linear(batch_size=12, view="noisy_gradients", constants="public")
+    pair = RandomDirection(seed=3).pair((X, Y), mechanism)
+    np.testing.assert_allclose(mechanism.fitted_to(pair).seen_directions @ pair.d1.gradients[0], [1.0], rtol=1e-6)
+    assert mechanism.fitted_to(mechanism.canary_pair((X[1:], Y[1:]))) is mechanism
 
 
 @pytest.mark.slow

@@ -209,7 +209,7 @@ def test_labels_that_are_right_or_unknown_are_refused():
     with pytest.raises(ParameterError, match="no classes"):
         Blank().pair((X, y * 1.0), learner(LinearRegression(4)))
     with pytest.raises(ParameterError, match="only 2 classes"):
-        least_likely(learner(SoftmaxRegression(4, 2)), X[0], but=0, rank=1)
+        least_likely(learner(SoftmaxRegression(4, 2)), TrainingData(X, y), X[0], but=0, rank=1)
     with pytest.raises(ParameterError, match="other must be the position"):
         Natural().pair((X, y), learner(relation="replace_one"))
     with pytest.raises(ParameterError, match="fill"):
@@ -235,28 +235,28 @@ def test_gradient_canaries_have_norm_clip_norm(canary, clip_norm):
     replaced = learner(clip_norm=clip_norm, relation="replace_one")
     opposite = canary.pair(records(), replaced)
     assert np.array_equal(opposite.d0.gradients, -opposite.d1.gradients)
-    assert np.allclose(gradient_direction(replaced, opposite), opposite.d1.gradients[0] / clip_norm, rtol=1e-12)
+    assert np.allclose(gradient_direction(replaced.recipe, opposite), opposite.d1.gradients[0] / clip_norm, rtol=1e-12)
 
 
 @pytest.mark.parametrize("model", [MODEL, MultiLayerPerceptron(4, hidden=(5,), n_outputs=3)])
 def test_nothing_but_the_canary_moves_along_dirac(model):
     """Noise-free: every observation is exactly 1 on side 1 and 0 on side 0."""
-    seen, pair = Dirac(unit=1).stage(records(), learner(model, noise_multiplier=0.0, view="observations"))
+    seen, pair = Dirac(unit=1).stage(records(), learner(model, noise_multiplier=0.0, view="noisy_gradients"))
     rng = np.random.default_rng(0)
     assert np.array_equal(seen.release(pair.d0, 2, rng).values, np.zeros((2, 5, 1)))
     assert np.array_equal(seen.release(pair.d1, 2, rng).values, np.ones((2, 5, 1)))
 
 
 def test_a_random_direction_is_touched_by_the_others():
-    seen, pair = RandomDirection().stage(records(), learner(noise_multiplier=0.0, view="observations"))
+    seen, pair = RandomDirection().stage(records(), learner(noise_multiplier=0.0, view="noisy_gradients"))
     assert np.abs(seen.release(pair.d0, 1, np.random.default_rng(0)).values).max() > 0.01
-    assert np.linalg.norm(seen.observed) == pytest.approx(1.0)
+    assert np.linalg.norm(seen.directions) == pytest.approx(1.0)
 
 
 def test_the_directions_that_are_observed_are_those_of_the_canary_unless_given():
-    mechanism = learner(view="observations")
-    assert np.flatnonzero(Dirac(unit=1).stage(records(), mechanism)[0].observed[0]).tolist() == [5 + 2]
-    own = learner(view="observations", observed=np.eye(MODEL.n_parameters)[2])
+    mechanism = learner(view="noisy_gradients")
+    assert np.flatnonzero(Dirac(unit=1).stage(records(), mechanism)[0].directions[0]).tolist() == [5 + 2]
+    own = learner(view="noisy_gradients", directions=np.eye(MODEL.n_parameters)[2])
     assert Dirac().stage(records(), own)[0] is own
     final = learner()
     assert Dirac().stage(records(), final)[0] is final
@@ -287,7 +287,7 @@ def test_gradient_canaries_count_as_one_of_the_records_of_a_sampling():
 def test_other_mechanisms_are_refused():
     from dpassay.mechanisms import Laplace
 
-    with pytest.raises(ParameterError, match="must be a DPSGD, but is Laplace"):
+    with pytest.raises(ParameterError, match=r"canary Natural needs a trainer with .*initial_models, which Laplace"):
         Natural().pair(records(), Laplace(1.0))
     with pytest.raises(ParameterError, match="base must be a DPSGD"):
         GroupPrivacy(Laplace(1.0), size=2)

@@ -103,7 +103,7 @@ def test_other_mechanisms_and_views_are_refused_before_anything_runs_and_by_fit(
     attack, _, canary = TARGETED[name]
     with pytest.raises(AttackError, match=r"attacks DPSGD, but the mechanism is Laplace"):
         choose(name, Target(Laplace(1.0), Laplace(1.0).worst_case()))
-    seen = Target(learner(view="observations"), canary.pair(records(), learner()))
+    seen = Target(learner(view="noisy_gradients"), canary.pair(records(), learner()))
     assert not attack.supports(seen)
     nothing = Outputs(np.empty((0, MODEL.n_parameters)))
     for refuses in (attack.check, lambda target: attack.fit(target, nothing, nothing, np.random.default_rng(0))):
@@ -127,7 +127,7 @@ def test_other_mechanisms_and_views_are_refused_before_anything_runs_and_by_fit(
         (Mislabelled(), {"view": "trajectory"}, "gradient-product"),
         (Dirac(), {"view": "trajectory"}, "gradient-product"),
         (Mislabelled(), {"view": "trajectory", "noise_multiplier": 0.0}, "canary-loss"),
-        (Dirac(), {"view": "observations"}, "likelihood-ratio"),
+        (Dirac(), {"view": "noisy_gradients"}, "likelihood-ratio"),
     ],
 )
 def test_auto_takes_what_looks_for_the_canary(canary, options, name):
@@ -368,7 +368,7 @@ def test_gradient_product_refuses_unknown_options_and_steps_without_noise():
         ("canary-loss", Blank(label=1), {}),
         ("canary-direction", Dirac(), {}),
         ("gradient-product", Natural(), {"view": "trajectory"}),
-        ("likelihood-ratio", Dirac(), {"view": "observations"}),
+        ("likelihood-ratio", Dirac(), {"view": "noisy_gradients"}),
         ("canary-loss", ClipBKD(copies=3), {}),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 from membership_laws import Z_ALARM, auc, gaussian, one_target, softmax_shadows, tpr_at
 from scipy.special import ndtr, ndtri
 
-from dpassay.attacks.membership.base_attack import BASE
+from dpassay.attacks.membership.base_mia import BASE
 from dpassay.attacks.membership.calibration import Calibration
 from dpassay.attacks.membership.entropy import Entropy, ModifiedEntropy
 from dpassay.attacks.membership.exposure import Exposure, exposure

@@ -12,7 +12,7 @@ from dpassay.attacks.membership import MembershipAttack, Shadows, draw_inclusion
 from dpassay.attacks.membership.catalogue import catalogue
 from dpassay.attacks.membership.lira import LiRA
 from dpassay.audit.bounds.one_run import OneRun
-from dpassay.audit.membership import membership_game, one_run, train_shadows, white_box_game
+from dpassay.audit.membership import gradient_canary_game, membership_game, one_run, train_shadows
 from dpassay.mechanisms.errors import AttackError, ParameterError, RelationError
 from dpassay.mechanisms.external.estimator import EstimatorLearner
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
@@ -134,7 +134,7 @@ def test_records_without_a_score_are_guessed_last():
 
 def test_white_box_canaries_follow_the_gaussian_law():
     mechanism = private(noise_multiplier=2.0)
-    game = white_box_game(mechanism, gradients(600, mechanism), n_runs=20, seed=6)
+    game = gradient_canary_game(mechanism, gradients(600, mechanism), n_runs=20, seed=6)
     mu = np.sqrt(4) / 2.0
     assert game.bits.shape == (20, 600)
     for side, mean in ((game.bits, 0.5 * mu**2), (~game.bits, -0.5 * mu**2)):
@@ -147,7 +147,7 @@ def test_white_box_canaries_are_seen_beside_other_records():
     mechanism = private(noise_multiplier=0.3)
     records = np.zeros((30, 60)), np.zeros(30, dtype=int)  # their gradients touch the biases only
     touched = mechanism.fit(records, 1, np.random.default_rng(0)).gradients(*records)[0].any(axis=0)
-    game = white_box_game(mechanism, gradients(610, mechanism)[~touched][:150], records=records, seed=7)
+    game = gradient_canary_game(mechanism, gradients(610, mechanism)[~touched][:150], records=records, seed=7)
     assert game.scores[game.bits].min() > game.scores[~game.bits].max()
     assert game.bits.shape == (1, 150)
 
@@ -158,25 +158,25 @@ def test_the_one_run_bound_never_exceeds_the_truth_beyond_its_confidence():
     truth = mechanism.guarantee().epsilon(delta)
     wrong = 0
     for seed in range(40):
-        game = white_box_game(mechanism, gradients(200, mechanism), seed=seed)
+        game = gradient_canary_game(mechanism, gradients(200, mechanism), seed=seed)
         wrong += asked.lower_bound(OneRun(), game, delta=delta, confidence=0.8).epsilon > truth
     assert wrong <= 21  # binomial(40, 0.2), 1 - 1e-6
 
 
 def test_noiseless_training_is_caught_by_one_run():
     mechanism = private(noise_multiplier=0.05)
-    game = white_box_game(mechanism, gradients(500, mechanism), seed=8)
+    game = gradient_canary_game(mechanism, gradients(500, mechanism), seed=8)
     assert asked.lower_bound(OneRun(), game, delta=1e-5, confidence=0.95).epsilon > 3.0
 
 
 def test_canaries_of_the_wrong_kind_are_refused():
     mechanism = private()
     with pytest.raises(ParameterError, match="norm clip_norm"):
-        white_box_game(mechanism, 0.5 * gradients(5, mechanism), seed=0)
+        gradient_canary_game(mechanism, 0.5 * gradients(5, mechanism), seed=0)
     from dpassay.mechanisms.learning.base import TrainingData
 
     crafted = TrainingData(np.zeros((1, 60)), np.zeros(1), gradients(2, mechanism))
-    with pytest.raises(ParameterError, match="white_box_game"):
+    with pytest.raises(ParameterError, match="gradient_canary_game"):
         membership_game(mechanism, crafted, seed=0)
     with pytest.raises(ParameterError, match="features"):
         membership_game(NEAREST, (X, Y), records=(X[:, :2], Y), seed=0)
@@ -196,21 +196,21 @@ def test_canaries_of_the_wrong_kind_are_refused():
 )
 def test_white_box_canaries_that_are_no_gradients_are_refused_by_their_name(canaries, found):
     with pytest.raises(ParameterError, match=f"^canaries must .*{found}"):
-        white_box_game(private(), canaries, seed=0)
+        gradient_canary_game(private(), canaries, seed=0)
 
 
 def test_records_and_canaries_that_are_no_examples_are_refused_by_their_names():
     mechanism = private()
     with pytest.raises(ParameterError, match=r"^canaries: a dataset to learn from"):
         membership_game(mechanism, gradients(3, mechanism), seed=0)
-    for play, canaries in ((membership_game, (X, Y)), (white_box_game, gradients(3, mechanism))):
+    for play, canaries in ((membership_game, (X, Y)), (gradient_canary_game, gradients(3, mechanism))):
         with pytest.raises(ParameterError, match=r"^records: a dataset to learn from"):
             play(mechanism, canaries, records=X, seed=0)
 
 
-@pytest.mark.parametrize("play", [membership_game, white_box_game])
+@pytest.mark.parametrize("play", [membership_game, gradient_canary_game])
 def test_a_guarantee_about_replaced_records_is_not_played(play):
     mechanism = private(sampling="shuffled", batch_size=10)
-    canaries = gradients(3, mechanism) if play is white_box_game else (np.zeros((3, 60)), np.zeros(3))
+    canaries = gradients(3, mechanism) if play is gradient_canary_game else (np.zeros((3, 60)), np.zeros(3))
     with pytest.raises(RelationError, match="add_remove"):
         play(mechanism, canaries, seed=0)

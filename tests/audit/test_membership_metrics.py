@@ -11,8 +11,8 @@ from dpassay.attacks.membership import Shadows, draw_inclusion
 from dpassay.attacks.membership.lira import LiRA
 from dpassay.audit.bounds import binomial
 from dpassay.audit.membership import MembershipResult, evaluate
-from dpassay.audit.membership.blind import blind_baseline
 from dpassay.audit.membership.evaluate import measure, name_of
+from dpassay.audit.membership.feature_baseline import feature_baseline
 from dpassay.audit.membership.records import benjamini_hochberg, models_needed, record_table
 from dpassay.audit.membership.roc import Pooled
 from dpassay.mechanisms.errors import AttackError, ParameterError, ResultError
@@ -208,7 +208,7 @@ def test_record_table_equals_a_loop():
 def test_records_that_leak_are_exposed_and_the_others_are_not():
     exposed = np.arange(300) < 20
     shadows = shadows_of(64, 300, np.random.default_rng(5), shift=5.0, exposed=exposed)
-    table = evaluate(shadows, ["lira"], blind=False)["lira"].records
+    table = evaluate(shadows, ["lira"], features=False)["lira"].records
     assert set(table.exposed()) == set(range(20))
     assert (table.benjamini_hochberg[:20] < 1e-6).all()
 
@@ -227,10 +227,10 @@ def test_models_needed_are_the_fewest_that_can_expose_a_record(n_records):
 
 def test_too_few_models_to_expose_any_record_are_said_and_not_counted_as_none():
     few, enough = (shadows_of(n, 40, np.random.default_rng(5), shift=9.0) for n in (8, 14))
-    text = evaluate(few, ["loss"], blind=False).summary()
+    text = evaluate(few, ["loss"], features=False).summary()
     assert "smallest p-value that they can give is 0.015, times 40 records. It takes 14 models" in text
     assert text.splitlines()[4].endswith("  -")
-    text = evaluate(enough, ["loss"], blind=False).summary()
+    text = evaluate(enough, ["loss"], features=False).summary()
     assert "It takes" not in text
     assert text.splitlines()[4].endswith(" 40")
 
@@ -240,7 +240,7 @@ def test_records_that_do_not_leak_are_called_exposed_no_more_often_than_promised
     wrong, repeats = 0, 60
     for seed in range(repeats):
         shadows = shadows_of(32, 60, np.random.default_rng([seed, 6]), spread=2.0)
-        scores = evaluate(shadows, [attack], blind=False)[attack]
+        scores = evaluate(shadows, [attack], features=False)[attack]
         wrong += len(scores.records.exposed(0.2)) > 0
     assert wrong <= stats.binom.ppf(1 - 1e-6, repeats, 0.2)
 
@@ -253,7 +253,7 @@ def test_benjamini_hochberg_equals_scipy():
 def test_groups_are_measured_apart():
     groups = np.repeat(["quiet", "loud"], 100)
     shadows = shadows_of(8, 200, np.random.default_rng(7), shift=2.0, exposed=np.arange(200) >= 100)
-    rows = {row.group: row for row in evaluate(shadows, ["loss"], groups=groups, blind=False)["loss"].groups}
+    rows = {row.group: row for row in evaluate(shadows, ["loss"], groups=groups, features=False)["loss"].groups}
     assert rows["quiet"].lower < 0.5 < rows["quiet"].upper
     assert rows["loud"].lower > 0.8
     assert rows["loud"].n_in + rows["loud"].n_out == 800
@@ -261,26 +261,26 @@ def test_groups_are_measured_apart():
         evaluate(shadows, ["loss"], groups=groups[:3])
 
 
-# --- blind baseline ---------------------------------------------------------------------------------------------------
+# --- feature baseline -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("classifier", ["logistic", "boosting"])
-def test_blind_baseline_of_a_feature_shifted_by_one(classifier):
+def test_feature_baseline_of_a_feature_shifted_by_one(classifier):
     rng = np.random.default_rng(8)
     member = np.arange(6_000) % 2 == 0
-    blind = blind_baseline(rng.normal(size=(6_000, 1)) + member[:, None], member, classifier=classifier)
-    assert abs(blind.auc - 0.7602) < 4.9 * np.sqrt(0.76 * 0.24 / 3_000) + (0.01 if classifier == "boosting" else 0)
-    assert blind.shifted
+    found = feature_baseline(rng.normal(size=(6_000, 1)) + member[:, None], member, classifier=classifier)
+    assert abs(found.auc - 0.7602) < 4.9 * np.sqrt(0.76 * 0.24 / 3_000) + (0.01 if classifier == "boosting" else 0)
+    assert found.shifted
 
 
 @pytest.mark.parametrize(("n", "n_features", "confidence"), [(200, 3, 0.8), (400, 40, 0.95)])
-def test_blind_baseline_of_a_random_split_covers_one_half(n, n_features, confidence):
+def test_feature_baseline_of_a_random_split_covers_one_half(n, n_features, confidence):
     """Folds that were counted as independent missed it in a fifth of the cases at 0.95."""
     missed, repeats = 0, 150
     for seed in range(repeats):
         rng = np.random.default_rng([seed, 10])
-        blind = blind_baseline(rng.normal(size=(n, n_features)), rng.random(n) < 0.5, confidence=confidence)
-        missed += not blind.lower <= 0.5 <= blind.upper
+        found = feature_baseline(rng.normal(size=(n, n_features)), rng.random(n) < 0.5, confidence=confidence)
+        missed += not found.lower <= 0.5 <= found.upper
     assert missed <= stats.binom.isf(1e-6, repeats, 1.0 - confidence)
 
 
@@ -347,7 +347,7 @@ def test_variants_of_an_attack_have_names_of_their_own():
 
 def test_attacks_that_cannot_be_used_are_listed_with_the_reason_or_raise_if_named():
     shadows = shadows_of(4, 100, np.random.default_rng(12))
-    result = evaluate(shadows, blind=False)
+    result = evaluate(shadows, features=False)
     skipped = dict(result.skipped)
     assert "n_models=6" in skipped["lira"]
     assert "population" in skipped["exposure"]

@@ -6,7 +6,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from dpassay.attacks.membership import draw_inclusion
-from dpassay.audit.membership import membership_game, train_shadows, white_box_game
+from dpassay.audit.membership import gradient_canary_game, membership_game, train_shadows
 from dpassay.audit.membership.training import plan_training
 from dpassay.audit.trials.seeds import Stage, stream
 from dpassay.mechanisms.errors import FingerprintError, ParameterError
@@ -44,7 +44,7 @@ def game(learner=SOFTMAX, **options):
 
 
 def white_box(**options):
-    scores = white_box_game(LOGISTIC, np.eye(41)[:40], n_runs=6, seed=3, **options)
+    scores = gradient_canary_game(LOGISTIC, np.eye(41)[:40], n_runs=6, seed=3, **options)
     return scores.bits.tobytes() + scores.scores.tobytes()
 
 
@@ -182,6 +182,6 @@ def test_coins_are_tossed_on_a_stream_of_their_own():
 
 def test_each_chunk_draws_noise_of_its_own():
     everyone = DPSGD(LogisticRegression(40), steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=1)
-    scores = white_box_game(everyone, np.eye(41)[:40], n_runs=6, seed=3)
+    scores = gradient_canary_game(everyone, np.eye(41)[:40], n_runs=6, seed=3)
     noise = scores.scores - scores.bits
     assert len(np.unique(noise.round(9))) == noise.size

@@ -49,7 +49,7 @@ steps = 10
 noise_multiplier = 4.0
 sampling = "full-batch"
 batch_size = 40
-view = "observations"
+view = "noisy_gradients"
 [game]
 name = "one-run"
 n_canaries = 400
@@ -60,7 +60,7 @@ EXAMPLES = (
     GRADIENTS.replace("dead_features = 40\n", "")
     .replace('"dirac"', '"mislabelled"')
     .replace("n_features = 104", "n_features = 64")
-    .replace('view = "observations"\n', "")
+    .replace('view = "noisy_gradients"\n', "")
     .replace("n_canaries = 400", "n_canaries = 30")
 )
 

@@ -239,8 +239,8 @@ def test_a_truth_is_that_of_the_batches_there_are():
     assert RealisedBatchSize(noise_multiplier=0.0).exact_guarantee() is None
     assert ExpectedBatchSizeOfData(noise_multiplier=0.0).exact_guarantee() is None
     across = np.eye(5)[1]
-    assert NoiseOfFixedSeed(observed=across).exact_guarantee() is None
-    assert NoiseOfFixedSeed(observed=(np.eye(5)[0] + across) / math.sqrt(2)).exact_guarantee().delta(50.0) == 1.0
+    assert NoiseOfFixedSeed(directions=across).exact_guarantee() is None
+    assert NoiseOfFixedSeed(directions=(np.eye(5)[0] + across) / math.sqrt(2)).exact_guarantee().delta(50.0) == 1.0
 
 
 @named([*SHIFTED, NoiseDividedTwice, NoiseOfSumOnMean, MicroStepsCounted])
@@ -459,7 +459,7 @@ def test_the_best_attack_is_chosen_where_the_law_is_known(broken):
 def test_noise_of_another_scale_is_known_for_poisson_batches_too():
     options = {"sampling": "poisson", "sampling_probability": 0.2, "batch_size": 5, "noise_multiplier": 4.0}
     broken = NoiseDividedTwice(**options)
-    wanted = DPSGD(broken.model, steps=4, view="observations", **(options | {"noise_multiplier": 0.8})).guarantee()
+    wanted = DPSGD(broken.model, steps=4, view="noisy_gradients", **(options | {"noise_multiplier": 0.8})).guarantee()
     assert broken.equivalent().guarantee().epsilon(DELTA) == wanted.epsilon(DELTA)
     assert broken.output_law() is not None
     assert audit(broken, trials=1000, delta=DELTA, confidence=SURE, seed=0).verdict.value == "violation"

@@ -330,7 +330,7 @@ def dp_sgd():
                 noise_multiplier=noise,
                 sampling=sampling,
                 relation=relation,
-                view="observations",
+                view="noisy_gradients",
                 clip_norm=2.0,
                 **options,
             )
@@ -398,7 +398,7 @@ def shifted(kind, largest, scale=1.0, beyond=(), **options):
     """Trainers whose noise is Gaussian: runs without noise say how far the sums lie apart, over all directions."""
     for relation in RELATIONS:
         mechanism = kind(relation=relation, **options)
-        silent = replace(mechanism, noise_multiplier=0.0, observed=np.eye(mechanism.network.n_parameters))
+        silent = replace(mechanism, noise_multiplier=0.0, directions=np.eye(mechanism.network.n_parameters))
         pairs = [mechanism.worst_case(), *gradient_pairs(mechanism, largest)]
         for i, pair in enumerate(pairs):
             sums = [silent.release(pair.side(s), 1, np.random.default_rng(0)).values[0] for s in (0, 1)]

@@ -33,7 +33,7 @@ SAMPLE = {
 }
 EXTRA = {
     "gaussian": {"noise_multiplier": 2.0},
-    "dp-sgd": {"sampling": "full-batch", "batch_size": 1, "view": "observations"},
+    "dp-sgd": {"sampling": "full-batch", "batch_size": 1, "view": "noisy_gradients"},
 }
 """Options of mechanisms that have no required one but need some."""
 FALSE_ALARM = 1e-6

@@ -6,13 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpassay.mechanisms.external.opacus as adapter
 from dpassay.attacks.distinguishing.threshold import Threshold
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError, RelationError, ReleaseError
-from dpassay.mechanisms.external.opacus import OpacusTraining
+from dpassay.mechanisms.external.opacus import OpacusTraining, loading
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import SoftmaxRegression
 from dpassay.mechanisms.records import remove_record
@@ -50,7 +49,7 @@ def stand_in(monkeypatch):
         return (total + noise) / divisor
 
     fake = SimpleNamespace(n_parameters=lambda make_model: 400, train=train)
-    monkeypatch.setattr(adapter, "_torch", lambda: fake)
+    monkeypatch.setattr(loading, "training", lambda: fake)
     return fake
 
 
@@ -58,7 +57,7 @@ def test_without_the_extra_the_message_names_it(monkeypatch):
     def missing(name):
         raise ModuleNotFoundError("No module named 'opacus'", name="opacus")
 
-    monkeypatch.setattr(adapter, "import_module", missing)
+    monkeypatch.setattr(loading, "import_module", missing)
     with pytest.raises(ParameterError, match=r'needs the package opacus.*pip install "dpassay\[torch\]"'):
         training().release((X, Y), 1, RNG)
 

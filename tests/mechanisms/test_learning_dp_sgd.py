@@ -85,7 +85,7 @@ def test_shuffled_batches_never_get_the_budget_of_poisson_sampling():
 
 def test_claims_do_not_depend_on_data_sizes_and_count_only_what_is_seen():
     assert mechanism_for(sampling=FULL, view="trajectory").guarantee().exact
-    assert mechanism_for(sampling=FULL, view="observations").exact_guarantee() is not None
+    assert mechanism_for(sampling=FULL, view="noisy_gradients").exact_guarantee() is not None
     assert not mechanism_for(sampling=FULL, view="final").guarantee().exact
     assert not mechanism_for(sampling=FULL, view="trajectory", projection=1.0).guarantee().exact
     assert not mechanism_for(sampling=SHUFFLED, view="trajectory").guarantee().exact
@@ -124,7 +124,7 @@ def test_a_claim_of_the_users_own_can_be_audited_without_noise():
 # --- the canary ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("view", ["observations", "trajectory", "final"])
+@pytest.mark.parametrize("view", ["noisy_gradients", "trajectory", "final"])
 @pytest.mark.parametrize("relation", ["add_remove", "zero_out", "replace_one"])
 def test_full_batch_canary_follows_the_exact_gaussian_law(view, relation):
     """The sum of what is seen along the canary, over sigma sqrt(T): N(0, 1) without, N(mu, 1) with it, natural data and
@@ -137,7 +137,7 @@ def test_full_batch_canary_follows_the_exact_gaussian_law(view, relation):
     for side in (0, 1):
         data = TrainingData(X, y, pair.side(side).gradients)
         values = mechanism.release(data, 4000, np.random.default_rng([1, side])).values
-        if view == "observations":
+        if view == "noisy_gradients":
             seen = values[:, :, 0].sum(axis=1)
         elif view == "trajectory":
             seen = (values[:, 0, 0] - values[:, -1, 0]) / (0.3 * 0.4)
@@ -153,7 +153,7 @@ def test_full_batch_canary_follows_the_exact_gaussian_law(view, relation):
 
 def test_poisson_canary_adds_one_whenever_it_is_sampled():
     sampling = PoissonSampling(sampling_probability=0.3, expected_batch_size=1)
-    mechanism = mechanism_for(sampling=sampling, noise_multiplier=0.001, view="observations")
+    mechanism = mechanism_for(sampling=sampling, noise_multiplier=0.001, view="noisy_gradients")
     pair = mechanism.worst_case()
     values = mechanism.release(pair.d1, 3000, np.random.default_rng(0)).values
     hits = np.round(values[:, :, 0])
@@ -167,11 +167,13 @@ def test_poisson_canary_adds_one_whenever_it_is_sampled():
 @pytest.mark.parametrize("clipping", ["flat", "per-layer"])
 def test_worst_case_is_a_pair_with_a_record_of_the_largest_gradient(sampling, clipping):
     model = MultiLayerPerceptron(3, 3, hidden=(4,))
-    mechanism = mechanism_for(model, sampling=sampling, clipping=clipping, clip_norm=0.3, view="observations")
+    mechanism = mechanism_for(model, sampling=sampling, clipping=clipping, clip_norm=0.3, view="noisy_gradients")
     pair = mechanism.worst_case()
     mechanism.fitted_to(pair)
     first = [
-        mechanism_for(model, sampling=FULL, clipping=clipping, clip_norm=0.3, view="observations", noise_multiplier=0.0)
+        mechanism_for(
+            model, sampling=FULL, clipping=clipping, clip_norm=0.3, view="noisy_gradients", noise_multiplier=0.0
+        )
         .release(pair.side(side), 1, np.random.default_rng(0))
         .values[0, 0, 0]
         for side in (0, 1)
@@ -190,7 +192,9 @@ OBSERVED = [
 )
 def test_density_of_observations_is_the_law_they_are_drawn_from(sampling, relation):
     """E[p0 / p1] under side 1 and E[p1 / p0] under side 0 are 1."""
-    mechanism = mechanism_for(sampling=sampling, relation=relation, view="observations", noise_multiplier=2.5, steps=5)
+    mechanism = mechanism_for(
+        sampling=sampling, relation=relation, view="noisy_gradients", noise_multiplier=2.5, steps=5
+    )
     assert mechanism.output_law() is not None
     pair = mechanism.worst_case()
     for side in (0, 1):
@@ -205,7 +209,9 @@ def test_density_takes_several_directions_and_records_and_is_normalised():
     """Against brute force over the subsets of two records, for directions that are not orthogonal."""
     model = LogisticRegression(2)
     observed = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0]])
-    mechanism = DPSGD(model, steps=1, noise_multiplier=0.7, sampling=POISSON, view="observations", observed=observed)
+    mechanism = DPSGD(
+        model, steps=1, noise_multiplier=0.7, sampling=POISSON, view="noisy_gradients", directions=observed
+    )
     data = TrainingData(np.empty((0, 2)), np.empty(0), np.array([[1.0, 0, 0], [0, 0.5, 0]]))
     values = np.random.default_rng(0).normal(size=(5, 1, 2))
     law = [(0.81, [0, 0]), (0.09, [1, 0.6]), (0.09, [0, 0.4]), (0.01, [1, 1.0])]
@@ -215,14 +221,14 @@ def test_density_takes_several_directions_and_records_and_is_normalised():
 
 
 def test_densities_that_are_not_known_are_refused():
-    mechanism = mechanism_for(view="observations", noise_multiplier=0.0)
+    mechanism = mechanism_for(view="noisy_gradients", noise_multiplier=0.0)
     outputs = Outputs(np.zeros((2, 6, 1)))
     with pytest.raises(ParameterError, match="noise-free observations have no density"):
         mechanism.output_law().log_density(outputs, mechanism.worst_case().d0)
-    twice = mechanism_for(view="observations", observed=np.eye(12)[[0, 0]])
+    twice = mechanism_for(view="noisy_gradients", directions=np.eye(12)[[0, 0]])
     with pytest.raises(ParameterError, match="linearly dependent"):
         twice.output_law().log_density(Outputs(np.zeros((2, 6, 2))), twice.worst_case().d0)
-    shuffled = mechanism_for(view="observations", sampling=SHUFFLED)
+    shuffled = mechanism_for(view="noisy_gradients", sampling=SHUFFLED)
     three = TrainingData(np.empty((0, 3)), np.empty(0), np.outer(np.arange(9.0), np.eye(12)[0]) / 9)
     with pytest.raises(ParameterError, match="only if all records but one add the same"):
         shuffled.output_law().log_density(outputs, three)
@@ -230,7 +236,7 @@ def test_densities_that_are_not_known_are_refused():
 
 
 def test_auditing_the_worst_case_comes_close_to_the_claim():
-    mechanism = mechanism_for(sampling=FULL, view="observations", noise_multiplier=2.0, steps=4)
+    mechanism = mechanism_for(sampling=FULL, view="noisy_gradients", noise_multiplier=2.0, steps=4)
     result = audit(mechanism, trials=20_000, seed=0, delta=1e-5, bound="accountant-family")
     assert 0.9 * result.claim < result.bound.epsilon <= result.claim
 
@@ -318,9 +324,9 @@ def test_data_that_do_not_fit_are_refused_before_training():
         ({"initial": "zero"}, "Did you mean 'zeros'"),
         ({"initial": np.zeros(11)}, r"initial must hold .* each of the 12 parameters, but has shape \(11,\)"),
         ({"initial": np.full(12, np.nan)}, "infinite values or NaN"),
-        ({"observed": np.ones(12)}, "unit directions, but their norms are"),
-        ({"observed": np.ones((2, 5))}, r"has shape \(2, 5\)"),
-        ({"observed": [["a"]]}, "observed must hold numbers, but is"),
+        ({"directions": np.ones(12)}, "unit vectors, but their norms are"),
+        ({"directions": np.ones((2, 5))}, r"has shape \(2, 5\)"),
+        ({"directions": [["a"]]}, "directions must hold numbers, but is"),
         ({"sampling": "full-batch", "batch_size": -1}, "^batch_size must be"),
         ({"relation": "swap"}, "relation"),
         ({"sampling": "poisson"}, "needs batch_size and sampling_probability, which are missing"),
@@ -376,7 +382,7 @@ def test_names_and_plain_numbers_build_the_same_mechanism():
 
 
 def test_equal_options_are_equal_mechanisms_and_pickle():
-    options = {"initial": np.linspace(0, 1, 12), "observed": np.eye(12)[:2], "view": "observations"}
+    options = {"initial": np.linspace(0, 1, 12), "directions": np.eye(12)[:2], "view": "noisy_gradients"}
     first, second = mechanism_for(**options), mechanism_for(**options)
     assert first == second
     assert hash(first) == hash(second)
@@ -398,7 +404,7 @@ def test_it_is_a_mechanism_and_a_learner_whose_release_leaves_the_data_alone():
     shapes = {
         "final": (12,),
         "trajectory": (7, 12),
-        "observations": (6, 1),
+        "noisy_gradients": (6, 1),
     }
     for view, shape in shapes.items():
         for size in (0, 1, 300):
@@ -452,7 +458,7 @@ def test_a_record_too_large_to_measure_leaves_every_run_finite(model, value, dty
 def test_the_law_of_two_records_tells_the_sides_apart(sampling, relation):
     learner = DPSGD(
         LogisticRegression(4), steps=2, noise_multiplier=0.5, sampling=sampling, batch_size=1, n_records=2,
-        view="observations", relation=relation,
+        view="noisy_gradients", relation=relation,
     )  # fmt: skip
     pair = learner.worst_case()
     outputs = learner.release(pair.d1, 2000, np.random.default_rng(0))

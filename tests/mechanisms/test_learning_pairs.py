@@ -14,7 +14,7 @@ from dpassay.mechanisms.errors import NeighboursError
 from dpassay.mechanisms.guarantees import GaussianDP
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
-from dpassay.mechanisms.learning.dp_sgd.directions import clipped_gradient, gradient_direction
+from dpassay.mechanisms.learning.dp_sgd.directions import gradient_direction
 from dpassay.mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
 from dpassay.mechanisms.learning.models import MultiLayerPerceptron, SoftmaxRegression
 from dpassay.mechanisms.repeated import Repeated
@@ -35,7 +35,7 @@ def records(n=10, seed=0):
 
 
 def white_box(**options):
-    given = {"steps": 4, "noise_multiplier": 1.0, "sampling": "full-batch", "batch_size": 10, "view": "observations"}
+    given = {"steps": 4, "noise_multiplier": 1.0, "sampling": "full-batch", "batch_size": 10, "view": "noisy_gradients"}
     return DPSGD(MODEL, **given | options)
 
 
@@ -79,7 +79,7 @@ def test_the_direction_is_that_of_the_clipped_gradients(clipping):
         noise_multiplier=0.0,
         clip_norm=0.5,
         clipping=clipping,
-        view="observations",
+        view="noisy_gradients",
         relation="replace_one",
         sampling="full-batch",
         batch_size=1,
@@ -87,16 +87,17 @@ def test_the_direction_is_that_of_the_clipped_gradients(clipping):
     pair = gradient_pair(small, large, data=(np.empty((0, 4)), np.empty(0)))
     seen = mechanism.fitted_to(pair)
     out, in_ = (seen.release(pair.side(side), 1, rng).values[0, 0, 0] for side in (0, 1))
-    each = [clipped_gradient(mechanism, pair.side(side), np.zeros((1, model.n_parameters)))[0] for side in (0, 1)]
+    start = np.zeros((1, model.n_parameters))
+    each = [mechanism.clipped_gradient(pair.side(side), start)[0] for side in (0, 1)]
     assert in_ - out == pytest.approx(np.linalg.norm(each[1] - each[0]) / 0.5, rel=1e-9)  # nothing is left outside
 
 
 def test_what_wraps_it_is_fitted_to_the_pair_too_and_has_a_law_where_it_has_one():
     base = white_box()
     pair = Dirac(unit=1).pair(records(), base)
-    wanted = gradient_direction(base, pair)
-    assert np.array_equal(GroupPrivacy(base, size=2).fitted_to(pair).base.directions, wanted[None])
-    assert np.array_equal(twice(base).fitted_to(pair).base.directions, wanted[None])
+    wanted = gradient_direction(base.recipe, pair)
+    assert np.array_equal(GroupPrivacy(base, size=2).fitted_to(pair).base.seen_directions, wanted[None])
+    assert np.array_equal(twice(base).fitted_to(pair).base.seen_directions, wanted[None])
     assert audit(twice(base), pair, claim=GaussianDP(0.2), **QUICK).verdict is Verdict.VIOLATION
     for wrapped in (alone(base), twice(base)):
         assert wrapped.fitted_to(base.worst_case()) is wrapped
@@ -120,15 +121,15 @@ def twice(mechanism):
 @pytest.mark.parametrize("wrap", [itself, alone, twice])
 def test_directions_at_right_angles_to_what_differs_are_refused(wrap):
     pair = gradient_pair(None, AXES[7], "add_remove")
-    blind = wrap(white_box(observed=AXES[:3]))
-    with pytest.raises(NeighboursError, match=r"3 observed direction.s. are at right angles .* Leave observed out"):
+    blind = wrap(white_box(directions=AXES[:3]))
+    with pytest.raises(NeighboursError, match=r"3 observed direction.s. are at right angles .* Leave directions out"):
         audit(blind, pair, **QUICK)
     slanted = np.sqrt([0.5, 0.5]) @ AXES[[2, 7]]
-    found = audit(wrap(white_box(observed=slanted)), pair, claim=GaussianDP(0.2), **QUICK)
+    found = audit(wrap(white_box(directions=slanted)), pair, claim=GaussianDP(0.2), **QUICK)
     assert found.verdict is Verdict.VIOLATION
 
 
-@pytest.mark.parametrize("options", [{}, {"observed": AXES[:2]}])
+@pytest.mark.parametrize("options", [{}, {"directions": AXES[:2]}])
 def test_examples_are_refused_and_the_advice_finds_the_leak(options):
     mechanism = white_box(**options)
     pair = Mislabelled().pair(records(), white_box(view="final"))
@@ -136,7 +137,7 @@ def test_examples_are_refused_and_the_advice_finds_the_leak(options):
         audit(mechanism, pair, **QUICK)
     with pytest.raises(NeighboursError, match="view='trajectory'"):
         Mislabelled().stage(records(), mechanism)
-    advised = replace(mechanism, view="trajectory", observed=None)
+    advised = replace(mechanism, view="trajectory", directions=None)
     found = audit(advised, pair, attack="gradient-product", claim=GaussianDP(0.2), **QUICK)
     assert found.verdict is Verdict.VIOLATION
 
@@ -145,4 +146,6 @@ def test_gradients_that_clipping_makes_equal_are_refused():
     mechanism = white_box(relation="replace_one")
     with pytest.raises(NeighboursError, match="the same, or nothing, once they are clipped"):
         audit(mechanism, gradient_pair(3.0 * AXES[0], 5.0 * AXES[0]), **QUICK)
-    assert math.isclose(gradient_direction(mechanism, gradient_pair(0.3 * AXES[0], 5.0 * AXES[0])) @ AXES[0], 1.0)
+    assert math.isclose(
+        gradient_direction(mechanism.recipe, gradient_pair(0.3 * AXES[0], 5.0 * AXES[0])) @ AXES[0], 1.0
+    )

@@ -167,7 +167,7 @@ def test_averages_are_those_of_the_trajectory():
 def test_observations_are_the_noisy_clipped_sums_along_the_directions():
     data = data_for(SOFTMAX, n_gradients=1)
     observed = np.linalg.qr(np.random.default_rng(0).normal(size=(12, 2)))[0].T
-    mechanism = mechanism_for(view="observations", observed=observed)
+    mechanism = mechanism_for(view="noisy_gradients", directions=observed)
     values = mechanism.release(data, 1, np.random.default_rng(3)).values[0]
     _, sums = train(mechanism, data, np.random.default_rng(3))
     np.testing.assert_allclose(values, sums @ observed.T / 0.7, rtol=1e-10, atol=1e-12)
@@ -207,7 +207,9 @@ def test_float32_is_close_to_float64():
 
 
 def test_float32_noise_has_its_law():
-    mechanism = mechanism_for(sampling=FullBatch(expected_batch_size=1), view="observations", dtype="float32", steps=2)
+    mechanism = mechanism_for(
+        sampling=FullBatch(expected_batch_size=1), view="noisy_gradients", dtype="float32", steps=2
+    )
     empty = TrainingData(np.empty((0, 3)), np.empty(0))
     values = mechanism.release(empty, 20_000, np.random.default_rng(0)).values.ravel()
     assert stats.kstest(values / 0.8, "norm").pvalue > FALSE_ALARM

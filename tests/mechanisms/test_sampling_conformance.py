@@ -15,8 +15,7 @@ from dpassay.mechanisms.errors import AccountingError
 from dpassay.mechanisms.guarantees.base import Guarantee
 from dpassay.mechanisms.learning import DPSGD, SoftmaxRegression, TrainingData
 from dpassay.mechanisms.learning.accounting import steps_guarantee
-from dpassay.mechanisms.learning.dp_sgd.catalogue import samplings
-from dpassay.mechanisms.learning.dp_sgd.named import build_sampling
+from dpassay.mechanisms.learning.dp_sgd.catalogue import build_sampling, samplings
 from dpassay.mechanisms.relation import Relation
 
 N = 6
@@ -46,7 +45,7 @@ def sample(name):
 
 
 def trainer(name, **other):
-    defaults = {"steps": STEPS, "noise_multiplier": 2.0, "view": "observations"}
+    defaults = {"steps": STEPS, "noise_multiplier": 2.0, "view": "noisy_gradients"}
     return DPSGD(SoftmaxRegression(2, 2), sampling=name, **options(name), **defaults | other)
 
 

@@ -5,7 +5,7 @@ those of `DPSGD`, and all have defaults under which the slip shows: a claim of a
 correct twin is `twin()`, the same options without the slip.
 
     worst_case        gradient records along one direction, `canary`, that no other record has a share in
-    view              the noisy sum of every step along it, in units of clip_norm (view "observations")
+    view              the noisy sum of every step along it, in units of clip_norm (view "noisy_gradients")
     output_law        what a run without noise shows, plus the noise: exact, so that "auto" takes the likelihood ratio
     exact_guarantee   the exact curve of the pair
 
@@ -58,7 +58,7 @@ class BrokenDPSGD(DPSGD):
     steps: int = 4
     noise_multiplier: float = 7.46
     sampling: Sampling | str = ALL_BY_TEN
-    view: str = "observations"
+    view: str = "noisy_gradients"
 
     def twin(self) -> DPSGD:
         """The correct trainer with these options."""
@@ -71,7 +71,7 @@ class BrokenDPSGD(DPSGD):
     @property
     def law_is_known(self) -> bool:
         """Whether all batches are the same in every run: then the law of the observations is known."""
-        return self.view == "observations" and self.scheme.same_batches and self.noise_multiplier > 0.0
+        return self.view == "noisy_gradients" and self.scheme.same_batches and self.noise_multiplier > 0.0
 
     def output_law(self) -> LogDensity | None:
         """That of the noise around what a run without noise shows, where `law_is_known`."""
@@ -105,14 +105,14 @@ class BrokenDPSGD(DPSGD):
     def _gaussian(self, distance: float) -> Guarantee | None:
         """The curve of full batches whose sums differ by `distance` clip norms in every step, if all of them are
         seen."""
-        if not (self.law_is_known and isinstance(self.scheme, FullBatch) and self.observed is None):
+        if not (self.law_is_known and isinstance(self.scheme, FullBatch) and self.directions is None):
             return None
         return GaussianDP(distance * math.sqrt(self.steps) / self.noise_multiplier, relation=self.relation)
 
     def _revealed(self) -> Guarantee | None:
         """The curve of outputs that tell the sides apart for certain, if the law of the observations is known and some
         direction has a share in the canary."""
-        seen = bool(np.abs(self.directions @ self.canary).max() > UNSEEN)
+        seen = bool(np.abs(self.seen_directions @ self.canary).max() > UNSEEN)
         return ExactDP([1.0, 0.0], [0.0, 1.0], relation=self.relation) if self.law_is_known and seen else None
 
     def _centre(self, data: TrainingData) -> Floats:
@@ -125,7 +125,7 @@ class BrokenDPSGD(DPSGD):
 
         Directions that are not orthogonal are whitened.
         """
-        whitened = noise @ np.linalg.inv(np.linalg.cholesky(self.directions @ self.directions.T)).T
+        whitened = noise @ np.linalg.inv(np.linalg.cholesky(self.seen_directions @ self.seen_directions.T)).T
         density: NDArray[np.float64] = standard_log_density(whitened / self.noise_multiplier)
         return density
 

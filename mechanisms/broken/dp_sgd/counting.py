@@ -9,7 +9,6 @@ from ...base import LogDensity
 from ...errors import ParameterError
 from ...guarantees import PrivacyLossDP
 from ...guarantees.base import Guarantee
-from ...learning.dp_sgd.claims import claim_of
 from ...learning.dp_sgd.sampling import Sampling, ShuffledEpochs
 from ...validation import whole
 from .base import BrokenDPSGD
@@ -112,7 +111,7 @@ class MicroStepsCounted(_Miscounted):
     @cached_property
     def _claim(self) -> Guarantee:
         """What would be right if each part were a step."""
-        return claim_of(replace(self.twin(), steps=self.steps * self.micro_batches))
+        return replace(self.twin(), steps=self.steps * self.micro_batches).guarantee()
 
     def exact_guarantee(self) -> Guarantee | None:
         """That of the correct trainer."""

@@ -59,7 +59,7 @@ class BiasWithoutNoise(BrokenDPSGD):
 
     @property
     def law_is_known(self) -> bool:
-        return super().law_is_known and self.observed is None
+        return super().law_is_known and self.directions is None
 
     def exact_guarantee(self) -> Guarantee | None:
         """Revealed for certain."""

@@ -95,7 +95,7 @@ class NoiseReusedInLayers(BrokenDPSGD):
 
     Args:
         all: as for `DPSGD`, with a model of two layers or more. Default: a perceptron of 4 inputs, 3 hidden units and 2
-            outputs. `observed` None: the first weight of every layer.
+            outputs. `directions` None: the first weight of every layer.
 
     References:
         As for `NoiseReusedInSteps`.
@@ -111,16 +111,16 @@ class NoiseReusedInLayers(BrokenDPSGD):
     trainer_class: ClassVar[type[Trainer]] = _OneNoiseForLayers
 
     @cached_property
-    def directions(self) -> NDArray[np.float64]:
+    def seen_directions(self) -> NDArray[np.float64]:
         """The first weight of every layer."""
-        if self.observed is not None:
-            return np.asarray(self.observed)
+        if self.directions is not None:
+            return np.asarray(self.directions)
         starts = [layer.start for layer in self.network.layers]
         return np.eye(self.network.n_parameters)[starts]
 
     @property
     def law_is_known(self) -> bool:
-        return super().law_is_known and self.observed is None
+        return super().law_is_known and self.directions is None
 
     def exact_guarantee(self) -> Guarantee | None:
         """Revealed for certain, if there is another layer to compare with, which the record does not move as well."""

@@ -10,8 +10,8 @@ claims.py             the guarantee of a configuration, or why there is none
 observation_law.py    the law of what a white-box adversary sees of a gradient record
 directions.py         where the record in which two sides differ pulls, and whether a view can show it
 group_privacy.py      the claim for pairs that differ in several records
-named.py              models and samplings by name
-catalogue.py          names of samplings and schedules
+adversaries.py        what adversaries ask of it
+catalogue.py          samplings and schedules by name
 """
 
 from .group_privacy import GroupPrivacy

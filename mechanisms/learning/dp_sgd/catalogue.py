@@ -1,6 +1,17 @@
-"""Names of sampling schemes and schedules. A new one is one file, or one class, and one line here."""
+"""Samplings, schedules and models by name. A new sampling is one file and one line here."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from ...errors import ParameterError, missing_message
 from ...registry import Catalogue
+from ...validation import one_of, positive
+from ..models.base import Model
+from ..models.catalogue import catalogue as models
+from .sampling import Sampling
 
 samplings = Catalogue(
     "sampling",
@@ -21,3 +32,58 @@ schedules = Catalogue(
         "cosine": "dpassay.mechanisms.learning.dp_sgd.schedules:Cosine",
     },
 )
+
+MODEL_OPTIONS = ("n_features", "n_classes", "hidden", "activation")
+SAMPLING_OPTIONS = ("batch_size", "sampling_probability", "n_records")
+
+
+def build_model(model: Model | str, options: Mapping[str, Any]) -> Model:
+    """`model` itself, or the one of that name with `options`.
+
+    Raises:
+        ParameterError: options beside a model that is not a name; options missing, or that it lacks.
+    """
+    if isinstance(model, Model):
+        _refuse(options, "model", model)
+        return model
+    if not isinstance(model, str):
+        raise ParameterError(f"model must be a Model or its name ({', '.join(models)}), but is {model!r}.")
+    named = dict(options)
+    if model == "multilayer-perceptron" and "n_classes" in named:
+        named["n_outputs"] = named.pop("n_classes")
+    built: Model = models.build(model, **named)
+    return built
+
+
+def build_sampling(sampling: Sampling | str, options: Mapping[str, Any]) -> Sampling:
+    """`sampling` itself, or the one of that name with `options`.
+
+    Raises:
+        ParameterError: options beside a sampling that is not a name; options missing, or that it lacks.
+    """
+    if isinstance(sampling, Sampling):
+        _refuse(options, "sampling", sampling)
+        return sampling
+    one_of(samplings.entries, sampling=sampling)
+    scheme = samplings.get(sampling)
+    known = {scheme.option_names.get(field.name, field.name): field for field in fields(scheme)}
+    needed = sorted(name for name, field in known.items() if field.default is MISSING)
+    if missing := [name for name in needed if name not in options]:
+        raise ParameterError(
+            f"{missing_message(f'sampling {sampling!r}', needed, missing)}: public constants, never computed from the "
+            "number of records in the data."
+        )
+    if wrong := [name for name in options if name not in known]:
+        raise ParameterError(
+            f"{wrong[0]} is not for sampling {sampling!r}, which takes {' and '.join(sorted(known))}. Leave it out."
+        )
+    positive(**{name: options[name] for name in scheme.option_names.values() if name in options})
+    built: Sampling = samplings.build(sampling, **{known[name].name: value for name, value in options.items()})
+    return built
+
+
+def _refuse(options: Mapping[str, Any], what: str, given: Any) -> None:
+    if options:
+        raise ParameterError(
+            f"{what} is {given!r}, not a name: give its options to itself, and leave out {', '.join(options)}."
+        )

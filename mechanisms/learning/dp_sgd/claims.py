@@ -8,46 +8,37 @@ is for the sampling scheme to say.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
 
 from ...errors import AccountingError
 from ...guarantees import GaussianDP
 from ...guarantees.base import Guarantee
 from ...relation import Relation
-from .sampling import Sampling
+from .training import Recipe
 
 
-class Accounted(Protocol):
-    """What the guarantee depends on."""
+def claim_of(recipe: Recipe, relation: Relation, *, all_seen: bool) -> Guarantee:
+    """The guarantee of training by `recipe`.
 
-    @property
-    def relation(self) -> Relation: ...
-    @property
-    def steps(self) -> int: ...
-    @property
-    def noise_multiplier(self) -> float: ...
-    @property
-    def clipping(self) -> str: ...
-    @property
-    def scheme(self) -> Sampling: ...
-    @property
-    def shows_all(self) -> bool: ...
+    Args:
+        recipe: how.
+        relation: between neighbours.
+        all_seen: whether what is released shows the noisy sums along the canary: an exact claim is then attained.
 
-
-def claim_of(mechanism: Accounted) -> Guarantee:
-    """The guarantee of `mechanism`; raises `AccountingError` where there is none."""
-    if not mechanism.noise_multiplier:
+    Raises:
+        AccountingError: no noise, no clipping, or a sampling that has no bound under the relation.
+    """
+    if not recipe.noise_multiplier:
         raise AccountingError(
             "noise_multiplier is 0: training without noise has no finite epsilon. Give a noise_multiplier > 0, or a "
             "claim of your own to audit against."
         )
-    if mechanism.clipping == "none":
+    if recipe.clipping == "none":
         raise AccountingError(
             "clipping is 'none': one record can move the sum without limit, and no noise hides that. Use 'flat' or "
             "'per-layer', or give a claim of your own to audit against."
         )
-    relative = mechanism.noise_multiplier / (2.0 if mechanism.relation is Relation.REPLACE_ONE else 1.0)
-    claim = mechanism.scheme.guarantee(relative, steps=mechanism.steps, relation=mechanism.relation)
-    if isinstance(claim, GaussianDP) and claim.exact and not mechanism.shows_all:
+    relative = recipe.noise_multiplier / (2.0 if relation is Relation.REPLACE_ONE else 1.0)
+    claim = recipe.sampling.guarantee(relative, steps=len(recipe.rates), relation=relation)
+    if isinstance(claim, GaussianDP) and claim.exact and not all_seen:
         return replace(claim, exact=False)
     return claim

@@ -1,13 +1,12 @@
-"""The pair of an audit as DP-SGD sees it: whether it fits, where it pulls, and whether the view can show that.
+"""The pair of an audit as DP-SGD sees it: whether it fits, where it pulls, and whether directions can show that.
 
-check_pair           both sides fit the model, and differ in one record, which the view can show
+check_pair           both sides fit the model and the sampling, and differ in one record
+check_seen           the noisy sums along fixed directions show what differs
 gradient_direction   where gradient records pull
 clipped_gradient     what records add to the sum of a step
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,25 +15,23 @@ from ...base import Neighbours
 from ...errors import NeighboursError
 from ...records import check_records
 from ...relation import Relation
-from ..base import TrainingData
+from ..base import Floats, TrainingData
 from ..models.trained import TrainedModels
 from ..pairs import UNSEEN, check_in_place, differing, gradients_of
 from .clipping import clip_rows
-
-if TYPE_CHECKING:
-    from .mechanism import DPSGD
+from .training import Recipe
 
 
-def check_pair(learner: DPSGD, neighbours: Neighbours) -> None:
-    """Both sides fit the model and the sampling, and differ in one record that the view can show.
+def check_pair(recipe: Recipe, neighbours: Neighbours) -> None:
+    """Both sides fit the model and the sampling, and differ in one record.
 
     Raises:
-        NeighboursError: they do not differ in one record, or `check_seen` raises it.
+        NeighboursError: they do not differ in one record.
         ParameterError: data that the model or the sampling cannot take.
     """
-    sides = sides_of(learner, neighbours)
+    sides = sides_of(recipe, neighbours)
     examples = [(data.X, data.y) for data in sides]
-    gradients = [gradients_of(data, learner.network.n_parameters) for data in sides]
+    gradients = [gradients_of(data, recipe.model.n_parameters) for data in sides]
     if np.array_equal(gradients[0], gradients[1]):
         check_records(Neighbours(examples[0], examples[1], neighbours.relation))
     elif all(np.array_equal(one, other) for one, other in zip(*examples, strict=True)):
@@ -44,65 +41,67 @@ def check_pair(learner: DPSGD, neighbours: Neighbours) -> None:
             "d0 and d1 differ in their examples and in their gradient records too, but neighbours differ in one "
             "record. Change only one of the two."
         )
-    if learner.scheme.ordered and neighbours.relation is Relation.REPLACE_ONE:
-        check_in_place(neighbours, f"the batches of {type(learner.scheme).__name__}")
-    check_seen(learner, neighbours)
+    if recipe.sampling.ordered and neighbours.relation is Relation.REPLACE_ONE:
+        check_in_place(neighbours, f"the batches of {type(recipe.sampling).__name__}")
 
 
-def sides_of(learner: DPSGD, neighbours: Neighbours) -> list[TrainingData]:
+def sides_of(recipe: Recipe, neighbours: Neighbours) -> list[TrainingData]:
     """Side 0 and side 1; raises `ParameterError` if the model or the sampling cannot take them."""
     sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
     for data in sides:
-        learner.network.check(data)
-        learner.scheme.check(len(data))
+        recipe.model.check(data)
+        recipe.sampling.check(len(data))
     return sides
 
 
-def check_seen(learner: DPSGD, neighbours: Neighbours) -> None:
-    """Raises `NeighboursError` where view "observations" shows nothing of what differs, so that no leak would be seen.
+def check_seen(recipe: Recipe, neighbours: Neighbours, directions: Floats | None) -> None:
+    """Raises `NeighboursError` where noisy sums along `directions` show nothing of what differs: no leak would be seen.
 
-    Its directions are fixed before training, but the gradient of an example moves with the parameters.
+    Directions are fixed before training, but the gradient of an example moves with the parameters.
+
+    Args:
+        recipe: how sums are made.
+        neighbours: the pair.
+        directions: `(m, n_parameters)`; None for that in which the pair differs, if there is one.
     """
-    if learner.view != "observations":
-        return
     if any(data.n_examples for data in differing(neighbours)):
         raise NeighboursError(
-            "d0 and d1 differ in an example, whose gradient changes with the parameters, but view 'observations' shows "
-            "the noisy sums along fixed directions. Set view='trajectory', which attack='gradient-product' reads at "
-            "every step, or give a pair that differs in a gradient record (attacks.canaries)."
+            "d0 and d1 differ in an example, whose gradient changes with the parameters, but view 'noisy_gradients' "
+            "shows the noisy sums along fixed directions. Set view='trajectory', which attack='gradient-product' reads "
+            "at every step, or give a pair that differs in a gradient record (attacks.canaries)."
         )
-    direction = gradient_direction(learner, neighbours)
+    direction = gradient_direction(recipe, neighbours)
     if direction is None:
         raise NeighboursError(
             "d0 and d1 differ in gradient records that are the same, or nothing, once they are clipped: there is no "
             "direction to observe. Give gradients that differ in direction."
         )
-    if learner.observed is not None and np.abs(learner.directions @ direction).max() < UNSEEN:
+    if directions is not None and np.abs(directions @ direction).max() < UNSEEN:
         raise NeighboursError(
-            f"the {len(learner.directions)} observed direction(s) are at right angles to the gradient record in which "
-            "d0 and d1 differ: no leak could be seen. Leave observed out, which observes along that record, or give "
-            "directions that have a share in it."
+            f"the {len(directions)} observed direction(s) are at right angles to the gradient record in which d0 and "
+            "d1 differ: no leak could be seen. Leave directions out, which observes along that record, or give some "
+            "that have a share in it."
         )
 
 
-def gradient_direction(learner: DPSGD, neighbours: Neighbours) -> NDArray[np.float64] | None:
+def gradient_direction(recipe: Recipe, neighbours: Neighbours) -> NDArray[np.float64] | None:
     """Unit direction from side 0 to side 1, after clipping, where they differ in gradient records only; None elsewhere,
     and where clipping leaves no difference."""
     only0, only1 = differing(neighbours)
     if only0.n_examples or only1.n_examples:
         return None
-    anywhere = np.zeros((1, learner.network.n_parameters))
-    total = clipped_gradient(learner, only1, anywhere)[0] - clipped_gradient(learner, only0, anywhere)[0]
+    anywhere = np.zeros((1, recipe.model.n_parameters))
+    total = clipped_gradient(recipe, only1, anywhere)[0] - clipped_gradient(recipe, only0, anywhere)[0]
     norm = float(np.linalg.norm(total))
-    return None if norm < UNSEEN * learner.clip_norm else np.asarray(total / norm)
+    return None if norm < UNSEEN * recipe.clip_norm else np.asarray(total / norm)
 
 
-def clipped_gradient(learner: DPSGD, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+def clipped_gradient(recipe: Recipe, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
     """Sum of the clipped gradients of `data` at parameters `(n_runs, n_parameters)`, `(n_runs, n_parameters)`.
 
     A blank record counts for nothing under zero_out.
     """
-    model, recipe = learner.network, learner.recipe
+    model = recipe.model
     total = np.zeros(parameters.shape)
     if data.gradients is not None:
         total += clip_rows(recipe.clipping, data.gradients, recipe.clip_norm, model).sum(axis=0)

@@ -17,7 +17,7 @@ from ...guarantees.base import Guarantee
 from ...relation import Relation
 from ...validation import whole
 from ..base import TrainingData
-from .directions import check_seen, sides_of
+from .directions import sides_of
 from .mechanism import DPSGD
 
 
@@ -53,6 +53,11 @@ class GroupPrivacy(Mechanism):
         whole(1, size=self.size)
         object.__setattr__(self, "relation", self.base.relation)
 
+    @property
+    def trainer(self) -> DPSGD:
+        """The base, whose runs they are."""
+        return self.base
+
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """As the base."""
         return self.base.release(dataset, size, rng)
@@ -76,8 +81,8 @@ class GroupPrivacy(Mechanism):
     def fitted_to(self, neighbours: Neighbours) -> GroupPrivacy:
         """Both sides fit the model, and differ in no more than `size` records, which the view can show."""
         super().fitted_to(neighbours)
-        self._check_difference(*sides_of(self.base, neighbours))
-        check_seen(self.base, neighbours)
+        self._check_difference(*sides_of(self.base.recipe, neighbours))
+        self.base.check_seen(neighbours)
         base = self.base.observing(neighbours)
         return self if base is self.base else replace(self, base=base)
 

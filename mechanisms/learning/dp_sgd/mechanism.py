@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,22 +18,23 @@ from ..base import Floats, TrainingData
 from ..models.base import Model
 from ..models.trained import TrainedModels
 from ..pairs import UNSEEN
+from .adversaries import ForAdversaries
+from .catalogue import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_sampling
 from .claims import claim_of
 from .clipping import CLIPPINGS
-from .directions import check_pair, gradient_direction
-from .named import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_sampling
+from .directions import check_pair, check_seen, gradient_direction
 from .observation_law import ObservationLaw
 from .sampling import Sampling
 from .schedules import Constant, Schedule
-from .training import Recipe, Trainer, checked_inclusion
+from .training import Recipe, checked_inclusion
 
-VIEWS = ("final", "trajectory", "observations")
+VIEWS = ("final", "trajectory", "noisy_gradients")
 AVERAGES = ("last", "mean", "second-half")
 DTYPES = ("float64", "float32")
 
 
 @dataclass(frozen=True, eq=False)
-class DPSGD(Mechanism):
+class DPSGD(ForAdversaries, Mechanism):
     """DP-SGD: at each step the sum of the clipped gradients of a batch, plus Gaussian noise, moves the parameters.
 
         S_t     = sum over the batch of clip(gradient) + N(0, (noise_multiplier * clip_norm)^2 I)
@@ -65,10 +66,10 @@ class DPSGD(Mechanism):
             replace_one. None for add_remove with Poisson sampling and full batches, and zero_out otherwise.
         dtype: "float64" or "float32", of all arithmetic.
         view: what is released. "final": flat parameters `(size, n_parameters)`; "trajectory": all of them, the initial
-            ones first, `(size, steps + 1, n_parameters)`; "observations": `(size, steps, m)`, the inner products of
-            the noisy sums with the `observed` directions, over clip_norm, so that a record whose gradient is clip_norm
+            ones first, `(size, steps + 1, n_parameters)`; "noisy_gradients": `(size, steps, m)`, the inner products of
+            the noisy sums with the `directions`, over clip_norm, so that a record whose gradient is clip_norm
             times a direction adds 1 and the noise has standard deviation noise_multiplier.
-        observed: unit directions `(m, n_parameters)`; None for that in which the pair of an audit differs
+        directions: unit directions `(m, n_parameters)`; None for that in which the pair of an audit differs
             (`fitted_to`), or, outside of one, that of the canary of `worst_case`.
 
     Raises:
@@ -117,10 +118,7 @@ class DPSGD(Mechanism):
     relation: Relation = None  # type: ignore[assignment]  # resolved on construction
     dtype: str = "float64"
     view: str = "final"
-    observed: ArrayLike | None = None
-
-    trainer_class: ClassVar[type[Trainer]] = Trainer
-    """What trains: a broken twin has its own."""
+    directions: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         whole(1, steps=self.steps)
@@ -144,7 +142,7 @@ class DPSGD(Mechanism):
             positive(projection=self.projection)
         self._resolve_relation()
         self._check_divisor()
-        for name in ("initial", "observed"):
+        for name in ("initial", "directions"):
             if getattr(self, name) is not None and not isinstance(getattr(self, name), str):
                 object.__setattr__(self, name, self._read_only(name))
         _ = self.recipe
@@ -179,9 +177,9 @@ class DPSGD(Mechanism):
         return direction
 
     @cached_property
-    def directions(self) -> NDArray[np.float64]:
+    def seen_directions(self) -> NDArray[np.float64]:
         """The observed directions, `(m, n_parameters)`."""
-        return self.canary[None, :] if self.observed is None else np.asarray(self.observed)
+        return self.canary[None, :] if self.directions is None else np.asarray(self.directions)
 
     @cached_property
     def recipe(self) -> Recipe:
@@ -235,7 +233,7 @@ class DPSGD(Mechanism):
 
     @cached_property
     def _claim(self) -> Guarantee:
-        return claim_of(self)
+        return claim_of(self.recipe, self.relation, all_seen=self.shows_all)
 
     def worst_case(self) -> Neighbours:
         """Gradient records along `canary`: with the largest gradient on side 1.
@@ -259,32 +257,38 @@ class DPSGD(Mechanism):
 
         Raises:
             RelationError, NeighboursError: not a pair that the claim holds for, or one of whose difference view
-                "observations" shows nothing.
+                "noisy_gradients" shows nothing.
             ParameterError: data that the model or the sampling cannot take.
         """
         super().fitted_to(neighbours)
-        check_pair(self, neighbours)
+        check_pair(self.recipe, neighbours)
+        self.check_seen(neighbours)
         return self.observing(neighbours)
 
+    def check_seen(self, neighbours: Neighbours) -> None:
+        """Raises `NeighboursError` where the view shows nothing of what differs."""
+        if self.view == "noisy_gradients":
+            check_seen(self.recipe, neighbours, None if self.directions is None else self.seen_directions)
+
     def observing(self, neighbours: Neighbours) -> DPSGD:
-        """View "observations" without directions, of gradient records elsewhere than `canary`: observed along these."""
-        if self.view != "observations" or self.observed is not None:
+        """View "noisy_gradients" without directions, of gradient records elsewhere than `canary`: along these."""
+        if self.view != "noisy_gradients" or self.directions is not None:
             return self
-        direction = gradient_direction(self, neighbours)
-        if direction is None or np.linalg.norm(self.directions @ direction) > 1.0 - UNSEEN:
+        direction = gradient_direction(self.recipe, neighbours)
+        if direction is None or np.linalg.norm(self.seen_directions @ direction) > 1.0 - UNSEEN:
             return self
-        return replace(self, observed=direction)
+        return replace(self, directions=direction)
 
     @property
     def shows_all(self) -> bool:
         """Whether what is released shows the noisy sums along the canary: an exact claim is then attained."""
         if self.view == "trajectory":
             return self.projection is None and bool(self.recipe.rates.all())
-        return self.view == "observations" and self.observed is None
+        return self.view == "noisy_gradients" and self.directions is None
 
     def output_law(self) -> LogDensity | None:
         """That of the observations; not known for the other views."""
-        return ObservationLaw(self) if self.view == "observations" else None
+        return ObservationLaw(self.recipe, self.seen_directions) if self.view == "noisy_gradients" else None
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and all(
@@ -293,6 +297,16 @@ class DPSGD(Mechanism):
 
     def __hash__(self) -> int:
         return hash((type(self), self.steps, float(self.noise_multiplier), self.relation, self.view))
+
+    # --- for adversaries ----------------------------------------------------------------------------------------------
+
+    def showing(self, directions: Floats) -> Self:
+        """With the view of the noisy sums along unit directions `(m, n_parameters)`."""
+        return replace(self, view="noisy_gradients", directions=directions)
+
+    def starting_from(self, parameters: Floats) -> Self:
+        """Started from flat parameters `(n_parameters,)`."""
+        return replace(self, initial=parameters)
 
     # --- private ------------------------------------------------------------------------------------------------------
 
@@ -303,9 +317,9 @@ class DPSGD(Mechanism):
             return Outputs(self._final(data, size, rng, inclusion))
         trainer = self.trainer_class(self.recipe, data)
         trajectory = self.view == "trajectory"
-        shape = (self.steps + 1, self.network.n_parameters) if trajectory else (self.steps, len(self.directions))
+        shape = (self.steps + 1, self.network.n_parameters) if trajectory else (self.steps, len(self.seen_directions))
         values = np.empty((size, *shape), dtype=self.dtype)
-        directions = (self.directions.T / self.clip_norm).astype(self.dtype)
+        directions = (self.seen_directions.T / self.clip_norm).astype(self.dtype)
         for runs, included in trainer.blocks(size, inclusion):
             for step, (total, parameters) in enumerate(trainer.train(runs.stop - runs.start, rng, included)):
                 if trajectory:
@@ -356,13 +370,13 @@ class DPSGD(Mechanism):
             )
 
     def _read_only(self, name: str) -> NDArray[np.float64]:
-        """`initial` or `observed` as an array that nobody changes; raises `ParameterError` if its shape is wrong."""
+        """`initial` or `directions` as an array that nobody changes; raises `ParameterError` if its shape is wrong."""
         try:
             values = np.array(getattr(self, name), dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ParameterError(f"{name} must hold numbers, but is {getattr(self, name)!r}.", argument=name) from error
         expected: tuple[int, ...] = (self.network.n_parameters,)
-        if name == "observed":
+        if name == "directions":
             values = np.atleast_2d(values)
             expected = (len(values), *expected)
         if values.shape != expected or not np.isfinite(values).all():
@@ -371,11 +385,11 @@ class DPSGD(Mechanism):
                 f"shape {values.shape}{'' if values.shape != expected else ' and holds infinite values or NaN'}.",
                 argument=name,
             )
-        if name == "observed" and np.any(np.abs(np.linalg.norm(values, axis=1) - 1.0) > 1e-6):
+        if name == "directions" and np.any(np.abs(np.linalg.norm(values, axis=1) - 1.0) > 1e-6):
             raise ParameterError(
-                f"observed must hold unit directions, but their norms are {np.linalg.norm(values, axis=1)}. Divide "
+                f"directions must hold unit vectors, but their norms are {np.linalg.norm(values, axis=1)}. Divide "
                 "each by its norm.",
-                argument="observed",
+                argument="directions",
             )
         values.flags.writeable = False
         return values

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +20,7 @@ from ...errors import ParameterError
 from ..base import Floats, TrainingData
 from .clipping import clip_rows
 from .sampling import Sampling
-
-if TYPE_CHECKING:
-    from .mechanism import DPSGD
+from .training import Recipe
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,24 +39,31 @@ class Observations:
     whiten: Floats
 
     @classmethod
-    def of(cls, mechanism: DPSGD, data: TrainingData) -> Observations:
+    def of(cls, recipe: Recipe, directions: Floats, data: TrainingData) -> Observations:
         """Raises `ParameterError` where there is no density: no noise, or directions that depend on each other."""
-        if not mechanism.noise_multiplier:
+        if not recipe.noise_multiplier:
             raise ParameterError("noise_multiplier is 0: noise-free observations have no density. Choose an attack.")
-        mechanism.network.check(data)
-        directions = mechanism.directions
-        covariance = mechanism.noise_multiplier**2 * directions @ directions.T
+        recipe.model.check(data)
+        shifts = np.zeros((len(data), len(directions)))
+        if data.gradients is not None:
+            clipped = clip_rows(recipe.clipping, data.gradients, recipe.clip_norm, recipe.model)
+            shifts[data.n_examples :] = clipped @ directions.T / recipe.clip_norm
+        return cls.along(directions, recipe.noise_multiplier, recipe.sampling, shifts)
+
+    @classmethod
+    def along(cls, directions: Floats, noise_multiplier: float, sampling: Sampling, shifts: Floats) -> Observations:
+        """From what each record adds along the directions, over clip_norm, `(n_records, m)`.
+
+        Raises `ParameterError` for directions that depend on each other.
+        """
+        covariance = noise_multiplier**2 * directions @ directions.T
         if np.linalg.matrix_rank(covariance, hermitian=True) < len(covariance):
             raise ParameterError(
                 f"the {len(directions)} observed directions are linearly dependent: their observations have no "
                 "density. Observe independent ones."
             )
         whiten = np.linalg.inv(np.linalg.cholesky(covariance))
-        shifts = np.zeros((len(data), len(directions)))
-        if data.gradients is not None:
-            clipped = clip_rows(mechanism.clipping, data.gradients, mechanism.clip_norm, mechanism.network)
-            shifts[data.n_examples :] = clipped @ directions.T / mechanism.clip_norm @ whiten.T
-        return cls(mechanism.scheme, shifts, whiten)
+        return cls(sampling, shifts @ whiten.T, whiten)
 
 
 def log_density(values: Floats, law: Observations) -> NDArray[np.float64]:
@@ -71,10 +75,11 @@ def log_density(values: Floats, law: Observations) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class ObservationLaw:
-    """The law of what `learner` shows in view "observations", as a `LogDensity`."""
+    """The law of the noisy sums of a `recipe` along unit `directions`, as a `LogDensity`."""
 
-    learner: DPSGD
+    recipe: Recipe
+    directions: Floats
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density of observations, `(size,)`, if the examples contribute nothing along the observed directions."""
-        return log_density(outputs.values, Observations.of(self.learner, TrainingData.of(dataset)))
+        return log_density(outputs.values, Observations.of(self.recipe, self.directions, TrainingData.of(dataset)))

@@ -153,7 +153,7 @@ def test_a_wrong_value_that_is_set_is_blamed_on_the_setting_whatever_is_swept():
 
 
 def test_parts_that_no_longer_fit_are_blamed_on_the_setting_that_the_complaint_speaks_of():
-    assert complaint(LEARNING, **{"mechanism.view": "observations"}).startswith(
+    assert complaint(LEARNING, **{"mechanism.view": "noisy_gradients"}).startswith(
         "--set mechanism.view: [neighbours] d0 and d1 differ in an example, whose gradient changes with the parameters"
     )
     product = LEARNING.replace('"canary-loss"', '"gradient-product"')

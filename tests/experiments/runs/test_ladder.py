@@ -18,6 +18,7 @@ from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.sweep import settings, swept_keys, unswept
 from dpassay.experiments.plots import Ladder
 from dpassay.experiments.runs.runner import run
+from dpassay.experiments.sweep import point_seed
 from dpassay.experiments.tasks.audits import OneRunTask
 from dpassay.experiments.tasks.build import build_mechanism, build_pair, load_data
 from dpassay.experiments.tasks.planning import plan_tasks
@@ -59,7 +60,7 @@ name = "weak"
 [[sweep.case]]
 name = "strong"
 neighbours = { canary = { name = "dirac", unit = 1 } }
-mechanism = { view = "observations" }
+mechanism = { view = "noisy_gradients" }
 attack = { name = "likelihood-ratio" }
 """
 
@@ -80,10 +81,10 @@ def shipped():
 def test_a_case_sets_several_keys_together():
     weak, strong = asked(SMALL + CASES)
     assert weak.mechanism.view == "final"
-    assert strong.mechanism.view == "observations"
+    assert strong.mechanism.view == "noisy_gradients"
     assert type(weak.attack).__name__ == "CanaryLoss"
     assert type(strong.attack).__name__ == "LikelihoodRatio"
-    assert np.flatnonzero(strong.mechanism.observed[0]).tolist() == [65]
+    assert np.flatnonzero(strong.mechanism.directions[0]).tolist() == [65]
     assert weak.seed != strong.seed
 
 
@@ -105,6 +106,17 @@ def test_what_is_set_by_hand_no_case_sets():
     assert left == ({"name": "strong", "attack": {"name": "threshold"}, "mechanism": {"view": "final"}},)
 
 
+def test_a_case_with_a_seed_of_its_own_keeps_it_whatever_it_is_called():
+    case = {"name": "strong", "seed": 7, "mechanism": {"steps": 3}}
+    assert settings({"case": case}) == {"mechanism.steps": 3}
+    assert unswept({"case": (case,)}, ["mechanism.steps"])["case"] == ({"name": "strong", "seed": 7, "mechanism": {}},)
+    renamed = case | {"name": "stronger"}
+    assert point_seed(1, {"case": case}) == point_seed(2, {"case": renamed}) == 7
+    both = [point_seed(1, {"case": one, "audit.delta": delta}) for one in (case, renamed) for delta in (0.0, 0.1)]
+    assert both[:2] == both[2:]
+    assert len({7, *both}) == 3
+
+
 def test_cases_survive_the_way_through_toml():
     config, _ = Config.load(NAME)
     again = tomllib.loads(config.to_toml())
@@ -116,6 +128,7 @@ def test_cases_survive_the_way_through_toml():
     [
         ('attack = { name = "threshold" }', "a table with a name"),
         ('name = ""', "a table with a name"),
+        ('name = "a"\nseed = -1', "seed of the case 'a' must be a whole number >= 0, but is -1"),
         ('name = "a"\nattack = "threshold"', "and tables such as"),
         ('name = "a"\n[[sweep.case]]\nname = "a"\nmechanism = { steps = 3 }', "two cases of the sweep are called 'a'"),
         ('name = "a"\naudit = { confidence = 0.9 }', "audit.confidence cannot be swept"),
@@ -182,7 +195,7 @@ def test_the_shipped_ladder_has_every_rung_and_one_claim():
     assert len(claims) == 1
     assert claims.pop() == pytest.approx(10.0, abs=0.01)
     views = {question.mechanism.view for question in found.values()}
-    assert views == {"final", "trajectory", "observations"}
+    assert views == {"final", "trajectory", "noisy_gradients"}
     *pairs, one_run = found.values()
     assert isinstance(one_run, OneRunTask)
     assert one_run.canaries.n_gradients == 2000
@@ -283,7 +296,7 @@ def white_box(sampling, epsilon):
         )
         options = {"batch_size": 10, "sampling_probability": 0.1}
     return DPSGD(
-        LogisticRegression(4), steps=100, noise_multiplier=noise, sampling=sampling, view="observations", **options
+        LogisticRegression(4), steps=100, noise_multiplier=noise, sampling=sampling, view="noisy_gradients", **options
     )
 
 
@@ -336,7 +349,7 @@ def test_shuffled_batches_accounted_as_poisson_are_caught(attack):
         sampling="shuffled",
         batch_size=1,
         n_records=100,
-        view="observations",
+        view="noisy_gradients",
     )
     poisson = PrivacyLossDP.gaussian(1.0, sampling_probability=0.01, steps=100, relation="zero_out")
     result = audit(mechanism, attack=attack, claim=poisson, trials=200_000, delta=1e-5, seed=1)

@@ -69,7 +69,7 @@ def test_an_attack_with_references_gets_them():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"mechanism.view": "final"}, 'set view = "observations" in [mechanism]'),
+        ({"mechanism.view": "final"}, 'set view = "noisy_gradients" in [mechanism]'),
         ({"attack.name": "classifier"}, "must be 'likelihood-ratio'"),
         ({"neighbours.canary": "blank"}, "would be the same record 400 times"),
         ({"game.n_canaries": 900}, "weights belong to dead features"),
@@ -88,7 +88,7 @@ def test_a_game_without_canaries_data_or_trainer_is_refused():
     assert "game.n_canaries is missing" in complaint(GRADIENTS.replace("n_canaries = 400\n", ""))
     assert "needs [data], and canary" in complaint(GRADIENTS.replace('[neighbours]\ncanary = "dirac"\n', ""))
     laplace = '[mechanism]\nname = "laplace"\nepsilon = 1.0\n[game]\nname = "one-run"\nn_canaries = 5\n'
-    assert "plays with a dp-sgd, not Laplace" in complaint(laplace)
+    assert "plays with a trainer, such as dp-sgd, not Laplace" in complaint(laplace)
 
 
 def test_bounds_of_one_run_are_refused_for_a_pair_before_anything_runs():

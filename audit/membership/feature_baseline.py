@@ -1,4 +1,4 @@
-"""The blind baseline: what the records give away about their membership without any model."""
+"""The feature baseline: what the records give away about their membership without any model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .roc import Pooled
 
 
 @dataclass(frozen=True)
-class Blind:
+class FeatureBaseline:
     """AUC of a classifier that tells members from non-members by their features alone.
 
     Args:
@@ -31,7 +31,7 @@ class Blind:
         return self.lower > 0.5
 
 
-def blind_baseline(
+def feature_baseline(
     X: Any,
     member: Any,
     *,
@@ -40,7 +40,7 @@ def blind_baseline(
     confidence: float = 0.95,
     n_folds: int = 2,
     seed: int = 0,
-) -> Blind:
+) -> FeatureBaseline:
     """Cross-validated AUC of members against non-members, by features alone.
 
     Args:
@@ -59,7 +59,7 @@ def blind_baseline(
     Example:
         >>> rng = np.random.default_rng(0)
         >>> member = rng.random(4000) < 0.5
-        >>> blind_baseline(rng.normal(size=(4000, 1)) + member[:, None], member).shifted
+        >>> feature_baseline(rng.normal(size=(4000, 1)) + member[:, None], member).shifted
         True
     """
     one_of(("logistic", "boosting"), classifier=classifier)
@@ -88,7 +88,7 @@ def blind_baseline(
     # does their mean.
     together = 1.0 - (1.0 - confidence) / n_folds
     reach = float(np.mean([np.subtract(*part.auc_interval(together)[::-1]) / 2.0 for part in parts]))
-    return Blind(auc, max(0.0, auc - reach), min(1.0, auc + reach))
+    return FeatureBaseline(auc, max(0.0, auc - reach), min(1.0, auc + reach))
 
 
 def _rows(X: Any, y: Any) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,15 +17,13 @@ from opacus.accountants import create_accountant
 from opacus.data_loader import DPDataLoader
 from torch.utils.data import DataLoader, TensorDataset
 
-from ..errors import ParameterError
-from ..learning.base import Floats, TrainingData
-
-if TYPE_CHECKING:
-    from .opacus import OpacusTraining
+from ...errors import ParameterError
+from ...learning.base import Floats, TrainingData
+from .options import OpacusOptions
 
 
-def train(recipe: OpacusTraining, data: TrainingData, seed: int, view: str) -> NDArray[np.float64]:
-    """One training: flat trainable parameters `(n_parameters,)`, or `(steps,)` observations."""
+def train(recipe: OpacusOptions, data: TrainingData, seed: int, view: str) -> NDArray[np.float64]:
+    """One training: flat trainable parameters `(n_parameters,)`, or `(steps, m)` noisy gradients."""
     with _one_thread(seed), _quiet():
         module = recipe.make_model()
         module.train()
@@ -33,8 +31,8 @@ def train(recipe: OpacusTraining, data: TrainingData, seed: int, view: str) -> N
         if recipe.initial is not None:
             _load(parameters, np.asarray(recipe.initial))
         model, optimizer, loss, loader = _make_private(recipe, module, _dataset(data, parameters[0].dtype))
-        seen: list[float] = []
-        if view == "observations":
+        seen: list[NDArray[np.float64]] = []
+        if view == "noisy_gradients":
             _observe(optimizer, parameters, recipe, seen)
         gradients = None if data.gradients is None else torch.as_tensor(data.gradients, dtype=parameters[0].dtype)
         for _ in range(recipe.epochs):
@@ -44,10 +42,10 @@ def train(recipe: OpacusTraining, data: TrainingData, seed: int, view: str) -> N
                 if gradients is not None:
                     _put_in(gradients, place, parameters)
                 optimizer.step()
-        return np.array(seen) if view == "observations" else _flat(parameters)
+        return np.array(seen) if view == "noisy_gradients" else _flat(parameters)
 
 
-def claimed_epsilon(recipe: OpacusTraining, delta: float, accountant: str) -> float:
+def claimed_epsilon(recipe: OpacusOptions, delta: float, accountant: str) -> float:
     """Epsilon of Opacus' own accountant after all steps."""
     counting = create_accountant(mechanism=accountant)
     with _quiet():
@@ -60,6 +58,48 @@ def n_parameters(make_model: Callable[[], Any]) -> int:
     """Trainable numbers of the module."""
     with torch.random.fork_rng(devices=[]):
         return sum(parameter.numel() for parameter in _trainable(make_model()))
+
+
+def count_classes(make_model: Callable[[], Any], X: Floats) -> int:
+    """Of what the module says of one row of X: 2 for a module with one output."""
+    with torch.random.fork_rng(devices=[]):
+        shape = tuple(_outputs(make_model(), X[:1]).shape[1:])
+    if len(shape) > 1:
+        raise ParameterError(f"the module must give one row of logits a record, but gives shape {shape}.")
+    return 2 if shape in ((), (1,)) else int(shape[0])
+
+
+def losses(recipe: OpacusOptions, data: TrainingData, parameters: NDArray[Any]) -> NDArray[np.float64]:
+    """Loss of each example under flat parameters `(n_models, n_parameters)`, `(n_models, n_examples)`."""
+    found = np.empty((len(parameters), data.n_examples))
+    for of_model, one_by_one in zip(found, _each_loss(recipe, data, parameters), strict=True):
+        of_model[:] = [float(loss.detach()) for loss, _ in one_by_one]
+    return found
+
+
+def clipped_gradients(recipe: OpacusOptions, data: TrainingData, parameters: NDArray[Any]) -> NDArray[np.float64]:
+    """Sum over examples of the clipped gradients at flat parameters `(n_models, n_parameters)`, of their shape."""
+    found = np.zeros(parameters.shape)
+    for total, one_by_one in zip(found, _each_loss(recipe, data, parameters), strict=True):
+        for loss, trainable in one_by_one:
+            gradient = torch.cat([part.flatten() for part in torch.autograd.grad(loss, trainable)]).double().numpy()
+            total += gradient * (recipe.max_grad_norm / max(float(np.linalg.norm(gradient)), recipe.max_grad_norm))
+    return found
+
+
+def _each_loss(
+    recipe: OpacusOptions, data: TrainingData, parameters: NDArray[Any]
+) -> Iterator[Iterator[tuple[torch.Tensor, list[Any]]]]:
+    """For each model, the loss of each example as a batch of its own, and the parameters that it depends on."""
+    criterion = torch.nn.CrossEntropyLoss() if recipe.loss is None else recipe.loss
+    with _one_thread(0):
+        module = recipe.make_model()
+        module.eval()
+        trainable = _trainable(module)
+        X, y, _ = _dataset(TrainingData(data.X, data.y), trainable[0].dtype).tensors
+        for flat in parameters:
+            _load(trainable, flat)
+            yield ((criterion(module(X[i : i + 1]), y[i : i + 1]), trainable) for i in range(len(X)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +119,7 @@ class OpacusClassifiers:
     @classmethod
     def of(cls, make_model: Callable[[], Any], parameters: NDArray[np.float64], X: Floats) -> OpacusClassifiers:
         """The number of classes is read from what the module says of one row of X."""
-        with torch.random.fork_rng(devices=[]):
-            shape = tuple(_outputs(make_model(), X[:1]).shape[1:])
-        if len(shape) > 1:
-            raise ParameterError(f"the module must give one row of logits a record, but gives shape {shape}.")
-        return cls(make_model, parameters, 2 if shape in ((), (1,)) else shape[0])
+        return cls(make_model, parameters, count_classes(make_model, X))
 
     def __len__(self) -> int:
         return len(self.parameters)
@@ -102,7 +138,7 @@ class OpacusClassifiers:
         return found
 
 
-def _make_private(recipe: OpacusTraining, module: Any, dataset: TensorDataset) -> tuple[Any, Any, Any, Any]:
+def _make_private(recipe: OpacusOptions, module: Any, dataset: TensorDataset) -> tuple[Any, Any, Any, Any]:
     """Module, optimiser, loss and batches, as Opacus makes them private."""
     loss = torch.nn.CrossEntropyLoss() if recipe.loss is None else recipe.loss
     public = recipe.constants == "public"
@@ -144,15 +180,15 @@ def _put_in(gradients: torch.Tensor, place: torch.Tensor, parameters: list[Any])
         start += parameter.numel()
 
 
-def _observe(optimizer: Any, parameters: list[Any], recipe: OpacusTraining, seen: list[float]) -> None:
-    """Writes down the noisy gradient of each step along the observed direction, after Opacus' own step hook."""
-    direction, scale = torch.as_tensor(recipe.direction), recipe.divisor / recipe.max_grad_norm
+def _observe(optimizer: Any, parameters: list[Any], recipe: OpacusOptions, seen: list[Any]) -> None:
+    """Writes down the noisy gradient of each step along the observed directions, after Opacus' own step hook."""
+    directions, scale = torch.as_tensor(recipe.seen_directions), recipe.divisor / recipe.max_grad_norm
     counting = optimizer.step_hook
 
     def look(made: Any) -> None:
         counting(made)
         gradient = torch.cat([parameter.grad.flatten() for parameter in parameters]).double()
-        seen.append(scale * float(gradient @ direction))
+        seen.append(scale * (directions @ gradient).numpy())
 
     optimizer.attach_step_hook(look)
 

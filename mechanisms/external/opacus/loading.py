@@ -1,0 +1,21 @@
+"""The module that needs PyTorch and Opacus, imported when a model is trained."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ...errors import ParameterError
+
+
+def training() -> Any:
+    """`dpassay.mechanisms.external.opacus.training`; raises `ParameterError` if PyTorch or Opacus are not there."""
+    try:
+        return import_module("dpassay.mechanisms.external.opacus.training")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("torch", "opacus"):
+            raise
+        raise ParameterError(
+            f"training with Opacus needs the package {error.name}, which is not installed. Install the extra: "
+            'pip install "dpassay[torch]".'
+        ) from error

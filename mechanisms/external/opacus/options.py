@@ -1,0 +1,115 @@
+"""The options of a training with Opacus, and what Opacus makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import ParameterError
+from ...learning.dp_sgd.sampling import PoissonSampling, Sampling, ShuffledEpochs
+from ...relation import Relation
+from ...validation import non_negative, one_of, positive, whole
+from . import loading
+
+CONSTANTS = ("opacus", "public")
+VIEWS = ("final", "noisy_gradients")
+RELATIONS = (Relation.ADD_REMOVE, Relation.REPLACE_ONE)
+ACCOUNTANTS = ("prv", "rdp", "gdp")
+
+
+@dataclass(frozen=True, eq=False)
+class OpacusOptions:
+    """For their meaning see `OpacusTraining`."""
+
+    make_model: Callable[[], Any]
+    _: KW_ONLY
+    make_optimizer: Callable[[Any], Any]
+    n_records: int
+    batch_size: int
+    noise_multiplier: float
+    max_grad_norm: float = 1.0
+    epochs: int = 1
+    loss: Any = None
+    poisson_sampling: bool = True
+    constants: str = "opacus"
+    grad_sample_mode: str = "hooks"
+    initial: ArrayLike | None = field(default=None, repr=False)
+    relation: Relation = Relation.ADD_REMOVE
+    view: str = "final"
+    directions: ArrayLike | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("make_model", "make_optimizer"):
+            made = getattr(self, name)
+            if not callable(made) or (hasattr(made, "state_dict") and not isinstance(made, type)):
+                raise ParameterError(
+                    f"{name} must be a function that makes a fresh one for each run, but is a {type(made).__name__}."
+                )
+        whole(1, n_records=self.n_records, batch_size=self.batch_size, epochs=self.epochs)
+        if self.batch_size > self.n_records:
+            raise ParameterError(
+                f"batch_size must be at most n_records, but is {self.batch_size} of {self.n_records}. For full batches "
+                f"use batch_size={self.n_records}."
+            )
+        non_negative(noise_multiplier=self.noise_multiplier)
+        positive(max_grad_norm=self.max_grad_norm)
+        one_of(CONSTANTS, constants=self.constants)
+        one_of(VIEWS, view=self.view)
+        one_of(RELATIONS, relation=str(self.relation))
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+
+    # --- what the options mean ----------------------------------------------------------------------------------------
+
+    @property
+    def sampling_probability(self) -> float:
+        """Of Poisson sampling: Opacus takes 1 / the length of the `DataLoader`, not batch_size / n_records."""
+        return 1.0 / -(-self.n_records // self.batch_size)
+
+    @property
+    def batches_per_epoch(self) -> int:
+        """Steps of an epoch: the length of the `DataLoader`, at times 1 less with Poisson sampling, where Opacus rounds
+        1 / sampling_probability down."""
+        return int(1.0 / self.sampling_probability) if self.poisson_sampling else round(1.0 / self.sampling_probability)
+
+    @property
+    def steps(self) -> int:
+        """Of a whole training."""
+        return self.epochs * self.batches_per_epoch
+
+    @property
+    def divisor(self) -> int:
+        """By which a sum of gradients is divided: Opacus takes the expected batch size, rounded down."""
+        return self.n_records // self.batches_per_epoch
+
+    @property
+    def scheme(self) -> Sampling:
+        """How batches are drawn."""
+        if self.poisson_sampling or self.batches_per_epoch == 1:
+            return PoissonSampling(
+                sampling_probability=self.sampling_probability, expected_batch_size=float(self.divisor)
+            )
+        return ShuffledEpochs(batch_size=self.batch_size, n_records=self.n_records)
+
+    @cached_property
+    def n_parameters(self) -> int:
+        """Trainable numbers of the module."""
+        return int(loading.training().n_parameters(self.make_model))
+
+    @cached_property
+    def seen_directions(self) -> NDArray[np.float64]:
+        """The observed directions, `(m, n_parameters)`; the first is that of the canary of `canary_pair`."""
+        if self.directions is None:
+            return np.array(np.arange(self.n_parameters) == 0, dtype=np.float64)[None, :]
+        found = np.atleast_2d(np.asarray(self.directions, dtype=np.float64))
+        norms = np.linalg.norm(found, axis=-1)
+        if found.ndim != 2 or found.shape[1] != self.n_parameters or not (np.abs(norms - 1.0) < 1e-6).all():
+            raise ParameterError(
+                f"directions must be unit vectors of {self.n_parameters} numbers, one a parameter, but have shape "
+                f"{found.shape} and norms {norms}."
+            )
+        return found

@@ -1,0 +1,188 @@
+"""What adversaries may ask of a trainer: who can answer what, and what is said of one that cannot."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+
+from dpassay import attacks
+from dpassay.attacks.canaries import ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
+from dpassay.attacks.canaries.catalogue import catalogue as canaries
+from dpassay.audit.membership import gradient_canary_game, membership_game
+from dpassay.mechanisms.base import Outputs, Relation
+from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.external import EstimatorLearner
+from dpassay.mechanisms.learning import DPSGD, MultiLayerPerceptron, SoftmaxRegression, TrainingData, capabilities
+from dpassay.mechanisms.learning.base import Learner
+from dpassay.mechanisms.learning.capabilities import (
+    ClipsGradients,
+    HasInputWeights,
+    ReleasesModels,
+    ShowsNoisyGradients,
+    ShowsTrajectory,
+    StartsAnywhere,
+    TakesCanaries,
+    has,
+    members,
+    needed,
+)
+from dpassay.mechanisms.learning.dp_sgd import FullBatch, GroupPrivacy
+from dpassay.mechanisms.noise.laplace import Laplace
+
+EVERY = [
+    ClipsGradients,
+    HasInputWeights,
+    ReleasesModels,
+    ShowsNoisyGradients,
+    ShowsTrajectory,
+    StartsAnywhere,
+    TakesCanaries,
+]
+ROOMS = ("mechanisms", "attacks", "audit", "experiments")
+X, Y = np.random.default_rng(0).normal(size=(20, 4)), np.arange(20) % 3
+NEAREST = EstimatorLearner(KNeighborsClassifier(1))
+
+
+def ours(**options):
+    given = {"steps": 3, "noise_multiplier": 1.0, "sampling": "full-batch", "batch_size": 20}
+    return DPSGD(SoftmaxRegression(4, 3), **given | options)
+
+
+def test_every_protocol_of_the_module_is_listed_here():
+    found = [one for one in vars(capabilities).values() if getattr(one, "_is_protocol", False)]
+    asked = {one.__name__ for one in found if one.__module__ == capabilities.__name__}
+    assert asked == {one.__name__ for one in EVERY} | {"WrapsTrainer"}
+
+
+@pytest.mark.parametrize("capability", EVERY)
+def test_dp_sgd_can_be_asked_everything_also_inside_the_claim_of_a_group(capability):
+    trainer = ours()
+    assert needed(trainer, capability, "a test") is trainer
+    assert needed(GroupPrivacy(trainer, size=3), capability, "a test") is trainer
+    assert not has(Laplace(1.0), capability)
+
+
+@pytest.mark.parametrize("capability", EVERY)
+def test_what_is_lacking_is_named(capability):
+    with pytest.raises(ParameterError) as raised:
+        needed(Laplace(1.0), capability, "the wanted thing")
+    message = str(raised.value)
+    assert message.startswith("the wanted thing needs a trainer with ")
+    assert f"is {capability.__name__} (mechanisms.learning.capabilities)" in message
+    for name in set(members(capability)) - {"relation"}:
+        assert name in message
+
+
+def test_a_class_in_the_place_of_a_trainer_is_refused():
+    assert has(NEAREST, TakesCanaries)
+    assert not has(EstimatorLearner, TakesCanaries)
+
+
+def test_an_estimator_takes_canaries_that_are_examples_and_no_gradients():
+    for canary in (Natural(), Mislabelled()):
+        made, always = canary.several((X, Y), NEAREST, 5)
+        assert (len(made), len(always)) == (5, 15)
+        game = membership_game(NEAREST, made, records=always, seed=0)
+        assert game.scores[game.bits].min() >= game.scores[~game.bits].max()
+    assert np.all(Mislabelled().several((X, Y), NEAREST, 5)[0].y == (Y[:5] + 1) % 3)
+    for canary in (Dirac(), RandomDirection()):
+        with pytest.raises(ParameterError, match=r"needs a trainer with .*clip_norm.*, which EstimatorLearner lacks"):
+            canary.several((X, Y), NEAREST, 5)
+    with pytest.raises(ParameterError, match=r"the gradient-canary game needs a trainer with .*showing"):
+        gradient_canary_game(NEAREST, np.eye(4), seed=0)
+
+
+class Summing:
+    """Somebody else's trainer: one noisy sum of gradients, and nothing that adversaries have no use for."""
+
+    relation, clip_norm, n_parameters, steps, noise_multiplier = Relation.ADD_REMOVE, 2.0, 30, 4, 0.5
+    scheme = FullBatch(expected_batch_size=1)
+    directions = np.zeros((0, 30))
+
+    def check_data(self, data):
+        pass
+
+    def count_classes(self, data):
+        return 2
+
+    def initial_models(self, data):
+        return None
+
+    def no_examples(self):
+        return TrainingData(np.zeros((0, 1)), np.zeros(0))
+
+    def showing(self, directions):
+        found = Summing()
+        found.directions = directions
+        return found
+
+    def release_subsets(self, records, inclusion, rng):
+        sums = inclusion[:, records.n_examples :] @ records.gradients / self.clip_norm
+        noise = rng.normal(scale=self.noise_multiplier, size=(len(inclusion), self.steps, self.n_parameters))
+        return Outputs((sums[:, None, :] + noise) @ self.directions.T)
+
+
+def test_anybodys_trainer_can_be_played_with_that_answers_what_the_game_asks():
+    trainer = needed(Summing(), ShowsNoisyGradients, "a test")
+    canaries_, always = RandomDirection().several((np.zeros((3, 1)), np.zeros(3, dtype=int)), trainer, 5)
+    np.testing.assert_allclose(np.linalg.norm(canaries_.gradients, axis=1), 2.0)
+    game = gradient_canary_game(trainer, 2.0 * np.eye(30), records=always, n_runs=40, seed=1)
+    mu = np.sqrt(trainer.steps) / trainer.noise_multiplier
+    assert game.scores[game.bits].mean() == pytest.approx(0.5 * mu**2, rel=0.1)
+    assert game.scores[~game.bits].mean() == pytest.approx(-0.5 * mu**2, rel=0.1)
+    with pytest.raises(ParameterError, match="canary Dirac needs a trainer with input_weights, which Summing lacks"):
+        Dirac().several((np.zeros((3, 1)), np.zeros(3, dtype=int)), trainer, 5)
+
+
+@pytest.mark.parametrize("model", [SoftmaxRegression(4, 3), MultiLayerPerceptron(4, hidden=(5,), n_outputs=3)])
+def test_input_weights_are_those_that_read_the_feature(model):
+    """Where a feature is 0, its weights have no gradient; no other weight of the first layer is so."""
+    trainer = DPSGD(model, steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=20)
+    weights = trainer.input_weights()
+    assert weights.shape == (model.layers[0].n_units, 4)
+    blind = X * np.array([1.0, 1.0, 0.0, 1.0])
+    start = np.random.default_rng(1).normal(size=(1, trainer.n_parameters))
+    gradient = trainer.clipped_gradient(TrainingData(blind, Y), start)[0]
+    first = np.arange(model.layers[0].span.stop)
+    assert sorted(first[gradient[first] == 0.0]) == sorted(weights[:, 2])
+
+
+def test_clipped_gradients_are_the_same_by_formula_and_by_trainer():
+    trainer, start = ours(clip_norm=0.3), np.random.default_rng(2).normal(size=(6, 15))
+    data = TrainingData(X, Y, np.random.default_rng(3).normal(size=(2, 15)))
+    np.testing.assert_allclose(trainer.clipped_gradient(data, start), trainer.clipped_sum_of(data)(start), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", list(canaries))
+def test_a_canary_asks_for_no_more_than_a_capability(name):
+    """It is made for a trainer that has nothing but what the capabilities say."""
+    asked = sorted({member for one in (TakesCanaries, HasInputWeights) for member in members(one)})
+    trainer = ours()
+    bare = type("Bare", (), {member: property(lambda _, m=member: getattr(trainer, m)) for member in asked})()
+    data = TrainingData(X * [1, 1, 0, 1], Y)
+    canary = canaries.build(name)
+    for side, wanted in zip(canary._sides(data, bare), canary._sides(data, trainer), strict=True):
+        np.testing.assert_array_equal(side.X, wanted.X)
+        np.testing.assert_array_equal(side.y, wanted.y)
+
+
+def test_no_room_but_its_own_asks_whether_a_trainer_is_ours():
+    """`isinstance(..., DPSGD)` shuts others out: ask for a capability."""
+    rooms = Path(attacks.__file__).parents[1]
+    gates = []
+    for path in (path for room in ROOMS for path in sorted((rooms / room).rglob("*.py"))):
+        text = path.read_text()
+        if "DPSGD" not in text or path.parent.match("mechanisms/learning/dp_sgd"):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+                gates += [path.name] * ("DPSGD" in ast.unparse(node.args[1]))
+    assert gates == []
+
+
+def test_a_learner_is_no_more_than_one_that_trains_on_subsets():
+    assert isinstance(NEAREST, Learner)
+    assert isinstance(ours(), Learner)
+    assert ClipBKD(copies=2).stage((X, Y), ours())[0].trainer == ours()
