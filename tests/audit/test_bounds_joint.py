@@ -404,12 +404,10 @@ def test_pilot_chooses_event_and_direction():
     backward = PairScores(np.repeat([0.0, 1.0], [400, 600]), np.repeat([0.0, 1.0], [5, 995]))
     for pilot, direction in ((forward, "in"), (backward, "out")):
         ready = asked.prepared(JointExact(), pilot, delta=0.0, confidence=0.95, n_out=9000, n_in=9000)
-        assert (ready.threshold, ready.direction) == (0.5, direction)
+        assert (ready.event.threshold, ready.event.direction) == (0.5, direction)
         found = asked.lower_bound(ready, pilot, delta=0.0, confidence=0.95)
         assert [entry.what for entry in found.ledger] == ["threshold", "direction", "base rate"]
         assert found.ledger[0].correction == found.ledger[1].correction == "chosen on pilot trials only"
-        assert not ready.uses_pilot
-        assert asked.prepared(ready, pilot, delta=0.0, confidence=0.95, n_out=5, n_in=5) is ready
         assert found.epsilon > 3
 
 
@@ -421,7 +419,7 @@ def test_among_thresholds_without_false_positives_the_safest_is_taken(bound):
     in_[:100] = np.inf
     in_[100] = 6.0
     ready = asked.prepared(bound, PairScores(out, in_), delta=0.0, confidence=0.95, n_out=45_000, n_in=45_000)
-    assert ready.threshold == np.inf
+    assert ready.event.threshold == np.inf
 
 
 def test_a_pilot_too_small_to_promise_anything_finds_the_side_with_power():
@@ -446,7 +444,8 @@ def test_ordering_is_tuned_to_the_level_and_kept():
     ready = asked.prepared(FIXED, PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9)
     assert (ready.ordering.significance, ready.ordering.delta) == (pytest.approx(0.01), 0.01)
     own = JointExact(threshold=1.0, ordering=Ordering(0.3))
-    assert asked.prepared(own, PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9) is own
+    kept = asked.prepared(own, PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9)
+    assert kept.ordering == own.ordering
 
 
 def test_this_bound_beats_clopper_pearson_on_the_same_trials():
@@ -481,8 +480,8 @@ def test_unusable_direction_is_named():
         JointExact(direction="up")
 
 
-def test_unprepared_bound_says_what_to_do():
-    with pytest.raises(ParameterError, match=r"no pilot has been seen: call prepare\(pilot"):
+def test_bound_without_a_pilot_says_what_to_do():
+    with pytest.raises(ParameterError, match="needs pilot scores on both sides, but there are 0 and 0"):
         asked.lower_bound(JointExact(), counts(1, 5, 2, 5), delta=0.0, confidence=0.95)
 
 
