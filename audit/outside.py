@@ -84,16 +84,16 @@ def audit_scores(
         AccountingError: a claim that is infinite at delta.
 
     Guarantees:
-        * if the evidence is as its type says (independent runs; coins tossed before the run; fresh secrets), the true
-          epsilon lies below `result.bound.epsilon` with probability at most 1 - `confidence`. Nothing of this is
-          tested here: scores alone do not show how they were made.
+        * if the evidence is as its type says (independent runs; coins tossed before the run; fresh secrets), then
+          `result.bound.epsilon` exceeds the true epsilon with probability at most 1 - `confidence`. Whether it is so
+          is not tested here: scores alone do not show how they were made.
 
     Example:
         >>> rng = np.random.default_rng(0)
         >>> scores = PairScores(out=rng.laplace(0.0, 1.0, 20_000), in_=rng.laplace(1.0, 1.0, 20_000))
         >>> from dpassay.mechanisms.guarantees import PureDP
         >>> result = audit_scores(scores, claim=PureDP(1.0))
-        >>> result.verdict.value, 0.9 < result.bound.epsilon <= 1.0
+        >>> result.verdict.value, 0.8 < result.bound.epsilon <= 1.0
         ('consistent', True)
         >>> audit_scores(scores, claim=PureDP(0.5)).verdict.value
         'violation'

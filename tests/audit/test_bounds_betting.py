@@ -356,7 +356,7 @@ def test_bound_falls_with_confidence_and_delta(bound, data, delta):
         for c in (0.5, 0.8, 0.95, 1 - 1e-6, 1 - 1e-12)
     ]
     assert values == sorted(values, reverse=True)
-    if bound.thresholds:
+    if isinstance(bound.threshold, tuple):
         values = [asked.lower_bound(bound, scores, delta=d, confidence=0.8).epsilon for d in (0.0, delta, 0.5 + delta)]
         assert values == sorted(values, reverse=True)
 
@@ -366,7 +366,7 @@ def test_bound_falls_with_confidence_and_delta(bound, data, delta):
 def test_bound_never_falls_when_trials_are_added(bound, data):
     scores = sample(data)
     at = [n for n in (10, 20, 33, 64, 65, 150, 200) if n <= scores.n_in]
-    values = bound.confidence_sequence(scores, at, delta=0.0, confidence=0.8)
+    values = asked.fixed(bound, scores.sizes, delta=0.0, confidence=0.8).confidence_sequence(scores, at)
     assert values == sorted(values)
 
 
@@ -425,10 +425,9 @@ def test_events_on_a_grid_of_counts_do_not_depend_on_the_counts(skew):
     hits = (500 - np.searchsorted(side, grid) for side in sides)
     counts = PairCounts(Tally(grid, *hits, 500, 500))
     for epsilon in (0.0, 0.3):
-        asked = {"epsilon": epsilon, "delta": 0.0}
-        assert asked.p_value(Betting(), counts, **asked) == pytest.approx(
-            asked.p_value(fixed, counts, **asked), rel=1e-12
-        )
+        null = {"epsilon": epsilon, "delta": 0.0}
+        expected = asked.p_value(fixed, counts, **null)
+        assert asked.p_value(Betting(), counts, **null) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -465,7 +464,7 @@ def test_weights_decide_which_threshold_counts_most():
 
 def test_what_is_missing_is_named():
     scores, level = pairs([1.0], [0.0]), {"delta": 0.0, "confidence": 0.9}
-    with pytest.raises(ParameterError, match="no pilot has been seen"):
+    with pytest.raises(ParameterError, match="needs pilot scores on both sides, but there are 0 and 0"):
         asked.lower_bound(Betting("pilot"), scores, **level)
     with pytest.raises(ParameterError, match="needs pilot scores on both sides"):
         asked.prepared(Betting("pilot"), pairs([], []), **level, n_out=1, n_in=1)

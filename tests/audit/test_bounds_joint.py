@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import time
+from dataclasses import replace
 
 import asked
 import numpy as np
@@ -34,6 +35,8 @@ from dpassay.mechanisms.errors import ParameterError
 from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
 
 FIXED = JointExact(threshold=1.0)
+ORDERED = JointExact(threshold=1.0, ordering=Ordering())
+"""One ordering at every confidence: p-values and bounds are then of the same test."""
 ROUNDING = 0.02  # standard errors of epsilon: what sums are rounded by
 
 
@@ -129,11 +132,11 @@ def test_two_directions_share_the_significance():
 
 
 def test_p_values_of_two_directions_are_twice_that_of_the_better_one():
-    scores, both = counts(18, 100, 50, 100), JointExact(threshold=1.0, direction="both")
-    alone = asked.p_value(FIXED, scores, epsilon=0.5, delta=0.0)
+    scores, both = counts(18, 100, 50, 100), replace(ORDERED, direction="both")
+    alone = asked.p_value(ORDERED, scores, epsilon=0.5, delta=0.0)
     assert alone < 0.1
     assert asked.p_value(both, scores, epsilon=0.5, delta=0.0) == pytest.approx(2 * alone, rel=0.02)
-    alone = asked.claim_p_value(FIXED, scores, GaussianDP(0.5))
+    alone = asked.claim_p_value(ORDERED, scores, GaussianDP(0.5))
     assert alone < 0.1
     assert asked.claim_p_value(both, scores, GaussianDP(0.5)) == pytest.approx(2 * alone, rel=0.02)
 
@@ -277,15 +280,17 @@ def test_bound_does_not_depend_on_the_order_of_the_scores_or_on_increasing_maps(
 @settings(max_examples=40)
 def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1, claim, delta):
     scores = counts(k0, 80, k1, 80)
-    p = asked.p_value(FIXED, scores, epsilon=claim, delta=delta)
-    assert 1e-12 <= p <= 1
+    p = UnconditionalTest(k1, 80, k0, 80, Ordering()).p_value(claim, delta)
+    assert (
+        1e-12 <= asked.p_value(ORDERED, scores, epsilon=claim, delta=delta) <= p <= 1
+    )  # other promises may fall first
     room = slack(k0, k1)
     if p < 0.9:
-        assert epsilon(k0, 80, k1, 80, delta=delta, confidence=1 - 1.01 * p) >= claim - room
-        assert asked.exceeds(FIXED, claim, scores, delta=delta, confidence=1 - 1.05 * p)
+        assert epsilon(k0, 80, k1, 80, delta=delta, confidence=1 - 1.01 * p, bound=ORDERED) >= claim - room
+        assert asked.exceeds(ORDERED, claim, scores, delta=delta, confidence=1 - 1.05 * p)
     if p > 1e-11:
-        assert epsilon(k0, 80, k1, 80, delta=delta, confidence=1 - 0.95 * p) <= claim + room
-        assert not asked.exceeds(FIXED, claim, scores, delta=delta, confidence=1 - 0.9 * p)
+        assert epsilon(k0, 80, k1, 80, delta=delta, confidence=1 - 0.95 * p, bound=ORDERED) <= claim + room
+        assert not asked.exceeds(ORDERED, claim, scores, delta=delta, confidence=1 - 0.9 * p)
 
 
 @given(k0=st.integers(0, 300), k1=st.integers(0, 300), confidence=levels)
@@ -421,12 +426,10 @@ def test_pilot_chooses_event_and_direction():
     backward = PairScores(np.repeat([0.0, 1.0], [400, 600]), np.repeat([0.0, 1.0], [5, 995]))
     for pilot, direction in ((forward, "in"), (backward, "out")):
         ready = asked.prepared(JointExact(), pilot, delta=0.0, confidence=0.95, n_out=9000, n_in=9000)
-        assert (ready.threshold, ready.direction) == (0.5, direction)
+        assert (ready.event.threshold, ready.event.direction) == (0.5, direction)
         found = asked.lower_bound(ready, pilot, delta=0.0, confidence=0.95)
         assert [entry.what for entry in found.ledger] == ["threshold", "direction", "base rate"]
         assert found.ledger[0].correction == found.ledger[1].correction == "chosen on pilot trials only"
-        assert not ready.uses_pilot
-        assert asked.prepared(ready, pilot, delta=0.0, confidence=0.95, n_out=5, n_in=5) is ready
         assert found.epsilon > 3
 
 
@@ -438,7 +441,7 @@ def test_among_thresholds_without_false_positives_the_safest_is_taken(bound):
     in_[:100] = np.inf
     in_[100] = 6.0
     ready = asked.prepared(bound, PairScores(out, in_), delta=0.0, confidence=0.95, n_out=45_000, n_in=45_000)
-    assert ready.threshold == np.inf
+    assert ready.event.threshold == np.inf
 
 
 def test_a_pilot_too_small_to_promise_anything_finds_the_side_with_power():
@@ -463,7 +466,8 @@ def test_ordering_is_tuned_to_the_level_and_kept():
     ready = asked.prepared(FIXED, PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9)
     assert (ready.ordering.significance, ready.ordering.delta) == (pytest.approx(0.01), 0.01)
     own = JointExact(threshold=1.0, ordering=Ordering(0.3))
-    assert asked.prepared(own, PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9) is own
+    kept = asked.prepared(own, PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9)
+    assert kept.ordering == own.ordering
 
 
 def test_this_bound_beats_clopper_pearson_on_the_same_trials():
@@ -498,8 +502,8 @@ def test_unusable_direction_is_named():
         JointExact(direction="up")
 
 
-def test_unprepared_bound_says_what_to_do():
-    with pytest.raises(ParameterError, match=r"no pilot has been seen: call prepare\(pilot"):
+def test_bound_without_a_pilot_says_what_to_do():
+    with pytest.raises(ParameterError, match="needs pilot scores on both sides, but there are 0 and 0"):
         asked.lower_bound(JointExact(), counts(1, 5, 2, 5), delta=0.0, confidence=0.95)
 
 
