@@ -13,7 +13,7 @@ from dpassay.audit.conclude import conclude
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.audit.membership import membership_game, white_box_game
+from dpassay.audit.membership import gradient_canary_game, membership_game
 from dpassay.audit.results import AuditResult
 from dpassay.audit.run import Run
 from dpassay.mechanisms import Laplace
@@ -35,7 +35,7 @@ def perfect(n=400):
 
 def test_a_true_claim_stands_and_the_result_says_what_was_done():
     mechanism = learner()
-    game = white_box_game(mechanism, np.eye(300), seed=3)
+    game = gradient_canary_game(mechanism, np.eye(300), seed=3)
     result = audit_scores(game, mechanism=mechanism, delta=1e-5, seed=3)
     assert result.verdict is Verdict.CONSISTENT
     assert result.claim == pytest.approx(mechanism.guarantee().epsilon(1e-5))
@@ -51,7 +51,7 @@ def test_a_true_claim_stands_and_the_result_says_what_was_done():
 
 def test_too_small_a_claim_is_refuted_by_one_run():
     mechanism = learner(noise_multiplier=0.5)
-    game = white_box_game(mechanism, np.eye(300), seed=1)
+    game = gradient_canary_game(mechanism, np.eye(300), seed=1)
     assert audit_scores(game, mechanism=mechanism, delta=1e-5).verdict is not Verdict.VIOLATION
     for claim in (GaussianDP(0.3), PureDP(0.5), ApproximateDP(0.5, 1e-5)):
         result = audit_scores(game, mechanism=mechanism, bound="one-run", claim=claim, delta=1e-5, confidence=0.99)
@@ -62,7 +62,7 @@ def test_too_small_a_claim_is_refuted_by_one_run():
 def test_several_runs_count_together():
     mechanism = learner()
     one, ten = (
-        audit_scores(white_box_game(mechanism, np.eye(300), n_runs=n, seed=0), mechanism=mechanism, delta=1e-5)
+        audit_scores(gradient_canary_game(mechanism, np.eye(300), n_runs=n, seed=0), mechanism=mechanism, delta=1e-5)
         for n in (1, 10)
     )
     assert ten.bound.n_trials == 10 * one.bound.n_trials
@@ -118,7 +118,7 @@ def test_the_bound_of_one_run_exceeds_the_truth_no_more_often_than_it_may(bound)
     truth = mechanism.guarantee().epsilon(1e-5)
     misses = 0
     for seed in range(150):
-        game = white_box_game(mechanism, np.eye(60), seed=seed)
+        game = gradient_canary_game(mechanism, np.eye(60), seed=seed)
         result = audit_scores(game, mechanism=mechanism, bound=bound, delta=1e-5, confidence=0.8)
         misses += result.bound.epsilon > truth
     from scipy import stats

@@ -15,10 +15,9 @@ from dpassay.audit.bounds.base import LowerBound
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.config.schema import Config, DataSection, Named, NeighboursSection
 from dpassay.experiments.config.source import Source
-from dpassay.experiments.config.sweep import settings, swept_keys, unswept
+from dpassay.experiments.config.sweep import point_seed, settings, swept_keys, unswept
 from dpassay.experiments.plots import Ladder
 from dpassay.experiments.runs.runner import run
-from dpassay.experiments.sweep import point_seed
 from dpassay.experiments.tasks.audits import OneRunTask
 from dpassay.experiments.tasks.build import build_mechanism, build_pair, load_data
 from dpassay.experiments.tasks.planning import plan_tasks
