@@ -3,17 +3,14 @@
 api.py       audit(), audit_scores(), assert_private()
 evidence/    statement, scores, game, verdict, multiplicity: what is asked, and what is read
 bounds/      one bound a file
-question.py  what is asked of a mechanism, checked and complete
-run.py       a question being answered
-outside.py   scores from elsewhere
-conclude.py  from evidence to a result, the same for every game
+games/       what is asked, trials of each game, scores from elsewhere, and the conclusion that all share
 trials/      plan, seeds, execution, store on disk, resume
 power.py     what so many trials could have shown
 search.py    many pairs and attacks: the winner is confirmed on fresh trials
-membership/  games with canaries, and metrics of membership attacks
+membership/  metrics of membership attacks
 estimates/   numbers without coverage: another type
 testing/     coverage and power on laws with a known epsilon
-results.py   what is returned, and its JSON form
+results/     what is returned, its words, its JSON form
 """
 
 from ..mechanisms.errors import PrivacyViolation
@@ -21,7 +18,7 @@ from .api import assert_private, audit, audit_scores
 from .bounds.base import Bound, LedgerEntry, LowerBound
 from .evidence.scores import BitScores, PairScores, Successes
 from .evidence.verdict import Verdict
-from .results import AuditResult
+from .results.audit_result import AuditResult
 from .search import SearchResult, search
 
 __all__ = [

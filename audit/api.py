@@ -2,8 +2,8 @@
 
     mechanism and pair -> trials -> scores -> bounds -> verdict
 
-What is asked is checked and completed in `dpassay.audit.question`, and answered in `dpassay.audit.run`; scores from
-elsewhere are judged in `dpassay.audit.outside`.
+What is asked is checked and completed in `dpassay.audit.games.question`, and answered in `dpassay.audit.games.pair`;
+scores from elsewhere are judged in `dpassay.audit.games.outside`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from ..mechanisms.label import label
 from ..mechanisms.validation import counted
 from .bounds.choose import BoundChoice
 from .evidence.verdict import Verdict
-from .outside import audit_scores
-from .question import Question
-from .results import AuditResult
-from .run import Run
-from .text import INDEPENDENT
+from .games.outside import audit_scores
+from .games.pair import Run
+from .games.question import Question
+from .results.audit_result import AuditResult
+from .results.text import INDEPENDENT
 from .trials.options import RunOptions
 from .trials.progress import Reporter
 from .trials.seeds import root_seed

@@ -28,10 +28,10 @@ from ..mechanisms.guarantees import ApproximateDP
 from ..mechanisms.guarantees.base import Guarantee
 from ..mechanisms.validation import open_unit, whole
 from .bounds.base import Bound, Evidence, PairBound
-from .bounds.binomial import lower, quantile, upper
-from .bounds.clopper_pearson import ClopperPearson
 from .bounds.families import CurveFamily, epsilon_of, family_of
-from .bounds.joint import JointExact
+from .bounds.numerics.binomial import lower, quantile, upper
+from .bounds.pair.clopper_pearson import ClopperPearson
+from .bounds.pair.joint import JointExact
 from .evidence.scores import BitScores, Counts, Floats, PairCounts, Successes, Tally
 from .evidence.statement import Statement
 
@@ -109,7 +109,7 @@ def detectable_epsilon(
           it caught 67 % instead of 90 % (28.4 against 4.4, 900 trials a side).
 
     Example:
-        >>> from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+        >>> from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
         >>> from dpassay.mechanisms.guarantees import GaussianDP, PureDP
         >>> def found(claim, delta, n):
         ...     power = detectable_epsilon([ClopperPearson()], Statement(claim, delta), n_out=n, n_in=n)
@@ -146,7 +146,7 @@ def detectable_in_bits(bounds: Sequence[Bound[Any]], statement: Statement, *, n_
     for each member, and 18 of 20 must refute the claim. About right, not conservative.
 
     Example:
-        >>> from dpassay.audit.bounds.one_run import OneRun
+        >>> from dpassay.audit.bounds.bits.one_run import OneRun
         >>> from dpassay.mechanisms.guarantees import PureDP
         >>> stated = Statement(PureDP(1.0), delta=0.0)
         >>> found = [detectable_in_bits([OneRun()], stated, n_bits=n).epsilon for n in (2, 1000, 10_000)]

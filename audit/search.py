@@ -23,14 +23,14 @@ from ..mechanisms.errors import ParameterError
 from ..mechanisms.guarantees.base import Guarantee
 from ..mechanisms.label import label
 from ..mechanisms.validation import whole
-from . import consistency
 from .api import audit
 from .bounds.base import LedgerEntry, LowerBound
 from .bounds.choose import BoundChoice
 from .evidence.verdict import Verdict
-from .question import Question
-from .results import AuditResult
-from .saved import Saved
+from .games.question import Question
+from .results import consistency
+from .results.audit_result import AuditResult
+from .results.saved import Saved
 from .trials.seeds import Stage, child_seed, root_seed
 
 SCREENING_CONFIDENCE = 0.75

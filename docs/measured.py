@@ -19,8 +19,8 @@ from scipy.stats import norm
 from dpassay.attacks.membership.catalogue import catalogue as membership
 from dpassay.audit import audit, audit_scores
 from dpassay.audit.bounds.base import PairBound
+from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
 from dpassay.audit.bounds.catalogue import build
-from dpassay.audit.bounds.one_run_fdp import OneRunFDP
 from dpassay.audit.evidence.scores import BitScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.membership.records import models_needed

@@ -11,8 +11,8 @@ import pytest
 
 from dpassay.attacks.catalogue import catalogue as attacks
 from dpassay.attacks.membership.catalogue import catalogue as membership
+from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
 from dpassay.audit.bounds.catalogue import catalogue as bounds
-from dpassay.audit.bounds.one_run_fdp import OneRunFDP
 from dpassay.audit.evidence.scores import BitScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.evidence.verdict import Verdict

@@ -1,6 +1,6 @@
 """A batch of shadow models: trained on their rows of the inclusion matrix, and asked about records.
 
-The pieces know no plan, no store and no workers; `dpassay.audit.membership.train_shadows` runs them batch by batch.
+The pieces know no plan, no store and no workers; `dpassay.audit.games.train_shadows` runs them batch by batch.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def train(
     if not shows_trajectory(learner):
         return learner.fit_subsets(data, inclusion, rng), {}
     from ...mechanisms.learning.models.trained import TrainedModels
-    from .gradients import inner_products
+    from .target.gradients import inner_products
 
     trainer = cast("ShowsTrajectory", learner)
     trajectories = np.asarray(trainer.release_subsets(data, inclusion, rng).values)

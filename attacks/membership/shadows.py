@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ...mechanisms.errors import AttackError, ParameterError, unknown_name_message
 from ...mechanisms.validation import one_of, whole
-from .leave_one_out import Others
+from .shadow.leave_one_out import Others
 from .signals import FROM_LOSS, SIGNALS, WHITE_BOX, from_loss
 
 Floats = NDArray[np.float64]

@@ -5,14 +5,14 @@ from ...mechanisms.registry import Catalogue
 catalogue = Catalogue(
     "bound",
     {
-        "accountant-family": "dpassay.audit.bounds.family:Family",
-        "betting": "dpassay.audit.bounds.betting:Betting",
-        "clopper-pearson": "dpassay.audit.bounds.clopper_pearson:ClopperPearson",
-        "one-run": "dpassay.audit.bounds.one_run:OneRun",
-        "one-run-fdp": "dpassay.audit.bounds.one_run_fdp:OneRunFDP",
-        "joint-exact": "dpassay.audit.bounds.joint:JointExact",
+        "accountant-family": "dpassay.audit.bounds.pair.family:Family",
+        "betting": "dpassay.audit.bounds.pair.betting:Betting",
+        "clopper-pearson": "dpassay.audit.bounds.pair.clopper_pearson:ClopperPearson",
+        "one-run": "dpassay.audit.bounds.bits.one_run:OneRun",
+        "one-run-fdp": "dpassay.audit.bounds.bits.one_run_fdp:OneRunFDP",
+        "joint-exact": "dpassay.audit.bounds.pair.joint:JointExact",
         "reconstruction": "dpassay.audit.bounds.reconstruction:Reconstruction",
-        "simultaneous-band": "dpassay.audit.bounds.simultaneous:SimultaneousBand",
+        "simultaneous-band": "dpassay.audit.bounds.pair.simultaneous:SimultaneousBand",
     },
 )
 get = catalogue.get

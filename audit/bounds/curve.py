@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ...mechanisms.guarantees.base import Guarantee
 from ..evidence.scores import Tally
-from .rectangle import Rectangle
+from .numerics.rectangle import Rectangle
 
 _ROUNDING = 1e-9  # relative: by so much a limit must lie below the claim
 _LARGEST_EPSILON = 50.0

@@ -36,10 +36,10 @@ from ...mechanisms.validation import one_of, open_unit, unit_interval, whole
 from ..evidence.scores import Successes
 from ..evidence.statement import Statement
 from .base import SMALLEST_P_VALUE, Bound, Evidence, FixedBound, LedgerEntry, LowerBound
-from .binomial import lower, upper
 from .curve import CurveViolation, refute
 from .families import CurveFamily, epsilon_of, family_for, least_member
-from .rectangle import Rectangle
+from .numerics.binomial import lower, upper
+from .numerics.rectangle import Rectangle
 
 CLAIM = "claim"
 

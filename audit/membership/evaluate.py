@@ -41,7 +41,7 @@ def evaluate(
     """Scores every model and record by every attack, and measures what the scores give away.
 
     Metrics, not bounds: they average over models and records, and their thresholds are chosen on the scores that they
-    count. For a bound on epsilon see `dpassay.audit.membership.game`.
+    count. For a bound on epsilon see `dpassay.audit.games.canaries`.
 
     Args:
         shadows: models and their signals; from `train_shadows`, or of one model with a natural split.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ..bounds import binomial
+from ..bounds.numerics import binomial
 from ..evidence.multiplicity import holm
 from .roc import Pooled, RateAt
 

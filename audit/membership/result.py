@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...mechanisms.errors import ParameterError
-from .. import consistency
 from ..evidence.scores import Tally
-from ..saved import Saved
+from ..results import consistency
+from ..results.saved import Saved
 from .feature_baseline import FeatureBaseline
 from .records import GroupRow, RecordTable
 from .roc import RateAt

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ...mechanisms.errors import ParameterError
-from ..bounds import binomial
+from ..bounds.numerics import binomial
 from ..evidence.scores import PairScores, Tally
 
 Floats = NDArray[np.float64]

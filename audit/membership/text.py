@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ..text import percent
+from ..results.text import percent
 from .records import RecordTable, models_needed
 
 if TYPE_CHECKING:

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.validation import open_unit, whole
-from .. import consistency
-from ..bounds.binomial import lower, quantile, upper
+from ..bounds.numerics.binomial import lower, quantile, upper
 from ..evidence.scores import Floats
-from ..saved import Saved
+from ..results import consistency
+from ..results.saved import Saved
 from ..trials.plan import plan_trials
 from ..trials.progress import Reporter, reporter_for
 from .coverage import FALSE_ALARM

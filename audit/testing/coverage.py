@@ -18,8 +18,8 @@ from ...mechanisms.guarantees import ApproximateDP
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.validation import whole
 from ..bounds.base import PairBound
-from ..bounds.binomial import quantile
 from ..bounds.families import CurveFamily
+from ..bounds.numerics.binomial import quantile
 from ..evidence.scores import Floats
 from ..evidence.statement import Statement
 from .laws import (
@@ -95,7 +95,7 @@ def misses(
         claim: whose family a bound may lean on; None takes a member of the family that the bound was given, if any.
 
     Example:
-        >>> from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+        >>> from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
         >>> fixed = ClopperPearson(threshold=2.0)
         >>> found = misses(fixed, randomized_response(1.0), repeats=500, n_out=100, n_in=100, confidence=0.8, seed=1)
         >>> found.holds

@@ -23,10 +23,10 @@ from ...mechanisms.errors import AccountingError
 from ...mechanisms.guarantees import ApproximateDP
 from ...mechanisms.guarantees.base import Guarantee
 from ..bounds.base import PairBound, PilotMissingError
-from ..bounds.binomial import upper
 from ..bounds.catalogue import catalogue
 from ..bounds.families import family_of, member_below
-from ..bounds.family import Family
+from ..bounds.numerics.binomial import upper
+from ..bounds.pair.family import Family
 from ..evidence.scores import Floats, PairCounts, PairScores, Scores, Tally
 from ..evidence.statement import Statement
 from .laws import Law

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...audit.api import audit
-from ...audit.results import AuditResult
+from ...audit.results.audit_result import AuditResult
 from ...mechanisms.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.errors import NeighboursError, ParameterError, StoreError
 from ...mechanisms.external.command import BATCH_SECONDS, Command

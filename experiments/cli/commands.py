@@ -231,7 +231,7 @@ def judge_command(
     json_: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the whole result.")] = None,
 ) -> int:
     """Judge a claim by scores that other code made, which lie in a file."""
-    from ...audit.outside import audit_scores
+    from ...audit.games.outside import audit_scores
     from .check import Claimed, check_writable, write_summaries
     from .judge import ASSUMED, read_evidence
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ...audit.evidence.verdict import Verdict
 from ...audit.membership.result import MembershipResult
-from ...audit.text import meaning, percent
+from ...audit.results.text import meaning, percent
 from ...mechanisms.printable import line, terminal
 
 if TYPE_CHECKING:

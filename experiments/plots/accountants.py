@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ...audit.evidence.scores import Floats
-from ...audit.text import percent
+from ...audit.results.text import percent
 from ...mechanisms.guarantees.steps.noisy_sgd import ACCOUNTANTS, epsilon_curves
 from ..results.formatting import number
 from .style.canvas import EndLabel, axes_or_new, end_labels, logarithmic, style_axes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.axes import Axes
 
 from ...audit.evidence.verdict import Verdict
-from ...audit.results import AuditResult
+from ...audit.results.audit_result import AuditResult
 from ..results.formatting import (
     delta_text,
     long_key,

@@ -15,9 +15,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
+from ...audit.results.text import percent
 from ...audit.testing.certificate import Cell, Certificate
 from ...audit.testing.methods import BOUND, KNOWN, PEER, UNCORRECTED
-from ...audit.text import percent
 from ..results.formatting import cut, number
 from .style.canvas import EndLabel, axes_or_new, end_labels, logarithmic, new_figure, style_axes
 from .style.files import save

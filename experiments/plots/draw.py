@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from matplotlib.axes import Axes
 
 from ...audit.evidence.verdict import Verdict
-from ...audit.results import AuditResult
+from ...audit.results.audit_result import AuditResult
 from ..results.formatting import cut, number, parameters_text
 from .bound_claim import BoundClaim
 from .ladder import Ladder

@@ -14,8 +14,8 @@ from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 
 from ...audit.evidence.verdict import Verdict
-from ...audit.results import AuditResult
-from ...audit.text import percent
+from ...audit.results.audit_result import AuditResult
+from ...audit.results.text import percent
 from ..results.formatting import (
     DAGGER,
     IN_FAMILY,

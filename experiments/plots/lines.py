@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...audit.text import percent
+from ...audit.results.text import percent
 from ..results.formatting import IN_FAMILY, NOTHING_ASSUMED, percent_range, refuted_text
 
 

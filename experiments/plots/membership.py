@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from scipy.special import ndtr
 
-from ...audit.bounds.simultaneous import band
+from ...audit.bounds.pair.simultaneous import band
 from ...audit.evidence.scores import Floats, Tally
 from ...audit.membership.result import HEADLINE_FPR as AT
 from ...audit.membership.result import AttackMetrics, MembershipResult, Region
 from ...audit.membership.text import too_few_models
-from ...audit.text import percent
+from ...audit.results.text import percent
 from ..results.formatting import cut, share
 from .style.canvas import NotebookFigure, axes_or_new, logarithmic, new_figure, style_axes
 from .style.files import save

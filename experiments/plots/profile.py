@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from ...audit.bounds.simultaneous import band
+from ...audit.bounds.pair.simultaneous import band
 from ...audit.evidence.scores import Floats
-from ...audit.results import AuditResult
-from ...audit.text import percent
+from ...audit.results.audit_result import AuditResult
+from ...audit.results.text import percent
 from ..results.formatting import number
 from .style.canvas import axes_or_new, logarithmic, style_axes, write
 from .style.palette import BOUND, CLAIM, MUTED, VIOLATION

@@ -12,7 +12,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from ...audit.evidence.game import Game
 from ...audit.evidence.scores import Floats, Tally
-from ...audit.results import AuditResult
+from ...audit.results.audit_result import AuditResult
 from ..results.formatting import cut, number, share
 from .style.canvas import axes_or_new, logarithmic, style_axes
 from .style.palette import MUTED, SIDE0, SIDE1

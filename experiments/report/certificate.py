@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ...audit.results.text import percent
 from ...audit.testing.certificate import Cell, Certificate
 from ...audit.testing.methods import BOUND, PEER, UNCORRECTED
-from ...audit.text import percent
 from ...audit.trials.folder import write_atomically
 from ..results.formatting import number
 from .content import Table

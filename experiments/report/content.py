@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ...audit.bounds.base import SMALLEST_P_VALUE, LedgerEntry
 from ...audit.evidence.verdict import Verdict
-from ...audit.results import AuditResult
-from ...audit.text import percent
+from ...audit.results.audit_result import AuditResult
+from ...audit.results.text import percent
 from ..results.formatting import (
     DAGGER,
     IN_FAMILY,

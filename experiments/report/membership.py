@@ -11,7 +11,7 @@ from ...audit.membership.records import GroupRow
 from ...audit.membership.result import HEADLINE_FPR as AT
 from ...audit.membership.result import MembershipResult
 from ...audit.membership.text import cells, head, notes
-from ...audit.text import percent
+from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically
 from ..results.formatting import cut
 from .content import Table

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ...audit.evidence.verdict import Verdict
-from ...audit.results import AuditResult
-from ...audit.text import INDEPENDENT, percent
+from ...audit.results.audit_result import AuditResult
+from ...audit.results.text import INDEPENDENT, percent
 from .formatting import (
     DAGGER,
     IN_FAMILY,

@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...audit import consistency
 from ...audit.bounds.base import LedgerEntry, LowerBound
 from ...audit.evidence.multiplicity import holm
 from ...audit.evidence.verdict import Verdict
-from ...audit.results import AuditResult
-from ...audit.saved import Saved
+from ...audit.results import consistency
+from ...audit.results.audit_result import AuditResult
+from ...audit.results.saved import Saved
 from ..config.sweep import value_name
 
 if TYPE_CHECKING:

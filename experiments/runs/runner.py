@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...audit.evidence.verdict import Verdict
 from ...audit.membership.result import MembershipResult
-from ...audit.results import AuditResult
+from ...audit.results.audit_result import AuditResult
 from ...audit.trials.progress import Bar
 from ...mechanisms.errors import ResultError
 from ...mechanisms.printable import csv_cell

@@ -16,9 +16,9 @@ from ...attacks.membership.base import MembershipAttack
 from ...audit.api import audit
 from ...audit.bounds.base import Bound
 from ...audit.evidence.scores import BitScores
-from ...audit.membership.game import gradient_canary_game, membership_game
-from ...audit.outside import audit_scores
-from ...audit.results import AuditResult
+from ...audit.games.canaries import gradient_canary_game, membership_game
+from ...audit.games.outside import audit_scores
+from ...audit.results.audit_result import AuditResult
 from ...audit.trials.progress import Reporter
 from ...mechanisms.base import Mechanism, Neighbours
 from ...mechanisms.errors import DpassayError
@@ -104,7 +104,7 @@ class OneRunTask(Task):
         canaries: examples, or gradient records, for each of which a coin is tossed.
         records: those that are in every run.
         attack: on examples; gradients are told apart by the likelihood ratio of every step.
-        n_runs, n_references: as for `dpassay.audit.membership.membership_game`.
+        n_runs, n_references: as for `dpassay.audit.games.membership_game`.
     """
 
     canaries: TrainingData
@@ -129,7 +129,7 @@ class OneRunTask(Task):
     def play(
         self, *, n_jobs: int | None = 1, store: Path | None = None, progress: bool | Reporter = False
     ) -> BitScores:
-        """Coins, runs, scores; the options are those of `dpassay.audit.membership.membership_game`."""
+        """Coins, runs, scores; the options are those of `dpassay.audit.games.membership_game`."""
         gradients = self.canaries.gradients
         if gradients is not None:
             return gradient_canary_game(

@@ -21,7 +21,7 @@ from ...attacks.membership.base import MembershipAttack
 from ...attacks.membership.catalogue import catalogue as membership_attacks
 from ...audit.bounds.base import Bound
 from ...audit.bounds.catalogue import catalogue as bounds
-from ...audit.membership.game import check_relation
+from ...audit.games.canaries import check_relation
 from ...mechanisms.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.catalogue import catalogue as mechanisms
 from ...mechanisms.errors import ParameterError, RelationError, unknown_name_message

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ...attacks.membership.base import MembershipAttack
+from ...audit.games.training import train_shadows
 from ...audit.membership.evaluate import evaluate
 from ...audit.membership.result import MembershipResult
-from ...audit.membership.training import train_shadows
 from ...audit.trials.progress import Reporter
 from ...mechanisms.errors import AccountingError, ParameterError
 from ...mechanisms.guarantees.base import Guarantee

@@ -22,7 +22,7 @@ class EstimatorLearner:
     Each clone gets its own random state, drawn from `rng`, wherever the estimator (or a step of a pipeline) has one. A
     class that a subset lacks gets probability 0; a subset of a single class gives a model that always predicts it.
     Warnings that training has not converged are not shown: an over- or underfitted model is a fair target. Several
-    models at a time are trained by `n_jobs` of `dpassay.audit.membership.train_shadows`.
+    models at a time are trained by `n_jobs` of `dpassay.audit.games.train_shadows`.
 
     Canaries that are examples can be put in (`TakesCanaries`), and the membership game be played; of the steps of its
     training, if it has any, nothing is seen.

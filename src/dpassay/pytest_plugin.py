@@ -185,7 +185,7 @@ class DPAudit:
     def _checked(self, mechanism: Any, options: Mapping[str, Any], outcome: Outcome) -> AuditResult:
         """The result of the audit, unless it fails the test."""
         __tracebackhide__ = True
-        from .audit.text import INDEPENDENT
+        from .audit.results.text import INDEPENDENT
         from .mechanisms.errors import DependentTrialsError, PrivacyViolation
 
         result = self._run(mechanism, options)

@@ -6,7 +6,7 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from dpassay.audit import audit
-from dpassay.audit.membership import train_shadows
+from dpassay.audit.games import train_shadows
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
 from dpassay.mechanisms.errors import ParameterError
 from dpassay.mechanisms.external.estimator import EstimatorLearner

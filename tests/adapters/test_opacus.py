@@ -14,7 +14,7 @@ from dpassay.attacks.catalogue import choose
 from dpassay.attacks.distinguishing.threshold import Threshold
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.audit.membership import gradient_canary_game, membership_game
+from dpassay.audit.games import gradient_canary_game, membership_game
 from dpassay.mechanisms.errors import NeighboursError, ParameterError, ReleaseError
 from dpassay.mechanisms.external.opacus import OpacusTraining
 from dpassay.mechanisms.learning.base import Learner, TrainingData

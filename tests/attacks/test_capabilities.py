@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from dpassay import attacks
 from dpassay.attacks.canaries import ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
 from dpassay.attacks.canaries.catalogue import catalogue as canaries
-from dpassay.audit.membership import gradient_canary_game, membership_game
+from dpassay.audit.games import gradient_canary_game, membership_game
 from dpassay.mechanisms.base import Outputs, Relation
 from dpassay.mechanisms.errors import ParameterError
 from dpassay.mechanisms.external import EstimatorLearner

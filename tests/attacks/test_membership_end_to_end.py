@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dpassay.attacks.membership.lira import LiRA
-from dpassay.attacks.membership.rmia import RMIA
-from dpassay.attacks.membership.threshold import Loss
-from dpassay.audit.membership import train_shadows
+from dpassay.attacks.membership.shadow.lira import LiRA
+from dpassay.attacks.membership.shadow.rmia import RMIA
+from dpassay.attacks.membership.target.threshold import Loss
+from dpassay.audit.games import train_shadows
 from dpassay.experiments.data.datasets import load
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import MultiLayerPerceptron, SoftmaxRegression

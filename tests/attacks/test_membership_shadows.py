@@ -6,11 +6,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from dpassay.attacks.membership import Shadows, draw_inclusion
-from dpassay.attacks.membership.gradients import GradientInnerProduct, GradientNorm
-from dpassay.attacks.membership.lira import LiRA
-from dpassay.attacks.membership.rmia import RMIA
-from dpassay.attacks.membership.threshold import Loss
-from dpassay.audit.membership import membership_game, train_shadows
+from dpassay.attacks.membership.shadow.lira import LiRA
+from dpassay.attacks.membership.shadow.rmia import RMIA
+from dpassay.attacks.membership.target.gradients import GradientInnerProduct, GradientNorm
+from dpassay.attacks.membership.target.threshold import Loss
+from dpassay.audit.games import membership_game, train_shadows
 from dpassay.audit.trials.seeds import Stage, stream
 from dpassay.mechanisms.errors import AttackError, ParameterError
 from dpassay.mechanisms.external.estimator import EstimatorLearner

@@ -8,7 +8,7 @@ import asked
 import numpy as np
 from scipy import special, stats
 
-from dpassay.audit.bounds.one_run import guess_p_value
+from dpassay.audit.bounds.bits.one_run import guess_p_value
 from dpassay.audit.evidence.scores import BitScores
 from dpassay.audit.testing.coverage import Coverage
 from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP

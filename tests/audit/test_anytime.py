@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpassay.audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit
-from dpassay.audit.bounds.betting import Betting
-from dpassay.audit.bounds.binomial import quantile
+from dpassay.audit.bounds.numerics.binomial import quantile
+from dpassay.audit.bounds.pair.betting import Betting
 from dpassay.audit.trials.plan import FIRST_LOOK, TrialPlan, plan_trials
 from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import Laplace, Neighbours, PureDP, RandomizedResponse

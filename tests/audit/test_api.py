@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from dpassay.attacks.canaries import Mislabelled
-from dpassay.audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit, saved
-from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+from dpassay.audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit
+from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
+from dpassay.audit.results import saved
 from dpassay.mechanisms import (
     ApproximateDP,
     ExactDP,

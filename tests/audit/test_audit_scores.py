@@ -9,13 +9,13 @@ from dpassay.audit import Successes, audit, audit_scores
 from dpassay.audit.bounds import base
 from dpassay.audit.bounds.base import Bound, FixedBound
 from dpassay.audit.bounds.reconstruction import Reconstruction
-from dpassay.audit.conclude import conclude
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.audit.membership import gradient_canary_game, membership_game
-from dpassay.audit.results import AuditResult
-from dpassay.audit.run import Run
+from dpassay.audit.games import gradient_canary_game, membership_game
+from dpassay.audit.games.conclude import conclude
+from dpassay.audit.games.pair import Run
+from dpassay.audit.results.audit_result import AuditResult
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.errors import AccountingError, ParameterError, RelationError
 from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
@@ -163,7 +163,7 @@ def seen_in_an_audit(monkeypatch, **options):
 
     real_fix = Run._fix
     monkeypatch.setattr(Run, "_fix", fix)
-    monkeypatch.setattr("dpassay.audit.run.conclude", concluded)
+    monkeypatch.setattr("dpassay.audit.games.pair.conclude", concluded)
     return audit(Laplace(epsilon=1.0), trials=3_000, seed=4, **options), seen["pilot"], seen["evidence"]
 
 

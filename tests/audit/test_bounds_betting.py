@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpassay.audit.bounds import betting, wealth
-from dpassay.audit.bounds.betting import RESOLUTION, STAKES, Betting
-from dpassay.audit.bounds.binomial import quantile
-from dpassay.audit.bounds.learned_events import rounds
-from dpassay.audit.bounds.wealth import Bets, Stretch, block_edges, highest
+from dpassay.audit.bounds.numerics.binomial import quantile
+from dpassay.audit.bounds.numerics.test_martingale import Bets, Stretch, block_edges, highest
+from dpassay.audit.bounds.pair import betting
+from dpassay.audit.bounds.pair.betting import RESOLUTION, STAKES, Betting
+from dpassay.audit.bounds.pair.learned_events import rounds
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.audit.testing.coverage import (
     FALSE_ALARM,
@@ -257,7 +257,7 @@ def test_twin_that_takes_the_best_bet_instead_of_their_average_is_caught(monkeyp
         level = np.concatenate([counts[:, starts].T @ logs for counts, logs in play], axis=1)
         return level.max(axis=1) if ends is starts else np.full(len(starts), np.inf)
 
-    monkeypatch.setattr(wealth, "_wealth", best_bet)
+    monkeypatch.setattr(martingale, "_wealth", best_bet)
     several = Betting((0.0, 0.5, 1.0), direction="both")
     for law in (laplace(1.0), NOTHING):
         found, holds = ever_too_high(several, law, 0.0, repeats=500, n_out=100, n_in=100, seed=1)

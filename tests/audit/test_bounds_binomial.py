@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from dpassay.audit.bounds.binomial import log_pmf, lower, quantile, quantile_of_one, upper
+from dpassay.audit.bounds.numerics.binomial import log_pmf, lower, quantile, quantile_of_one, upper
 
 
 @pytest.mark.parametrize(

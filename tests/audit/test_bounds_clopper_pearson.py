@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpassay.audit.bounds.catalogue import build
-from dpassay.audit.bounds.clopper_pearson import ClopperPearson, _rectangle
+from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson, _rectangle
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.mechanisms.errors import ParameterError
 

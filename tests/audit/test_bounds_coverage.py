@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from dpassay.audit.bounds.base import LowerBound, PairBound
-from dpassay.audit.bounds.clopper_pearson import ClopperPearson
-from dpassay.audit.bounds.rectangle import Rectangle
-from dpassay.audit.bounds.simultaneous import SimultaneousBand
+from dpassay.audit.bounds.numerics.rectangle import Rectangle
+from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
+from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.testing.coverage import (
     Coverage,

@@ -12,11 +12,11 @@ from scipy import stats
 
 from dpassay.audit import AuditResult, Verdict, audit
 from dpassay.audit.bounds.base import PairBound
-from dpassay.audit.bounds.binomial import quantile
-from dpassay.audit.bounds.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.curve import contradicting, refute
-from dpassay.audit.bounds.rectangle import Rectangle
-from dpassay.audit.bounds.simultaneous import SimultaneousBand, band
+from dpassay.audit.bounds.numerics.binomial import quantile
+from dpassay.audit.bounds.numerics.rectangle import Rectangle
+from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
+from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand, band
 from dpassay.audit.evidence.scores import PairScores, Tally
 from dpassay.audit.testing.coverage import gaussian, geometric, laplace, randomized_response
 from dpassay.mechanisms import Laplace, Neighbours

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from dpassay.audit import AuditResult, Verdict, audit
-from dpassay.audit.bounds import event_region
 from dpassay.audit.bounds.catalogue import build
-from dpassay.audit.bounds.event_region import EventRegion
 from dpassay.audit.bounds.families import family_of, least_member
-from dpassay.audit.bounds.family import Family
-from dpassay.audit.bounds.rectangle import Rectangle
+from dpassay.audit.bounds.numerics import event_region
+from dpassay.audit.bounds.numerics.event_region import EventRegion
+from dpassay.audit.bounds.numerics.rectangle import Rectangle
+from dpassay.audit.bounds.pair.family import Family
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.audit.testing.coverage import bounds_drawn, gaussian, geometric, laplace, misses, randomized_response
 from dpassay.audit.testing.laws import SampledLaw

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpassay.audit import AuditResult, Verdict, audit
-from dpassay.audit.bounds import unconditional
 from dpassay.audit.bounds.catalogue import build
-from dpassay.audit.bounds.clopper_pearson import ClopperPearson
-from dpassay.audit.bounds.joint import JointExact
-from dpassay.audit.bounds.unconditional import Ordering, UnconditionalTest
+from dpassay.audit.bounds.numerics import unconditional
+from dpassay.audit.bounds.numerics.unconditional import Ordering, UnconditionalTest
+from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
+from dpassay.audit.bounds.pair.joint import JointExact
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.audit.testing.coverage import (
     all_equal,

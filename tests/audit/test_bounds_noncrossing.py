@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from dpassay.audit.bounds.binomial import quantile
-from dpassay.audit.bounds.noncrossing import both_miss, local_level, miss_probability, residual
+from dpassay.audit.bounds.numerics.binomial import quantile
+from dpassay.audit.bounds.numerics.noncrossing import both_miss, local_level, miss_probability, residual
 from dpassay.mechanisms.errors import ParameterError
 
 

@@ -26,9 +26,9 @@ from scipy import special, stats
 
 from dpassay.audit import AuditResult, audit
 from dpassay.audit.bounds.base import LowerBound
+from dpassay.audit.bounds.bits.guessing import Guessing
+from dpassay.audit.bounds.bits.one_run import OneRun, guess_p_value, least_epsilon
 from dpassay.audit.bounds.catalogue import build
-from dpassay.audit.bounds.guessing import Guessing
-from dpassay.audit.bounds.one_run import OneRun, guess_p_value, least_epsilon
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.errors import ParameterError

@@ -25,11 +25,11 @@ from scipy.special import ndtr, ndtri
 
 from dpassay.audit import AuditResult, audit
 from dpassay.audit.bounds.base import LowerBound
+from dpassay.audit.bounds.bits.guessing import Guessing
+from dpassay.audit.bounds.bits.one_run import OneRun
+from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP, curve_p_value, least_theta, refuted
 from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.bounds.families import epsilon_of, family_of
-from dpassay.audit.bounds.guessing import Guessing
-from dpassay.audit.bounds.one_run import OneRun
-from dpassay.audit.bounds.one_run_fdp import OneRunFDP, curve_p_value, least_theta, refuted
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.errors import AccountingError, ParameterError

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from dpassay.audit.bounds.betting import Betting
-from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+from dpassay.audit.bounds.bits.one_run import OneRun
+from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
 from dpassay.audit.bounds.families import family_of
-from dpassay.audit.bounds.family import Family
-from dpassay.audit.bounds.joint import JointExact
-from dpassay.audit.bounds.one_run import OneRun
-from dpassay.audit.bounds.one_run_fdp import OneRunFDP
-from dpassay.audit.bounds.simultaneous import SimultaneousBand
+from dpassay.audit.bounds.pair.betting import Betting
+from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
+from dpassay.audit.bounds.pair.family import Family
+from dpassay.audit.bounds.pair.joint import JointExact
+from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.power import detectable, detectable_epsilon, detectable_in_bits, refutable

@@ -19,7 +19,7 @@ from dpassay.audit.bounds.families import family_of, least_member
 from dpassay.audit.bounds.reconstruction import Reconstruction, allowed_success, success_lower
 from dpassay.audit.evidence.scores import PairScores, Successes
 from dpassay.audit.evidence.statement import Statement
-from dpassay.audit.results import AuditResult
+from dpassay.audit.results.audit_result import AuditResult
 from dpassay.audit.testing.coverage import misses
 from dpassay.mechanisms import KAryRandomizedResponse, Laplace
 from dpassay.mechanisms.errors import AccountingError, ParameterError, RelationError

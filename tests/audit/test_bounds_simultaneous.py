@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from dpassay.audit.bounds.binomial import quantile, upper
-from dpassay.audit.bounds.candidates import candidates
 from dpassay.audit.bounds.catalogue import build
-from dpassay.audit.bounds.noncrossing import local_level
-from dpassay.audit.bounds.simultaneous import SimultaneousBand, band
+from dpassay.audit.bounds.numerics.binomial import quantile, upper
+from dpassay.audit.bounds.numerics.candidates import candidates
+from dpassay.audit.bounds.numerics.noncrossing import local_level
+from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand, band
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.audit.testing.coverage import bounds_drawn, laplace
 from dpassay.mechanisms.errors import ParameterError

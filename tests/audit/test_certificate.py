@@ -10,11 +10,11 @@ import pytest
 from scipy import integrate, stats
 
 from dpassay.audit.bounds.base import LowerBound, PairBound
-from dpassay.audit.bounds.binomial import lower, upper
 from dpassay.audit.bounds.catalogue import catalogue
-from dpassay.audit.bounds.clopper_pearson import ClopperPearson
-from dpassay.audit.bounds.rectangle import Rectangle
-from dpassay.audit.bounds.simultaneous import FixedSimultaneousBand, SimultaneousBand
+from dpassay.audit.bounds.numerics.binomial import lower, upper
+from dpassay.audit.bounds.numerics.rectangle import Rectangle
+from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
+from dpassay.audit.bounds.pair.simultaneous import FixedSimultaneousBand, SimultaneousBand
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.audit.testing import methods
 from dpassay.audit.testing.certificate import Certificate, Plan, Setting, certify

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpassay.audit.claim_curve import MOST, bends, claim_curve
+from dpassay.audit.results.claim_curve import MOST, bends, claim_curve
 from dpassay.mechanisms import ApproximateDP, Laplace, PureDP
 from dpassay.mechanisms.guarantees import GaussianDP
 

@@ -16,7 +16,7 @@ from scipy import stats
 
 from dpassay.audit import audit
 from dpassay.audit.bounds.base import LowerBound, PairBound
-from dpassay.audit.bounds.clopper_pearson import ClopperPearson, FixedClopperPearson
+from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson, FixedClopperPearson
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.mechanisms import Geometric, Laplace, Neighbours, PureDP, RandomizedResponse
 

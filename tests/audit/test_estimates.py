@@ -14,7 +14,7 @@ from scipy import integrate, stats
 import dpassay.audit.estimates as estimates
 from dpassay.audit import audit
 from dpassay.audit.bounds.base import LowerBound
-from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.estimates import Estimate, bayesian, katz_log, plug_in
 from dpassay.audit.estimates.bootstrap import _acceleration, _bca, _Bins, _Ratio
 from dpassay.audit.estimates.posterior import _Posterior

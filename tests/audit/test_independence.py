@@ -11,7 +11,7 @@ from scipy import stats
 
 from dpassay.attacks.distinguishing.threshold import Threshold
 from dpassay.audit import Verdict, assert_private, audit
-from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.trials.guards.independence import (
     SHARE,

@@ -10,9 +10,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from dpassay.attacks.canaries import Dirac
 from dpassay.attacks.membership import MembershipAttack, Shadows, draw_inclusion
 from dpassay.attacks.membership.catalogue import catalogue
-from dpassay.attacks.membership.lira import LiRA
-from dpassay.audit.bounds.one_run import OneRun
-from dpassay.audit.membership import gradient_canary_game, membership_game, one_run, train_shadows
+from dpassay.attacks.membership.shadow.lira import LiRA
+from dpassay.audit.bounds.bits.one_run import OneRun
+from dpassay.audit.games import gradient_canary_game, membership_game, one_run, train_shadows
 from dpassay.mechanisms.errors import AttackError, ParameterError, RelationError
 from dpassay.mechanisms.external.estimator import EstimatorLearner
 from dpassay.mechanisms.learning.dp_sgd import DPSGD

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from dpassay.attacks.membership import Shadows, draw_inclusion
-from dpassay.attacks.membership.lira import LiRA
-from dpassay.audit.bounds import binomial
+from dpassay.attacks.membership.shadow.lira import LiRA
+from dpassay.audit.bounds.numerics import binomial
 from dpassay.audit.membership import MembershipResult, evaluate
 from dpassay.audit.membership.evaluate import measure, name_of
 from dpassay.audit.membership.feature_baseline import feature_baseline

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from dpassay.audit.bounds.binomial import quantile
-from dpassay.audit.bounds.clopper_pearson import ClopperPearson
+from dpassay.audit.bounds.numerics.binomial import quantile
+from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.evidence.multiplicity import bonferroni, e_bh, e_from_p, holm, shared_confidence
 from dpassay.audit.testing.coverage import bounds_drawn, laplace_ratio
 from dpassay.mechanisms.errors import ParameterError

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpassay.attacks.membership.lira import LiRA
+from dpassay.attacks.membership.shadow.lira import LiRA
 from dpassay.attacks.membership.shadows import Shadows, draw_inclusion
-from dpassay.audit import AuditResult, SearchResult, audit, saved, search
+from dpassay.audit import AuditResult, SearchResult, audit, search
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.membership import evaluate
 from dpassay.audit.membership.result import MembershipResult
-from dpassay.audit.saved import Saved
+from dpassay.audit.results import saved
+from dpassay.audit.results.saved import Saved
 from dpassay.audit.testing.certificate import Certificate, Plan, Setting, certify
 from dpassay.audit.testing.laws import randomized_response
 from dpassay.audit.testing.methods import our_methods, uncorrected

@@ -6,8 +6,8 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from dpassay.attacks.membership import draw_inclusion
-from dpassay.audit.membership import gradient_canary_game, membership_game, train_shadows
-from dpassay.audit.membership.training import plan_training
+from dpassay.audit.games import gradient_canary_game, membership_game, train_shadows
+from dpassay.audit.games.training import plan_training
 from dpassay.audit.trials.seeds import Stage, stream
 from dpassay.mechanisms.errors import FingerprintError, ParameterError
 from dpassay.mechanisms.external.estimator import EstimatorLearner

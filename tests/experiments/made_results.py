@@ -14,7 +14,7 @@ from dpassay.audit.bounds.curve import CurveViolation
 from dpassay.audit.evidence.game import Game, Trials
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.evidence.verdict import Verdict, judge
-from dpassay.audit.results import AuditResult, ClaimCurve
+from dpassay.audit.results.audit_result import AuditResult, ClaimCurve
 from dpassay.experiments.results.sweep import SweepResult, corrected
 
 LEDGER = (

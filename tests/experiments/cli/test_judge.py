@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dpassay.audit.evidence.scores import BitScores, PairScores, Successes
-from dpassay.audit.results import AuditResult
+from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.cli import app
 from dpassay.experiments.cli.judge import read_evidence
 from dpassay.mechanisms.errors import ParameterError

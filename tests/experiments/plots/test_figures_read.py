@@ -22,7 +22,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.patches import Patch
 
 from dpassay.audit.evidence.scores import Tally
-from dpassay.audit.results import AuditResult
+from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.demos import randomized_response
 from dpassay.experiments.plots.accountants import AccountantCurves
 from dpassay.experiments.plots.certificate import MissRates, Power, Row

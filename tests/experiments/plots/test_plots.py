@@ -32,7 +32,7 @@ from scipy.special import ndtr, ndtri
 
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.audit.results import AuditResult
+from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.plots import BoundClaim, Ladder, Profile, ScoreHistogram, Tradeoff, draw_all, draw_result
 from dpassay.experiments.plots.draw import overview, shown
 from dpassay.experiments.plots.style.canvas import new_figure, spread

@@ -26,7 +26,7 @@ from made_results import (
 
 from dpassay.audit.bounds.base import LedgerEntry
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.audit.results import AuditResult
+from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.cli.terminal import _verdict_lines, results_table
 from dpassay.experiments.plots import draw_all
 from dpassay.experiments.report import write

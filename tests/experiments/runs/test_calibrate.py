@@ -11,7 +11,7 @@ from typing import ClassVar
 import pytest
 from typer.testing import CliRunner
 
-from dpassay.audit.bounds.simultaneous import FixedSimultaneousBand, SimultaneousBand
+from dpassay.audit.bounds.pair.simultaneous import FixedSimultaneousBand, SimultaneousBand
 from dpassay.audit.testing.certificate import Certificate, Plan, Setting, certify
 from dpassay.audit.testing.laws import all_equal, laplace_ratio, randomized_response
 from dpassay.audit.testing.methods import BoundMethod, uncorrected

@@ -7,7 +7,7 @@ import pytest
 from made_configs import EXAMPLES, GRADIENTS, asked, complaint
 
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.audit.results import AuditResult
+from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.plots.draw import plots_of
 from dpassay.experiments.plots.tradeoff import Tradeoff

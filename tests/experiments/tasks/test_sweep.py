@@ -9,7 +9,7 @@ import pytest
 
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.audit.results import AuditResult
+from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.config.sweep import combinations, folder_name, point_seed, settings
 from dpassay.experiments.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace

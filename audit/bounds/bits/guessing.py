@@ -1,0 +1,134 @@
+"""Guesses of bits: the most telling scores say "in" or "out", the others abstain.
+
+Which canaries are guessed, and what is guessed, is computed from the scores alone: a guess is a function of the output.
+How many are guessed is fixed beforehand, or runs over a grid of sizes that is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from ....mechanisms.errors import ParameterError
+from ....mechanisms.validation import finite, unit_interval, whole
+from ...evidence.scores import BitScores
+
+FEWEST, FACTOR = 50, 4  # the grid: n/2, n/8, n/32, ... down to at least 50 guesses
+
+Size = int | float
+
+
+@dataclass(frozen=True)
+class Guessing:
+    """The rule of abstention.
+
+    Args:
+        size: number of guesses: a whole number, or a share of all bits as a float in (0, 1]; several of either, a grid
+            that is paid for; or "grid": 1/2, 1/8, 1/32, ... of the bits, down to 50 guesses.
+        negatives: share of the guesses that say "out", in [0, 1]. The others, with the highest scores, say "in".
+        center: None takes both shares by rank. A number, such as 0 for log-likelihood ratios, guesses the scores
+            farthest from it instead, "in" above it and "out" at or below it; `negatives` is not used then.
+    """
+
+    size: Size | tuple[Size, ...] | str = "grid"
+    negatives: float = 0.5
+    center: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.size, str) and self.size != "grid":
+            raise ParameterError(
+                f'guesses must be a number, a share, several of these, or "grid", but is {self.size!r}.'
+            )
+        several = self._several
+        if several is not None and len(several) == 0:
+            raise ParameterError('guesses must name at least one size, but is empty. Try guesses="grid".')
+        for one in several or ():
+            _check_size(one)
+        unit_interval(negatives=self.negatives)
+        if self.center is not None:
+            finite(center=self.center)
+
+    def sizes(self, n_bits: int) -> tuple[int, ...]:
+        """Numbers of guesses, increasing. Depends on the number of bits only.
+
+        >>> Guessing().sizes(20_000), Guessing(size=(100, 0.5)).sizes(1000)
+        ((156, 625, 2500, 10000), (100, 500))
+        """
+        several = self._several
+        if several is None:
+            grid = [max(1, n_bits // 2)]
+            while grid[-1] // FACTOR >= FEWEST:
+                grid.append(grid[-1] // FACTOR)
+            return tuple(reversed(grid))
+        found = sorted({max(1, int(one * n_bits)) if isinstance(one, float) else int(one) for one in several})
+        if found[-1] > n_bits:
+            raise ParameterError(
+                f"guesses must be at most the number of bits, {n_bits}, but is {found[-1]}. A share, such as 0.1, "
+                "fits every number."
+            )
+        return tuple(found)
+
+    @property
+    def _several(self) -> tuple[Size, ...] | None:
+        """The sizes that were named; None for the grid."""
+        if isinstance(self.size, str):
+            return None
+        return self.size if isinstance(self.size, tuple) else (self.size,)
+
+    def right(self, scores: BitScores, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        """How many guesses are right, for each number of guesses. Ties are broken by the place in the array."""
+        bits, flat = scores.bits.ravel(), scores.scores.ravel()
+        if self.center is not None:
+            order = np.argsort(-np.abs(flat - self.center), kind="stable")
+            right = np.cumsum(bits[order] == (flat[order] > self.center))
+            return tuple(int(right[size - 1]) for size in sizes)
+        order = np.argsort(flat, kind="stable")
+        ins = np.concatenate([[0], np.cumsum(bits[order])])
+        n = len(flat)
+        found = []
+        for size in sizes:
+            low = round(size * self.negatives)
+            found.append(int(low - ins[low] + ins[n] - ins[n - (size - low)]))
+        return tuple(found)
+
+    def describe(self, sizes: tuple[int, ...], best: int) -> str:
+        """For the ledger."""
+        how = (
+            f"{best - round(best * self.negatives)} in and {round(best * self.negatives)} out, by rank"
+            if self.center is None
+            else f"farthest from {self.center:g}"
+        )
+        among = "" if len(sizes) == 1 else f", best of {', '.join(map(str, sizes))}"
+        return f"{best} ({how}){among}"
+
+
+def bit_scores(scores: object, method: str) -> BitScores:
+    """`scores`, if they are BitScores; raises `ParameterError` otherwise."""
+    if isinstance(scores, BitScores):
+        return scores
+    raise ParameterError(
+        f"{method} reads BitScores(bits, scores), but was given {type(scores).__name__}. For the scores of a pair use "
+        "another bound, such as 'clopper-pearson'."
+    )
+
+
+def check_counts(n_bits: int, n_guesses: int, n_right: int) -> None:
+    """Raises `ParameterError` unless 0 <= n_right <= n_guesses <= n_bits and n_guesses >= 1."""
+    whole(1, n_bits=n_bits, n_guesses=n_guesses)
+    whole(0, n_right=n_right)
+    named = {"n_right": n_right, "n_guesses": n_guesses, "n_bits": n_bits}
+    for (small, value), (large, limit) in pairwise(named.items()):
+        if value > limit:
+            raise ParameterError(f"{small} must be at most {large} = {limit}, but is {value}.")
+
+
+def _check_size(size: Size) -> None:
+    if isinstance(size, float):
+        if not 0.0 < size <= 1.0:
+            raise ParameterError(
+                f"guesses as a share must lie in (0, 1], but is {size!r}. A number of guesses is an int."
+            )
+    else:
+        whole(1, guesses=size)

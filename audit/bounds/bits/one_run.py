@@ -1,0 +1,267 @@
+"""The bound from guessing many coins at once: one run is enough (Steinke, Nasr and Jagielski 2023).
+
+Null at (epsilon, delta): the outputs are (epsilon, delta)-DP in each bit. Fixed before looking: the number r of
+guesses, or a grid of numbers that share the significance (Bonferroni). The guesses are a function of the output, and
+nothing else is asked of them: canaries may be chosen with malice and may disturb each other.
+
+Let V of the r guesses be right, g = e^epsilon / (1 + e^epsilon), p_k and F(k) the probabilities of k, and of at least
+k, under Bin(r, g), and m the number of all bits, guessed or not. Then for each v >= 1
+
+    Pr[V >= v] <= F(v) + m delta F(v) (1 - F(v)) / (v p_v).                                                  (1)
+
+*Proof.* Take u: {0, .., r-1} -> [0, U] and one bit i; let V_i be the number of right guesses, the i-th not counted.
+V_i is a function of the output and of the other bits, which bit i does not enter. So by DP the mean of
+1{guess i = b} u(V_i) when bit i is b is at most e^epsilon times its mean when bit i is not b, plus delta U. Average
+over the coins:
+
+    E[1{i right} u(V_i)] <= e^epsilon E[1{i wrong} u(V_i)] + delta U.
+
+A right guess has V_i = V - 1, a wrong one V_i = V. Sum over the m bits:
+
+    E[V u(V - 1) - e^epsilon (r - V) u(V)] <= m delta U.                                                     (2)
+
+Let u solve Stein's equation of the binomial law, k u(k - 1) - e^epsilon (r - k) u(k) = 1{k >= v} - F(v) for all k; then
+(2) reads Pr[V >= v] - F(v) <= m delta U. Multiplied by p_k, the equation telescopes, because
+k p_k = e^epsilon (r - k + 1) p_(k-1), and its solution is
+
+    u(k - 1) = (F(max(k, v)) - F(v) F(k)) / (k p_k) >= 0.
+
+Up to k = v this is F(v) (1 - F(k)) / (k p_k) and grows, from k = v on it is F(k) (1 - F(v)) / (k p_k) and falls (the
+binomial law is log-concave: (1 - F(k)) / p_(k-1) grows, F(k) / p_k falls). So U = u(v - 1), which is (1).
+
+(1) cannot be improved: let w = m delta F(v) / (v p_v) <= 1. A mechanism that guesses r random bits, of which Bin(r, g)
+are right, but with probability w Bin(r, g) given V >= v, is (epsilon, delta)-DP in each bit and attains (1). Hence (1)
+grows with epsilon, and bisection finds the first epsilon that is not rejected. The published delta term (their
+Theorem 5.2), 2 m delta max_i Pr[v - i <= Bin(r, g) < v] / i, is at least twice as large where F(v)
+<= 1/2, which is where it matters (where it is smaller, this module takes the sharp one in its place).
+
+At delta = 0, r may even be computed from the scores without the bits: given the output, each guess is right with
+probability at most g, whatever the other bits are. Not so at delta > 0: the rare output that gives bits away could
+bring along the r that suits it. The grid is valid at every delta.
+
+Several runs are one run: the outputs of all runs together are (epsilon, delta)-DP in each of the n_runs x n_canaries
+bits, because a bit enters its own run only. What is refuted is the claim of each single run. (A run may look at the
+outputs of earlier runs, but not at their bits.)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+from scipy import special
+
+from ....mechanisms.validation import one_of
+from ...evidence.scores import BitScores
+from ...evidence.statement import Statement
+from ..base import SMALLEST_P_VALUE, Bound, Evidence, FixedBound, LedgerEntry, LowerBound
+from ..numerics.binomial import log_pmf, lower, upper
+from .guessing import Guessing, Size, bit_scores, check_counts
+
+_STEPS = 64  # where the published delta term, which need not grow with epsilon, is looked at for its first crossing
+_TINY = 1e-250
+
+
+@dataclass(frozen=True)
+class OneRun(Bound[BitScores]):
+    """Exact lower bound on epsilon from right guesses of independent fair bits, in one run or many.
+
+        p(epsilon) = F(v) + m delta F(v) (1 - F(v)) / (v p_v),     F and p of Bin(r, e^epsilon / (1 + e^epsilon))
+
+    with m bits, r guesses, v of them right; the bound is the first epsilon, going up from 0, with p above the level.
+
+    Args:
+        guesses: how many bits are guessed, fixed beforehand: a number, a share (a float in (0, 1]), several of these,
+            which share the significance, or "grid": 1/2, 1/8, 1/32, ... of the bits, down to 50.
+        negatives: share of the guesses that say "out" (the lowest scores), in [0, 1]; the others say "in".
+        center: None guesses by rank. A number guesses the scores farthest from it, "in" above it and "out" below.
+        delta_term: "sharp" as above, or "published", that of Steinke, Nasr and Jagielski, at least twice as large.
+
+    Guarantees:
+        * exact at every number of bits, for every mechanism and every dependence between the scores;
+        * "sharp" is the best possible: for given m, r, v no smaller p holds for all (epsilon, delta)-DP mechanisms;
+        * the largest value at delta 0 is -ln(level^(-1/r) - 1) with r guesses;
+        * well below the truth even for a perfect attack: one run with m bits cannot show more than about ln(m / 3).
+
+    Raises:
+        ParameterError: a value out of range; scores that are not `BitScores`; more guesses than bits.
+
+    Example:
+        >>> bits = np.arange(100)[None, :] % 2 == 0
+        >>> scores = np.where(np.arange(100) < 90, bits, ~bits).astype(float)  # 90 of 100 right
+        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> fixed = OneRun(guesses=100, center=0.5).fix(Statement(PureDP(1.0), delta=0.0), None, (100,))
+        >>> round(fixed.lower_bound(BitScores(bits, scores)).epsilon, 5)
+        1.63082
+
+    References:
+        Steinke, Nasr and Jagielski (2023), arXiv:2305.08846, Theorem 5.2. The delta term and its proof are derived in
+        this module.
+    """
+
+    name: ClassVar[str] = "one-run"
+    reads: ClassVar[type[Evidence]] = BitScores
+
+    guesses: Size | tuple[Size, ...] | str = "grid"
+    negatives: float = 0.5
+    center: float | None = None
+    delta_term: str = "sharp"
+
+    def __post_init__(self) -> None:
+        one_of(["sharp", "published"], delta_term=self.delta_term)
+        if isinstance(self.guesses, list):  # as a configuration file gives it
+            object.__setattr__(self, "guesses", tuple(self.guesses))
+        Guessing(self.guesses, self.negatives, self.center)
+
+    def fix(self, statement: Statement, pilot: BitScores | None, sizes: tuple[int, ...]) -> FixedOneRun:
+        """With the numbers of guesses for so many bits."""
+        guessing = Guessing(self.guesses, self.negatives, self.center)
+        return FixedOneRun(statement, guessing, guessing.sizes(*sizes), self.delta_term)
+
+
+@dataclass(frozen=True)
+class FixedOneRun(FixedBound[BitScores]):
+    """With the rule of abstention, and the numbers of guesses, which share the significance."""
+
+    statement: Statement
+    guessing: Guessing
+    sizes: tuple[int, ...]
+    delta_term: str
+
+    def lower_bound(self, evidence: BitScores) -> LowerBound:
+        scores = bit_scores(evidence, OneRun.name)
+        rights = self.guessing.right(scores, self.sizes)
+        epsilons = self._least(scores.n_bits, rights)
+        best = int(np.argmax(epsilons))
+        return LowerBound(
+            epsilon=epsilons[best],
+            delta=self.statement.delta,
+            confidence=self.statement.confidence,
+            method=OneRun.name,
+            n_trials=scores.n_bits,
+            ceiling=max(self._least(scores.n_bits, self.sizes)),
+            ledger=ledger(self.guessing, scores, self.sizes, best, rights[best]),
+        )
+
+    def p_value(self, evidence: BitScores) -> float:
+        """In closed form, at the delta of the statement."""
+        scores, stated = bit_scores(evidence, OneRun.name), self.statement
+        level = {"epsilon": stated.epsilon, "delta": stated.delta}
+        each = [
+            guess_p_value(scores.n_bits, size, right, **level, delta_term=self.delta_term)
+            for size, right in zip(self.sizes, self.guessing.right(scores, self.sizes), strict=True)
+        ]
+        return min(1.0, len(self.sizes) * max(SMALLEST_P_VALUE, min(each)))
+
+    def _least(self, n_bits: int, rights: tuple[int, ...]) -> list[float]:
+        """The bound from each number of guesses, of which so many are right."""
+        delta, level = self.statement.delta, self.statement.significance / len(self.sizes)
+        return [
+            least_epsilon(n_bits, size, right, delta=delta, significance=level, delta_term=self.delta_term)
+            for size, right in zip(self.sizes, rights, strict=True)
+        ]
+
+
+def guess_p_value(
+    n_bits: int, n_guesses: int, n_right: int, *, epsilon: float, delta: float, delta_term: str = "sharp"
+) -> float:
+    """Largest probability of at least `n_right` right guesses under any (epsilon, delta)-DP mechanism; at most 1.
+
+    Args:
+        n_bits: all bits, guessed or not.
+        n_guesses: fixed beforehand, >= 1.
+        n_right: between 0 and `n_guesses`.
+        epsilon: finite, >= 0.
+        delta: in [0, 1).
+        delta_term: "sharp", or "published" for an upper bound on it (Steinke, Nasr and Jagielski 2023).
+
+    Example:
+        >>> round(guess_p_value(1000, 100, 80, epsilon=1.0, delta=0.0), 6)
+        0.071556
+        >>> round(guess_p_value(1000, 100, 80, epsilon=1.0, delta=1e-5), 6)
+        0.071859
+        >>> round(guess_p_value(1000, 100, 80, epsilon=1.0, delta=1e-5, delta_term="published"), 6)
+        0.073009
+    """
+    check_counts(n_bits, n_guesses, n_right)
+    if n_right == 0:
+        return 1.0
+    hit, miss = float(special.expit(epsilon)), float(special.expit(-epsilon))
+    tail = float(special.betainc(n_right, n_guesses - n_right + 1.0, hit))
+    if delta == 0.0:
+        return tail
+    term = _sharp(n_guesses, n_right, tail, hit, miss)
+    if delta_term == "published":
+        term = max(term, _published(n_guesses, n_right, hit, miss))
+    return min(1.0, tail + n_bits * delta * term)
+
+
+@lru_cache(maxsize=4096)
+def least_epsilon(
+    n_bits: int, n_guesses: int, n_right: int, *, delta: float, significance: float, delta_term: str = "sharp"
+) -> float:
+    """First epsilon, going up from 0, that so many right guesses do not refute; arguments as in `guess_p_value`.
+
+    Example:
+        >>> round(least_epsilon(1000, 100, 100, delta=0.0, significance=0.05), 5)
+        3.49297
+    """
+    check_counts(n_bits, n_guesses, n_right)
+    odds = float(lower(n_right, n_guesses, significance)), float(upper(n_guesses - n_right, n_guesses, significance))
+    if odds[0] <= odds[1]:
+        return 0.0
+    high = math.log(odds[0] / odds[1])  # not refuted even at delta = 0
+    if delta == 0.0:
+        return high
+
+    def refuted(epsilon: float) -> bool:
+        counts = n_bits, n_guesses, n_right
+        return guess_p_value(*counts, epsilon=epsilon, delta=delta, delta_term=delta_term) <= significance
+
+    low = 0.0
+    if delta_term == "published":
+        steps = np.linspace(0.0, high, _STEPS)
+        first = next((i for i, epsilon in enumerate(steps) if not refuted(float(epsilon))), _STEPS - 1)
+        low, high = float(steps[max(0, first - 1)]), float(steps[first])
+    if not refuted(low):
+        return 0.0
+    while True:
+        middle = 0.5 * (low + high)
+        if not low < middle < high or high - low < 1e-12 * high:
+            return low
+        low, high = (middle, high) if refuted(middle) else (low, middle)
+
+
+def ledger(
+    guessing: Guessing, scores: BitScores, sizes: tuple[int, ...], best: int, right: int
+) -> tuple[LedgerEntry, ...]:
+    """What a bound from guesses looked at; `sizes[best]` gave it, with `right` of them right."""
+    paid = "fixed beforehand" if len(sizes) == 1 else f"fixed beforehand, Bonferroni over {len(sizes)}"
+    runs = "1 run" if scores.n_runs == 1 else f"{scores.n_runs} independent runs"
+    return (
+        LedgerEntry("bits", f"{scores.n_bits} in {runs}", "independent fair coins, recorded before the run"),
+        LedgerEntry("guesses", f"{guessing.describe(sizes, sizes[best])}; {right} right", paid),
+        LedgerEntry("direction", "both", "in and out guesses are counted together"),
+    )
+
+
+def _sharp(r: int, v: int, tail: float, hit: float, miss: float) -> float:
+    """F(v) (1 - F(v)) / (v p_v); where both underflow, F(v) / p_v is replaced by a geometric sum above it."""
+    rest = float(special.betaincc(v, r - v + 1.0, hit))
+    if v == r:
+        return rest / v
+    log_density = float(log_pmf(*map(np.asarray, (float(v), float(r), hit, miss))))
+    if tail > _TINY:
+        return rest * math.exp(min(700.0, math.log(tail) - log_density)) / v
+    ratio = (r - v) / (v + 1.0) * hit / miss
+    return rest / (1.0 - ratio) / v if ratio < 1.0 else math.inf
+
+
+def _published(r: int, v: int, hit: float, miss: float) -> float:
+    """2 max_i Pr[v - i <= Bin(r, g) < v] / i, by sums of positive terms."""
+    below = np.arange(v - 1, -1, -1.0)
+    mass = np.cumsum(np.exp(log_pmf(below, *map(np.asarray, (float(r), hit, miss)))))
+    return 2.0 * float(np.max(mass / np.arange(1, v + 1)))

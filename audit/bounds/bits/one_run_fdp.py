@@ -1,0 +1,234 @@
+"""The bound from right guesses for a whole trade-off curve f (Mahloujifar, Melis and Chaudhuri 2024).
+
+Null at theta: the outputs are f-DP in each bit, f the curve of member theta of an ordered family. Fixed before
+looking: the number r of guesses or a grid of numbers that share the significance, and the family.
+
+Let V of the r guesses be right, out of m bits, and g(x) = 1 - f(x), concave and increasing. Bits are fair coins; with
+an alphabet of k > 2 symbols they are uniform on it. For each c >= 1
+
+    E[V; V >= c] / m <= g(E[r - V; V >= c - 1] / (m (k - 1))).                                               (1)
+
+*Proof.* For bit i let V_i be the right guesses, the i-th not counted: a function of the output and of the other bits.
+The event {guess i = b, V_i >= c - 1} has, by f-DP, at most g(q) as its probability when bit i is b, where q is its
+probability when bit i is another symbol. Average over the symbols, the other bits and all i, with g outside the mean
+(Jensen). A right guess has V_i = V - 1, a wrong one V_i = V. (For k > 2 each wrong pair is one of k - 1.)
+
+Suppose Pr[V >= v] = t. Moving that mass down to v makes every inequality (1) with c <= v easier, so let it sit there:
+R = t v / m and H = t (r - v) / m. Going down, c = v, .., 1, (1) asks that H grow to H' >= (k - 1) g^-1(R): mass
+m (H' - H) / (r - c + 1) at V = c - 1, and R grows with it. As little mass as possible at each step is best, since the
+same H costs less mass further down and adds less to R. If all this mass is more than 1, that is R + H > r / m, then
+Pr[V >= v] < t: seeing v right refutes f at significance t.
+
+The epsilon at delta of the least theta that is not refuted is a statement about the family, not about every mechanism.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+from scipy import special
+
+from ....mechanisms.guarantees.base import Guarantee
+from ....mechanisms.guarantees.gaussian import GaussianDP
+from ....mechanisms.validation import open_unit, whole
+from ...evidence.scores import BitScores
+from ...evidence.statement import Statement
+from ..base import SMALLEST_P_VALUE, Bound, Evidence, FixedBound, LedgerEntry, LowerBound
+from ..families import CurveFamily, epsilon_of, family_for, least_member
+from .guessing import Guessing, Size, bit_scores, check_counts
+from .one_run import least_epsilon, ledger
+
+
+@dataclass(frozen=True)
+class OneRunFDP(Bound[BitScores]):
+    """Lower bound on the parameter of a trade-off family from right guesses of fair bits, read as epsilon at delta.
+
+    Args:
+        curve_family: of the curves; None takes that of the claim.
+        guesses, negatives, center: as in `OneRun`.
+
+    Guarantees:
+        * exact level at every number of bits, for every dependence between the scores, if the trade-off curve of one
+          bit is a member of the family; the p-value is that of the claimed curve itself, without that assumption;
+        * exceeds the epsilon of a claim of that family only where the claim itself is false, but for 1 - confidence;
+        * the bound without the family, that of `OneRun`, stands beside it in the ledger.
+
+    Raises:
+        ParameterError: a value out of range; scores that are not `BitScores`; more guesses than bits; no finite
+            epsilon at delta.
+
+    Example:
+        >>> bits = np.arange(1000)[None, :] % 2 == 0
+        >>> scores = np.where(np.arange(1000) < 700, bits, ~bits).astype(float)  # 700 of 1000 right
+        >>> stated = Statement(GaussianDP(1.0), delta=1e-5)
+        >>> found = OneRunFDP(guesses=1000, center=0.5).fix(stated, None, (1000,)).lower_bound(BitScores(bits, scores))
+        >>> round(found.epsilon, 4), found.assumptions
+        (1.372, ('the trade-off curve of one bit is that of GaussianDP for some mu',))
+
+    References:
+        Mahloujifar, Melis and Chaudhuri (2024), arXiv:2410.22235. The proof in this module is our own.
+    """
+
+    name: ClassVar[str] = "one-run-fdp"
+    reads: ClassVar[type[Evidence]] = BitScores
+
+    curve_family: CurveFamily | None = None
+    guesses: Size | tuple[Size, ...] | str = "grid"
+    negatives: float = 0.5
+    center: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.guesses, list):  # as a configuration file gives it
+            object.__setattr__(self, "guesses", tuple(self.guesses))
+        Guessing(self.guesses, self.negatives, self.center)
+
+    def fix(self, statement: Statement, pilot: BitScores | None, sizes: tuple[int, ...]) -> FixedOneRunFDP:
+        """With the family of the claim, and the numbers of guesses for so many bits."""
+        family = family_for(statement.claim, self.curve_family)
+        epsilon_of(family, family.claimed, statement.delta)
+        guessing = Guessing(self.guesses, self.negatives, self.center)
+        return FixedOneRunFDP(statement, family, guessing, guessing.sizes(*sizes))
+
+
+@dataclass(frozen=True)
+class FixedOneRunFDP(FixedBound[BitScores]):
+    """In one family, with the rule of abstention and the numbers of guesses, which share the significance.
+
+    The claim is a member, so that the bound exceeds its epsilon where its whole curve is refuted, and nowhere else.
+    """
+
+    statement: Statement
+    family: CurveFamily
+    guessing: Guessing
+    sizes: tuple[int, ...]
+
+    def lower_bound(self, evidence: BitScores) -> LowerBound:
+        scores, stated = bit_scores(evidence, OneRunFDP.name), self.statement
+        rights = self.guessing.right(scores, self.sizes)
+        level = stated.significance / len(self.sizes)
+        counts = [(scores.n_bits, size, right) for size, right in zip(self.sizes, rights, strict=True)]
+        thetas = [least_theta(self.family, *count, significance=level) for count in counts]
+        best = int(np.argmax(thetas))
+        without = max(least_epsilon(*count, delta=stated.delta, significance=level) for count in counts)
+        perfect = max(least_theta(self.family, scores.n_bits, n, n, significance=level) for n in self.sizes)
+        return LowerBound(
+            epsilon=epsilon_of(self.family, thetas[best], stated.delta),
+            delta=stated.delta,
+            confidence=stated.confidence,
+            method=OneRunFDP.name,
+            n_trials=scores.n_bits,
+            ceiling=epsilon_of(self.family, perfect, stated.delta),
+            ledger=(
+                *ledger(self.guessing, scores, self.sizes, best, rights[best]),
+                LedgerEntry(
+                    "family", self.family.title, f"fixed beforehand; {self.family.parameter} >= {thetas[best]:.6g}"
+                ),
+                LedgerEntry(
+                    "without it", f"epsilon >= {without:.6g} at delta = {stated.delta:g}", "one-run, same guesses"
+                ),
+            ),
+            assumptions=(f"the trade-off curve of one bit is that of {self.family.title}",),
+        )
+
+    def p_value(self, evidence: BitScores) -> float:
+        """Smallest significance at which the claimed curve itself is refuted, down to 1e-12: no family is assumed.
+
+        >>> bits = np.arange(200)[None, :] % 2 == 0
+        >>> fixed = OneRunFDP(guesses=100).fix(Statement(GaussianDP(1.0), delta=1e-5), None, (200,))
+        >>> round(fixed.p_value(BitScores(bits, 1.0 * bits)), 6)
+        0.001774
+        """
+        scores = bit_scores(evidence, OneRunFDP.name)
+        each = [
+            curve_p_value(self.statement.claim, scores.n_bits, size, right)
+            for size, right in zip(self.sizes, self.guessing.right(scores, self.sizes), strict=True)
+        ]
+        return min(1.0, len(self.sizes) * min(each))
+
+
+@lru_cache(maxsize=4096)
+def least_theta(
+    family: CurveFamily, n_bits: int, n_guesses: int, n_right: int, *, significance: float, alphabet: int = 2
+) -> float:
+    """Least parameter that so many right guesses do not refute, rounded down; 0 where nothing is refuted.
+
+    Args:
+        family: of trade-off curves.
+        n_bits: all secrets, guessed or not; each uniform on `alphabet` symbols.
+        n_guesses: fixed beforehand.
+        n_right: right guesses.
+        significance: in (0, 1).
+        alphabet: number of symbols, >= 2; bits have 2.
+
+    Example:
+        >>> from dpassay.audit.bounds.families import family_of
+        >>> round(least_theta(family_of(GaussianDP(1.0)), 1000, 100, 90, significance=0.05), 4)
+        0.6025
+    """
+    check_counts(n_bits, n_guesses, n_right)
+    open_unit(significance=significance)
+    whole(2, alphabet=alphabet)
+
+    def spared(member: Guarantee) -> bool:
+        return not refuted(_needed(member), n_bits, n_guesses, n_right, significance, alphabet=alphabet)
+
+    return least_member(family, spared, start=family.claimed)
+
+
+def curve_p_value(claim: Guarantee, n_bits: int, n_guesses: int, n_right: int, *, alphabet: int = 2) -> float:
+    """Smallest significance, down to 1e-12, at which so many right guesses refute the curve of `claim`, rounded up."""
+    check_counts(n_bits, n_guesses, n_right)
+    needed, counts = _needed(claim), (n_bits, n_guesses, n_right)
+
+    def seen(log_level: float) -> bool:
+        return refuted(needed, *counts, math.exp(log_level), alphabet=alphabet)
+
+    low, high = math.log(SMALLEST_P_VALUE), -1e-12
+    if not seen(high):
+        return 1.0
+    if seen(low):
+        return SMALLEST_P_VALUE
+    while high - low > 1e-9:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if seen(middle) else (middle, high)
+    return math.exp(high)
+
+
+def refuted(
+    needed: Callable[[float], float],
+    n_bits: int,
+    n_guesses: int,
+    n_right: int,
+    significance: float,
+    *,
+    alphabet: int = 2,
+) -> bool:
+    """Whether so many right guesses are less likely than `significance` under a curve; `needed` is g^-1."""
+    right = significance * n_right / n_bits
+    wrong = significance * (n_guesses - n_right) / n_bits
+    total = n_guesses / n_bits
+    for level in range(n_right - 1, -1, -1):
+        grown = (alphabet - 1) * needed(right)
+        if grown <= wrong:
+            break  # nothing more is asked further down: `right` and `wrong` stay
+        right = min(1.0, right + level / (n_guesses - level) * (grown - wrong))
+        wrong = grown
+        if right + wrong > total:
+            return True
+    return bool(right + wrong > total)
+
+
+def _needed(claim: Guarantee) -> Callable[[float], float]:
+    """x -> g^-1(x), the least probability of an event on one side whose probability on the other is x.
+
+    Guarantees bind both directions, so that f is its own inverse and g^-1(x) = f(1 - x); rounded down.
+    """
+    if isinstance(claim, GaussianDP):
+        mu, ndtr, ndtri = claim.mu, special.ndtr, special.ndtri
+        return lambda x: float(ndtr(ndtri(x) - mu))
+    return lambda x: float(claim.tradeoff(min(1.0, float(np.nextafter(1.0 - x, 2.0)))))

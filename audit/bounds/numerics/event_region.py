@@ -1,0 +1,276 @@
+"""Which trade-off curves the two counts of one event contradict: an exact joint test, independent of any family.
+
+Null for a curve f: (FPR, FNR) of the event {score >= threshold} lies on or above f. Fixed before looking: the event,
+the sizes, and the ranking of the outcomes
+
+    T(k1, k0) = -Phi^-1(FPR_upper(k0)) - Phi^-1(FNR_upper(k1)),    limits of Clopper and Pearson at a fixed level,
+
+which grows with hits on side 1 and falls with hits on side 0. After (k1, k0), let R be the outcomes ranked no lower.
+
+    1. At the true rates, Pr[R] is a p-value: it is <= a with probability at most a, whatever the ranking.
+    2. Pr[R] falls when FPR or FNR grows. So on a cell FPR in [x0, x1] it is, for all rates on or above f, at most its
+       value at (x0, f(x1)); and it is at most a as soon as f(x1) >= y, where y solves Pr[R] = a at (x0, y).
+    3. Upper limits at level g / 2 each hold for both rates with probability at least 1 - g (after Berger and Boos
+       1994). Cells beyond the limit of FPR need no look, nor do those with f(x1) above the limit of FNR, since the true
+       FNR in them is at least f(x1).
+
+Hence: f is refuted at significance a + g when f(x1) >= min(y, limit of FNR) in every cell up to the limit of FPR. The
+true curve is refuted with probability at most a + g, and so is every curve below it. The points depend on the counts
+alone: one set of them serves every family of curves, and every (epsilon, delta), together. Limits to one side only keep
+the answer monotone in the counts.
+
+Where two Clopper-Pearson limits pay for the worst corner, 2 * 1.96 standard errors at 95 %, this pays 1.64 * sqrt(2).
+
+The cells and the groups of counts that Pr[R] is summed over are fixed by the counts, never by the significance, so that
+refutations are nested in it. Sums over groups take the largest probability in each: the error is on the safe side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ...evidence.scores import Floats
+from .binomial import upper
+
+Curve: TypeAlias = Callable[[Floats], Floats]
+
+SMALLEST = 1e-12
+RANKING = 1.645
+"""Standard errors below the estimate at which outcomes are ranked, if nothing else was fixed beforehand."""
+_OUTSIDE = 1.0 / 500.0  # share of the significance that pays for ignoring rates outside their limits
+_CELL, _REACH = 0.05, 9.5  # cells of FPR in its standard deviations: width, thrice that outside `_NEAR`, and end
+_NEAR = -3.0, 5.0
+_GROUPS = 480  # of counts of false positives
+_NEGLIGIBLE = 1e-18  # probabilities that are counted in full instead of looked at
+_FURTHEST = 37.0  # normal deviates beyond which rates are 0 or 1
+
+
+@dataclass(frozen=True)
+class EventRegion:
+    """What the counts of one event say about the trade-off curve.
+
+    Args:
+        hits_out, hits_in: false and true positives.
+        n_out, n_in: runs on each side.
+        ranking: standard errors, > 0; fixed before the counts are seen. Best near the quantile of the significance.
+
+    Example:
+        >>> region = EventRegion(159, 500, n_out=1000, n_in=1000)
+        >>> fpr, fnr = region.points(0.05)
+        >>> claim = special.ndtr(-special.ndtri(fpr) - 0.85)  # Gaussian, mu 0.85
+        >>> bool(np.all(claim >= fnr))  # refuted
+        True
+    """
+
+    hits_out: int
+    hits_in: int
+    n_out: int
+    n_in: int
+    ranking: float = RANKING
+
+    @property
+    def is_empty_handed(self) -> bool:
+        """Whether the event never happened on side 1 or always on side 0, so that it contradicts nothing."""
+        return self.hits_in == 0 or self.hits_out == self.n_out
+
+    def points(self, significance: float) -> tuple[Floats, Floats]:
+        """`(m,)` points (fpr, fnr); a curve that passes on or above all of them is refuted.
+
+        fnr is inf where no curve is refuted.
+        """
+        if self.is_empty_handed:
+            return np.ones(1), np.full(1, np.inf)
+        share = (1.0 - _OUTSIDE) * significance
+        left, right = self._up_to_limit(significance)
+        masses = _Masses.of(self._masses(left))
+        fnr = np.full(len(left), self._fnr_limit(significance))
+        open_ = np.flatnonzero(self._tail(masses, fnr) <= share)  # elsewhere the limit is the smaller of the two
+        fnr[open_] = np.minimum(fnr[open_], self._solve(masses.of_rows(open_), share))
+        return right, fnr
+
+    def refutes(self, curve: Curve, significance: float) -> bool:
+        """Whether `curve` (FPR -> FNR) passes on or above all the points: one look at each, without finding them."""
+        if self.is_empty_handed:
+            return False
+        left, right = self._up_to_limit(significance)
+        fnr = curve(right)
+        look = fnr < self._fnr_limit(significance)
+        if not look.any():
+            return True
+        tail = self._tail(_Masses.of(self._masses(left[look])), fnr[look])
+        return bool(tail.max() <= (1.0 - _OUTSIDE) * significance)
+
+    def p_value(self, curve: Curve) -> float:
+        """Smallest significance at which `curve` is refuted, down to 1e-12 and rounded up; 1 where there is none."""
+        if self.is_empty_handed:
+            return 1.0
+        left, right = self._up_to_limit(SMALLEST)
+        fnr = curve(right)
+        tail = self._tail(_Masses.of(self._masses(left)), fnr)
+
+        def refuted(log_significance: float) -> bool:
+            level = math.exp(log_significance)
+            look = (left <= self._fpr_limit(level)) & (fnr < self._fnr_limit(level))
+            return bool(np.all(tail[look] <= (1.0 - _OUTSIDE) * level))
+
+        low, high = math.log(SMALLEST), math.log(0.999)
+        if not refuted(high):
+            return 1.0
+        if refuted(low):
+            return SMALLEST
+        while high - low > 1e-6:
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if refuted(middle) else (middle, high)
+        return math.exp(high)
+
+    def _fpr_limit(self, significance: float) -> float:
+        return float(upper(self.hits_out, self.n_out, 0.5 * _OUTSIDE * significance))
+
+    def _fnr_limit(self, significance: float) -> float:
+        return float(upper(self.n_in - self.hits_in, self.n_in, 0.5 * _OUTSIDE * significance))
+
+    def _up_to_limit(self, significance: float) -> tuple[Floats, Floats]:
+        """Left and right ends of the cells that begin below the limit of FPR."""
+        left, right = self._edges[:-1], self._edges[1:]
+        kept = left <= self._fpr_limit(significance)
+        return left[kept], right[kept]
+
+    @cached_property
+    def _edges(self) -> Floats:
+        """`(m + 1,)` edges of the cells of FPR, increasing: quantiles of Beta(k0 + 1/2, n0 - k0 + 1/2)."""
+        shape = self.hits_out + 0.5, self.n_out - self.hits_out + 0.5
+        wide, (low, high) = 3.0 * _CELL, _NEAR
+        near = np.arange(low, high, _CELL)
+        places = np.concatenate([np.arange(low - wide, -_REACH, -wide), near, np.arange(high, _REACH, wide)])
+        tails = special.ndtr(-np.abs(places))
+        inside = np.where(places < 0.0, special.betaincinv(*shape, tails), special.betainccinv(*shape, tails))
+        return np.unique(np.concatenate([[0.0], inside, [1.0]]))
+
+    @cached_property
+    def _groups(self) -> tuple[Floats, Floats]:
+        """Groups of counts of false positives: the first of each, and the least hits on side 1 that R holds there."""
+        rate = self.hits_out / self.n_out
+        angle, spread = math.asin(math.sqrt(rate)), _REACH / math.sqrt(self.n_out)
+        grid = np.linspace(max(0.0, angle - spread), min(0.5 * math.pi, angle + spread), _GROUPS)
+        near = np.unique(np.round(self.n_out * np.sin(grid) ** 2))
+        first = np.unique(np.concatenate([[0.0], near, [self.hits_out]]))
+        least = self._least_hits(first)
+        least[first <= self.hits_out] = np.minimum(least[first <= self.hits_out], self.hits_in)
+        return first, least
+
+    def _least_hits(self, false_positives: Floats) -> Floats:
+        """Least k1 with T(k1, k0) >= the observed T, for each k0; n_in + 1 where there is none."""
+        level = float(special.ndtr(-self.ranking / math.sqrt(2.0)))
+
+        def place(misses: Floats, n: int) -> Floats:
+            return np.asarray(special.ndtri(upper(misses, n, level)))
+
+        own_out, own_in = (
+            place(np.array([self.hits_out]), self.n_out),
+            place(np.array([self.n_in - self.hits_in]), self.n_in),
+        )
+        allowed = special.ndtr((own_out + own_in + 1e-9) - place(false_positives, self.n_out))  # limit on FNR
+        low, high = np.full(allowed.shape, -1.0), np.full(allowed.shape, float(self.n_in))
+        for _ in range(max(1, self.n_in.bit_length() + 1)):  # most misses whose limit is allowed
+            middle = np.floor(0.5 * (low + high))
+            fits = upper(np.maximum(middle, 0.0), self.n_in, level) <= allowed
+            fits |= middle < 0.0
+            low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+        return np.where(allowed >= 1.0, 0.0, self.n_in - low)
+
+    def _masses(self, fpr: Floats) -> Floats:
+        """`(cells, groups)` probability of each group of false positives."""
+        first = self._groups[0]
+        inner = special.betainc(first[1:], self.n_out - first[1:] + 1.0, fpr[:, None])  # Pr[count >= first]
+        ones, zeros = np.ones((len(fpr), 1)), np.zeros((len(fpr), 1))
+        at_least = np.concatenate([ones, inner, zeros], axis=1)
+        return np.asarray(np.maximum(0.0, at_least[:, :-1] - at_least[:, 1:]))
+
+    def _tail(self, masses: _Masses, fnr: Floats) -> Floats:
+        """Bound on Pr[R] in each cell, at this FNR."""
+        least = self._groups[1][masses.group]
+        within = np.clip(least, 1.0, self.n_in)
+        # Pr[Bin(n_in, 1 - fnr) >= least]
+        hit = special.betaincc(self.n_in - within + 1.0, within, fnr[masses.cell])
+        hit = np.where(least > self.n_in, 0.0, np.where(least <= 0.0, 1.0, hit))
+        return np.bincount(masses.cell, masses.mass * hit, minlength=len(fnr)) + masses.rest
+
+    def _solve(self, masses: _Masses, significance: float) -> Floats:
+        """Least FNR in each cell at which Pr[R] <= significance; rounded up; inf where there is none.
+
+        The normal deviate of Pr[R] is nearly a straight line in that of FNR: secants inside a bracket.
+        """
+        target = special.ndtri(significance)
+
+        def excess(place: Floats, rows: NDArray[np.intp]) -> Floats:
+            tail = np.clip(self._tail(masses.of_rows(rows), special.ndtr(place)), 1e-300, 1.0 - 1e-16)
+            return np.asarray(special.ndtri(tail) - target)
+
+        rate = (self.n_in - self.hits_in + 0.5) / (self.n_in + 1.0)
+        centre = special.ndtri(rate)
+        width = math.sqrt(rate * (1.0 - rate) / self.n_in) * math.sqrt(2.0 * math.pi) * math.exp(0.5 * centre**2)
+        root = _roots(excess, start=centre, width=width, size=len(masses.rest))
+        return np.where(np.isinf(root), np.where(root > 0.0, np.inf, 0.0), special.ndtr(root))
+
+
+@dataclass(frozen=True, eq=False)
+class _Masses:
+    """The probabilities that matter, one after the other, and the sum of the others in each cell."""
+
+    cell: NDArray[np.intp]
+    group: NDArray[np.intp]
+    mass: Floats
+    rest: Floats
+
+    @classmethod
+    def of(cls, table: Floats) -> _Masses:
+        large = table > _NEGLIGIBLE
+        cell, group = np.nonzero(large)
+        return cls(cell, group, table[large], np.where(large, 0.0, table).sum(axis=1))
+
+    def of_rows(self, rows: NDArray[np.intp]) -> _Masses:
+        """Those of some cells, renumbered."""
+        number = np.full(len(self.rest), -1)
+        number[rows] = np.arange(len(rows))
+        kept = number[self.cell] >= 0
+        return _Masses(number[self.cell[kept]], self.group[kept], self.mass[kept], self.rest[rows])
+
+
+def _roots(excess: Callable[[Floats, NDArray[np.intp]], Floats], *, start: float, width: float, size: int) -> Floats:
+    """Where each of `size` decreasing functions falls to 0: the upper end of a bracket of 1e-3 widths; +-inf if never.
+
+    `excess(at, rows)` gives the values of the functions `rows`. The next probe is where the chord of the bracket
+    crosses 0, moved by half the tolerance to the side on which the bracket is open.
+    """
+    low, high = np.full(size, -np.inf), np.full(size, np.inf)
+    at_low, at_high = np.full(size, np.nan), np.full(size, np.nan)
+    probe, step, tolerance = np.full(size, start), width, 1e-3 * width
+    rows = np.arange(size)
+    for turn in range(80):
+        value = excess(probe[rows], rows)
+        below, above = rows[value > 0.0], rows[value <= 0.0]
+        low[below], at_low[below] = probe[below], value[value > 0.0]
+        high[above], at_high[above] = probe[above], value[value <= 0.0]
+        lost = (low > _FURTHEST) | (high < -_FURTHEST)
+        rows = np.flatnonzero((high - low > tolerance) & ~lost)
+        if len(rows) == 0:
+            break
+        a, b, fa, fb = low[rows], high[rows], at_low[rows], at_high[rows]
+        with np.errstate(invalid="ignore"):
+            chord = a + (b - a) * fa / (fa - fb) + np.where(fa < -fb, 0.5, -0.5) * tolerance
+            inside = np.clip(chord, a + 0.25 * tolerance, b - 0.25 * tolerance)
+            halves = 0.5 * (a + b) if turn % 4 == 3 else inside
+        step *= 2.0
+        probe[rows] = np.where(np.isinf(a), b - step, np.where(np.isinf(b), a + step, halves))
+    return np.where(low > _FURTHEST, np.inf, np.where(high < -_FURTHEST, -np.inf, high))
+
+
+__all__ = ["RANKING", "EventRegion"]

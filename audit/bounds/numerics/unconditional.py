@@ -1,0 +1,357 @@
+"""The exact unconditional test of p <= e^epsilon q + delta from two binomial counts, turned into a bound on epsilon.
+
+    K1 ~ Bin(n1, p), K0 ~ Bin(n0, q), independent; observed (k1, k0)
+    null at epsilon:   p <= e^epsilon q + delta
+
+Two limits, one for each rate, spend half of the significance each although only their combination matters. This test
+takes both counts together.
+
+1. Ordering. T(i, j) ranks outcomes by how much they say; it depends on neither epsilon nor the data. T increases in i
+   and decreases in j. R = {(i, j): T(i, j) >= T(k1, k0)} is everything at least as extreme as what was seen.
+2. Nuisance. gamma = significance / 1000 buys one-sided limits of gamma / 2 each: p_low from k1, q_high from k0. Let
+
+       D(epsilon) = {q: (p_low - delta) e^-epsilon <= q <= min(q_high, (1 - delta) e^-epsilon)}
+
+       P(epsilon) = sup over q in D(epsilon) of Pr[(K1, K0) in R] at (e^epsilon q + delta, q);    0 if D is empty.
+
+3. Test. Epsilon is rejected when P(epsilon) <= significance - gamma.
+
+Level. Let (p, q) obey the null at epsilon, and let both limits be right (they fail with probability <= gamma). R grows
+in i and shrinks in j, so Pr[R] at (p, q) is at most Pr[R] at any point (e^epsilon q' + delta, q') of the boundary with
+(p - delta) e^-epsilon <= q' <= q (where that p' exceeds 1, take q' = (1 - delta) e^-epsilon, which is then <= q). Such
+q' lie in D(epsilon), so P(epsilon) is an upper limit of Pr[R], and for a fixed ordering a tail probability is <= a
+with probability <= a: the test errs with probability <= gamma + (significance - gamma). Restricting the nuisance is
+the device of Berger and Boos (1994); unlike their interval, D shrinks whenever the outcome becomes more extreme.
+
+Nested. In epsilon, delta and 1 / significance both D and Pr[R] at each of its points only grow; in k1 and -k0 they
+only shrink. So P is monotone in all of them; the rejected epsilons are an interval from 0, and its end is the first one
+that is not rejected: Buehler's (1957) bound.
+
+Supremum. Along the boundary ln Pr[(i, j)] is concave in q. On a cell [a, b] with m inside, the tangents at m bound
+every term, their sum is a convex function H of q, and so Pr[R] <= max(H(a), H(b)) on the cell. H(a) is a constant,
+about exp(w^2 / 2) for w standard deviations from m to a, times Pr[R] at two slightly tilted rates. Where the boundary
+is long, the plainer Pr[R] <= Pr[R] at (e^epsilon b + delta, a) takes fewer cells. Every sum is rounded up: counts are
+taken together in blocks at the smallest i in R of a block, and what is left out is added.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ....mechanisms.validation import delta_range, open_unit
+from ..base import SMALLEST_P_VALUE
+from .binomial import lower, quantile_of_one, upper
+
+Floats = NDArray[np.float64]
+
+_SHARE = 1e-3  # of the significance, for the limits on the nuisance
+_STEP = 0.003  # standard deviations of the bound that a plain cell may cost
+_CELLS = 48, 400  # plain cells, at least; and cells at most: beyond, they are wider and round up by more
+_FINE = 10_000  # trials on the smaller side; beyond, coarser steps cost as little of epsilon
+_HALF_CELL = 0.14, 0.45  # standard deviations from the middle of a cell to its ends: 1 % to 10 % too large
+_BLOCKS = 512, 48  # counts on side 0 are taken together beyond so many
+_PER_QUANTILE = 12  # terms of a binomial law take as long as one incomplete beta function
+_LEFT_OUT = 1e-5  # of the significance: probability of the counts that a sum leaves out, and adds as a whole
+_FROM_0_TO_1 = np.sin(np.linspace(0.0, 0.5 * np.pi, 400)) ** 2  # densest at both ends
+_TOLERANCE = 1e-3  # relative, of a significance
+_CLOSE = 1e-5  # relative: where a law is further from its quantile, rounding does not decide
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """How much an outcome says: nearly the lower limit of ln((p - delta) / q) at a fixed significance; free of epsilon.
+
+    The two rates are taken to be independent gamma variables whose means and variances are those of the estimates
+    (k + 1/2) / (n + 1), so that the limit is a quantile of an F law. With many hits this is the limit of Katz et al.
+    (1978); with a handful it keeps the skewness that decides there. Where it is not positive, nothing was shown.
+
+    Args:
+        significance: the level at which the ordering is at its best; it is valid at every other.
+        delta: likewise.
+
+    Guarantees:
+        * never decreases in k1 and never increases in k0.
+
+    Example:
+        >>> Ordering().value(np.array([500.0]), np.array([184.0]), 1000, 1000).round(3).tolist()
+        [0.879]
+    """
+
+    significance: float = 0.05
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        open_unit(significance=self.significance)
+        delta_range(delta=self.delta)
+
+    def value(self, k1: Floats, k0: Floats, n1: float, n0: float) -> Floats:
+        """T at hits `k1` of `n1` and `k0` of `n0`, which need not be whole; -inf where nothing was shown."""
+        q, gain, shape1, shape0 = self._estimates(k1, k0, n1, n0)
+        share = special.betaincinv(shape1, shape0, min(self.significance, 0.5))
+        with np.errstate(divide="ignore"):
+            limit = np.log(share / (1.0 - share) * shape0 / shape1 * gain / q)
+        return np.where((gain > 1e-12) & (limit > 0.0), limit, -np.inf)
+
+    def reached(self, level: float, k1: Floats, k0: Floats, n1: float, n0: float) -> NDArray[np.bool_]:
+        """Whether T >= `level`, all ties included; `level` is the T of some outcome.
+
+        Where the law behind T is not close to its quantile, it says so uninverted, in a quarter of the time.
+        """
+        significance = min(self.significance, 0.5)
+        tail, blur = self.tail(level, k1, k0, n1, n0)
+        reached, close = tail < significance, np.abs(tail - significance) <= blur * significance
+        reached[close] = self.value(k1[close], k0[close], n1, n0) >= level * (1.0 - 1e-10)
+        return np.asarray(reached)
+
+    def tail(self, level: float, k1: Floats, k0: Floats, n1: float, n0: float) -> tuple[Floats, Floats]:
+        """The significance at which T would be `level`, and how far, relatively, T and it may be apart by rounding."""
+        q, gain, shape1, shape0 = self._estimates(k1, k0, n1, n0)
+        odds = math.exp(level) * shape1 / shape0 * q / gain
+        tail = np.where(gain > 1e-12, special.betainc(shape1, shape0, odds / (1.0 + odds)), 1.0)
+        return tail, _CLOSE * (1.0 + 1e-8 * odds)
+
+    def spread(self, k1: Floats | float, k0: Floats | float, n1: int, n0: int) -> Floats:
+        """Standard deviation of the estimate behind T."""
+        p, q = (k1 + 0.5) / (n1 + 1.0), (k0 + 0.5) / (n0 + 1.0)
+        gain = np.maximum(p - self.delta, 1e-12)
+        return np.asarray(np.sqrt(p * (1.0 - p) / (n1 * gain**2) + (1.0 - q) / (n0 * q)))
+
+    def _estimates(self, k1: Floats, k0: Floats, n1: float, n0: float) -> tuple[Floats, Floats, Floats, Floats]:
+        """q, p - delta, and the shapes of both gamma variables."""
+        p, q = (k1 + 0.5) / (n1 + 1.0), (k0 + 0.5) / (n0 + 1.0)
+        gain = np.maximum(p - self.delta, 1e-12)
+        return q, gain, n1 * gain**2 / (p * (1.0 - p)), n0 * q / (1.0 - q)
+
+
+class UnconditionalTest:
+    """The test of the module docstring for one outcome.
+
+    Args:
+        k1, n1: hits and trials on the side where the event is more likely.
+        k0, n0: likewise on the other.
+        ordering: fixed before the counts were seen.
+
+    Example:
+        >>> test = UnconditionalTest(500, 1000, 184, 1000, Ordering(0.05))
+        >>> round(float(test.epsilon_lower(0.0, 0.05)), 3)
+        0.879
+        >>> round(test.p_value(0.879, 0.0), 2)
+        0.05
+    """
+
+    def __init__(self, k1: int, n1: int, k0: int, n0: int, ordering: Ordering) -> None:
+        self.k1, self.n1, self.k0, self.n0 = k1, n1, k0, n0
+        self.ordering = ordering
+        self.level = float(ordering.value(np.array([k1]), np.array([k0]), n1, n0)[0])
+        larger = math.sqrt(max(1.0, min(n1, n0) / _FINE))
+        self._half_cell = min(_HALF_CELL[0] * math.sqrt(larger), _HALF_CELL[1])
+        self._blocks = max(_BLOCKS[0] / larger, _BLOCKS[1])
+        self._spread = float(ordering.spread(k1, k0, n1, n0))
+        self._known = np.empty(0), np.empty(0)
+
+    @property
+    def shows(self) -> bool:
+        """False where the outcome ranks with those that say nothing: the bound is 0 and the p-value 1."""
+        return self.level > 0.0 and self.k1 > 0 and self.k0 < self.n0
+
+    def rejects(self, epsilon: float, delta: float, significance: float) -> bool:
+        """Whether the null is rejected; all tests of one outcome and ordering hold together at the significance."""
+        return self.shows and self.probability(epsilon, delta, significance) <= (1.0 - _SHARE) * significance
+
+    def probability(self, epsilon: float, delta: float, significance: float) -> float:
+        """P(epsilon) with the nuisance limits of that significance, rounded up."""
+        domain = self._domain(epsilon, delta, significance)
+        if domain is None:
+            return 0.0
+        p, q, factor = self._laws(epsilon, delta, *domain)
+        return float(np.max(factor * self._extreme(p, q, _LEFT_OUT * significance)))
+
+    def epsilon_lower(self, delta: float, significance: float) -> float:
+        """The first epsilon, going up from 0, that is not rejected; rounded down."""
+        if not self.shows:
+            return 0.0
+        level = significance * (1.0 - _SHARE)
+        slope = (max(-special.ndtri(level), 0.0) + 0.5) / self._spread
+        p_low, q_high = self.limits(significance)
+        low = max(0.0, math.log((p_low - delta) / q_high)) if p_low > delta else 0.0  # below it, D is empty
+        high, at, last = math.inf, max(self.level, low), None
+        for turn in itertools.count():
+            excess = math.log(max(self.probability(at, delta, significance), 1e-300) / level)
+            low, high = (at, high) if excess <= 0.0 else (low, at)
+            if -_TOLERANCE < excess <= 0.0 or high - low < 1e-6:
+                return low
+            if last is not None and at != last[0] and abs(excess - last[1]) > 1e-12:
+                slope = max((excess - last[1]) / (at - last[0]), 0.1 * slope)
+            last = at, excess
+            at -= (excess + 0.5 * _TOLERANCE) / slope
+            if math.isinf(high):
+                at = at if at > low else 2.0 * low + 0.1
+            elif turn % 4 == 3 or not low < at < high:
+                at = 0.5 * (low + high)
+        raise AssertionError("the bracket halves at least every fourth turn")
+
+    def delta_lower(self, epsilon: float, significance: float) -> float:
+        """The first delta, going up from 0, that is not rejected at `epsilon`; rounded down."""
+        low, high = 0.0, 1.0
+        while high - low > 1e-3 * high and high > 1e-15:
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self.rejects(epsilon, middle, significance) else (low, middle)
+        return low
+
+    def p_value(self, epsilon: float, delta: float) -> float:
+        """Smallest significance at which the null is rejected, rounded up; at least 1e-12."""
+        if not self.shows:
+            return 1.0
+        low, high, trial = 0.1 * SMALLEST_P_VALUE, 1.0, 0.5
+        while high > 1.015 * low and high > SMALLEST_P_VALUE:
+            needed = self.probability(epsilon, delta, trial) / (1.0 - _SHARE)
+            exact = max(needed - 5.0 * _LEFT_OUT * trial, 0.0)  # falls as trial grows, so that p lies between the two
+            low, high = max(low, min(trial, exact)), min(high, max(trial, needed))
+            if low == 0.5 and high == 1.0 and self.probability(epsilon, delta, 0.99) >= 1.0:
+                return 1.0  # and so at every trial in between
+            trial = 1.005 * needed if low < 1.005 * needed < high else math.sqrt(low * high)
+        return max(high, SMALLEST_P_VALUE)
+
+    def limits(self, significance: float) -> tuple[float, float]:
+        """p_low and q_high."""
+        each = 0.5 * _SHARE * significance
+        return float(lower(self.k1, self.n1, each)), float(upper(self.k0, self.n0, each))
+
+    def _domain(self, epsilon: float, delta: float, significance: float) -> tuple[float, float] | None:
+        p_low, q_high = self.limits(significance)
+        shrink = math.exp(-epsilon)
+        a, b = max(p_low - delta, 0.0) * shrink, min(q_high, (1.0 - delta) * shrink)
+        return (a, b) if a <= b else None
+
+    def _laws(self, epsilon: float, delta: float, low: float, high: float) -> tuple[Floats, Floats, Floats]:
+        """Rates p and q, and a factor, such that Pr[R] is at most the largest factor * Pr[R] anywhere on the domain."""
+        growth = math.exp(epsilon)
+        ends = low + (high - low) * _FROM_0_TO_1
+        q = 0.5 * (ends[1:] + ends[:-1])
+        p = np.minimum(growth * q + delta, 1.0 - 1e-15)
+        information = self.n0 / (q * (1.0 - q)) + growth**2 * self.n1 / (p * (1.0 - p))
+        length = np.append(0.0, np.cumsum(np.sqrt(information) * np.diff(ends)))
+        n_tangent = math.ceil(length[-1] / (2.0 * self._half_cell)) + 1
+        n_plain = max(math.log(high / low) / (_STEP * self._spread), _CELLS[0]) if low > 0.0 else math.inf
+        if n_plain < 2 * n_tangent:
+            edges = np.geomspace(low, high, math.ceil(min(n_plain, _CELLS[1])) + 1)
+            return np.minimum(growth * edges[1:] + delta, 1.0), edges[:-1], np.ones(len(edges) - 1)
+        edges = np.interp(np.linspace(0.0, length[-1], min(n_tangent, _CELLS[1]) + 1), length, ends)
+        middle = np.tile(0.5 * (edges[1:] + edges[:-1]), 2)
+        shift = np.append(edges[:-1], edges[1:]) - middle
+        q, factor0 = _tilted(middle, shift, self.n0)
+        p, factor1 = _tilted(np.minimum(growth * middle + delta, 1.0 - 1e-15), growth * shift, self.n1)
+        return p, q, np.exp(factor0 + factor1)
+
+    def _extreme(self, p: Floats, q: Floats, left_out: float) -> Floats:
+        """Pr[(K1, K0) in R] at each pair of rates, rounded up."""
+        first, last = _reach(self.n0, q, left_out)
+        step = 2 ** max(0, math.ceil(math.log2((last - first + 1) / self._blocks)))
+        starts, needed = self._region(first, last, step)
+        inside = needed <= self.n1
+        if not inside.any():
+            return np.full(len(q), 4.0 * left_out)
+        starts, needed = starts[inside], needed[inside]
+        mass = _masses(starts, step, self.n0, q)
+        tails = _tails(needed, self.n1, p, left_out)
+        rounding = 1.0 + 1e-9 + 1e-15 * (self.n0 + self.n1)
+        return np.asarray(np.einsum("cj,cj->c", mass, tails) * rounding + 4.0 * left_out)
+
+    def _region(self, first: int, last: int, step: int) -> tuple[Floats, Floats]:
+        """Starts of blocks of `step` counts of side 0 from `first` to `last`, and the smallest i in R at each start."""
+        starts = np.arange(first - first % step, last + 1.0, step)
+        known, needed = self._known
+        if len(known) < 2 or known[1] - known[0] != step or known[0] > starts[0] or known[-1] < starts[-1]:
+            margin = step * (len(starts) // 5)
+            known = np.arange(max(starts[0] - margin, 0.0), min(starts[-1] + margin, self.n0) + 1.0, step)
+            needed = self._least(known)
+            self._known = known, needed
+        at = slice(int((starts[0] - known[0]) // step), int((starts[-1] - known[0]) // step) + 1)
+        return known[at], needed[at]
+
+    def _least(self, k0: Floats) -> Floats:
+        """Smallest k1 with (k1, k0) in R, n1 + 1 if there is none: a guess, and steps until both sides agree."""
+        low, high = np.full(len(k0), -1.0), np.full(len(k0), self.n1 + 1.0)
+        probe, step = np.clip(np.ceil(self._likely(k0)), 0.0, self.n1), 1.0
+        while len(wide := np.flatnonzero(high - low > 1.0)):
+            at = probe[wide]
+            inside = self.ordering.reached(self.level, at, k0[wide], self.n1, self.n0)
+            low[wide], high[wide] = np.where(inside, low[wide], at), np.where(inside, at, high[wide])
+            next_one = np.where(inside, at - step, at + step)
+            between = (low[wide] < next_one) & (next_one < high[wide])
+            probe[wide] = np.where(between, next_one, np.floor(0.5 * (low[wide] + high[wide])))
+            step *= 2.0
+        return high
+
+    def _likely(self, k0: Floats) -> Floats:
+        """Real k1 where T is about the level, from the normal law behind T; then one step of Newton's on T itself."""
+        sizes, order = (self.n1, self.n0), self.ordering
+        seen = math.log(max((self.k1 + 0.5) / (self.n1 + 1.0) - order.delta, 1e-12) * (self.n0 + 1.0) / (self.k0 + 0.5))
+        away, k1 = (seen - self.level) / self._spread, np.full(len(k0), float(self.k1))
+        q = (k0 + 0.5) / (self.n0 + 1.0)
+        for _ in range(4):
+            gain = q * np.exp(np.minimum(self.level + away * order.spread(k1, k0, *sizes), 100.0))
+            k1 = np.clip((gain + order.delta) * (self.n1 + 1.0) - 0.5, 0.0, self.n1)
+        tail, _ = order.tail(self.level, k1, k0, *sizes)
+        off = special.ndtri(np.clip(tail, 1e-300, 1.0 - 1e-16)) - special.ndtri(min(order.significance, 0.5))
+        return np.asarray(k1 + off * order.spread(k1, k0, *sizes) * (k1 + 0.5 - order.delta * (self.n1 + 1.0)))
+
+
+def _tilted(rate: Floats, shift: Floats, n: int) -> tuple[Floats, Floats]:
+    """A rate and the logarithm of a factor: factor * Bin(rate) is, term by term, the tangent of ln Bin at `rate`."""
+    tilt = shift / (rate * (1.0 - rate))
+    growth = np.log1p(rate * np.expm1(tilt))
+    return np.minimum(rate * np.exp(tilt - growth), 1.0), n * (growth - tilt * rate)
+
+
+def _reach(n: int, rates: Floats, left_out: float) -> tuple[int, int]:
+    """Counts outside of which each law has probability at most `left_out` on either side."""
+    return quantile_of_one(left_out, n, float(rates.min())), n - quantile_of_one(left_out, n, float(1.0 - rates.max()))
+
+
+def _law(k: Floats, n: int, rates: Floats) -> Floats:
+    """Pr[Bin(n, rate) = k] for each rate and each of consecutive counts, shape `(rates, k)`."""
+    ways = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
+    rates = np.clip(rates, 1e-300, 1.0 - 1e-16)[:, None]
+    law = k * np.log(rates)
+    law += ways
+    law += (n - k) * np.log1p(-rates)
+    return np.asarray(np.exp(law, out=law))
+
+
+def _masses(starts: Floats, step: int, n: int, rates: Floats) -> Floats:
+    """Probability of each block of `step` counts under each rate."""
+    if step <= _PER_QUANTILE:
+        law = _law(np.arange(starts[0], min(starts[-1] + step, n + 1.0)), n, rates)
+        if step == 1:
+            return law
+        return np.asarray(np.add.reduceat(law, (starts - starts[0]).astype(np.intp), axis=1))
+    edges = np.append(starts, starts[-1] + step)
+    mean = n * rates[:, None]
+    inner, rest = np.clip(edges, 1.0, n), np.maximum(n - edges + 1.0, 1.0)
+    above = edges > mean
+    smaller = special.betainc(
+        np.where(above, inner, rest), np.where(above, rest, inner), np.where(above, rates[:, None], 1 - rates[:, None])
+    )  # Pr[K >= edge] above the mean, Pr[K < edge] below
+    smaller = np.where(edges <= 0.0, 0.0, np.where(edges > n, 0.0, smaller))
+    below = np.where(above, -smaller, smaller)
+    return np.diff(below, axis=1) + np.diff(above, axis=1)
+
+
+def _tails(needed: Floats, n: int, rates: Floats, left_out: float) -> Floats:
+    """Pr[Bin(n, rate) >= needed] for each rate, but for `left_out`, for needed in increasing order."""
+    first, last = _reach(n, rates, left_out)
+    if last - first > _PER_QUANTILE * len(needed):
+        inner = np.clip(needed, 1.0, n)
+        return np.where(needed <= 0.0, 1.0, special.betainc(inner, n - inner + 1.0, rates[:, None]))
+    first, last = max(first, int(min(needed[0], n))), max(last, int(min(needed[0], n)))
+    law = _law(np.arange(first, last + 1.0), n, rates)
+    sums = np.zeros((len(rates), law.shape[1] + 1))
+    np.cumsum(law[:, ::-1], axis=1, out=sums[:, -2::-1])
+    return sums[:, np.clip(needed - first, 0, law.shape[1]).astype(np.intp)]

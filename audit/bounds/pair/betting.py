@@ -1,0 +1,318 @@
+"""The bound that may be looked at as often as one likes: a gambler's wealth against every epsilon.
+
+**Null and level.** For each epsilon, K_t(epsilon) is the wealth, after t steps, of a gambler who starts with 1 and bets
+against "the pair is (epsilon, delta)-DP"; `numerics.test_martingale` shows that it is a non-negative supermartingale
+when that is so, hence Pr[sup_t K_t(epsilon) >= 1/significance] <= significance (Ville 1939). The bound is the first
+epsilon, going up from 0, whose wealth never reached 1/significance. It exceeds the true epsilon e only if K(e) did: one
+event, one payment, however fine the search, and at every time together.
+
+**Fixed before looking.** The prior weights over bets, directions and thresholds (they are averaged, which costs nothing
+but the logarithm of a weight; a maximum over them would be wrong), and the order of the runs. The event bet on in step
+t is fixed by the steps before t: a number, the choice of a pilot, or learned online. No bet is ever chosen after the
+runs that it is settled on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from ....mechanisms.errors import ParameterError
+from ....mechanisms.validation import non_negative, one_of
+from ...evidence.scores import Floats, PairCounts, PairScores, Scores
+from ...evidence.statement import Statement
+from ..base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound, PilotMissingError
+from ..numerics.test_martingale import Bets, Flags, Stretch, highest
+from .learned_events import best_thresholds, rounds
+from .pilot import IN, OUT, PILOT
+
+RESOLUTION = 2.0**-13
+"""The bound is a multiple of this (about 0.0001)."""
+STAKES = (0.01, 0.025, 0.05, 0.09, 0.14, 0.2, 0.28, 0.4, 0.6, 0.9)
+FIRST_CENTRE = 0.25
+CENTRES_UNORDERED = (0.02, 0.1, 0.2, 0.35)
+AUTO, BOTH, ONLINE = "auto", "both", "online"
+DIRECTIONS = {BOTH: (True, False), IN: (True,), OUT: (False,)}
+"""Direction -> whether each of its bets is on {score >= threshold}, or on the complement."""
+_GRID_EVENTS = 32  # thresholds of a grid of counts that an online bound averages over
+
+
+@dataclass(frozen=True)
+class Betting(PairBound):
+    """A confidence sequence for epsilon: valid at every number of trials at once, so that one may stop at any time.
+
+    Args:
+        threshold: "online", the event is learned from the runs before, again and again; a number, or several, fixed
+            beforehand, which are averaged; or "pilot", chosen by `fix` on pilot scores.
+        weights: prior weights of several thresholds, positive; None gives all the same.
+        direction: "in" bets on {score >= threshold} being likelier on side 1, "out" on its complement being likelier on
+            side 0, "both" (half the wealth each) on either; "auto" is "in" where the threshold is fixed beforehand,
+            else "both".
+        stakes: shares of the largest possible stake, in (0, 1): a grid that covers orders of magnitude, averaged.
+        centre: where the losing side's rate is guessed to be, in [0, 1/2]; "online" learns it from the runs before. A
+            wrong guess costs power, never validity.
+
+    Guarantees:
+        * exact at every number of trials, and at all of them together: the probability that the bound *ever* exceeds
+          the true epsilon is at most 1 - confidence, whatever rule says when to look and when to stop;
+        * never falls when trials are added, as long as both sides have equally many;
+        * with n scores a side, at most about ln(n / ln(1 / significance)).
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> scores = PairScores(rng.laplace(0.0, 1.0, 1000), rng.laplace(1.0, 1.0, 1000))
+        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> fixed = Betting(threshold=1.0).fix(Statement(PureDP(1.0), delta=0.0), None, (1000, 1000))
+        >>> 0.6 < fixed.lower_bound(scores).epsilon <= 1.0
+        True
+
+    References:
+        Ville (1939), Etude critique de la notion de collectif. Waudby-Smith and Ramdas (2024), JRSS-B 86, section 4
+        (betting on means). Turner, Ly and Gruenwald (2024), arXiv:2106.02693 (two streams). Gonzalez, Dulce-Rubio,
+        Ramdas and Ribero (2025), arXiv:2509.07055 (sequential audits of differential privacy).
+    """
+
+    name: ClassVar[str] = "betting"
+    anytime: ClassVar[bool] = True
+
+    threshold: float | str | tuple[float, ...] = "online"
+    weights: tuple[float, ...] | None = None
+    direction: str = AUTO
+    stakes: tuple[float, ...] = STAKES
+    centre: float | str = "online"
+
+    def __post_init__(self) -> None:
+        one_of((AUTO, *DIRECTIONS), direction=self.direction)
+        if isinstance(self.threshold, str):
+            one_of((ONLINE, PILOT), threshold=self.threshold)
+        else:
+            object.__setattr__(self, "threshold", _numbers("threshold", self.threshold, -math.inf, math.inf))
+        object.__setattr__(self, "stakes", _numbers("stakes", self.stakes, 0.0, math.nextafter(1.0, 0.0)))
+        if self.centre != "online":
+            object.__setattr__(self, "centre", _numbers("centre", self.centre, -1.0, 0.5)[0])
+            non_negative(centre=self.centre)
+        if self.weights is not None:
+            object.__setattr__(self, "weights", _numbers("weights", self.weights, 0.0, math.inf))
+            given = self.threshold if isinstance(self.threshold, tuple) else ()
+            if len(self.weights or ()) != len(given):
+                raise ParameterError(
+                    f"weights must be one for each threshold that is fixed beforehand ({len(given)}), "
+                    f"but are {self.weights}."
+                )
+
+    @property
+    def needs_pilot(self) -> bool:
+        return self.threshold == PILOT
+
+    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBetting:
+        """With a threshold for each direction, chosen on the pilot scores, if that is what is asked for."""
+        given = self.threshold if isinstance(self.threshold, tuple) else ()
+        if not self.needs_pilot:
+            return FixedBetting(statement, self, given)
+        seen = (0, 0) if pilot is None else (pilot.n_out, pilot.n_in)
+        if pilot is None or min(seen) == 0:
+            raise PilotMissingError(
+                f'threshold "pilot" needs pilot scores on both sides, but there are {seen[0]} and {seen[1]}. '
+                'Run pilot trials, or take threshold="online".'
+            )
+        return FixedBetting(statement, self, best_thresholds(pilot.tally, statement.delta), seen)
+
+
+@dataclass(frozen=True)
+class FixedBetting(FixedBound[Scores]):
+    """With the options of `Betting`.
+
+    Args:
+        fixed: thresholds that were fixed beforehand, given or chosen on a pilot; empty where they are learned online.
+        pilot_size: scores of the pilot on each side.
+    """
+
+    statement: Statement
+    options: Betting
+    fixed: tuple[float, ...] = ()
+    pilot_size: tuple[int, int] = (0, 0)
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        return self.fixed
+
+    def lower_bound(self, evidence: Scores) -> LowerBound:
+        stated, game = self.statement, self._game(evidence)
+        threshold = self.fixed[0] if len(self.fixed) == 1 else None
+        return LowerBound(
+            epsilon=game.first_not_rejected(stated.significance),
+            delta=stated.delta,
+            confidence=stated.confidence,
+            method=Betting.name,
+            n_trials=evidence.n_out + evidence.n_in,
+            ceiling=self._ceiling(evidence.n_out, evidence.n_in),
+            ledger=self._ledger(evidence),
+            threshold=threshold,
+            hits=None if threshold is None else evidence.hits(threshold),
+        )
+
+    def confidence_sequence(self, scores: PairScores, at: Sequence[int]) -> list[float]:
+        """The bounds after the first `at` runs of each side; all of them hold together with the confidence."""
+        prefixes = (PairScores(scores.out[:n], scores.in_[:n]) for n in at)
+        return [self.lower_bound(prefix).epsilon for prefix in prefixes]
+
+    def exceeds_claim(self, evidence: Scores) -> bool:
+        epsilon, significance = self.statement.epsilon, self.statement.significance
+        game, enough = self._game(evidence), -math.log(significance)
+        if game.highest(epsilon, epsilon, enough) < enough:  # then no interval that holds epsilon is rejected
+            return False
+        return game.first_not_rejected(significance, beyond=epsilon) > epsilon
+
+    def p_value(self, evidence: Scores) -> float:
+        """1 / the largest wealth ever against the claimed epsilon: valid at any stopping time; not below 1e-12."""
+        epsilon = self.statement.epsilon
+        return float(np.clip(math.exp(-self._game(evidence).highest(epsilon, epsilon)), SMALLEST_P_VALUE, 1.0))
+
+    def _ceiling(self, n_out: int, n_in: int) -> float:
+        """The bound on sides that are told apart without an error."""
+        perfect = PairScores(np.zeros(n_out), np.ones(n_in))
+        known = replace(self, options=replace(self.options, threshold=0.5, weights=None, direction=IN), fixed=(0.5,))
+        stretches = tuple(known._stretches(perfect))[1 if self.options.threshold == ONLINE else 0 :]
+        return _Game(stretches, np.ones(1), self.statement.delta).first_not_rejected(self.statement.significance)
+
+    @property
+    def _direction(self) -> str:
+        """What "auto" means here."""
+        if self.options.direction != AUTO:
+            return self.options.direction
+        return BOTH if isinstance(self.options.threshold, str) else IN
+
+    def _game(self, scores: Scores) -> _Game:
+        """What is bet on, with its prior weights."""
+        if min(scores.n_out, scores.n_in) == 0:
+            raise ParameterError(f"betting needs scores on both sides, but there are {scores.n_out} and {scores.n_in}.")
+        if isinstance(scores, PairScores):
+            stretches = tuple(self._stretches(scores))
+            n_events = len(stretches[0])
+        else:
+            events = self._events(self.fixed or _spread(scores.tally.thresholds))
+            bets = self._bets(CENTRES_UNORDERED)
+            stretches = (tuple(_ending(scores, *event, bets) for event in events),)
+            n_events = len(events)
+        given = self.options.weights or (1.0,)
+        weights = np.repeat(given, n_events // len(given))
+        return _Game(stretches, weights / weights.sum(), self.statement.delta)
+
+    def _stretches(self, scores: PairScores) -> Iterator[tuple[Stretch, ...]]:
+        """What is bet on in each round: events and centres from the past alone."""
+        online, delta = self.options.threshold == ONLINE, self.statement.delta
+        for past, now in rounds(scores):
+            if online and past.n_out == 0:
+                yield tuple(_nothing(self._bets((FIRST_CENTRE,))) for _ in DIRECTIONS[self._direction])
+                continue
+            events = self._events(best_thresholds(past.tally, delta) if online else self.fixed)
+            yield tuple(self._stretch(past, now, *event) for event in events)
+
+    def _events(self, thresholds: tuple[float, ...]) -> list[tuple[float, bool]]:
+        """(threshold, forward) of each event; thresholds that were learned are one for each direction."""
+        directions = DIRECTIONS[self._direction]
+        if isinstance(self.options.threshold, str) and len(thresholds) == 2:
+            return [(thresholds[not forward], forward) for forward in directions]
+        return [(threshold, forward) for threshold in thresholds for forward in directions]
+
+    def _stretch(self, past: PairScores, now: PairScores, threshold: float, forward: bool) -> Stretch:
+        gain, loss = _hits(now, threshold, forward)
+        if self.options.centre != ONLINE:
+            return Stretch.of(gain, loss, self._bets((float(self.options.centre),)))
+        before = past.hits(threshold) if forward else (past.n_in - past.hits(threshold)[1], 0)
+        n_before = past.n_out if forward else past.n_in
+        rate = (before[0] + 2.0 * FIRST_CENTRE) / (n_before + 2.0)
+        return Stretch.of(gain, loss, self._bets((min(rate, 0.5),)))
+
+    def _bets(self, centres: tuple[float, ...]) -> Bets:
+        centre = self.options.centre
+        return Bets(self.options.stakes, centres if centre == ONLINE else (float(centre),))
+
+    def _ledger(self, scores: Scores) -> tuple[LedgerEntry, ...]:
+        paid = "average of their wealth, weights fixed beforehand"
+        ordered = isinstance(scores, PairScores)
+        if self.options.needs_pilot:
+            how = LedgerEntry(
+                "threshold", "one on {} + {} pilot scores".format(*self.pilot_size), "chosen on pilot trials only"
+            )
+        elif self.options.threshold != ONLINE:
+            how = LedgerEntry("threshold", f"{len(self.fixed)}, fixed beforehand", paid)
+        elif ordered:
+            how = LedgerEntry("threshold", "learned again and again", "each on earlier trials only")
+        else:
+            how = LedgerEntry("threshold", f"up to {_GRID_EVENTS} of the grid", paid)
+        return (
+            how,
+            LedgerEntry("direction", self._direction, paid if self._direction == BOTH else "fixed beforehand"),
+            LedgerEntry("bets", f"{len(self.options.stakes)} stakes, fixed beforehand", paid),
+            LedgerEntry("time", "after every trial", "free: Ville's inequality")
+            if ordered
+            else LedgerEntry("time", "once, at the end", "none needed"),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Game:
+    """Everything that the wealth depends on, but for epsilon."""
+
+    stretches: tuple[tuple[Stretch, ...], ...]
+    weights: Floats
+    delta: float
+
+    def highest(self, low: float, high: float, enough: float = math.inf) -> float:
+        return highest(self.stretches, self.weights, low=low, high=high, delta=self.delta, enough=enough)
+
+    def first_not_rejected(self, significance: float, beyond: float = math.inf) -> float:
+        """The largest multiple of RESOLUTION below which every interval of the grid is rejected.
+
+        A rejected interval has rejected parts, so large steps find the same end as small ones. Stops at the first
+        value beyond `beyond`.
+        """
+        enough, reached, step = -math.log(significance), 0, round(1.0 / RESOLUTION)
+        while step >= 1 and reached * RESOLUTION <= beyond:
+            if self.highest(reached * RESOLUTION, (reached + step) * RESOLUTION, enough) >= enough:
+                reached += step
+            else:
+                step //= 2
+        return reached * RESOLUTION
+
+
+def _hits(scores: PairScores, threshold: float, forward: bool) -> tuple[Flags, Flags]:
+    """Hits of the side that gains and of the one that loses, in run order."""
+    over_in, over_out = scores.in_ >= threshold, scores.out >= threshold
+    return (over_in, over_out) if forward else (~over_out, ~over_in)
+
+
+def _nothing(bets: Bets) -> Stretch:
+    return Stretch.of(np.zeros(0, dtype=bool), np.zeros(0, dtype=bool), bets)
+
+
+def _spread(grid: Floats) -> tuple[float, ...]:
+    """At most `_GRID_EVENTS` thresholds of a grid, by their places on it: never by the hits that were counted on it."""
+    last = len(grid) - 1
+    places = np.unique(np.linspace(min(1, last), last, _GRID_EVENTS).round().astype(np.intp))
+    return tuple(grid[places].tolist())
+
+
+def _ending(scores: PairCounts, threshold: float, forward: bool, bets: Bets) -> Stretch:
+    """The end of the path of one event, where the order of the runs is not known."""
+    (out, in_), n_out, n_in = scores.hits(threshold), scores.n_out, scores.n_in
+    if forward:
+        return Stretch.ending(in_, n_in, out, n_out, bets)
+    return Stretch.ending(n_out - out, n_out, n_in - in_, n_in, bets)
+
+
+def _numbers(name: str, value: object, above: float, most: float) -> tuple[float, ...]:
+    """A number or several as a tuple; raises `ParameterError` unless all lie above `above` and at most at `most`."""
+    several = value if isinstance(value, (tuple, list, np.ndarray)) else (value,)
+    numeric = all(isinstance(one, (int, float, np.number)) and not isinstance(one, bool) for one in several)
+    numbers = tuple(float(one) for one in several) if numeric else ()
+    if not numbers or not all(above < one <= most for one in numbers):
+        raise ParameterError(
+            f"{name} must be a number or several, above {above:g} and at most {most:g}, but is {value!r}."
+        )
+    return numbers

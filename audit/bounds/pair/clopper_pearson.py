@@ -1,0 +1,153 @@
+"""The bound from one event: exact binomial limits at a threshold that was fixed before the counted trials."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...evidence.scores import Floats, Scores, Tally
+from ...evidence.statement import Statement
+from ..base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound
+from ..curve import CurveViolation, contradicting, refute
+from ..numerics.rectangle import Rectangle
+from .pilot import PILOT, Event, checked_threshold, choose_event
+
+
+@dataclass(frozen=True)
+class ClopperPearson(PairBound):
+    """Exact limits on both error rates of {score >= threshold} (Clopper and Pearson 1934; Jagielski et al. 2020).
+
+    With each limit at half the significance, both hold together, and
+
+        epsilon >= max(ln((TPR_lower - delta) / FPR_upper), ln((TNR_lower - delta) / FNR_upper), 0).
+
+    Args:
+        threshold: a number that was fixed beforehand, or "pilot": `fix` chooses the one that promises the largest
+            bound, on pilot scores.
+
+    Guarantees:
+        * exact at every number of trials: exceeds the true epsilon with probability at most 1 - confidence;
+        * holds for both directions, and for all delta at once;
+        * the largest value it can take is about ln(n / ln(2 / significance)), with n scores on each side.
+
+    Example:
+        >>> import numpy as np
+        >>> from dpassay.audit.evidence.scores import PairCounts, Tally
+        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> counts = Tally(np.array([0.0, 1.0]), np.array([1000, 184]), np.array([1000, 500]), 1000, 1000)
+        >>> fixed = ClopperPearson(threshold=1.0).fix(Statement(PureDP(1.0), delta=0.0), None, (1000, 1000))
+        >>> round(fixed.lower_bound(PairCounts(counts)).epsilon, 6)
+        0.805232
+
+    References:
+        Clopper and Pearson (1934), Biometrika 26. Jagielski, Ullman and Oprea (2020), arXiv:2006.07709, section 4.
+        Nasr et al. (2021), arXiv:2101.04535.
+    """
+
+    name: ClassVar[str] = "clopper-pearson"
+
+    threshold: float | str = PILOT
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threshold", checked_threshold(self.threshold))
+
+    @property
+    def needs_pilot(self) -> bool:
+        return self.threshold == PILOT
+
+    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedClopperPearson:
+        """With the threshold that promises the largest bound on the scores to come.
+
+        The promise is the bound at the counts to expect if both rates were as bad as their limits on the pilot.
+        """
+        if not isinstance(self.threshold, str):
+            return FixedClopperPearson(statement, Event(self.threshold))
+        n_out, n_in = sizes
+
+        def promise(limits: Rectangle) -> tuple[Floats, Floats]:
+            """The bound at the counts to expect at these rates, in both directions."""
+            expected = Rectangle.at(
+                n_out * limits.fpr_upper,
+                n_in * limits.tpr_lower,
+                n_out=n_out,
+                n_in=n_in,
+                significance=0.5 * statement.significance,
+            )
+            return expected.log_ratios(statement.delta)
+
+        return FixedClopperPearson(statement, choose_event(pilot, promise))
+
+
+@dataclass(frozen=True)
+class FixedClopperPearson(FixedBound[Scores]):
+    """At one event, whose direction is of no use here."""
+
+    statement: Statement
+    event: Event
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        return (self.event.threshold,)
+
+    def lower_bound(self, evidence: Scores) -> LowerBound:
+        delta, hits = self.statement.delta, evidence.hits(self.event.threshold)
+        n_out, n_in = evidence.n_out, evidence.n_in
+        return LowerBound(
+            epsilon=float(self._limits(hits, n_out, n_in).epsilon_lower(delta)),
+            delta=delta,
+            confidence=self.statement.confidence,
+            method=ClopperPearson.name,
+            n_trials=n_out + n_in,
+            ceiling=float(self._limits((0, n_in), n_out, n_in).epsilon_lower(delta)),
+            ledger=(self.event.entry, LedgerEntry("direction", "both", "one rectangle of limits serves both")),
+            threshold=self.event.threshold,
+            hits=hits,
+        )
+
+    def p_value(self, evidence: Scores) -> float:
+        """By bisection on the counts of the one event."""
+        stated = self.statement
+        at_delta = self._least_significance(
+            evidence, lambda limits: bool(limits.log_ratio(stated.delta) > stated.epsilon)
+        )
+        return min(at_delta, self._least_significance(evidence, lambda limits: _contradicts(limits, stated)))
+
+    def curve_test(self, evidence: Scores) -> CurveViolation | None:
+        threshold, (out, in_) = self.event.threshold, evidence.hits(self.event.threshold)
+        event = Tally(np.array([threshold]), np.array([out]), np.array([in_]), evidence.n_out, evidence.n_in)
+        limits = self._limits((event.hits_out, event.hits_in), evidence.n_out, evidence.n_in)
+        return refute(limits, self.statement.claim, method=ClopperPearson.name, events=event)
+
+    def _limits(self, hits: tuple[ArrayLike, ArrayLike], n_out: int, n_in: int) -> Rectangle:
+        return _rectangle(hits, n_out, n_in, self.statement.significance)
+
+    def _least_significance(self, scores: Scores, shows: Callable[[Rectangle], bool]) -> float:
+        """Smallest significance at which the rectangle shows something, rounded up."""
+        hits = scores.hits(self.event.threshold)
+
+        def refuted(log_significance: float) -> bool:
+            return shows(_rectangle(hits, scores.n_out, scores.n_in, math.exp(log_significance)))
+
+        low, high = math.log(SMALLEST_P_VALUE), -1e-12
+        if not refuted(high):
+            return 1.0
+        if refuted(low):
+            return SMALLEST_P_VALUE
+        while high - low > 1e-9:
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if refuted(middle) else (middle, high)
+        return math.exp(high)
+
+
+def _contradicts(limits: Rectangle, stated: Statement) -> bool:
+    return bool(contradicting(limits, stated.claim))
+
+
+def _rectangle(hits: tuple[ArrayLike, ArrayLike], n_out: int, n_in: int, significance: float) -> Rectangle:
+    """Both limits at half of the significance, so that they hold together."""
+    return Rectangle.at(hits[0], hits[1], n_out=n_out, n_in=n_in, significance=0.5 * significance)

@@ -1,0 +1,200 @@
+"""The least member of the claim's own family of curves that one event does not refute.
+
+Null at theta: the trade-off curve of the pair lies nowhere below f_theta, where f_theta are the curves of guarantees
+that differ in one number and are ordered (GaussianDP in mu, PrivacyLossDP in the noise, ...). The nulls are nested, so
+the first theta, going up, that is not refuted is a lower bound at the confidence of one test. The test is the joint one
+of `numerics.event_region`; fixed before looking: the family (by the claim), the threshold and the ranking
+(by the pilot and the confidence).
+
+What it says, with the stated confidence:
+
+    always                no member below theta_lower is a true guarantee of the mechanism;
+    under the assumption  that the curve of the pair is that of a member, its epsilon at delta is at least that of
+                          theta_lower. The assumption stands in the result and in every table.
+
+The epsilon is a bound of the family and not of the counts: one event cannot show it. Laplace noise with epsilon = 1
+looks like GaussianDP with mu = 1.03 at the middle threshold, and its epsilon at delta = 1e-5 under that family is 4.5.
+Take the family that theory gives, or none.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+from scipy import special
+
+from ....mechanisms.guarantees import ApproximateDP
+from ....mechanisms.guarantees.base import Guarantee
+from ...evidence.scores import Floats, Scores
+from ...evidence.statement import Statement
+from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
+from ..families import CurveFamily, epsilon_of, family_for, least_member
+from ..numerics.binomial import lower, upper
+from ..numerics.candidates import candidates
+from ..numerics.event_region import EventRegion
+from ..numerics.rectangle import Rectangle
+from .pilot import PILOT, Event, checked_threshold, chosen_threshold, pilot_scores
+
+_PER_SIDE, _TAIL = 60, 16  # thresholds tried on the pilot: at most about 300
+_PILOT_LEVEL = 0.01  # each pilot rate is taken at this one-sided limit
+_ROUGH = 0.02  # relative precision of the parameter while a threshold is chosen
+
+
+@dataclass(frozen=True)
+class Family(PairBound):
+    """The bound on epsilon under the assumption that the curve is one of the claim's family.
+
+    Args:
+        threshold: a number that was fixed beforehand, or "pilot": `fix` chooses the one that promises most.
+        curve_family: of the curves; None takes that of the claim. A claim is judged by its own only.
+
+    Guarantees:
+        * if the curve of the pair is a member of the family: exceeds the true epsilon with probability at most
+          1 - confidence, at every number of trials;
+        * exceeds the epsilon of a claim of that family only where the claim itself is false, whatever the curve, but
+          for that probability;
+        * 0 where nothing is shown: scores that order the sides the wrong way are no evidence.
+
+    Example:
+        >>> from dpassay.mechanisms.guarantees import GaussianDP
+        >>> from dpassay.audit.evidence.scores import PairCounts, Tally
+        >>> counts = Tally(np.array([0.0, 1.0]), np.array([1000, 159]), np.array([1000, 500]), 1000, 1000)
+        >>> fixed = Family(threshold=1.0).fix(Statement(GaussianDP(1.0), delta=1e-5), None, (1000, 1000))
+        >>> found = fixed.lower_bound(PairCounts(counts))
+        >>> round(found.epsilon, 2), found.assumptions
+        (3.84, ('the trade-off curve is that of GaussianDP for some mu',))
+
+    References:
+        Nasr et al. (2023), arXiv:2302.07956 (mu from one rectangle). Dong, Roth, Su (2019). Here the two counts are
+        judged jointly (Buehler 1957; Berger and Boos 1994) instead of by two limits.
+    """
+
+    name: ClassVar[str] = "accountant-family"
+
+    threshold: float | str = PILOT
+    curve_family: CurveFamily | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threshold", checked_threshold(self.threshold))
+
+    @property
+    def needs_pilot(self) -> bool:
+        return self.threshold == PILOT
+
+    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedFamily:
+        """With the ranking for this confidence, and the threshold that promises the largest parameter.
+
+        The promise is that of limits on the scores to come, if both rates were as bad as their one-sided 99 % limits
+        on the pilot.
+        """
+        family = family_for(statement.claim, self.curve_family)
+        ranking = float(np.clip(-special.ndtri(statement.significance), 0.5, 7.0))
+        if not isinstance(self.threshold, str):
+            return FixedFamily(statement, family, ranking, Event(self.threshold))
+        pilot = pilot_scores(pilot)
+        (n_out, n_in), tally = sizes, pilot.tally
+        looked_at = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
+        looked_at = looked_at[looked_at > 0] if len(tally.thresholds) > 1 else looked_at
+        fpr = upper(tally.hits_out[looked_at], tally.n_out, _PILOT_LEVEL)
+        tpr = lower(tally.hits_in[looked_at], tally.n_in, _PILOT_LEVEL)
+        each = float(special.ndtr(-ranking / math.sqrt(2.0)))
+        expected = Rectangle.at(n_out * fpr, n_in * tpr, n_out=n_out, n_in=n_in, significance=each)
+        promise = _promise(family, expected)
+        if promise is None:
+            promise = tally.hits_in[looked_at] / tally.n_in - tally.hits_out[looked_at] / tally.n_out
+        best = int(looked_at[np.argmax(promise)])
+        among = f"best of {len(looked_at)} on {tally.n_out} + {tally.n_in} pilot scores"
+        return FixedFamily(statement, family, ranking, Event(chosen_threshold(pilot, best), among=among))
+
+
+@dataclass(frozen=True)
+class FixedFamily(FixedBound[Scores]):
+    """At one event, in one family, with the ranking of the outcomes by `dpassay.audit.bounds.numerics.event_region`."""
+
+    statement: Statement
+    family: CurveFamily
+    ranking: float
+    event: Event
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        return (self.event.threshold,)
+
+    def lower_bound(self, evidence: Scores) -> LowerBound:
+        stated, region = self.statement, self._region(evidence)
+        theta = self._theta_lower(region)
+        perfect = EventRegion(0, evidence.n_in, evidence.n_out, evidence.n_in, self.ranking)
+        return LowerBound(
+            epsilon=epsilon_of(self.family, theta, stated.delta),
+            delta=stated.delta,
+            confidence=stated.confidence,
+            method=Family.name,
+            n_trials=evidence.n_out + evidence.n_in,
+            ceiling=epsilon_of(self.family, self._theta_lower(perfect), stated.delta),
+            ledger=self._ledger(theta, _without_family(region, stated.significance, stated.delta)),
+            assumptions=(f"the trade-off curve is that of {self.family.title}",),
+            threshold=self.event.threshold,
+            hits=(region.hits_out, region.hits_in),
+        )
+
+    def exceeds_claim(self, evidence: Scores) -> bool:
+        """Whether the claimed curve is refuted, a member of the family: one curve instead of a search."""
+        return self._region(evidence).refutes(self.statement.claim.tradeoff, self.statement.significance)
+
+    def p_value(self, evidence: Scores) -> float:
+        """Smallest significance at which the claimed curve is refuted."""
+        return self._region(evidence).p_value(self.statement.claim.tradeoff)
+
+    def _region(self, scores: Scores) -> EventRegion:
+        return EventRegion(*scores.hits(self.event.threshold), scores.n_out, scores.n_in, self.ranking)
+
+    def _theta_lower(self, region: EventRegion) -> float:
+        if region.is_empty_handed:
+            return 0.0
+        fpr, fnr = _points(region, self.statement.significance)
+
+        def spared(member: Guarantee) -> bool:
+            return bool(np.any(member.tradeoff(fpr) < fnr))
+
+        return least_member(self.family, spared, start=self.family.claimed)
+
+    def _ledger(self, theta: float, without: float) -> tuple[LedgerEntry, ...]:
+        family = self.family
+        return (
+            self.event.entry,
+            LedgerEntry("family", family.title, f"fixed by the claim; {family.parameter} >= {theta:.6g}"),
+            LedgerEntry(
+                "without it",
+                f"epsilon >= {without:.6g} at delta = {self.statement.delta:g}",
+                "the same test serves every curve",
+            ),
+        )
+
+
+def _promise(family: CurveFamily, expected: Rectangle) -> Floats | None:
+    """How far each rectangle lies below the first curve that all but the best of them contradict."""
+    fpr, fnr = expected.fpr_upper, expected.fnr_upper
+    rough = replace(family, precision=max(family.precision, _ROUGH))
+
+    def spared(member: Guarantee) -> bool:
+        return not np.any(member.tradeoff(fpr) > fnr)
+
+    theta = least_member(rough, spared, start=family.claimed)
+    return None if theta == 0.0 else family.search(theta).tradeoff(fpr) - fnr
+
+
+@lru_cache(maxsize=4096)
+def _points(region: EventRegion, significance: float) -> tuple[Floats, Floats]:
+    return region.points(significance)
+
+
+@lru_cache(maxsize=4096)
+def _without_family(region: EventRegion, significance: float, delta: float) -> float:
+    """Lower bound on epsilon that holds for every curve, from the same test."""
+    fpr, fnr = _points(region, significance)
+    family = CurveFamily("", "epsilon", 1.0, lambda e: ApproximateDP(e, delta), lambda e: ApproximateDP(e, delta), 1e-6)
+    return least_member(family, lambda member: bool(np.any(member.tradeoff(fpr) < fnr)), start=1.0)

@@ -1,0 +1,287 @@
+"""The membership game whose bits are fair coins: the only one that says something about epsilon.
+
+    membership_game        any learner, canaries that are examples, any membership attack on the final model
+    gradient_canary_game   noisy gradient steps, canaries that are gradients, every step is seen
+    one_run                one of the shadow models as the run, the others as references
+
+Each canary is in a run by the toss of its own coin. Scores may depend on the run, on what is public, and on other runs
+with coins of their own, but never on a coin of this run. The bounds `one-run` and `one-run-fdp` read the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...attacks.membership.base import MembershipAttack
+from ...attacks.membership.catalogue import build
+from ...attacks.membership.queries import shadows_of
+from ...attacks.membership.shadows import Shadows
+from ...attacks.membership.target.gradients import canary_log_ratio
+from ...mechanisms.errors import AttackError, ParameterError, RelationError
+from ...mechanisms.fingerprint import describe
+from ...mechanisms.learning.base import Learner, TrainingData, check_learner
+from ...mechanisms.learning.capabilities import ShowsNoisyGradients, needed
+from ...mechanisms.relation import Relation
+from ...mechanisms.validation import whole
+from ..evidence.scores import BitScores
+from ..trials.options import RunOptions
+from ..trials.plan import Chunk
+from ..trials.progress import Reporter
+from ..trials.seeds import Stage, stream
+from ..trials.store import Arrays
+from .training import QueryWork, plan_training, run_training
+
+
+def membership_game(
+    learner: Learner,
+    canaries: Any,
+    *,
+    records: Any = None,
+    n_runs: int = 1,
+    attack: str | MembershipAttack = "loss",
+    n_references: int = 0,
+    seed: int,
+    n_jobs: int | None = 1,
+    store: Path | str | None = None,
+    progress: bool | Reporter = False,
+) -> BitScores:
+    """Tosses a coin for each canary, trains on those that are in, and scores all of them on the trained model.
+
+    Args:
+        learner: what is audited; if it has a relation, that must be add_remove: a canary is in, or it is not there.
+        canaries: `(X, y)`, chosen before any coin is tossed.
+        records: `(X, y)` that are in every run; None for none.
+        n_runs: runs, each with fresh coins. One run with many canaries is enough.
+        attack: name of a membership attack, or one with options; higher = in.
+        n_references: further runs, with coins of their own, that the attack may learn from; trained once.
+        seed: of coins and training, in separate streams.
+        n_jobs, store, progress: as for `dpassay.audit.games.train_shadows`; runs and references are kept alike.
+
+    Raises:
+        RelationError: the guarantee of the learner speaks of another relation.
+        ParameterError: canaries that are gradients, whose game is `gradient_canary_game`.
+        AttackError: fewer references than the attack needs.
+        FingerprintError, StoreError: the store holds something else, or cannot be written.
+
+    Example:
+        >>> from sklearn.neighbors import KNeighborsClassifier
+        >>> from dpassay.mechanisms.external.estimator import EstimatorLearner
+        >>> rng = np.random.default_rng(0)
+        >>> canaries = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+        >>> game = membership_game(EstimatorLearner(KNeighborsClassifier(1)), canaries, attack="loss", seed=0)
+        >>> bool(game.scores[game.bits].min() >= game.scores[~game.bits].max())
+        True
+    """
+    options = RunOptions(n_jobs, store, progress)
+    whole(1, n_runs=n_runs)
+    whole(0, n_references=n_references, seed=seed)
+    check_learner(learner)
+    check_relation(learner)
+    chosen = build(attack) if isinstance(attack, str) else attack
+    crafted = _examples("canaries", canaries)
+    always = None if records is None else _examples("records", records)
+    if crafted.n_gradients or (always is not None and always.n_gradients):
+        raise ParameterError("canaries and records must be examples here. Gradient canaries: use gradient_canary_game.")
+    data = crafted if always is None else _joined(crafted, always)
+    inclusion = np.ones((n_runs + n_references, len(data)), dtype=np.bool_)
+    bits = inclusion[:, : len(crafted)]
+    bits[:] = _coins(seed, bits.shape)
+    work = QueryWork(learner, data, inclusion, {"canaries": crafted}, seed)
+    chunks = plan_training(len(inclusion), work.bytes_per_model)
+    answers = work.split(run_training(chunks, work, {"game": "membership"} | work.describe(), learner, options))
+    shadows = replace(shadows_of(answers["canaries"], crafted, bits), fair=True)
+    references = n_runs + np.arange(n_references)
+    games = [one_run(shadows.take(np.append(run, references)), chosen) for run in range(n_runs)]
+    return BitScores(
+        bits=np.concatenate([game.bits for game in games]), scores=np.concatenate([game.scores for game in games])
+    )
+
+
+def one_run(shadows: Shadows, attack: str | MembershipAttack, *, model: int = 0) -> BitScores:
+    """The bits of one shadow model, and the scores that an attack gives with the other models as references.
+
+    One model only: scored as a target and used as a reference, a second one would carry bits of the first.
+
+    Args:
+        shadows: trained by `train_shadows`, where each bit is a fair coin.
+        attack: a name, or an attack.
+        model: which one is the run; chosen beforehand.
+
+    Raises:
+        AttackError: the inclusion was not drawn by fair coins, as in a natural split into training and test set; or
+            what `attack.score` raises.
+        ParameterError: there is no such model.
+
+    Guarantees:
+        * Given the run, the scores are independent of its bits, whatever the attack: it is shown neither these bits nor
+          the complement of the run, whose bits they are turned round and which, seen too, would make two runs of one.
+        * Records that the attack cannot score get the median of the others: they are guessed last.
+    """
+    if not shadows.fair:
+        raise AttackError(
+            "no bound on epsilon follows from this split: the bits of its records were not tossed as independent fair "
+            "coins, and differential privacy says nothing about two natural samples. Report metrics "
+            "(audit.membership.evaluate), or toss coins: train_shadows, or membership_game."
+        )
+    whole(0, model=model)
+    if model >= len(shadows):
+        raise ParameterError(f"model must be below {len(shadows)}, the number of models, but is {model}.")
+    chosen = build(attack) if isinstance(attack, str) else attack
+    scores = chosen.score(_without_bits(shadows, model))[0]
+    missing = np.isnan(scores)
+    if missing.all():
+        raise AttackError(f"attack {chosen.name!r} could score no record of model {model}. Train more references.")
+    scores = np.where(missing, np.median(scores[~missing]), scores)
+    return BitScores(bits=shadows.inclusion[model][None], scores=scores[None])
+
+
+def gradient_canary_game(
+    mechanism: Any,
+    canaries: NDArray[Any],
+    *,
+    records: Any = None,
+    n_runs: int = 1,
+    seed: int,
+    n_jobs: int | None = 1,
+    store: Path | str | None = None,
+    progress: bool | Reporter = False,
+) -> BitScores:
+    """Gradient canaries, each in by the toss of a coin, scored by the likelihood ratio of every noisy step.
+
+    Args:
+        mechanism: a trainer that `ShowsNoisyGradients`, such as `DPSGD`; it is run with the view of those along the
+            canaries.
+        canaries: `(n_canaries, n_parameters)` gradients of norm clip_norm or more, best at right angles to each other
+            and to the gradients of the records: twelve parameters a canary, or more, if they are random.
+        records: `(X, y)` that are in every run; None for none.
+        n_runs: runs, each with fresh coins.
+        seed: of coins and training, in separate streams.
+        n_jobs, store, progress: as for `dpassay.audit.games.train_shadows`.
+
+    Raises:
+        RelationError: the guarantee speaks of another relation than add_remove.
+        ParameterError: a trainer that does not show them, no gradients of the model, norms below clip_norm, which the
+            score does not expect, or no noise.
+        FingerprintError, StoreError: the store holds something else, or cannot be written.
+    """
+    options = RunOptions(n_jobs, store, progress)
+    whole(1, n_runs=n_runs)
+    whole(0, seed=seed)
+    trainer: ShowsNoisyGradients = needed(mechanism, ShowsNoisyGradients, "the gradient-canary game")
+    check_relation(trainer)
+    gradients = _gradients(canaries, trainer)
+    norms = np.linalg.norm(gradients, axis=1, keepdims=True)
+    always = trainer.no_examples() if records is None else _examples("records", records)
+    data = TrainingData(always.X, always.y, gradients)
+    bits = _coins(seed, (n_runs, len(gradients)))
+    inclusion = np.concatenate([np.ones((n_runs, always.n_examples), dtype=np.bool_), bits], axis=1)
+    work = GradientCanaryWork(trainer.showing(gradients / norms), data, inclusion, seed)
+    chunks = plan_training(n_runs, 8 * trainer.steps * len(gradients))
+    arrays = run_training(chunks, work, {"game": "gradient canaries"} | work.describe(), trainer, options)
+    return BitScores(bits=bits, scores=arrays["scores"])
+
+
+@dataclass(frozen=True, eq=False)
+class GradientCanaryWork:
+    """Makes the runs of a chunk, and scores their canaries.
+
+    Args:
+        mechanism: its view is "noisy_gradients".
+        data: the records of every run, and the canaries.
+        inclusion: `(n_runs, len(data))` what each run is trained on.
+        seed: root of the streams, one a chunk.
+    """
+
+    mechanism: ShowsNoisyGradients
+    data: TrainingData
+    inclusion: NDArray[np.bool_]
+    seed: int
+
+    def __call__(self, chunk: Chunk) -> Arrays:
+        rng = stream(self.seed, chunk.stage, chunk.side, chunk.index)
+        inside = self.inclusion[chunk.start : chunk.start + chunk.size]
+        values = self.mechanism.release_subsets(self.data, inside, rng).values
+        scores = canary_log_ratio(
+            values,
+            noise_multiplier=self.mechanism.noise_multiplier,
+            sampling_probability=self.mechanism.scheme.inclusion_probability,
+        )
+        return {"scores": scores}
+
+    def describe(self) -> dict[str, Any]:
+        """Everything that determines the scores, but for how the coins were tossed."""
+        return {
+            "mechanism": describe(self.mechanism),
+            "data": describe(self.data),
+            "n_runs": len(self.inclusion),
+            "seed": self.seed,
+        }
+
+
+def _coins(seed: int, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Fair coins, tossed before any training, on a stream of their own."""
+    return stream(seed, Stage.COINS).random(shape) < 0.5
+
+
+def _gradients(canaries: Any, trainer: ShowsNoisyGradients) -> NDArray[np.float64]:
+    """`canaries` as `(n_canaries, n_parameters)`; raises `ParameterError` if they are no gradients of full norm."""
+    n_parameters = trainer.n_parameters
+    try:
+        gradients = np.atleast_2d(np.asarray(canaries, dtype=np.float64))
+        found = f"have shape {gradients.shape}"
+    except (TypeError, ValueError):
+        gradients, found = np.empty(0), f"are of type {type(canaries).__name__}"
+    if gradients.ndim != 2 or not len(gradients) or gradients.shape[1] != n_parameters:
+        raise ParameterError(
+            f"canaries must be gradients, one flat row each, shape (n_canaries, {n_parameters}) for the {n_parameters} "
+            f"parameters of the model, but {found}. Canaries that are examples: use membership_game."
+        )
+    norms = np.linalg.norm(gradients, axis=1)
+    if not np.isfinite(norms).all() or (norms < trainer.clip_norm * (1.0 - 1e-9)).any():
+        raise ParameterError(
+            f"canaries must have norm clip_norm = {trainer.clip_norm:g} or more, all finite, but have norms from "
+            f"{float(norms.min()):.4g} to {float(norms.max()):.4g}. Scale them: clip_norm * g / norm(g)."
+        )
+    return gradients
+
+
+def _examples(name: str, given: Any) -> TrainingData:
+    """`given` as examples; an error names the argument."""
+    try:
+        return TrainingData.of(given)
+    except ParameterError as error:
+        raise ParameterError(f"{name}: {error}") from error
+
+
+def _without_bits(shadows: Shadows, model: int) -> Shadows:
+    """The run first, said to hold nothing, then the models whose coins are their own: all but its complement."""
+    others = np.setdiff1d(np.arange(len(shadows)), [model, shadows.partners[model]])
+    seen = shadows.take([model, *others])
+    inclusion = seen.inclusion.copy()
+    inclusion[0] = False
+    return replace(seen, inclusion=inclusion)
+
+
+def _joined(first: TrainingData, second: TrainingData) -> TrainingData:
+    if first.X.shape[1] != second.X.shape[1]:
+        raise ParameterError(
+            f"canaries have {first.X.shape[1]} features, but records have {second.X.shape[1]}. Give both the same."
+        )
+    return TrainingData(np.concatenate([first.X, second.X]), np.concatenate([first.y, second.y]))
+
+
+def check_relation(learner: Any) -> None:
+    """Raises `RelationError` unless a canary that is not in is not there at all."""
+    relation = getattr(learner, "relation", Relation.ADD_REMOVE)
+    if relation is not Relation.ADD_REMOVE:
+        raise RelationError(
+            f"in this game a canary is in the run or not there at all, which is 'add_remove', but the guarantee of "
+            f"{type(learner).__name__} speaks of {str(relation)!r}. Set "
+            "relation='add_remove', with a sampling that has a bound under it, such as Poisson.",
+            argument="relation",
+        )

@@ -1,0 +1,210 @@
+"""Scores from elsewhere, judged: the runs were made by other code, on other machines, in another language.
+
+    PairScores, BitScores or Successes -> bounds -> verdict
+
+What has to be true of them for a bound to hold, and what no library can see from scores alone:
+
+    PairScores    every score is that of a run of its own, with randomness of its own, on one dataset of one pair; the
+                  attack that gave the scores was fixed before these runs, or trained on others
+    BitScores     each bit is an independent fair coin, tossed before its run; a score may depend on the output of its
+                  run and on what is public, never on the bit
+    Successes     each round draws a fresh secret from a known prior, runs once, and guesses once; the tolerance was
+                  fixed beforehand
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...mechanisms.base import Mechanism
+from ...mechanisms.errors import ParameterError, RelationError
+from ...mechanisms.fingerprint import describe, fingerprint
+from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.label import label
+from ...mechanisms.relation import Relation
+from ...mechanisms.validation import whole
+from ..bounds.base import Evidence, LedgerEntry
+from ..bounds.choose import BoundChoice, choose_bounds
+from ..evidence.game import Game, Trials
+from ..evidence.scores import BitScores, PairScores, Successes
+from ..evidence.statement import Statement
+from ..results.audit_result import AuditResult
+from ..trials.plan import plan_trials
+from ..trials.seeds import Stage, stream
+from .conclude import Subject, conclude
+
+ELSEWHERE = "scores from elsewhere"
+"""What stands for the mechanism where only its scores are known."""
+UNSTATED = "the relation of the claim"
+"""What stands for the relation where nobody named one."""
+
+
+def audit_scores(
+    evidence: PairScores | BitScores | Successes,
+    *,
+    mechanism: Mechanism | None = None,
+    claim: Guarantee | None = None,
+    delta: float | None = None,
+    confidence: float = 0.95,
+    bound: BoundChoice = "auto",
+    pilot: PairScores | None = None,
+    relation: Relation | str | None = None,
+    attack: str = "from elsewhere",
+    n_hypotheses: int = 1,
+    seed: int = 0,
+) -> AuditResult:
+    """Judges a claim by scores that are there already, wherever they come from.
+
+    Args:
+        evidence: `PairScores(out, in_)` of runs on the two datasets of a pair, side 1 scoring higher;
+            `BitScores(bits, scores)` of canaries, each in or out of its run by the toss of a coin; or
+            `Successes(n_success, n_runs, prior_success)` of reconstructions.
+        mechanism: what was run, for its claim and its name; None where only scores are known.
+        claim: what is tested; None takes `mechanism.guarantee()`, and must not be None without a mechanism.
+        delta, confidence, n_hypotheses: as for `dpassay.audit.audit`.
+        bound: a bound that reads this evidence, its name, or several, which share the significance. "auto" is
+            "joint-exact" for pairs, "one-run-fdp" and "one-run" for bits, "reconstruction" for successes.
+        pilot: scores of runs that are not counted, to choose thresholds on; pairs only. Where a bound needs a pilot and
+            none is given, a share of `evidence` is set aside, drawn by `seed` without a look at the scores, and not
+            counted.
+        relation: of the pair, of the canaries (always "add_remove"), or of the secrets; None takes that of the
+            mechanism, or of the claim.
+        attack: what gave the scores, for people.
+        seed: draws the pilot, and is recorded; that of the game where scores came from one.
+
+    Returns:
+        A result like that of `audit`: the same bounds, tables, plots and JSON form. That of bits counts bits, not runs.
+
+    Raises:
+        ParameterError: no evidence of a known type, no claim, no delta, a bound that reads something else, or scores
+            too few to set a pilot aside.
+        RelationError: the claim holds for another relation.
+        AccountingError: a claim that is infinite at delta.
+
+    Guarantees:
+        * if the evidence is as its type says (independent runs; coins tossed before the run; fresh secrets), then
+          `result.bound.epsilon` exceeds the true epsilon with probability at most 1 - `confidence`. Whether it is so
+          is not tested here: scores alone do not show how they were made.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> scores = PairScores(out=rng.laplace(0.0, 1.0, 20_000), in_=rng.laplace(1.0, 1.0, 20_000))
+        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> result = audit_scores(scores, claim=PureDP(1.0))
+        >>> result.verdict.value, 0.8 < result.bound.epsilon <= 1.0
+        ('consistent', True)
+        >>> audit_scores(scores, claim=PureDP(0.5)).verdict.value
+        'violation'
+    """
+    reads = _type_of(evidence)
+    whole(0, seed=seed)
+    _check_mechanism(mechanism)
+    game, known = _GAMES[reads], _relation(reads, mechanism, relation)
+    statement = Statement.about(
+        mechanism, claim, delta=delta, confidence=confidence, n_hypotheses=n_hypotheses, relation=known
+    )
+    bounds = choose_bounds(bound, reads=reads)
+    given = {"mechanism": describe(mechanism), "scores": describe(evidence), "seed": seed}
+    counted: Evidence = evidence
+    set_aside = False
+    if isinstance(evidence, PairScores):
+        counted, pilot, set_aside = _with_pilot(evidence, pilot, bounds, seed)
+        given |= {"pilot": describe(pilot)}
+    elif pilot is not None:
+        raise ParameterError("pilot must be None: only bounds on the scores of a pair choose thresholds on one.")
+    shared = statement.shared(len(bounds))
+    subject = Subject(
+        game=game,
+        mechanism=ELSEWHERE if mechanism is None else label(mechanism),
+        attack=attack,
+        relation=str(known or statement.claim.relation or UNSTATED),
+        trials=_trials(counted, pilot),
+        seed=seed,
+        fingerprint=fingerprint(given),
+        looks=_looks(counted, pilot, set_aside),
+    )
+    return conclude(statement, bounds, [one.fix(shared, pilot, counted.sizes) for one in bounds], counted, subject)
+
+
+_GAMES: dict[type[Evidence], Game] = {
+    PairScores: Game.DISTINGUISHING,
+    BitScores: Game.MEMBERSHIP,
+    Successes: Game.RECONSTRUCTION,
+}
+
+
+def _type_of(evidence: object) -> type[Evidence]:
+    for kind in _GAMES:
+        if isinstance(evidence, kind):
+            return kind
+    known = ", ".join(kind.__name__ for kind in _GAMES)
+    raise ParameterError(f"evidence must be one of {known} of audit.evidence.scores, but is {type(evidence).__name__}.")
+
+
+def _check_mechanism(mechanism: Any) -> None:
+    if mechanism is not None and not isinstance(mechanism, Mechanism):
+        raise ParameterError(f"mechanism must be a Mechanism, or None with a claim, but is {mechanism!r}.")
+
+
+def _relation(reads: type[Evidence], mechanism: Mechanism | None, relation: Relation | str | None) -> Relation | None:
+    """The relation of the evidence, as far as it is known; that of canaries is add_remove."""
+    named = None if relation is None else Relation.of(relation)
+    own = None if mechanism is None else mechanism.relation
+    needed = Relation.ADD_REMOVE if reads is BitScores else named or own
+    for who, found in (("relation", named), ("the guarantee of the mechanism", own)):
+        if None not in (found, needed) and found is not needed:
+            raise RelationError(
+                f"{who} is of {str(found)!r}, but the evidence of {str(needed)!r}: an epsilon means different things "
+                "under the two. A canary that is in or out is 'add_remove'."
+            )
+    return needed
+
+
+def _with_pilot(
+    scores: PairScores, pilot: PairScores | None, bounds: tuple[Any, ...], seed: int
+) -> tuple[PairScores, PairScores | None, bool]:
+    """Scores that are counted, the pilot, and whether it was set aside here: of each side the places that `seed` draws.
+
+    Runs are exchangeable, so that a choice of places without a look at the scores leaves both parts independent.
+    """
+    if pilot is not None and not isinstance(pilot, PairScores):
+        raise ParameterError(f"pilot must be PairScores of runs that are not counted, but is {type(pilot).__name__}.")
+    if pilot is not None or not any(bound.needs_pilot for bound in bounds):
+        return scores, pilot, False
+    size = plan_trials(
+        min(scores.sizes), bytes_per_run=8, learns=False, chooses=True, vectorised=True, anytime=False
+    ).pilot
+    rng = stream(seed, Stage.PILOT)
+    aside = [np.isin(np.arange(n), rng.permutation(n)[:size]) for n in scores.sizes]
+    kept = PairScores(scores.out[~aside[0]], scores.in_[~aside[1]])
+    return kept, PairScores(scores.out[aside[0]], scores.in_[aside[1]]), True
+
+
+def _trials(counted: Evidence, pilot: PairScores | None) -> Trials:
+    if isinstance(counted, BitScores):
+        return Trials(counted.n_runs, 0, counted.n_runs, counted.n_canaries)
+    if isinstance(counted, Successes):
+        return Trials(counted.n_runs, 0, counted.n_runs)
+    tried, n = (0 if pilot is None else min(pilot.sizes)), min(counted.sizes)
+    return Trials(tried + n, tried, n)
+
+
+def _looks(counted: Evidence, pilot: PairScores | None, set_aside: bool) -> tuple[LedgerEntry, ...]:
+    """What was given, and what is believed of it."""
+    if isinstance(counted, BitScores):
+        seen = f"{counted.n_canaries} in each of {counted.n_runs} run(s)"
+        return (LedgerEntry("canaries", seen, "fixed beforehand"),)
+    if isinstance(counted, Successes):
+        return (LedgerEntry("rounds", f"{counted.n_runs}", "independent, as whoever gave them says"),)
+    entry = LedgerEntry(
+        "scores", "{:,} on side 0, {:,} on side 1".format(*counted.sizes), "independent runs, as whoever gave them says"
+    )
+    if pilot is None:
+        return (entry,)
+    how = "set aside by the seed, without a look at them" if set_aside else "given apart"
+    return (entry, LedgerEntry("pilot", "{:,} + {:,} scores, {}".format(*pilot.sizes, how), "not counted"))
+
+
+__all__ = ["audit_scores"]

@@ -1,0 +1,177 @@
+"""What an audit is asked: checked, complete, and nothing has run yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...attacks.base import Attack, Target
+from ...attacks.canaries.base import Canary
+from ...attacks.catalogue import choose
+from ...mechanisms.base import Mechanism, Neighbours, Workers
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.external.function import FunctionMechanism
+from ...mechanisms.fingerprint import describe
+from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.label import label
+from ..bounds.base import PairBound, PilotMissingError
+from ..bounds.choose import BoundChoice, choose_bounds
+from ..evidence.statement import Statement
+from ..trials.guards.independence import SHARE, independent_by_construction
+from ..trials.options import versions
+from ..trials.plan import TrialPlan, check_width, plan_trials
+from ..trials.work import probe
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked, checked and complete; nothing has run yet."""
+
+    mechanism: Mechanism
+    neighbours: Neighbours
+    on_worst_case: bool
+    attack_name: str
+    attack: Attack
+    bounds: tuple[PairBound, ...]
+    statement: Statement
+    stop: str | None = None
+
+    @classmethod
+    def ask(
+        cls,
+        mechanism: Mechanism | Callable[..., Any],
+        neighbours: Neighbours | None,
+        attack: str | Attack,
+        bound: BoundChoice,
+        delta: float | None,
+        confidence: float,
+        claim: Guarantee | None,
+        stop: str | None = None,
+        n_hypotheses: int = 1,
+    ) -> Question:
+        """Checks the arguments against each other and fills in the defaults."""
+        _check_pair(neighbours)
+        mechanism = _as_mechanism(mechanism, neighbours, claim)
+        pair = mechanism.worst_case() if neighbours is None else neighbours
+        mechanism = mechanism.fitted_to(pair)
+        statement = Statement.about(
+            mechanism,
+            claim,
+            delta=delta,
+            confidence=confidence,
+            n_hypotheses=n_hypotheses,
+            relation=pair.relation,
+        )
+        name, chosen = choose(attack, Target(mechanism, pair))
+        bounds: tuple[Any, ...] = choose_bounds(bound, stop=stop)
+        question = cls(mechanism, pair, neighbours is None, name, chosen, bounds, statement, stop)
+        for one in bounds:
+            with suppress(PilotMissingError):  # what does not fit the claim is refused before anything runs
+                one.fix(question.shared, None, (1, 1))
+        return question
+
+    @property
+    def target(self) -> Target:
+        """What is attacked."""
+        return Target(self.mechanism, self.neighbours)
+
+    @cached_property
+    def guarded(self) -> bool:
+        """Whether the independence of the trials is tested: that of other people's mechanisms is."""
+        return not independent_by_construction(self.mechanism)
+
+    @property
+    def part(self) -> float:
+        """What the test of independence leaves of the significance to the bounds."""
+        return 1.0 - SHARE if self.guarded else 1.0
+
+    @property
+    def guard_significance(self) -> float:
+        """At which the trials are taken to be dependent: its share of that of the family."""
+        return SHARE * self.statement.significance / self.statement.n_hypotheses
+
+    @cached_property
+    def workers(self) -> Workers:
+        """Which workers suit the mechanism; a function with a generator of its own stays in one process, as copies of
+        that generator would all draw the same numbers."""
+        seen = self.mechanism.first_runs if isinstance(self.mechanism, FunctionMechanism) else None
+        return Workers.HERE if seen is not None and seen.generators else self.mechanism.workers
+
+    @property
+    def shared(self) -> Statement:
+        """The statement of each of several bounds, so that all of them hold together (Bonferroni)."""
+        return self.statement.shared(len(self.bounds), self.part)
+
+    @property
+    def strictest(self) -> Statement:
+        """That of a bound which exceeds the claim so clearly that Holm refutes it first of all hypotheses."""
+        return self.statement.shared(len(self.bounds) * self.statement.n_hypotheses, self.part)
+
+    def plan(self, trials: int, seed: int) -> TrialPlan:
+        """Cuts the trials into chunks; one extra run on its own stream shows how large an output is."""
+        options = {
+            "learns": self.attack.minimum_pilot > 0,
+            "chooses": any(bound.needs_pilot for bound in self.bounds),
+            "vectorised": self.mechanism.workers is Workers.THREADS,  # Python code makes its runs one by one
+            "anytime": self.stop is not None,
+        }
+        plan_trials(trials, bytes_per_run=1, **options)  # refuses bad numbers of trials before anything runs
+        one = probe(self.mechanism, self.neighbours, seed)
+        size = np.asarray(getattr(one, "values", one)).nbytes
+        check_width(size, self.attack.minimum_pilot > 0)
+        return plan_trials(trials, bytes_per_run=size, **options)
+
+    def describe(self, plan: TrialPlan, seed: int) -> dict[str, Any]:
+        """Everything that determines the trials and what is reduced from them."""
+        return {
+            "mechanism": describe(self.mechanism),
+            "neighbours": describe(self.neighbours),
+            "attack": describe(self.attack),
+            "bounds": describe(self.bounds),
+            "delta": self.statement.delta,
+            "confidence": self.statement.confidence,
+            "plan": describe(plan),
+            "independence": SHARE if self.guarded else "by construction",
+            "seed": seed,
+            **versions(),
+        }
+
+
+def _check_pair(neighbours: Any) -> None:
+    """Refuses what is easily given in the place of a pair."""
+    if isinstance(neighbours, Canary):
+        canary = label(neighbours)
+        raise ParameterError(
+            f"neighbours must be a pair, but is the canary {canary}. Make it a pair: {canary}.pair((X, y), learner)."
+        )
+    if neighbours is not None and not isinstance(neighbours, Neighbours):
+        raise ParameterError(
+            f"neighbours must be a pair such as Neighbours(d0, d1, 'add_remove'), but is a {type(neighbours).__name__}."
+        )
+
+
+def _as_mechanism(
+    thing: Mechanism | Callable[..., Any], neighbours: Neighbours | None, claim: Guarantee | None
+) -> Mechanism:
+    if isinstance(thing, Mechanism):
+        return thing
+    if not callable(thing):
+        raise ParameterError(f"mechanism must be a Mechanism or a function release(dataset, rng), but is {thing!r}.")
+    if isinstance(thing, type):
+        raise ParameterError(
+            f"mechanism is the class {thing.__name__}: give an instance, such as {thing.__name__}(...)."
+        )
+    if neighbours is None:
+        raise ParameterError(
+            f"neighbours must be given for a function such as {label(thing)}: nobody knows its worst case."
+        )
+    if claim is None:
+        raise ParameterError(
+            f"claim must be given for a function such as {label(thing)}, for example claim=PureDP(1.0)."
+        )
+    return FunctionMechanism(thing, claim=claim, neighbours=neighbours)

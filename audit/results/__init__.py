@@ -1,0 +1,12 @@
+"""What is returned: frozen, with its words and its one JSON form.
+
+audit_result.py   AuditResult, ClaimCurve
+claim_curve.py    the accountant's curve, sampled for drawing
+text.py           the table and the sentences that a person reads
+saved.py          Saved: how every result is written and read
+consistency.py    do the numbers of a result that was read agree with each other?
+"""
+
+from .audit_result import AuditResult, ClaimCurve
+
+__all__ = ["AuditResult", "ClaimCurve"]

@@ -1,0 +1,150 @@
+"""The result of an audit: frozen, complete, and with a versioned JSON form.
+
+Everything that a table, a plot or a report shows is in here; nothing has to be run again to draw it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar
+
+from ..bounds.base import LedgerEntry, LowerBound
+from ..bounds.curve import CurveViolation
+from ..evidence.game import Game, Trials
+from ..evidence.scores import Tally
+from ..evidence.verdict import Verdict
+from . import consistency
+from .saved import Saved
+
+
+@dataclass(frozen=True)
+class ClaimCurve:
+    """The accountant's curve, sampled for drawing and for the table.
+
+    Args:
+        fpr, fnr: `(k,)` points of the trade-off curve, close where it bends.
+        epsilon, delta: `(m,)` points of the privacy profile, close below the claimed epsilon.
+    """
+
+    fpr: tuple[float, ...]
+    fnr: tuple[float, ...]
+    epsilon: tuple[float, ...]
+    delta: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AuditResult(Saved):
+    """One audit: a mechanism, a pair, an attack, its bounds, and the verdict on the claim.
+
+    Args:
+        game: that made the evidence; its words are those of tables, plots and reports.
+        mechanism: how the mechanism was configured, such as "Laplace(epsilon=1.0, sensitivity=1.0)".
+        relation: the neighbouring relation of the pair and of the claim.
+        attack: name of the attack.
+        claim: the claimed epsilon at `delta`.
+        claim_name: the guarantee that it comes from, such as "PureDP(epsilon=1.0)".
+        exact_epsilon: that of the worst-case pair at `delta` where it is known and that pair was run.
+        delta, confidence: of the whole statement "true epsilon >= bound".
+        bounds: every bound that was computed, each at its share of the significance.
+        p_value: smallest significance at which the claim would be refuted, over all the bounds.
+        detectable: smallest true epsilon that a perfect attack would have exposed, with this many trials, 9 times in
+            10, if the truth is one of `detectable_family`; inf where no outcome could have refuted the claim.
+        detectable_family: the curves that were considered, such as "GaussianDP for some mu".
+        trials: how many runs; `game.counted(trials)` says it.
+        seed: root of every random stream.
+        verdict: bound against claim.
+        ledger: what was looked at, and how it is paid for.
+        tally: hits of both sides on at most about 400 thresholds, for the curves.
+        claim_curve: the accountant's curve.
+        events: outcomes that were not ordinary values, such as {"raised ValueError": (0, 12)}, (side 0, side 1).
+        fingerprint: digest of everything that determines the trials.
+        curve_violation: where the claimed curve contradicts the trials most, at whatever delta; None where it does
+            not, or where no bound judges curves.
+        dependence: why the trials are taken to be dependent, which leaves no verdict; None where nothing says so.
+        warnings: what a reader should know before relying on the result, a sentence each; usually empty.
+    """
+
+    FORMAT: ClassVar[str] = "dpassay.audit-result"
+    VERSION: ClassVar[int] = 3
+
+    game: Game
+    mechanism: str
+    relation: str
+    attack: str
+    claim: float
+    claim_name: str
+    exact_epsilon: float | None
+    delta: float
+    confidence: float
+    bounds: tuple[LowerBound, ...]
+    p_value: float
+    detectable: float
+    detectable_family: str
+    trials: Trials
+    seed: int
+    verdict: Verdict
+    ledger: tuple[LedgerEntry, ...]
+    tally: Tally
+    claim_curve: ClaimCurve
+    events: dict[str, tuple[int, int]]
+    fingerprint: str
+    curve_violation: CurveViolation | None = None
+    dependence: str | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def bound(self) -> LowerBound:
+        """The largest of the bounds; valid at `confidence` because they share the significance."""
+        return max(self.bounds, key=lambda bound: bound.epsilon)
+
+    @property
+    def assumption_free_bound(self) -> LowerBound | None:
+        """The largest of the bounds that assume nothing about the trade-off curve; None if all of them do."""
+        return max((b for b in self.bounds if not b.assumptions), key=lambda b: b.epsilon, default=None)
+
+    @property
+    def family_bound(self) -> LowerBound | None:
+        """The largest of the bounds that hold only if the trade-off curve is of a family; None if none is."""
+        return max((b for b in self.bounds if b.assumptions), key=lambda b: b.epsilon, default=None)
+
+    @property
+    def ceiling(self) -> float:
+        """The largest bound that these trials could have given."""
+        return max(bound.ceiling for bound in self.bounds)
+
+    @property
+    def refuted_elsewhere(self) -> CurveViolation | None:
+        """Where the claim is refuted, if it is not at `delta`, where the bound stays below it; else None."""
+        return self.curve_violation if self.verdict is Verdict.VIOLATION and self.bound.epsilon <= self.claim else None
+
+    def summary(self) -> str:
+        """The table that a person reads."""
+        from .text import summary
+
+        return summary(self)
+
+    def evidence(self) -> str:
+        """Ten lines on the event that decided, enough to check the verdict by hand."""
+        from .text import evidence
+
+        return evidence(self)
+
+    def plot(self) -> Any:
+        """A matplotlib Figure: bound and claim, trade-off curve, privacy profile, scores of the two sides."""
+        # Drawing lives in `experiments`, to the right of this room; it is looked up by name, when asked for.
+        return import_module("dpassay.experiments.plots").draw_result(self)
+
+    def check(self) -> None:
+        """Raises `ResultError` where the numbers contradict each other, or the verdict does not follow from them."""
+        consistency.check_audit(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AuditResult) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        shown = f"epsilon >= {self.bound.epsilon:.4g}, claimed {self.claim:.4g} at delta {self.delta:g}"
+        return f"<AuditResult {self.verdict.value}: {shown}, {self.mechanism}>"

@@ -1,0 +1,289 @@
+"""How results are kept: one JSON form for every type of result, checked in full when it is read.
+
+    {"format": "dpassay.audit-result", "version": 2, ...the fields..., "sha256": "..."}
+
+Audits, searches, sweeps, membership metrics and certificates are each a `Saved` dataclass.
+
+Written    dataclasses as objects, in the order of their fields; tuples and arrays as lists; enumerations as their
+           values; infinities and NaN as "inf", "-inf", "nan".
+Read       the digest over everything else must fit, so that no change goes unnoticed; then each field must have the
+           type that its class states. A field with a default may be missing: results grow new fields without a new
+           version. Whether the numbers agree with each other is for `dpassay.audit.results.consistency` to say.
+
+The digest finds damage and careless edits. Whoever computes it anew can state anything that is consistent: results of
+strangers are as good as the strangers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import operator
+import types
+from collections.abc import Callable, Mapping
+from enum import Enum
+from functools import cache
+from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from ...mechanisms.errors import DpassayError, ResultError
+
+DIGEST = "sha256"
+_SPECIAL = ("inf", "-inf", "nan")
+_AGAIN = "Restore an intact copy, or run the same command again."
+
+
+class Saved:
+    """A result with a JSON form: a frozen dataclass that states its format and version, and checks its numbers."""
+
+    FORMAT: ClassVar[str]
+    VERSION: ClassVar[int]
+
+    def check(self) -> None:
+        """Raises `ResultError` where the numbers contradict each other or the verdict."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form as a dictionary of plain values, the digest in it."""
+        content = {"format": self.FORMAT, "version": self.VERSION, **encode(self, type(self))}
+        return content | {DIGEST: digest(content)}
+
+    def to_json(self) -> str:
+        """The JSON form: versioned, with a digest, and the same bytes for the same result, without times or paths."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The result behind `to_json`.
+
+        Raises:
+            ResultError: the text is no JSON, of another format or version, was changed since it was written, holds a
+                field of another type, or numbers that contradict each other. The message says which, and what to do.
+        """
+        result: Self = decode(_fields(_object(text), cls.FORMAT, cls.VERSION), cls, "")
+        result.check()
+        return result
+
+
+def _fields(content: dict[str, Any], form: str, version: int) -> dict[str, Any]:
+    """The fields of a result, where format, version and digest are right."""
+    if content.get("format") != form:
+        raise ResultError(
+            f"format must be {form!r}, but is {_short(content.get('format'))}: these are other results, or none."
+        )
+    if content.get("version") != version:
+        raise ResultError(_other_version(content.get("version"), version))
+    stated = content.pop(DIGEST, None)
+    if stated != digest(content):
+        raise ResultError(
+            f"the results do not fit their {DIGEST}: they were changed or damaged after they were written. {_AGAIN}"
+        )
+    return {key: value for key, value in content.items() if key not in ("format", "version")}
+
+
+def digest(content: Mapping[str, Any]) -> str:
+    """SHA-256 of the content as compact JSON."""
+    return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        content = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ResultError(f"the results are not readable as JSON ({error}): they are damaged. {_AGAIN}") from error
+    if not isinstance(content, dict):
+        raise ResultError(f"these are no results, but a JSON {type(content).__name__}.")
+    return content
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _other_version(found: Any, known: int) -> str:
+    if type(found) is int and found > known:
+        return f"version must be {known}, but is {_short(found)}: a newer dpassay wrote these results. Update dpassay."
+    return (
+        f"version must be {known}, but is {_short(found)}: another release wrote these results. Read them with that "
+        "release, or run the same command again, which takes the trials that were kept."
+    )
+
+
+# --- to plain values --------------------------------------------------------------------------------------------------
+
+
+def encode(value: Any, hint: Any) -> Any:
+    """`value`, whose type is `hint`, in plain values.
+
+    >>> encode((1, 2.5, float("inf")), tuple[float, ...])
+    [1.0, 2.5, 'inf']
+    """
+    if _is_dataclass(hint):
+        return {name: encode(getattr(value, name), inner) for name, inner in _hints(hint).items()}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return value.value
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return None if value is None else encode(value, _optional(inner))
+    if origin is tuple:
+        return [encode(v, h) for v, h in zip(value, _each(inner, len(value)), strict=True)]
+    if origin is dict:
+        return {str(key): encode(v, inner[1]) for key, v in value.items()}
+    if origin is np.ndarray:
+        return [encode(v, _item(hint)) for v in value.tolist()]
+    return _plain(value) if hint is Any else _WRITE[hint](value)
+
+
+def _plain(value: Any) -> Any:
+    """What has no stated type, such as a swept parameter: JSON already, but for tuples and infinities."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inside) for key, inside in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inside) for inside in value]
+    return _number(value) if isinstance(value, float) else value
+
+
+def _number(value: Any) -> float | str:
+    number = float(value)
+    return number if math.isfinite(number) else str(number)
+
+
+_WRITE: dict[Any, Callable[[Any], Any]] = {float: _number, int: operator.index, bool: bool, str: str}
+
+
+# --- and back ---------------------------------------------------------------------------------------------------------
+
+
+def decode(value: Any, hint: Any, at: str) -> Any:
+    """The object of type `hint` behind plain values; `at` is its place, for messages.
+
+    >>> decode([1.0, "inf"], tuple[float, ...], "fpr")
+    (1.0, inf)
+
+    Raises:
+        ResultError: another type than the hint, an unknown key, or one that is missing and has no default.
+    """
+    if _is_dataclass(hint):
+        return _dataclass(value, hint, at)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        known = [member.value for member in hint]
+        return hint(value) if value in known else _refuse(value, f"one of {', '.join(map(repr, known))}", at)
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return None if value is None else decode(value, _optional(inner), at)
+    if origin is tuple:
+        return tuple(decode(v, h, f"{at}[{i}]") for i, (v, h) in enumerate(zip(*_items(value, inner, at), strict=True)))
+    if origin is dict:
+        entries = value if isinstance(value, dict) else _refuse(value, "an object", at)
+        return {key: decode(v, inner[1], f"{at}.{key}") for key, v in entries.items()}
+    if origin is np.ndarray:
+        numbers = decode(value, tuple[_item(hint), ...], at)  # type: ignore[misc]
+        return np.array(numbers, dtype=np.float64 if _item(hint) is float else np.int64)
+    return _unstated(value) if hint is Any else _READ[hint](value, at)
+
+
+def _dataclass(value: Any, hint: Any, at: str) -> Any:
+    given = value if isinstance(value, dict) else _refuse(value, "an object", at)
+    hints = _hints(hint)
+    needed = {f.name for f in dataclasses.fields(hint) if not _has_default(f)}
+    for name in sorted(given.keys() - hints.keys()):
+        raise ResultError(f"{_join(at, name)} is not known: these results are damaged. {_AGAIN}")
+    for name in sorted(needed - given.keys()):
+        raise ResultError(f"{_join(at, name)} is missing: these results are damaged. {_AGAIN}")
+    fields = {name: decode(inner, hints[name], _join(at, name)) for name, inner in given.items()}
+    try:
+        return hint(**fields)
+    except DpassayError as error:
+        raise ResultError(f"{at or 'the result'}: {error}") from error
+
+
+def _items(value: Any, inner: tuple[Any, ...], at: str) -> tuple[list[Any], list[Any]]:
+    """The items of a list, and the type of each."""
+    items = value if isinstance(value, list) else _refuse(value, "a list", at)
+    hints = _each(inner, len(items))
+    return (items, hints) if len(items) == len(hints) else _refuse(value, f"a list of {len(hints)}", at)
+
+
+def _float(value: Any, at: str) -> float:
+    if type(value) is float or value in _SPECIAL:
+        return float(value)
+    return _refuse(value, "a number with a decimal point, or 'inf', '-inf', 'nan'", at)  # type: ignore[no-any-return]
+
+
+def _int(value: Any, at: str) -> int:
+    fits = type(value) is int and abs(value) < 2**63
+    return value if fits else _refuse(value, "a whole number of at most 63 bits", at)  # type: ignore[no-any-return]
+
+
+def _bool(value: Any, at: str) -> bool:
+    return value if isinstance(value, bool) else _refuse(value, "true or false", at)
+
+
+def _str(value: Any, at: str) -> str:
+    return value if isinstance(value, str) else _refuse(value, "text", at)
+
+
+_READ: dict[Any, Callable[[Any, str], Any]] = {float: _float, int: _int, bool: _bool, str: _str}
+
+
+def _unstated(value: Any) -> Any:
+    """What `_plain` wrote; tuples stay lists."""
+    if isinstance(value, dict):
+        return {key: _unstated(inside) for key, inside in value.items()}
+    if isinstance(value, list):
+        return [_unstated(inside) for inside in value]
+    return float(value) if isinstance(value, str) and value in _SPECIAL else value
+
+
+# --- types ------------------------------------------------------------------------------------------------------------
+
+
+def _is_dataclass(hint: Any) -> bool:
+    return dataclasses.is_dataclass(hint)
+
+
+@cache
+def _hints(result: Any) -> dict[str, Any]:
+    """The type of each field, in order."""
+    hints = get_type_hints(result)
+    return {field.name: hints[field.name] for field in dataclasses.fields(result)}
+
+
+def _has_default(field: dataclasses.Field[Any]) -> bool:
+    missing = dataclasses.MISSING
+    return field.default is not missing or field.default_factory is not missing
+
+
+def _optional(members: tuple[Any, ...]) -> Any:
+    """T of `T | None`; no other union is used in results."""
+    (only,) = (member for member in members if member is not type(None))
+    return only
+
+
+def _each(inner: tuple[Any, ...], size: int) -> list[Any]:
+    """The types of the items of a tuple."""
+    return [inner[0]] * size if len(inner) == 2 and inner[1] is Ellipsis else list(inner)
+
+
+def _item(hint: Any) -> type[float] | type[int]:
+    """What an array holds."""
+    return float if issubclass(get_args(get_args(hint)[1])[0], np.floating) else int
+
+
+def _join(at: str, name: str) -> str:
+    return f"{at}.{_short(name)[1:-1]}" if at else _short(name)[1:-1]
+
+
+def _refuse(value: Any, allowed: str, at: str) -> Any:
+    raise ResultError(f"{at or 'the result'} must be {allowed}, but is {_short(value)}. {_AGAIN}")
+
+
+def _short(value: Any) -> str:
+    """A found value in a message: JSON, cut."""
+    text = json.dumps(value) if not isinstance(value, dict | list) else f"a JSON {type(value).__name__}"
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+__all__ = ["Saved", "decode", "digest", "encode"]

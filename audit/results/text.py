@@ -1,0 +1,138 @@
+"""Results in words: the table that a person reads, and the evidence for a violation."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ...mechanisms.printable import line
+from ..evidence.verdict import Verdict
+
+if TYPE_CHECKING:
+    from .audit_result import AuditResult
+
+_MEANING = {
+    Verdict.VIOLATION: "these trials contradict the claim: implementation, proof or accounting is wrong",
+    Verdict.CONSISTENT: "these trials do not contradict the claim",
+    Verdict.UNDERPOWERED: "too few trials: no outcome of them could have contradicted the claim",
+    Verdict.DEPENDENT: "no verdict: the trials are not independent, so that no bound on them holds",
+}
+
+
+INDEPENDENT = (
+    "Let each run draw all of its randomness anew from the rng (or the seed) that it is given, and keep nothing from "
+    "one run to the next"
+)
+"""What makes trials independent."""
+SHOWN = 10
+"""Kinds of odd outcomes that a table lists."""
+
+
+def meaning(verdict: Verdict) -> str:
+    """What a verdict says, in one clause."""
+    return _MEANING[verdict]
+
+
+def percent(confidence: float) -> str:
+    """A confidence for people: "95 %", "99.9999 %"; beyond that, what is missing to certainty."""
+    missing = 1.0 - confidence
+    return f"{100 * confidence:.8g} %" if missing >= 1e-6 else f"1 - {missing:.2g}"
+
+
+def p_value(value: float) -> str:
+    """A p-value for people; it is computed down to 1e-12."""
+    return "<= 1e-12" if value <= 1e-12 else f"{value:.3g}"
+
+
+def detectable(result: AuditResult) -> str:
+    """The power of an audit, in one line."""
+    if math.isinf(result.detectable):
+        return "inf: no outcome of these trials could have exposed anything"
+    return (
+        f"{result.detectable:.6g}: a perfect attack exposes this 9 times in 10, if the truth is "
+        f"{result.detectable_family}"
+    )
+
+
+def summary(result: AuditResult) -> str:
+    """The table of one audit."""
+    bound = result.bound
+    rows = [
+        ("verdict", f"{result.verdict.value.upper()}: {meaning(result.verdict)}"),
+        ("mechanism", result.mechanism),
+        ("pair", f"neighbours under {result.relation}"),
+        ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
+        ("bound", f"{_shown(result)}   [{bound.method}]"),
+    ]
+    if result.dependence is not None:
+        rows += [("seen", result.dependence), ("what to do", INDEPENDENT)]
+    if result.curve_violation is not None:
+        rows.append(("curve", f"{result.curve_violation}   [{result.curve_violation.method}]"))
+    if result.exact_epsilon is not None:
+        rows.append(("exact", f"epsilon  = {result.exact_epsilon:.6g} on this pair"))
+    if result.verdict is not Verdict.DEPENDENT:
+        rows += [
+            ("p-value", f"{p_value(result.p_value)} against the claim"),
+            ("ceiling", f"{result.ceiling:.6g}: the largest bound that these trials could have given"),
+            ("detectable", detectable(result)),
+        ]
+    rows += [
+        ("attack", result.attack),
+        ("trials", result.game.counted(result.trials)),
+        ("seed", str(result.seed)),
+    ]
+    rows += [("warning", text) for text in result.warnings]
+    most = sorted(result.events.items(), key=lambda event: -sum(event[1]))
+    rows += [("event", f"{name}: {out:,} on side 0, {in_:,} on side 1") for name, (out, in_) in most[:SHOWN]]
+    if len(most) > SHOWN:
+        rows.append(("event", f"... and {len(most) - SHOWN:,} more kinds"))
+    rows += [("assumes", text) for text in bound.assumptions]
+    rows += [("look", f"{entry.what}: {entry.looked_at}; {entry.correction}") for entry in result.ledger]
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:<{width}}  {line(text)}" for name, text in rows)
+
+
+def _shown(result: AuditResult) -> str:
+    if result.verdict is Verdict.DEPENDENT:
+        return f"none holds; {result.bound.epsilon:.6g} came out"
+    return f"epsilon >= {result.bound.epsilon:.6g} with {percent(result.confidence)} confidence"
+
+
+def evidence(result: AuditResult) -> str:
+    """Ten lines on the event that decided, enough to check the verdict by hand."""
+    bound, sizes = result.bound, (result.tally.n_out, result.tally.n_in)
+    decided = result.refuted_elsewhere or bound
+    rates = ["more than one event was read"] * 2
+    if decided.hits is not None:
+        rates = [f"{k:,} of {n:,} = {k / n:.6g}" for k, n in zip(decided.hits, sizes, strict=True)]
+    at = "" if decided.threshold is None else f" >= {decided.threshold:.6g}"
+    shared = f" shared by {len(result.bounds)} bounds" if len(result.bounds) > 1 else ""
+    rows = [
+        _headline(result),
+        ("mechanism", result.mechanism),
+        ("claim", f"{result.claim_name} at delta = {result.delta:g}, relation {result.relation}"),
+        ("event", f"score{at} under the {result.attack} attack"),
+        ("on side 1", rates[1]),
+        ("on side 0", rates[0]),
+        ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
+        ("p-value", f"{p_value(result.p_value)} against the claim; ceiling {result.ceiling:.6g}"),
+        ("trials", f"{result.game.counted(result.trials)}{_odd(result)}"),
+        ("again", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
+    ]
+    rows += [("warning", text) for text in result.warnings]
+    rows += [("assumes", text) for text in bound.assumptions]
+    return "\n".join(f"{name:<11} {line(text)}" for name, text in rows)
+
+
+def _headline(result: AuditResult) -> tuple[str, str]:
+    """The verdict, and what it rests on: epsilon at the delta that was asked, or the claimed curve elsewhere."""
+    bound, claim = f"epsilon >= {result.bound.epsilon:.6g}", f"{result.claim:.6g} is claimed"
+    if result.verdict is not Verdict.VIOLATION:
+        return f"{result.verdict.value}:", f"{bound}, and {claim}"
+    return "VIOLATION:", f"{result.refuted_elsewhere or f'{bound}, but {claim}'}"
+
+
+def _odd(result: AuditResult) -> str:
+    """The three most frequent odd outcomes, with their counts on side 0 and side 1."""
+    most = sorted(result.events.items(), key=lambda event: -sum(event[1]))[:3]
+    return "".join(f"; {name}: {out:,} on side 0, {in_:,} on side 1" for name, (out, in_) in most)
