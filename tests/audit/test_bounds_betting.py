@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpassay.audit.bounds.numerics import test_martingale as martingale
 from dpassay.audit.bounds.numerics.binomial import quantile
 from dpassay.audit.bounds.numerics.test_martingale import Bets, Stretch, block_edges, highest
 from dpassay.audit.bounds.pair import betting
