@@ -30,7 +30,7 @@ def test_breaks_have_names_of_their_own_and_are_all_in_the_table():
     assert len(set(ids)) == len(ids)
     page = (ROOT / "tests" / "README.md").read_text()
     listed = page.split(BEGIN)[1].split(END)[0].strip().splitlines()[2:]
-    assert [line.split(" | ")[0].removeprefix("| ") for line in listed] == ids, "mend with: make breaks"
+    assert [line.split(" | ")[0].removeprefix("| ") for line in listed] == ids, "fix with: make breaks"
     assert "not seen" not in "".join(listed)
 
 

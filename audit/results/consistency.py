@@ -47,11 +47,11 @@ def check_audit(result: AuditResult, at: str = "") -> None:
 
 
 def _check_verdict(result: AuditResult, at: str) -> None:
-    """The verdict follows from the numbers beside it; dependent trials leave none."""
+    """The verdict follows from the numbers next to it; dependent trials leave none."""
     if result.dependence is not None or result.verdict is Verdict.DEPENDENT:
-        told = f"the verdict is {result.verdict.value!r}, and the reason for dependent trials {result.dependence!r}"
+        why = f"the verdict is {result.verdict.value!r}, and the reason for dependent trials {result.dependence!r}"
         agree = result.dependence is not None and result.verdict is Verdict.DEPENDENT
-        require(agree, at, told)
+        require(agree, at, why)
         return
     refuted = result.bound.epsilon > result.claim or result.curve_violation is not None
     follows = Verdict.VIOLATION if refuted else Verdict.CONSISTENT

@@ -6,6 +6,6 @@ work.py        one chunk: run, score, reduce
 reduction.py   chunks merged into pilot outputs, scores or counts
 store.py       chunks on disk; resume
 execution.py   chunks spread over workers
-progress.py    who is told how far it is
+progress.py    who receives how far it is
 options.py     workers, store and progress: the same options for every game
 """
