@@ -282,7 +282,7 @@ class FunctionMechanism(Mechanism):
             f"{self.name}({call}) raised {raised} in each of {2 * PROBES} first runs, on both sides: {said}. Fix the "
             "function or its call (style=...); an exception counts as an outcome only if some run succeeds. On the "
             "command line, wrap the call in a function of (dataset, rng). To audit it all the same, give "
-            "form=mechanisms.external.outcomes.Form()."
+            "form=dpassay.mechanisms.external.outcomes.Form()."
         ) from errors[0]
 
     def _error(self, side: int) -> BaseException | None:

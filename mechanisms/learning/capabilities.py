@@ -232,15 +232,15 @@ def needed(mechanism: Any, capability: Any, purpose: str) -> Any:
         >>> needed(Laplace(1.0), StartsAnywhere, "a worst-case start")
         Traceback (most recent call last):
         ...
-        mechanisms.errors.ParameterError: a worst-case start needs a trainer with network and starting_from, which \
-Laplace lacks. Use DPSGD, or a trainer that is StartsAnywhere (mechanisms.learning.capabilities).
+        dpassay.mechanisms.errors.ParameterError: a worst-case start needs a trainer with network and starting_from, \
+which Laplace lacks. Use DPSGD, or a trainer that is StartsAnywhere (dpassay.mechanisms.learning.capabilities).
     """
     found = trainer_of(mechanism)
     lacking = [name for name in members(capability) if inspect.getattr_static(found, name, None) is None]
     if lacking or isinstance(found, type):
         raise ParameterError(
             f"{purpose} needs a trainer with {' and '.join(lacking or ['options'])}, which {_name(found)} lacks. Use "
-            f"DPSGD, or a trainer that is {capability.__name__} (mechanisms.learning.capabilities)."
+            f"DPSGD, or a trainer that is {capability.__name__} (dpassay.mechanisms.learning.capabilities)."
         )
     return found
 

@@ -20,7 +20,8 @@ from hostile_functions import ENDINGS, leaking, noisy  # noqa: E402
 
 DRIVER = """
 import json, os, sys, tempfile
-import audit, hostile_functions
+import hostile_functions
+from dpassay import audit
 from dpassay.experiments.cli import check, commands as cli
 from dpassay.mechanisms import Neighbours, PureDP
 
