@@ -28,6 +28,9 @@ from .base import Classifiers, Floats, TrainingData
 from .dp_sgd.sampling import Sampling
 from .models.base import Model
 
+MOST_NAMED = 3
+"""Members that a message names; of more, the first alone."""
+
 
 @runtime_checkable
 class TakesCanaries(Protocol):
@@ -239,7 +242,7 @@ which Laplace lacks. Use DPSGD, or a trainer that is StartsAnywhere (dpassay.mec
     lacking = [name for name in members(capability) if inspect.getattr_static(found, name, None) is None]
     if lacking or isinstance(found, type):
         raise ParameterError(
-            f"{purpose} needs a trainer with {' and '.join(lacking or ['options'])}, which {_name(found)} lacks. Use "
+            f"{purpose} needs a trainer with {_listed(lacking or ['options'])}, which {_name(found)} lacks. Use "
             f"DPSGD, or a trainer that is {capability.__name__} (dpassay.mechanisms.learning.capabilities)."
         )
     return found
@@ -258,6 +261,11 @@ def members(capability: Any) -> list[str]:
     """What a protocol asks for, by name."""
     protocols = [base for base in capability.__mro__ if getattr(base, "_is_protocol", False) and base is not Protocol]
     return sorted({name for base in protocols for name in vars(base) if not name.startswith("_")})
+
+
+def _listed(names: list[str]) -> str:
+    """A few of the names, and how many more there are."""
+    return " and ".join(names) if len(names) <= MOST_NAMED else f"{names[0]} and {len(names) - 1} more members"
 
 
 def _name(thing: Any) -> str:
