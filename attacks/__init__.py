@@ -4,6 +4,10 @@ base.py            Target, Attack and Scorer: read this first
 distinguishing/    tell the runs on a pair apart
 events.py          exceptional outputs (exceptions, NaN, text) as scores
 catalogue.py       all of them by name
+canaries/     canaries: records that are made, or chosen, to be found
+features.py   from outputs to columns of numbers that a classifier can read
+membership/   membership inference: was this record in the training set? Higher score = it was
+models/       two-class models that attacks learn from pilot trials
 """
 
 from .base import Attack, Scorer, Target

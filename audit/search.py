@@ -29,7 +29,7 @@ from .bounds.choose import BoundChoice
 from .evidence.verdict import Verdict
 from .games.question import Question
 from .results import consistency
-from .results.audit_result import AuditResult
+from .results.audit_result import AuditResult, check_audit
 from .results.saved import Saved
 from .trials.seeds import Stage, child_seed, root_seed
 
@@ -107,7 +107,7 @@ class SearchResult(Saved):
 
     def check(self) -> None:
         """Raises `ResultError` where the confirmation contradicts itself, or another look has the largest bound."""
-        consistency.check_audit(self.confirmed, "confirmed")
+        check_audit(self.confirmed, "confirmed")
         consistency.require(self.winner == _winner(self.looks), "winner", "another look has the largest bound")
 
 

@@ -5,6 +5,20 @@ guarantees/      the theoretical accountant
 noise/ selection/ local/ queries/ learning/ external/   mechanisms, a folder a kind
 broken/          wrong on purpose, each with its true epsilon
 catalogue.py     all of them by name
+errors.py        every error that the library raises on purpose
+external/        other people's mechanisms: Python functions, scikit-learn classifiers
+fingerprint.py   what a run is known by: a description that changes with the behaviour of what runs, and its digest
+label.py         what a thing is called in front of people
+learning/        learning: private trainers, and models to attack
+local/           local randomisers: each user sends a random answer, and no curator is trusted
+printable.py     text of strangers, cleaned for the medium that it is shown on
+queries/         functions of the records, each with its sensitivity under every neighbouring relation
+records.py       datasets as collections of records: pairs built from one dataset
+registry.py      a catalogue: public names, and where the classes behind them live
+relation.py      how two neighbouring datasets may differ
+repeated.py      a mechanism that is run several times on the same dataset, and whose outputs are all seen
+selection/       mechanisms that choose one of finitely many candidates
+validation.py    shared checks of arguments
 """
 
 from .base import Mechanism, Neighbours, Outputs

@@ -3,4 +3,5 @@
 additive.py   logistic regression on piecewise-linear functions of each column
 boosting.py   histogram gradient boosting of small trees
 table.py      one cell for each distinct output
+threads.py   one thread for numerical libraries, so that what is learned does not depend on how many the machine has
 """

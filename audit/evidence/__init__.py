@@ -4,4 +4,5 @@ statement.py      claim, delta, confidence, number of hypotheses: checked in one
 scores.py         the evidence that bounds read: PairScores, PairCounts, BitScores, Successes, and their Tally
 verdict.py        bound against claim
 multiplicity.py   Bonferroni, Holm, e-BH: one statement out of many
+game.py   which game made the evidence, and what differs in words between games: one table
 """

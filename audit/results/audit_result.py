@@ -5,6 +5,7 @@ Everything that a table, a plot or a report shows is in here; nothing has to be 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar
@@ -137,7 +138,7 @@ class AuditResult(Saved):
 
     def check(self) -> None:
         """Raises `ResultError` where the numbers contradict each other, or the verdict does not follow from them."""
-        consistency.check_audit(self)
+        check_audit(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AuditResult) and self.to_json() == other.to_json()
@@ -148,3 +149,62 @@ class AuditResult(Saved):
     def __repr__(self) -> str:
         shown = f"epsilon >= {self.bound.epsilon:.4g}, claimed {self.claim:.4g} at delta {self.delta:g}"
         return f"<AuditResult {self.verdict.value}: {shown}, {self.mechanism}>"
+
+
+def check_audit(result: AuditResult, at: str = "") -> None:
+    """Raises `ResultError` where the numbers of an audit cannot belong together; `at` is its place, for messages.
+
+    The verdict is derived again from bound, claim and ceiling. One distinction is not in the numbers: whether trials
+    whose ceiling does not exceed the claim could have refuted its curve at another delta, so that there `consistent`
+    and `underpowered` are both taken.
+    """
+    consistency.within(0.0, 1.0, at, delta=result.delta, confidence=result.confidence, p_value=result.p_value)
+    consistency.within(0.0, math.inf, at, claim=result.claim, detectable=result.detectable)
+    trials = result.trials
+    consistency.within(0, math.inf, at, per_side=trials.per_side, pilot=trials.pilot, n_canaries=trials.n_canaries or 0)
+    consistency.within(1, math.inf, at, evaluation=trials.evaluation)
+    if result.exact_epsilon is not None:
+        consistency.within(0.0, math.inf, at, exact_epsilon=result.exact_epsilon)
+    consistency.require(len(result.bounds) > 0, at, "bounds is empty")
+    for bound in result.bounds:
+        _check_bound(bound, at)
+    if result.curve_violation is not None:
+        _check_violation(result.curve_violation, at)
+    consistency.check_tally(result.tally, at)
+    curve = result.claim_curve
+    consistency.same_length(at, fpr=curve.fpr, fnr=curve.fnr)
+    consistency.same_length(at, epsilon=curve.epsilon, delta=curve.delta)
+    _check_verdict(result, at)
+
+
+def _check_verdict(result: AuditResult, at: str) -> None:
+    """The verdict follows from the numbers beside it; dependent trials leave none."""
+    if result.dependence is not None or result.verdict is Verdict.DEPENDENT:
+        said = f"the verdict is {result.verdict.value!r}, and the reason for dependent trials {result.dependence!r}"
+        agree = result.dependence is not None and result.verdict is Verdict.DEPENDENT
+        consistency.require(agree, at, said)
+        return
+    refuted = result.bound.epsilon > result.claim or result.curve_violation is not None
+    follows = Verdict.VIOLATION if refuted else Verdict.CONSISTENT
+    blind = not refuted and result.ceiling <= result.claim
+    consistency.require(
+        result.verdict is follows or (blind and result.verdict is Verdict.UNDERPOWERED),
+        at,
+        f"the verdict is {result.verdict.value!r}, but epsilon >= {result.bound.epsilon:.6g} against a claim of "
+        f"{result.claim:.6g}{' and a refuted curve' if result.curve_violation is not None else ''} is "
+        f"{'underpowered' if blind else follows.value!r}",
+    )
+
+
+def _check_bound(bound: LowerBound, at: str) -> None:
+    consistency.within(0.0, math.inf, at, epsilon=bound.epsilon, ceiling=bound.ceiling)
+    consistency.within(0.0, 1.0, at, delta=bound.delta, confidence=bound.confidence)
+    consistency.within(0, math.inf, at, n_trials=bound.n_trials)
+    if bound.hits is not None:
+        consistency.within(0, bound.n_trials, at, hits=min(bound.hits), more_hits=max(bound.hits))
+
+
+def _check_violation(found: CurveViolation, at: str) -> None:
+    consistency.within(0.0, math.inf, at, epsilon=found.epsilon)
+    consistency.within(0.0, 1.0, at, delta=found.delta, delta_lower=found.delta_lower, fpr=found.fpr, fnr=found.fnr)
+    consistency.require(found.delta_lower > found.delta, at, "the curve violation shows no more delta than is claimed")

@@ -1,4 +1,8 @@
-"""Datasets by name, and the examples to learn from that are made of them."""
+"""Datasets by name, and the examples to learn from that are made of them.
+
+datasets.py   datasets by name: bundled with scikit-learn, made up, or found in a data directory
+examples.py   datasets to learn from: a table split into features and target, fewer classes or records
+"""
 
 from .datasets import Data, columns, load
 

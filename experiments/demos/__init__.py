@@ -2,6 +2,11 @@
 
 Each file reads from top to bottom as a notebook does (cells start with `# %%`) and ends with `main(out)`, which plays
 the whole lecture and returns the numbers that it found.
+
+add_or_replace.py        blue eyes: one mechanism, one noise, two neighbouring relations
+dp_sgd.py                a private classifier: what four accountants promise, what four attackers find
+lecture.py               what the lectures share: chapters, paragraphs and tables on a terminal
+randomized_response.py   randomised response: the tax survey of Warner (1965)
 """
 
 from ...mechanisms.registry import Catalogue

@@ -1,4 +1,11 @@
-"""Results for people: one self-contained HTML page, and Markdown for the summary of a CI job."""
+"""Results for people: one self-contained HTML page, and Markdown for the summary of a CI job.
+
+certificate.py   the page of a certificate: what was measured, in words and tables
+content.py       what the pages show, as plain text and numbers already written out: the templates only arrange it
+figures.py       figures inside a page: one SVG element each, in the theme of the page, with a caption
+membership.py    the pages of membership attacks: report.html and report.md
+pages.py         writes the pages: report.html and report.md
+"""
 
 from .membership import write_membership
 from .pages import write

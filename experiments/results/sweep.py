@@ -18,7 +18,7 @@ from ...audit.bounds.base import LedgerEntry, LowerBound
 from ...audit.evidence.multiplicity import holm
 from ...audit.evidence.verdict import Verdict
 from ...audit.results import consistency
-from ...audit.results.audit_result import AuditResult
+from ...audit.results.audit_result import AuditResult, check_audit
 from ...audit.results.saved import Saved
 from ..config.sweep import value_name
 
@@ -117,7 +117,7 @@ def _check(sweep: SweepResult) -> None:
     consistency.require(len(sweep.points) > 0, "points", "there is none")
     consistency.within(0.0, 1.0, "", confidence=sweep.confidence)
     for place, point in enumerate(sweep.points):
-        consistency.check_audit(point.result, f"points[{place}].result")
+        check_audit(point.result, f"points[{place}].result")
         same = point.parameters.keys() == sweep.points[0].parameters.keys()
         consistency.require(same, f"points[{place}].parameters", "they are not those of the other points")
     results = [point.result for point in sweep.points]

@@ -1,4 +1,10 @@
-"""Experiments that run: from a configuration to a directory with results, figures and reports."""
+"""Experiments that run: from a configuration to a directory with results, figures and reports.
+
+calibration.py   `dpassay calibrate`: do the bounds keep their word, and how close do they come?
+directory.py     the folder that an experiment is run in: who may use it, and how files get there
+record.py        environment.json: what a run was computed with and when, and what it left
+runner.py        from a configuration to a run directory
+"""
 
 from .calibration import Calibration, calibrate
 from .runner import Run, report, run

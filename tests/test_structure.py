@@ -1,0 +1,122 @@
+"""The shape of the house: no circles, no import that runs back up, rooms and files that one can keep in one's head."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import dpassay
+
+ROOT = Path(dpassay.__file__).parent
+ROOMS = ("mechanisms", "attacks", "audit", "experiments")
+FILES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+FOLDERS = sorted({path.parent for path in FILES})
+MODULES, LINES, FUNCTION = 12, 400, 50
+"""Most modules on one level, lines of a file, and lines of code of a function."""
+
+
+def shown(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def name_of(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+NAMES = {name_of(path): path for path in FILES}
+
+
+@cache
+def tree(path):
+    return ast.parse(path.read_text())
+
+
+def imported(path):
+    """Modules of the house that a file imports: inside functions and for types too."""
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = ".".join([*package[: len(package) - node.level + 1], *(node.module or "").split(".")]).strip(".")
+            for alias in node.names:
+                inner = f"{base}.{alias.name}"
+                yield inner if inner in NAMES else base
+
+
+def its_own_text(name, other):
+    """A class may call the module beside it that writes its text, and which reads the class."""
+    return other == f"{name.rpartition('.')[0]}.text"
+
+
+GRAPH = {
+    name: {other for other in imported(path) if other in NAMES and other != name and not its_own_text(name, other)}
+    for name, path in NAMES.items()
+}
+
+
+def circles():
+    """Groups of modules that import each other, by Tarjan's algorithm (1972)."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in GRAPH[node]:
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            group = []
+            while not group or group[-1] != node:
+                group.append(stack.pop())
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for node in GRAPH:
+        if node not in index:
+            visit(node)
+    return found
+
+
+def test_no_modules_import_each_other():
+    assert circles() == []
+
+
+def test_no_import_runs_back_up():
+    level = {room: place for place, room in enumerate(ROOMS)}
+    back = [(name, other) for name, others in GRAPH.items() for other in others
+            if level[other.partition(".")[0]] > level[name.partition(".")[0]]]  # fmt: skip
+    assert back == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=shown)
+def test_a_folder_has_a_dozen_modules_at_most(folder):
+    modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+    assert len(modules) <= MODULES
+
+
+@pytest.mark.parametrize("folder", [folder for folder in FOLDERS if (folder / "__init__.py").exists()], ids=shown)
+def test_a_room_is_listed_whole_in_its_init(folder):
+    """Each module and each room inside has a line in the docstring that begins with its name."""
+    listed = {line.split()[0] for line in (ast.get_docstring(tree(folder / "__init__.py")) or "").splitlines() if line}
+    here = {path.name for path in folder.glob("*.py")} - {"__init__.py"}
+    here |= {f"{path.name}/" for path in folder.iterdir() if (path / "__init__.py").exists()}
+    assert here - listed == set()
+
+
+def code_lines(function):
+    """Lines of a function that are neither its docstring nor its signature."""
+    body = function.body
+    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        body = body[1:]
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+@pytest.mark.parametrize("path", FILES, ids=shown)
+def test_a_file_and_its_functions_are_short(path):
+    functions = [node for node in ast.walk(tree(path)) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    assert [node.name for node in functions if code_lines(node) > FUNCTION] == []
+    assert path.read_text().count("\n") <= LINES
