@@ -369,7 +369,7 @@ def _check_add_remove(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:
         raise NeighboursError(
             f"under 'add_remove' one dataset must be the other plus one record, but d0 has {len(keys0)} records, d1 "
             f"has {len(keys1)}, and {only0} of d0 are not in d1, {only1} of d1 not in d0. "
-            "Build the pair with mechanisms.records.remove_record.",
+            "Build the pair with dpassay.mechanisms.records.remove_record.",
             argument="relation",
         )
 
@@ -380,7 +380,7 @@ def _check_replace_one(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None
         raise NeighboursError(
             f"under 'replace_one' both datasets must hold equally many records and differ in exactly one, but d0 has "
             f"{len(keys0)} records, d1 has {len(keys1)}, and {_surplus(keys0, keys1)[0]} of d0 are not in d1. "
-            "Build the pair with mechanisms.records.replace_record.",
+            "Build the pair with dpassay.mechanisms.records.replace_record.",
             argument="relation",
         )
 
@@ -395,7 +395,7 @@ def _check_zero_out(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:
         return
     raise NeighboursError(
         "under 'zero_out' both datasets must hold equally many records and differ in one, which is all zeros in d0, "
-        f"but {problem}. Build the pair with mechanisms.records.zero_record.",
+        f"but {problem}. Build the pair with dpassay.mechanisms.records.zero_record.",
         argument="relation",
     )
 

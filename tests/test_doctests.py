@@ -14,7 +14,7 @@ MODULES = [
     for room in (mechanisms, attacks, audit, experiments)
     for module in pkgutil.walk_packages(room.__path__, prefix=f"{room.__name__}.")
     if ".demos." not in module.name
-    and (importlib.util.find_spec("opacus") or not module.name.endswith(".opacus_training"))
+    and (importlib.util.find_spec("opacus") or not module.name.endswith(".opacus.training"))
 ]
 
 

@@ -126,7 +126,7 @@ def one_run(shadows: Shadows, attack: str | MembershipAttack, *, model: int = 0)
         raise AttackError(
             "no bound on epsilon follows from this split: the bits of its records were not tossed as independent fair "
             "coins, and differential privacy says nothing about two natural samples. Report metrics "
-            "(audit.membership.evaluate), or toss coins: train_shadows, or membership_game."
+            "(dpassay.audit.membership.evaluate), or toss coins: train_shadows, or membership_game."
         )
     whole(0, model=model)
     if model >= len(shadows):

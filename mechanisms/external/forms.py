@@ -123,6 +123,7 @@ def usual_form(rows: Iterable[Row]) -> Form:
     """The form in which all of `rows`, those of the first runs, are laid out; of a number if there are none.
 
     Example:
+        >>> from dpassay.mechanisms.external.outcomes import read
         >>> rows = [read({"status": "ok", "sum": 3.5}), read({"status": "ok", "sum": 2.5})]
         >>> form = usual_form(rows)
         >>> form.label, form.shape, form.odd

@@ -28,6 +28,9 @@ from .base import Classifiers, Floats, TrainingData
 from .dp_sgd.sampling import Sampling
 from .models.base import Model
 
+MOST_NAMED = 3
+"""Members that a message names; of more, the first alone."""
+
 
 @runtime_checkable
 class TakesCanaries(Protocol):
@@ -232,15 +235,15 @@ def needed(mechanism: Any, capability: Any, purpose: str) -> Any:
         >>> needed(Laplace(1.0), StartsAnywhere, "a worst-case start")
         Traceback (most recent call last):
         ...
-        mechanisms.errors.ParameterError: a worst-case start needs a trainer with network and starting_from, which \
-Laplace lacks. Use DPSGD, or a trainer that is StartsAnywhere (mechanisms.learning.capabilities).
+        dpassay.mechanisms.errors.ParameterError: a worst-case start needs a trainer with network and starting_from, \
+which Laplace lacks. Use DPSGD, or a trainer that is StartsAnywhere (dpassay.mechanisms.learning.capabilities).
     """
     found = trainer_of(mechanism)
     lacking = [name for name in members(capability) if inspect.getattr_static(found, name, None) is None]
     if lacking or isinstance(found, type):
         raise ParameterError(
-            f"{purpose} needs a trainer with {' and '.join(lacking or ['options'])}, which {_name(found)} lacks. Use "
-            f"DPSGD, or a trainer that is {capability.__name__} (mechanisms.learning.capabilities)."
+            f"{purpose} needs a trainer with {_listed(lacking or ['options'])}, which {_name(found)} lacks. Use "
+            f"DPSGD, or a trainer that is {capability.__name__} (dpassay.mechanisms.learning.capabilities)."
         )
     return found
 
@@ -258,6 +261,11 @@ def members(capability: Any) -> list[str]:
     """What a protocol asks for, by name."""
     protocols = [base for base in capability.__mro__ if getattr(base, "_is_protocol", False) and base is not Protocol]
     return sorted({name for base in protocols for name in vars(base) if not name.startswith("_")})
+
+
+def _listed(names: list[str]) -> str:
+    """A few of the names, and how many more there are."""
+    return " and ".join(names) if len(names) <= MOST_NAMED else f"{names[0]} and {len(names) - 1} more members"
 
 
 def _name(thing: Any) -> str:

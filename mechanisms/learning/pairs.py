@@ -30,7 +30,8 @@ def check_in_place(neighbours: Neighbours, batches: str) -> None:
     if differ != 1:
         raise NeighboursError(
             f"{batches} are cut from the records in their order, so that neighbours must differ in one place, "
-            f"but {differ} records differ in place. Build the pair with mechanisms.records.replace_record."
+            f"but {differ} records differ in place. Build the pair with dpassay.mechanisms.records.replace_record.",
+            argument="d0",
         )
 
 

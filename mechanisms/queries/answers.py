@@ -113,5 +113,5 @@ def refuse_worst_case(mechanism: str, query: AnyQuery | None) -> None:
     if query is not None:
         raise NeighboursError(
             f"the worst case of {mechanism} is known for answers only, but this one asks {query!r} of records. Give "
-            "neighbours (see mechanisms.records.remove_record), or set query=None to audit the noise alone."
+            "neighbours (see dpassay.mechanisms.records.remove_record), or set query=None to audit the noise alone."
         )

@@ -101,13 +101,13 @@ def test_other_mechanisms_and_views_are_refused_before_anything_runs_and_by_fit(
     from dpassay.mechanisms import Laplace
 
     attack, _, canary = TARGETED[name]
-    with pytest.raises(AttackError, match=r"attacks DPSGD, but the mechanism is Laplace"):
+    with pytest.raises(AttackError, match=r"needs a trainer .*which Laplace lacks.*classifier"):
         choose(name, Target(Laplace(1.0), Laplace(1.0).worst_case()))
     seen = Target(learner(view="noisy_gradients"), canary.pair(records(), learner()))
     assert not attack.supports(seen)
     nothing = Outputs(np.empty((0, MODEL.n_parameters)))
     for refuses in (attack.check, lambda target: attack.fit(target, nothing, nothing, np.random.default_rng(0))):
-        with pytest.raises(AttackError, match=r"needs view .*, but the mechanism releases 'observations'"):
+        with pytest.raises(AttackError, match=r"needs view .*, but the mechanism releases 'noisy_gradients'"):
             refuses(seen)
     assert catalogue.summary(name).endswith(".")
     assert "Example:" in (catalogue.get(name).__doc__ or "")

@@ -70,7 +70,7 @@ def test_what_is_lacking_is_named(capability):
         needed(Laplace(1.0), capability, "the wanted thing")
     message = str(raised.value)
     assert message.startswith("the wanted thing needs a trainer with ")
-    assert f"is {capability.__name__} (mechanisms.learning.capabilities)" in message
+    assert f"is {capability.__name__} (dpassay.mechanisms.learning.capabilities)" in message
     for name in set(members(capability)) - {"relation"}:
         assert name in message
 

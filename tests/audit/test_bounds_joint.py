@@ -387,23 +387,23 @@ def test_mean_of_audits_of_laplace_with_a_threshold_known_in_advance(trials, lea
 
 def test_curve_is_refuted_at_a_delta_that_nobody_asked_about():
     scores = counts(159, 1000, 500, 1000)  # Gaussian, mu = 1
-    found = asked.curve_test(FIXED, scores, GaussianDP(0.8), confidence=0.95)
+    found = asked.curve_test(ORDERED, scores, GaussianDP(0.8), confidence=0.95)
     assert found is not None
     assert 0.1 < found.epsilon < 1.0
     assert found.delta < found.delta_lower < 0.5
     assert found.delta == pytest.approx(GaussianDP(0.8).delta(found.epsilon))
-    assert asked.claim_p_value(FIXED, scores, GaussianDP(0.8)) < 0.05
-    assert asked.curve_test(FIXED, scores, GaussianDP(1.0), confidence=0.95) is None
-    assert asked.claim_p_value(FIXED, scores, GaussianDP(1.0)) > 0.05
+    assert asked.claim_p_value(ORDERED, scores, GaussianDP(0.8)) < 0.05
+    assert asked.curve_test(ORDERED, scores, GaussianDP(1.0), confidence=0.95) is None
+    assert asked.claim_p_value(ORDERED, scores, GaussianDP(1.0)) > 0.05
 
 
 def test_curve_of_one_epsilon_is_judged_as_that_epsilon():
     scores = counts(184, 1000, 500, 1000)
-    assert asked.curve_test(FIXED, scores, PureDP(0.86), confidence=0.95) is not None
-    assert asked.curve_test(FIXED, scores, PureDP(0.89), confidence=0.95) is None
-    assert asked.curve_test(FIXED, scores, ApproximateDP(0.87, 0.01), confidence=0.95) is None
-    at_delta = asked.p_value(FIXED, scores, epsilon=0.8, delta=0.0)
-    assert at_delta <= asked.claim_p_value(FIXED, scores, PureDP(0.8)) <= 1.2 * at_delta
+    assert asked.curve_test(ORDERED, scores, PureDP(0.86), confidence=0.95) is not None
+    assert asked.curve_test(ORDERED, scores, PureDP(0.89), confidence=0.95) is None
+    assert asked.curve_test(ORDERED, scores, ApproximateDP(0.87, 0.01), confidence=0.95) is None
+    at_delta = asked.p_value(ORDERED, scores, epsilon=0.8, delta=0.0)
+    assert at_delta <= asked.claim_p_value(ORDERED, scores, PureDP(0.8)) <= 1.2 * at_delta
 
 
 def test_curves_hold_together_with_the_bound_at_the_level():

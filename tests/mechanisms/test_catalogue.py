@@ -48,6 +48,6 @@ def test_where_to_read_about_options_is_a_place_that_pydoc_finds(name):
 
 def test_importing_the_room_loads_nothing_heavy():
     heavy = "'scipy.stats', 'pandas', 'sklearn', 'matplotlib', 'joblib', 'pydantic', 'dp_accounting'"
-    code = f"import sys, mechanisms, mechanisms.catalogue; sys.exit(','.join({{{heavy}}} & set(sys.modules)) or 0)"
+    code = f"import sys, dpassay.mechanisms.catalogue; sys.exit(','.join({{{heavy}}} & set(sys.modules)) or 0)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -252,7 +252,8 @@ def test_another_version_of_dp_accounting_is_refused_not_guessed():
 
 def test_accountant_is_not_imported_before_it_is_used():
     code = (
-        "import sys, mechanisms.guarantees as g; g.compose([g.PureDP(1.0)] * 2, accounting='optimal').epsilon(0.1); "
+        "import sys, dpassay.mechanisms.guarantees as g; "
+        "g.compose([g.PureDP(1.0)] * 2, accounting='optimal').epsilon(0.1); "
         "sys.exit(any(m in sys.modules for m in ('dp_accounting', 'scipy.stats', 'pandas')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

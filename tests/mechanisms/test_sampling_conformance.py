@@ -137,7 +137,8 @@ def test_runs_on_the_worst_pair_have_the_law_that_the_likelihood_says(name):
     mechanism = trainer(name, steps=3)
     pair = mechanism.worst_case()
     outputs = mechanism.release(pair.d1, 20_000, np.random.default_rng(3))
-    ratio = np.exp(mechanism.log_density(outputs, pair.d0) - mechanism.log_density(outputs, pair.d1))
+    law = mechanism.output_law()
+    ratio = np.exp(law.log_density(outputs, pair.d0) - law.log_density(outputs, pair.d1))
     assert abs(ratio.mean() - 1.0) < stats.norm.isf(FALSE_ALARM / 2) * ratio.std() / math.sqrt(len(ratio))
     assert ratio.std() > 0.1
 

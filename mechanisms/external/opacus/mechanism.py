@@ -113,7 +113,7 @@ class OpacusTraining(OpacusRuns, Mechanism):
         """
         raise ParameterError(
             "neighbours must be given: nobody knows the worst case of any module. Try mechanism.canary_pair((X, y)), "
-            "or mechanisms.records.remove_record((X, y), index)."
+            "or dpassay.mechanisms.records.remove_record((X, y), index)."
         )
 
     def canary_pair(self, dataset: Dataset) -> Neighbours:

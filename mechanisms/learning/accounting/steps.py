@@ -98,11 +98,14 @@ def _rates(sampling: str, scheme: type[Sampling], given: dict[str, float | None]
         if name not in scheme.rates and value not in (None, 1.0):
             owners = " and ".join(repr(other) for other in samplings if name in scheme_named(other).rates)
             raise ParameterError(
-                f"{name} belongs to {owners}, but sampling is {sampling!r}: nothing is gained from it. Leave it out."
+                f"{name} belongs to {owners}, but sampling is {sampling!r}: nothing is gained from it. Leave it out.",
+                argument=name,
             )
     found = {}
     for name in scheme.rates:
         if (value := given[name]) is None:
-            raise ParameterError(f"{name} is needed for {sampling!r} batches: a record is used once in this many.")
+            raise ParameterError(
+                f"{name} is needed for {sampling!r} batches: a record is used once in this many.", argument=name
+            )
         found[name] = value
     return found

@@ -47,7 +47,9 @@ def build_model(model: Model | str, options: Mapping[str, Any]) -> Model:
         _refuse(options, "model", model)
         return model
     if not isinstance(model, str):
-        raise ParameterError(f"model must be a Model or its name ({', '.join(models)}), but is {model!r}.")
+        raise ParameterError(
+            f"model must be a Model or its name ({', '.join(models)}), but is {model!r}.", argument="model"
+        )
     named = dict(options)
     if model == "multilayer-perceptron" and "n_classes" in named:
         named["n_outputs"] = named.pop("n_classes")
@@ -71,11 +73,13 @@ def build_sampling(sampling: Sampling | str, options: Mapping[str, Any]) -> Samp
     if missing := [name for name in needed if name not in options]:
         raise ParameterError(
             f"{missing_message(f'sampling {sampling!r}', needed, missing)}: public constants, never computed from the "
-            "number of records in the data."
+            "number of records in the data.",
+            argument=(*missing, "sampling"),
         )
     if wrong := [name for name in options if name not in known]:
         raise ParameterError(
-            f"{wrong[0]} is not for sampling {sampling!r}, which takes {' and '.join(sorted(known))}. Leave it out."
+            f"{wrong[0]} is not for sampling {sampling!r}, which takes {' and '.join(sorted(known))}. Leave it out.",
+            argument=(*wrong, "sampling"),
         )
     positive(**{name: options[name] for name in scheme.option_names.values() if name in options})
     built: Sampling = samplings.build(sampling, **{known[name].name: value for name, value in options.items()})
@@ -85,5 +89,6 @@ def build_sampling(sampling: Sampling | str, options: Mapping[str, Any]) -> Samp
 def _refuse(options: Mapping[str, Any], what: str, given: Any) -> None:
     if options:
         raise ParameterError(
-            f"{what} is {given!r}, not a name: give its options to itself, and leave out {', '.join(options)}."
+            f"{what} is {given!r}, not a name: give its options to itself, and leave out {', '.join(options)}.",
+            argument=(what, *options),
         )

@@ -30,12 +30,14 @@ def claim_of(recipe: Recipe, relation: Relation, *, all_seen: bool) -> Guarantee
     if not recipe.noise_multiplier:
         raise AccountingError(
             "noise_multiplier is 0: training without noise has no finite epsilon. Give a noise_multiplier > 0, or a "
-            "claim of your own to audit against."
+            "claim of your own to audit against.",
+            argument="noise_multiplier",
         )
     if recipe.clipping == "none":
         raise AccountingError(
             "clipping is 'none': one record can move the sum without limit, and no noise hides that. Use 'flat' or "
-            "'per-layer', or give a claim of your own to audit against."
+            "'per-layer', or give a claim of your own to audit against.",
+            argument="clipping",
         )
     relative = recipe.noise_multiplier / (2.0 if relation is Relation.REPLACE_ONE else 1.0)
     claim = recipe.sampling.guarantee(relative, steps=len(recipe.rates), relation=relation)

@@ -39,7 +39,8 @@ def check_pair(recipe: Recipe, neighbours: Neighbours) -> None:
     else:
         raise NeighboursError(
             "d0 and d1 differ in their examples and in their gradient records too, but neighbours differ in one "
-            "record. Change only one of the two."
+            "record. Change only one of the two.",
+            argument="d0",
         )
     if recipe.sampling.ordered and neighbours.relation is Relation.REPLACE_ONE:
         check_in_place(neighbours, f"the batches of {type(recipe.sampling).__name__}")
@@ -68,19 +69,22 @@ def check_seen(recipe: Recipe, neighbours: Neighbours, directions: Floats | None
         raise NeighboursError(
             "d0 and d1 differ in an example, whose gradient changes with the parameters, but view 'noisy_gradients' "
             "shows the noisy sums along fixed directions. Set view='trajectory', which attack='gradient-product' reads "
-            "at every step, or give a pair that differs in a gradient record (attacks.canaries)."
+            "at every step, or give a pair that differs in a gradient record (dpassay.attacks.canaries).",
+            argument=("view", "d0", "d1"),
         )
     direction = gradient_direction(recipe, neighbours)
     if direction is None:
         raise NeighboursError(
             "d0 and d1 differ in gradient records that are the same, or nothing, once they are clipped: there is no "
-            "direction to observe. Give gradients that differ in direction."
+            "direction to observe. Give gradients that differ in direction.",
+            argument="d0",
         )
     if directions is not None and np.abs(directions @ direction).max() < UNSEEN:
         raise NeighboursError(
             f"the {len(directions)} observed direction(s) are at right angles to the gradient record in which d0 and "
             "d1 differ: no leak could be seen. Leave directions out, which observes along that record, or give some "
-            "that have a share in it."
+            "that have a share in it.",
+            argument=("directions", "d0"),
         )
 
 

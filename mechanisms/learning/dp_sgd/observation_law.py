@@ -42,7 +42,10 @@ class Observations:
     def of(cls, recipe: Recipe, directions: Floats, data: TrainingData) -> Observations:
         """Raises `ParameterError` where there is no density: no noise, or directions that depend on each other."""
         if not recipe.noise_multiplier:
-            raise ParameterError("noise_multiplier is 0: noise-free observations have no density. Choose an attack.")
+            raise ParameterError(
+                "noise_multiplier is 0: noise-free observations have no density. Choose an attack.",
+                argument="noise_multiplier",
+            )
         recipe.model.check(data)
         shifts = np.zeros((len(data), len(directions)))
         if data.gradients is not None:

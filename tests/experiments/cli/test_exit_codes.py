@@ -20,12 +20,13 @@ from hostile_functions import ENDINGS, leaking, noisy  # noqa: E402
 
 DRIVER = """
 import json, os, sys, tempfile
-import audit, hostile_functions
+import dpassay.audit, hostile_functions
 from dpassay.experiments.cli import check, commands as cli
 from dpassay.mechanisms import Neighbours, PureDP
 
 pair = Neighbours([1, 0], [1, 0, 1], "add_remove")
-audit.audit(hostile_functions.noisy, pair, claim=PureDP(1.0), trials=100, attack="threshold", confidence=1 - 1e-6)
+noisy = hostile_functions.noisy
+dpassay.audit.audit(noisy, pair, claim=PureDP(1.0), trials=100, attack="threshold", confidence=1 - 1e-6)
 
 def opened(where, number):
     if where == "closed":
@@ -150,7 +151,7 @@ def ended(tmp_path_factory):
         cases.append((name, ["check", f"{path}:release", *CHECK], "", ""))
     done = subprocess.run(
         [sys.executable, "-c", DRIVER],
-        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{HOSTILE.parent}", "OMP_NUM_THREADS": "1"},
+        env=os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{HOSTILE.parent}", "OMP_NUM_THREADS": "1"},
         input=json.dumps(cases),
         capture_output=True,
         text=True,
@@ -194,7 +195,11 @@ def _started(tmp_path, *arguments):
     (tmp_path / "slow.py").write_text(SLOW)
     words = [sys.executable, "-m", "dpassay", "check", "slow.py:slow", *CHECK[:-3], "--trials", "20000", *arguments]
     return subprocess.Popen(
-        words, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+        words,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
 
 

@@ -225,7 +225,7 @@ def test_without_a_delta_a_config_takes_the_one_that_the_noise_was_calibrated_to
     (question,) = plan_tasks(*Config.load(write(gaussian.replace("delta = 0.0\n", ""))))
     assert question.mechanism.guarantee().default_delta == 1e-5
     multiplier = gaussian.replace("epsilon = 1.0\ndelta = 1e-5", "noise_multiplier = 4.0").replace("delta = 0.0\n", "")
-    assert "delta is missing: the claim GaussianDP(mu=0.25) is a whole curve" in complaint(multiplier, write)
+    assert "delta must be given: the claim GaussianDP(mu=0.25) promises a whole curve" in complaint(multiplier, write)
 
 
 def test_the_resolved_configuration_is_plain_json(write):

@@ -121,7 +121,7 @@ def test_required_options_are_named_with_a_place_to_read_about_them():
     assert found.startswith(
         "made.toml:3: [mechanism] mechanism 'dp-sgd' needs model, steps and noise_multiplier, which are missing."
     )
-    assert found.endswith("python -m pydoc mechanisms.learning.dp_sgd.DPSGD")
+    assert found.endswith("python -m pydoc dpassay.mechanisms.learning.dp_sgd.mechanism.DPSGD")
 
 
 REPEATED = '[mechanism]\nname = "repeated"\ntimes = 2\nbase = { name = "laplace"%s }\n'

@@ -562,5 +562,5 @@ def test_result_plot_draws_the_overview() -> None:
 
 
 def test_plots_touch_no_global_state_of_matplotlib() -> None:
-    code = "import sys, experiments.plots; sys.exit('matplotlib.pyplot' in sys.modules)"
+    code = "import sys, dpassay.experiments.plots; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

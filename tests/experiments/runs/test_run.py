@@ -354,7 +354,8 @@ def test_a_finished_run_is_answered_without_what_plans_and_draws(config):
         "from dpassay.experiments.cli.commands import run_app\n"
         f"try: run_app({line.split()!r})\n"
         "except SystemExit as end: assert not end.code, end.code\n"
-        "print(sorted({'experiments.tasks', 'experiments.plots', 'matplotlib', 'jinja2'} & set(sys.modules)))"
+        "late = {'dpassay.experiments.tasks', 'dpassay.experiments.plots', 'matplotlib', 'jinja2'}\n"
+        "print(sorted(late & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", driver],

@@ -54,7 +54,8 @@ class BatchSampling(Sampling):
         if available < self.batch_size:
             raise ParameterError(
                 f"batch_size is {self.batch_size}, but there are only {available} records to draw it from. Choose a "
-                f"batch_size of at most {available}, or more records."
+                f"batch_size of at most {available}, or more records.",
+                argument="batch_size",
             )
 
     @property
