@@ -112,7 +112,7 @@ def test_the_config_of_one_run_on_learning_runs_and_shows_no_more_than_the_page_
     result = question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
     assert result.verdict is Verdict.UNDERPOWERED
     assert 3.0 < result.bound.epsilon < result.ceiling < 8.8 < result.claim < 10.0
-    stated, bits = Statement(question.mechanism.guarantee(), 1e-5, 0.975), np.ones((1, 2000))
+    stated, bits = Statement(question.mechanism.guarantee(), 1e-5, 0.975), np.arange(2000)[None, :] % 2
     most = OneRunFDP().fix(stated, None, (2000,)).lower_bound(BitScores(bits, bits))
     assert most.epsilon == most.ceiling == pytest.approx(8.8, abs=0.05)
 

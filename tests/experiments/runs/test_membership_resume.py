@@ -31,7 +31,6 @@ KILLER = textwrap.dedent(
     from pathlib import Path
     from dpassay.audit.trials import store
     import dpassay.audit.power
-    import dpassay.audit.one_run
     from dpassay.experiments.runs import runner as runs
     from dpassay.mechanisms.learning.dp_sgd.training import Trainer
     from dpassay.audit.power import Detectable
