@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from dpassay.attacks.canaries import Canary, worst_case_initial
 from dpassay.attacks.canaries.catalogue import catalogue as canaries
 from dpassay.experiments.cli.listing import entries, kinds
-from dpassay.experiments.config.schema import DataSection, GameSection
+from dpassay.experiments.config.schema import DataSection, OneRunSection
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.catalogue import samplings, schedules
 from dpassay.mechanisms.learning.models.catalogue import catalogue as models
@@ -107,7 +107,7 @@ TABLES = {
     "canaries": lambda: names_table(canaries, without=options(Canary)),
     "options of worst-case": lambda: options_table(worst_case_initial, without=("model", "X, y")),
     "keys of data": lambda: section_table(DataSection),
-    "keys of game": lambda: section_table(GameSection),
+    "keys of game": lambda: section_table(OneRunSection),
 }
 
 

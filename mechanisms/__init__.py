@@ -13,6 +13,7 @@ learning/        learning: private trainers, and models to attack
 local/           local randomisers: each user sends a random answer, and no curator is trusted
 printable.py     text of strangers, cleaned for the medium that it is shown on
 queries/         functions of the records, each with its sensitivity under every neighbouring relation
+record_edits.py  one entry of a column taken out, replaced or blanked
 records.py       datasets as collections of records: pairs built from one dataset
 registry.py      a catalogue: public names, and where the classes behind them live
 relation.py      how two neighbouring datasets may differ

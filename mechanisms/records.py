@@ -7,7 +7,6 @@ set. Anything else (a number, a dict, an object) cannot be checked, and passes i
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from hashlib import blake2b
@@ -18,6 +17,7 @@ import numpy as np
 
 from .base import Dataset, Neighbours
 from .errors import NeighboursError, ParameterError
+from .record_edits import blanked, is_pandas, replaced, without
 from .relation import Relation
 
 Keys: TypeAlias = Sequence[Hashable]
@@ -42,7 +42,7 @@ def remove_record(dataset: Dataset, index: int) -> Neighbours:
         (array([7, 9]), array([7, 8, 9]), 'add_remove')
     """
     index = _checked_index(dataset, index)
-    return Neighbours(_map_columns(dataset, lambda part: _without(part, index)), dataset, Relation.ADD_REMOVE)
+    return Neighbours(_map_columns(dataset, lambda part: without(part, index)), dataset, Relation.ADD_REMOVE)
 
 
 def replace_record(dataset: Dataset, index: int, replacement: Any) -> Neighbours:
@@ -67,9 +67,9 @@ def replace_record(dataset: Dataset, index: int, replacement: Any) -> Neighbours
                 f"replacement must be a tuple of {len(dataset)}, as the dataset is, but is {replacement!r}.",
                 argument="replacement",
             )
-        d0: Dataset = tuple(_replaced(part, index, new) for part, new in zip(dataset, replacement, strict=True))
+        d0: Dataset = tuple(replaced(part, index, new) for part, new in zip(dataset, replacement, strict=True))
     else:
-        d0 = _replaced(dataset, index, replacement)
+        d0 = replaced(dataset, index, replacement)
     return Neighbours(d0, dataset, Relation.REPLACE_ONE)
 
 
@@ -89,7 +89,7 @@ def zero_record(dataset: Dataset, index: int) -> Neighbours:
                [0, 0]])
     """
     index = _checked_index(dataset, index)
-    return Neighbours(_map_columns(dataset, lambda part: _blanked(part, index)), dataset, Relation.ZERO_OUT)
+    return Neighbours(_map_columns(dataset, lambda part: blanked(part, index)), dataset, Relation.ZERO_OUT)
 
 
 def check_records(neighbours: Neighbours) -> None:
@@ -163,7 +163,7 @@ def _equal(value0: Any, value1: Any) -> bool:
         return value0.keys() == value1.keys() and all(_equal(value0[name], value1[name]) for name in value0)
     if isinstance(value0, (list, tuple)) and isinstance(value1, (list, tuple)):
         return len(value0) == len(value1) and all(map(_equal, value0, value1))
-    if _is_pandas(value0):
+    if is_pandas(value0):
         return bool(value0.equals(value1))
     try:
         return bool(np.array_equal(value0, value1)) if isinstance(value0, np.ndarray) else bool(value0 == value1)
@@ -174,13 +174,7 @@ def _equal(value0: Any, value1: Any) -> bool:
 def _length(part: Any) -> int | None:
     if isinstance(part, np.ndarray):
         return len(part) if part.ndim else None
-    return len(part) if isinstance(part, list) or _is_pandas(part) else None
-
-
-def _is_pandas(part: Any) -> bool:
-    """True for a DataFrame or Series; pandas is not imported for it."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(part, (pandas.DataFrame, pandas.Series))
+    return len(part) if isinstance(part, list) or is_pandas(part) else None
 
 
 # --- building ---------------------------------------------------------------------------------------------------------
@@ -203,65 +197,6 @@ def _checked_index(dataset: Dataset, index: int) -> int:
 def _map_columns(dataset: Dataset, change: Any) -> Dataset:
     columns = isinstance(dataset, tuple) and not _is_records(dataset)
     return tuple(change(part) for part in dataset) if columns else change(dataset)
-
-
-def _without(part: Any, index: int) -> Any:
-    if isinstance(part, np.ndarray):
-        return np.delete(part, index, axis=0)
-    if _is_pandas(part):
-        return part.iloc[np.delete(np.arange(len(part)), index)]
-    return part[:index] + part[index + 1 :]
-
-
-def _replaced(part: Any, index: int, new: Any) -> Any:
-    if isinstance(part, (list, tuple)):
-        return type(part)([*part[:index], new, *part[index + 1 :]])
-    if _is_pandas(part):
-        return _replaced_row(part, index, new)
-    value = np.asarray(new)
-    if value.shape != part.shape[1:]:
-        raise ParameterError(
-            f"replacement must have shape {part.shape[1:]}, as each record, but has {value.shape}.",
-            argument="replacement",
-        )
-    changed = part.astype(np.result_type(part, value)) if part.dtype.kind in "biufc" else part.copy()
-    changed[index] = new
-    return changed
-
-
-def _replaced_row(part: Any, index: int, new: Any) -> Any:
-    """A DataFrame or Series with one row replaced, its types widened where the new values need it."""
-    pandas = sys.modules["pandas"]
-    if isinstance(part, pandas.Series):
-        row = pandas.Series([new], name=part.name)
-    else:
-        values = [new[c] for c in part.columns] if hasattr(new, "keys") else list(new)
-        if len(values) != part.shape[1]:
-            raise ParameterError(
-                f"replacement must have {part.shape[1]} values, one a column, but has {len(values)}.",
-                argument="replacement",
-            )
-        row = pandas.DataFrame({c: [v] for c, v in zip(part.columns, values, strict=True)})
-    row.index = part.index[index : index + 1]
-    return pandas.concat([part.iloc[:index], row, part.iloc[index + 1 :]])
-
-
-def _blanked(part: Any, index: int) -> Any:
-    if isinstance(part, (list, tuple)):
-        return _replaced(part, index, np.zeros_like(_numeric(part[index]))[()].tolist())
-    if isinstance(part, np.ndarray):
-        return _replaced(part, index, np.zeros_like(_numeric(part[index])))
-    width = 1 if part.ndim == 1 else part.shape[1]
-    _numeric(part.iloc[index])
-    return _replaced(part, index, 0 if part.ndim == 1 else [0] * width)
-
-
-def _numeric(record: Any) -> Any:
-    """`record` as numbers; raises `ParameterError` where there is no zero to blank it with."""
-    try:
-        return np.asarray(record, dtype=np.float64) if np.asarray(record).dtype == object else np.asarray(record) + 0
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f"a record can be blanked only if it is numeric, but this one is {record!r}.") from error
 
 
 # --- checking ---------------------------------------------------------------------------------------------------------
@@ -304,14 +239,14 @@ def _shown(dataset: Dataset) -> str:
 def _keys_of(part0: Any, part1: Any) -> tuple[Keys, Keys]:
     """Keys of one column of records on both sides, comparable with each other."""
     if any(isinstance(part, list) or _is_records(part) for part in (part0, part1)):
-        rows0, rows1 = (np.asarray(part) if _is_pandas(part) else part for part in (part0, part1))
+        rows0, rows1 = (np.asarray(part) if is_pandas(part) else part for part in (part0, part1))
         return [_key(record) for record in rows0], [_key(record) for record in rows1]
     if part0.shape[1:] != part1.shape[1:]:
         raise NeighboursError(
             f"the records of d0 have shape {part0.shape[1:]}, those of d1 {part1.shape[1:]}: neighbours have the same "
             "columns."
         )
-    if _is_pandas(part0) and _is_pandas(part1):
+    if is_pandas(part0) and is_pandas(part1):
         if part0.ndim == 2 and list(part0.columns) != list(part1.columns):
             raise NeighboursError(
                 "d0 and d1 have different columns: neighbours have the same ones, in the same order.", argument="d0"
@@ -406,7 +341,7 @@ def _differing(keys0: Keys, keys1: Keys) -> Sequence[int]:
 
 def _is_blank(dataset: Dataset, index: int) -> bool:
     parts = _parts(dataset)
-    rows = [part.iloc[index] if _is_pandas(part) else part[index] for part in parts]
+    rows = [part.iloc[index] if is_pandas(part) else part[index] for part in parts]
     return all(not np.any(np.asarray(row, dtype=object) != 0) for row in rows)
 
 

@@ -16,6 +16,15 @@ settings.load_profile("fixed")
 pytest_plugins = ["pytester"]
 
 
+@pytest.fixture
+def without_power(monkeypatch):
+    """What an audit could have detected takes longer than the audit, and no verdict depends on it."""
+    from dpassay.audit.power import Detectable
+
+    for search in ("detectable_epsilon", "detectable_in_bits"):
+        monkeypatch.setattr(f"dpassay.audit.power.{search}", lambda *given, **options: Detectable(1.0, "any"))
+
+
 def pytest_addoption(parser):
     parser.addoption("--no-skips", action="store_true", help="A test that would be skipped fails: nothing is missing.")
 

@@ -54,7 +54,8 @@ def test_what_a_page_takes_from_the_code_is_current(page):
 
 
 def test_the_config_in_the_docs_runs(tmp_path):
-    example, cases, data, canary = re.findall(r"```toml\n(.*?)```", (DOCS / "config.md").read_text(), flags=re.DOTALL)
+    page = (DOCS / "config.md").read_text()
+    example, cases, data, canary, secret = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
     (tmp_path / "question.toml").write_text(example)
     done = run(tmp_path / "question.toml", settings={"audit.trials": 200}, out=tmp_path / "out")
     assert len(done.result.points) == 6
@@ -64,10 +65,14 @@ def test_the_config_in_the_docs_runs(tmp_path):
     (tmp_path / "learned.toml").write_text(learned)
     config, source = Config.load(tmp_path / "learned.toml")
     assert [question.mechanism.view for question in plan_tasks(config, source)] == ["final", "noisy_gradients"]
+    (tmp_path / "secret.toml").write_text(secret)
+    (point,) = run(tmp_path / "secret.toml", out=tmp_path / "guessed").result.points
+    assert 0.97 < point.result.bound.epsilon < 1.0
 
 
-def test_each_block_of_the_page_on_membership_stands_alone_and_prints_what_it_says():
-    for block in re.findall(r"```python\n(.*?)```", (DOCS / "membership.md").read_text(), flags=re.DOTALL):
+@pytest.mark.parametrize("page", ["membership", "scores"])
+def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page):
+    for block in re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(), flags=re.DOTALL):
         with contextlib.redirect_stdout(io.StringIO()) as heard:
             exec(block, {})
         assert heard.getvalue().splitlines() == re.findall(r"^#> (.*)$", block, flags=re.MULTILINE)

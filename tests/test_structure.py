@@ -45,7 +45,7 @@ def imported(path):
 
 
 def its_own_text(name, other):
-    """A class may call the module beside it that writes its text, and which reads the class."""
+    """A class may call the module next to it that writes its text, and which reads the class."""
     return other == f"{name.rpartition('.')[0]}.text"
 
 

@@ -186,21 +186,17 @@ class FixedReconstruction(FixedBound[Successes]):
 
     def _ledger(self, successes: Successes) -> tuple[LedgerEntry, ...]:
         seen = f"{successes.n_success} of {successes.n_runs} rounds, prior success {successes.prior_success:.6g}"
-        return (
+        entries = (
             LedgerEntry("success", seen, "one exact binomial limit; prior, tolerance and attack fixed beforehand"),
             LedgerEntry("direction", "both", "one limit serves both, and every delta"),
         )
+        if self.candidates is None:
+            return entries
+        secret = f"uniform on {self.candidates} candidates, whose datasets are neighbours of each other (replace_one)"
+        return (*entries, LedgerEntry("secret", secret, "fixed beforehand, as the prior is"))
 
     def _assumptions(self) -> tuple[str, ...]:
-        found = []
-        if self.candidates is not None:
-            found.append(
-                f"the secret is uniform on {self.candidates} candidates whose datasets are neighbours of each other "
-                "(replace_one)"
-            )
-        if self.family is not None:
-            found.append(f"the trade-off curve is that of {self.family.title}")
-        return tuple(found)
+        return () if self.family is None else (f"the trade-off curve is that of {self.family.title}",)
 
 
 def success_lower(successes: Successes, *, confidence: float) -> float:

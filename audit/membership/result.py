@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from ...mechanisms.errors import ParameterError
 from ..evidence.scores import Tally
 from ..results import consistency
+from ..results.drawing import draw
 from ..results.saved import Saved
 from .feature_baseline import FeatureBaseline
 from .records import GroupRow, RecordTable
@@ -138,8 +138,7 @@ class MembershipResult(Saved):
 
     def plot(self) -> Any:
         """A matplotlib Figure: ROC curves on logarithmic axes, and the vulnerability of the records."""
-        # Drawing lives in `experiments`, to the right of this room; it is looked up by name, when asked for.
-        return import_module("dpassay.experiments.plots.membership").draw_membership(self)
+        return draw(self)
 
     def to_frame(self) -> pd.DataFrame:
         """One row an attack: AUC, rates with their intervals, advantages, counts, exposed records."""

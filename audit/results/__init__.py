@@ -2,6 +2,7 @@
 
 audit_result.py   AuditResult, ClaimCurve
 claim_curve.py    the accountant's curve, sampled for drawing
+drawing.py        who draws a result: looked up in the package's metadata
 text.py           the table and the sentences that a person reads
 saved.py          Saved: how every result is written and read
 consistency.py    do the numbers of a result that was read agree with each other?

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, ClassVar
 
 from ..bounds.base import LedgerEntry, LowerBound
@@ -16,6 +15,7 @@ from ..evidence.game import Game, Trials
 from ..evidence.scores import Tally
 from ..evidence.verdict import Verdict
 from . import consistency
+from .drawing import draw
 from .saved import Saved
 
 
@@ -133,8 +133,7 @@ class AuditResult(Saved):
 
     def plot(self) -> Any:
         """A matplotlib Figure: bound and claim, trade-off curve, privacy profile, scores of the two sides."""
-        # Drawing lives in `experiments`, to the right of this room; it is looked up by name, when asked for.
-        return import_module("dpassay.experiments.plots").draw_result(self)
+        return draw(self)
 
     def check(self) -> None:
         """Raises `ResultError` where the numbers contradict each other, or the verdict does not follow from them."""

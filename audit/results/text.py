@@ -9,6 +9,8 @@ from ...mechanisms.printable import line
 from ..evidence.verdict import Verdict
 
 if TYPE_CHECKING:
+    from ..bounds.base import LowerBound
+    from ..bounds.curve import CurveViolation
     from .audit_result import AuditResult
 
 _MEANING = {
@@ -100,20 +102,14 @@ def _shown(result: AuditResult) -> str:
 
 def evidence(result: AuditResult) -> str:
     """Ten lines on the event that decided, enough to check the verdict by hand."""
-    bound, sizes = result.bound, (result.tally.n_out, result.tally.n_in)
+    bound = result.bound
     decided = result.refuted_elsewhere or bound
-    rates = ["more than one event was read"] * 2
-    if decided.hits is not None:
-        rates = [f"{k:,} of {n:,} = {k / n:.6g}" for k, n in zip(decided.hits, sizes, strict=True)]
-    at = "" if decided.threshold is None else f" >= {decided.threshold:.6g}"
     shared = f" shared by {len(result.bounds)} bounds" if len(result.bounds) > 1 else ""
     rows = [
         _headline(result),
         ("mechanism", result.mechanism),
         ("claim", f"{result.claim_name} at delta = {result.delta:g}, relation {result.relation}"),
-        ("event", f"score{at} under the {result.attack} attack"),
-        ("on side 1", rates[1]),
-        ("on side 0", rates[0]),
+        *(_event(result, decided) if result.game.has_scores else _guesses(result)),
         ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
         ("p-value", f"{p_value(result.p_value)} against the claim; ceiling {result.ceiling:.6g}"),
         ("trials", f"{result.game.counted(result.trials)}{_exceptional(result)}"),
@@ -122,6 +118,24 @@ def evidence(result: AuditResult) -> str:
     rows += [("warning", text) for text in result.warnings]
     rows += [("assumes", text) for text in bound.assumptions]
     return "\n".join(f"{name:<11} {line(text)}" for name, text in rows)
+
+
+def _event(result: AuditResult, decided: LowerBound | CurveViolation) -> list[tuple[str, str]]:
+    """The event that decided, and how often it happened on each side."""
+    sizes, rates = (result.tally.n_out, result.tally.n_in), ["more than one event was read"] * 2
+    if decided.hits is not None:
+        rates = [f"{k:,} of {n:,} = {k / n:.6g}" for k, n in zip(decided.hits, sizes, strict=True)]
+    at = "" if decided.threshold is None else f" >= {decided.threshold:.6g}"
+    event = ("event", f"score{at} under the {result.attack} attack")
+    return [event, ("on side 1", rates[1]), ("on side 0", rates[0])]
+
+
+def _guesses(result: AuditResult) -> list[tuple[str, str]]:
+    """How often the secret was guessed, with the output and without; and how it was drawn."""
+    drawn = [entry.looked_at for entry in result.bound.ledger if entry.what == "secret"]
+    seen = [entry.looked_at for entry in result.bound.ledger if entry.what == "success"]
+    event = ("event", f"the {result.attack} guess comes close enough")
+    return [event, *(("successes", text) for text in seen), *(("secret", text) for text in drawn)]
 
 
 def _headline(result: AuditResult) -> tuple[str, str]:

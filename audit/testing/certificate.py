@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar
 
@@ -27,12 +27,11 @@ from numpy.typing import NDArray
 
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.validation import open_unit, whole
-from ..bounds.numerics.binomial import lower, quantile, upper
 from ..evidence.scores import Floats
-from ..results import consistency
 from ..results.saved import Saved
 from ..trials.plan import plan_trials
 from ..trials.progress import Reporter, reporter_for
+from .cell import Cell, check_cell, judged
 from .coverage import FALSE_ALARM
 from .laws import Law
 from .methods import BOUND, KINDS, REHEARSAL, Method, Question, Sample
@@ -98,62 +97,6 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """How a method did in one place.
-
-    Args:
-        method, kind: what was examined; kind is `bound`, `uncorrected` or `peer`.
-        law, delta, truth: where the scores came from, and the exact epsilon at delta.
-        n_out, n_in: scores on each side, pilot included.
-        confidence: that was asked for.
-        repeats, misses: audits, and those that reported more than the truth.
-        allowed: most misses that a valid bound shows, but for its share of a false alarm of 1e-6.
-        numbers: audits whose number was computed: the first of them.
-        mean, deviation: of these numbers.
-        low, median, high: their 5 %, 50 % and 95 % quantiles.
-    """
-
-    method: str
-    kind: str
-    law: str
-    delta: float
-    truth: float
-    n_out: int
-    n_in: int
-    confidence: float
-    repeats: int
-    misses: int
-    allowed: int
-    numbers: int
-    mean: float
-    deviation: float
-    low: float
-    median: float
-    high: float
-
-    @property
-    def significance(self) -> float:
-        """The miss rate that is allowed."""
-        return round(1.0 - self.confidence, 12)
-
-    @property
-    def miss_rate(self) -> float:
-        """The miss rate that was seen."""
-        return self.misses / self.repeats
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Exact two-sided 95 % limits of the miss rate (Clopper and Pearson 1934)."""
-        ends = lower(self.misses, self.repeats, 0.025), upper(self.misses, self.repeats, 0.025)
-        return float(ends[0]), float(ends[1])
-
-    @property
-    def holds(self) -> bool:
-        """Whether the misses are within what is allowed."""
-        return self.misses <= self.allowed
-
-
-@dataclass(frozen=True)
 class Certificate(Saved):
     """All cells of a plan.
 
@@ -200,7 +143,7 @@ class Certificate(Saved):
     def check(self) -> None:
         """Raises `ResultError` where a cell allows other misses than its share of the false alarm does."""
         for place, cell in enumerate(self.cells):
-            _check(cell, max(len(self.bounds), 1), f"cells[{place}]")
+            check_cell(cell, max(len(self.bounds), 1), f"cells[{place}]")
 
 
 def certify(
@@ -243,7 +186,7 @@ def certify(
         reporter.close()
     cells = [cell for place in _places(plan) for cell in _cells(plan, methods, place, blocks)]
     n_bounds = sum(cell.kind == BOUND for cell in cells)
-    return Certificate(plan.name, seed, tuple(_judged(cell, max(n_bounds, 1)) for cell in cells))
+    return Certificate(plan.name, seed, tuple(judged(cell, max(n_bounds, 1)) for cell in cells))
 
 
 @dataclass(frozen=True)
@@ -384,20 +327,6 @@ def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_J
                 median=median,
                 high=high,
             )
-
-
-def _judged(cell: Cell, n_bounds: int) -> Cell:
-    return replace(cell, allowed=int(quantile(1.0 - FALSE_ALARM / n_bounds, cell.repeats, cell.significance)))
-
-
-def _check(cell: Cell, n_bounds: int, at: str) -> None:
-    """Raises `ResultError` where the numbers of a cell cannot belong together."""
-    consistency.require(cell.kind in KINDS, at, f"kind must be one of {KINDS}, but is {cell.kind!r}")
-    consistency.within(2**-53, 1.0 - 2**-53, at, confidence=cell.confidence)
-    consistency.within(1, 2**53, at, repeats=cell.repeats)
-    consistency.within(0, cell.repeats, at, misses=cell.misses, numbers=cell.numbers)
-    follows = _judged(cell, n_bounds).allowed
-    consistency.require(cell.allowed == follows, at, f"{cell.allowed} misses are allowed, but {follows} may be")
 
 
 __all__ = ["Cell", "Certificate", "Plan", "Setting", "certify"]

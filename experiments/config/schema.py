@@ -5,7 +5,7 @@
     [data]                a dataset by name; without it the mechanism brings its own worst-case pair
     [neighbours]          which pair of datasets, or which canary
     [mechanism]           what is audited: a name, and its options
-    [game]                one run with many canaries, where it is not many runs on a pair
+    [game]                one run with many canaries, or a guessed record, where it is not many runs on a pair
     [membership]          membership attacks on shadow models, measured, where no claim is audited
     [attack]              who attacks: a name, and its options
     [audit]               how many trials, at which delta, with which confidence, by which bounds
@@ -120,13 +120,24 @@ class NeighboursSection(Section):
     )
 
 
-class GameSection(Section):
-    """[game]: one run with a coin for each of many canaries. Without it, many runs on each of two datasets."""
+class OneRunSection(Section):
+    """[game] name = "one-run": one run with a coin for each of many canaries."""
 
     name: Literal["one-run"] = Field(description="'one-run'; leave [game] out for runs on a pair of datasets")
     n_canaries: Whole = Field(ge=1, description="a whole number >= 1")
     n_runs: Whole = Field(default=1, ge=1, description="a whole number >= 1")
     n_references: Whole = Field(default=0, ge=0, description="a whole number >= 0: runs that an attack may learn from")
+
+
+class ReconstructionSection(Section):
+    """[game] name = "reconstruction": the category of one record is drawn anew in each round, and guessed."""
+
+    name: Literal["reconstruction"] = Field(description="'reconstruction'")
+    n_rounds: Whole = Field(ge=1, description="a whole number >= 1: each a fresh secret, a fresh run and one guess")
+
+
+GAMES: dict[str, type[Section]] = {"one-run": OneRunSection, "reconstruction": ReconstructionSection}
+"""Name of a game -> its section. Without [game], many runs on each of two datasets."""
 
 
 class MembershipSection(Section):
@@ -166,7 +177,9 @@ class Config(Section):
     data: DataSection | None = Field(default=None, description="a table [data]")
     neighbours: NeighboursSection = Field(default=NeighboursSection(), description="a table [neighbours]")
     mechanism: Named = Field(description="a table [mechanism]")
-    game: GameSection | None = Field(default=None, description="a table [game]")
+    game: OneRunSection | ReconstructionSection | None = Field(
+        default=None, discriminator="name", description="a table [game] with a name"
+    )
     membership: MembershipSection | None = Field(default=None, description="a table [membership]")
     attack: Named = Field(default=Named(name="auto"), description="a table [attack]")
     audit: AuditSection = Field(default=AuditSection(), description="a table [audit]")
@@ -234,7 +247,6 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "data": DataSection,
     "neighbours": NeighboursSection,
     "mechanism": Named,
-    "game": GameSection,
     "membership": MembershipSection,
     "attack": Named,
     "audit": AuditSection,
@@ -308,47 +320,64 @@ def _check_cases(cases: Sequence[Any], source: Source) -> None:
 
 def _complaint(detail: Any, source: Source) -> str:
     """One error of pydantic in our words: place, key, what is allowed, what was found."""
-    path = _table_path(detail["loc"])
+    if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        return _unknown_game(detail["input"].get("name"), source)
+    path, tables = _table_path(detail["loc"]), _tables(detail["loc"])
     key = ".".join(path)
     if detail["type"] == "extra_forbidden":
-        known = _model_at(path[:-1]).model_fields
+        known = _model_at(path[:-1], tables).model_fields
         place = f"key of [{'.'.join(path[:-1])}]" if path[:-1] else "key"
         return str(source.error(path, unknown_name_message(place, path[-1], known)))
     if detail["type"] == "missing":
         needed = f"[{key}] is missing" if len(path) == 1 else f"{key} is missing"
-        return str(source.error(path, f"{needed}: give {_allowed(path)}."))
+        return str(source.error(path, f"{needed}: give {_allowed(path, tables)}."))
     found = f"{detail['input']!r} ({type(detail['input']).__name__})"
-    return str(source.error(path, f"{key} must be {_allowed(path)}, but is {found}."))
+    return str(source.error(path, f"{key} must be {_allowed(path, tables)}, but is {found}."))
+
+
+def _unknown_game(name: Any, source: Source) -> str:
+    """What is said of a game that is none."""
+    known = " or ".join(map(repr, GAMES))
+    found = "is missing" if name is None else f"is {name!r}"
+    allowed = f"game.name must be {known}, but {found}. Leave [game] out for runs on a pair of datasets."
+    return str(source.error(("game", "name"), allowed))
+
+
+def _tables(loc: tuple[Any, ...]) -> Mapping[str, type[BaseModel]]:
+    """The models of the tables where an error is, that of the game among them: pydantic says which one it took."""
+    return SECTIONS | ({"game": GAMES[loc[1]]} if loc[0] == "game" and len(loc) > 1 else {})
 
 
 def _table_path(loc: tuple[Any, ...]) -> tuple[str, ...]:
     """The dotted path of an error, without what pydantic adds about unions and positions in lists."""
     path: list[str] = []
-    for part in map(str, loc):
+    tables = _tables(loc)
+    for part in map(str, loc if loc[0] != "game" else (loc[0], *loc[2:])):
         if path and path[0] == "sweep":
             return ("sweep", part)
-        if path and part not in getattr(_model_at(tuple(path)), "model_fields", {}):
-            if _forbids_extra(_model_at(tuple(path))):
+        model = _model_at(tuple(path), tables)
+        if path and part not in getattr(model, "model_fields", {}):
+            if _forbids_extra(model):
                 path.append(part)
             break
         path.append(part)
     return tuple(path)
 
 
-def _model_at(path: tuple[str, ...]) -> Any:
+def _model_at(path: tuple[str, ...], tables: Mapping[str, type[BaseModel]]) -> Any:
     """The model of the table at `path`; None below a plain value."""
-    return Config if not path else SECTIONS.get(path[0]) if len(path) == 1 else None
+    return Config if not path else tables.get(path[0]) if len(path) == 1 else None
 
 
 def _forbids_extra(model: Any) -> bool:
     return model is not None and model.model_config["extra"] == "forbid"
 
 
-def _allowed(path: tuple[str, ...]) -> str:
+def _allowed(path: tuple[str, ...], tables: Mapping[str, type[BaseModel]]) -> str:
     """What may stand at `path`, from the description of its field."""
     if path[0] == "sweep":
         return str(Config.model_fields["sweep"].description)
-    return str(_model_at(path[:-1]).model_fields[path[-1]].description)
+    return str(_model_at(path[:-1], tables).model_fields[path[-1]].description)
 
 
 def _plain(value: Any) -> Any:

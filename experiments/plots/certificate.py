@@ -16,7 +16,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from ...audit.results.text import percent
-from ...audit.testing.certificate import Cell, Certificate
+from ...audit.testing.cell import Cell
+from ...audit.testing.certificate import Certificate
 from ...audit.testing.methods import BOUND, KNOWN, PEER, UNCORRECTED
 from ..results.formatting import cut, number
 from .style.canvas import EndLabel, axes_or_new, end_labels, logarithmic, new_figure, style_axes

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ...audit.results.text import percent
-from ...audit.testing.certificate import Cell, Certificate
+from ...audit.testing.cell import Cell
+from ...audit.testing.certificate import Certificate
 from ...audit.testing.methods import BOUND, PEER, UNCORRECTED
 from ...audit.trials.folder import write_atomically
 from ..results.formatting import number

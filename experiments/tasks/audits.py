@@ -1,12 +1,14 @@
 """The games that a configuration can play, each ready to run: one class a game.
 
-PairTask      distinguishing: many runs on each of two datasets
-OneRunTask    membership: one run, or a few, with many canaries, each in or out by its own coin
+PairTask              distinguishing: many runs on each of two datasets
+OneRunTask            membership: one run, or a few, with many canaries, each in or out by its own coin
+ReconstructionTask    reconstruction: rounds in which the category of one record is drawn, and guessed
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,10 @@ from ...audit.bounds.base import Bound
 from ...audit.evidence.scores import BitScores
 from ...audit.games.canaries import gradient_canary_game, membership_game
 from ...audit.games.outside import audit_scores
+from ...audit.games.reconstruction import GUESS, reconstruction_game
 from ...audit.results.audit_result import AuditResult
 from ...audit.trials.progress import Reporter
-from ...mechanisms.base import Mechanism, Neighbours
+from ...mechanisms.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.errors import DpassayError
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.learning.base import TrainingData
@@ -154,4 +157,42 @@ class OneRunTask(Task):
             n_jobs=n_jobs,
             store=store,
             progress=progress,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReconstructionTask(Task):
+    """Rounds in which the category of one record is drawn, and guessed.
+
+    Args:
+        dataset, values, record, n_rounds: as for `dpassay.audit.games.reconstruction_game`.
+    """
+
+    dataset: Dataset
+    values: Sequence[Any]
+    record: int
+    n_rounds: int
+
+    def _answer(self, n_hypotheses: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
+        played = reconstruction_game(
+            self.mechanism,
+            self.dataset,
+            self.values,
+            record=self.record,
+            n_rounds=self.n_rounds,
+            seed=self.seed,
+            n_jobs=n_jobs,
+            store=store,
+            progress=progress,
+        )
+        return audit_scores(
+            played,
+            mechanism=self.mechanism,
+            attack=GUESS,
+            bound=self.bounds,
+            delta=self.delta,
+            confidence=self.confidence,
+            claim=self.claim,
+            n_hypotheses=n_hypotheses,
+            seed=self.seed,
         )

@@ -31,11 +31,12 @@ from ...mechanisms.learning.capabilities import StartsAnywhere, TakesCanaries, h
 from ...mechanisms.learning.dp_sgd.catalogue import samplings, schedules
 from ...mechanisms.learning.models.base import Model
 from ...mechanisms.learning.models.catalogue import catalogue as models
+from ...mechanisms.local.base import LocalMechanism
 from ...mechanisms.queries.catalogue import catalogue as queries
 from ...mechanisms.records import check_records, n_records, remove_record, replace_record, zero_record
 from ...mechanisms.registry import Catalogue
 from ...mechanisms.relation import Relation
-from ..config.schema import DataSection, GameSection, Named, NeighboursSection
+from ..config.schema import DataSection, Named, NeighboursSection, OneRunSection
 from ..data import datasets, examples
 
 guarantees = Catalogue(
@@ -190,7 +191,7 @@ def build_stage(
 
 
 def build_canaries(
-    game: GameSection, section: NeighboursSection, data: Dataset | None, mechanism: Mechanism
+    game: OneRunSection, section: NeighboursSection, data: Dataset | None, mechanism: Mechanism
 ) -> tuple[Mechanism, TrainingData, TrainingData]:
     """The learner, the canaries for which coins are tossed, and the records that are in every run."""
     if not has(mechanism, TakesCanaries) or not isinstance(mechanism, Learner):
@@ -226,6 +227,31 @@ def build_canaries(
             f"n_references is {game.n_references}, but gradients need none: leave it out.", argument="n_references"
         )
     return mechanism, canaries, records
+
+
+def build_secret(
+    section: NeighboursSection, attack: Named, data: Dataset | None, mechanism: Mechanism
+) -> tuple[Dataset, range, int]:
+    """The dataset, the categories of the secret, and its place; without [data] there is one record, the secret."""
+    if not isinstance(mechanism, LocalMechanism):
+        raise ParameterError(
+            "name is 'reconstruction', which guesses a category, such as that of k-ary-randomized-response, not what "
+            f"{type(mechanism).__name__} releases.",
+            argument="name",
+        )
+    unread = [key for key in ("relation", "replacement", "canary") if getattr(section, key) is not None]
+    if unread:
+        raise ParameterError(
+            f"name is 'reconstruction', which reads of [neighbours] the record alone: leave {unread[0]} out.",
+            argument="name",
+        )
+    if attack.name != "auto" or attack.options:
+        raise ParameterError(
+            f"name is 'reconstruction', which guesses the likeliest category: leave the attack {attack.name!r} out.",
+            argument="name",
+        )
+    dataset = np.zeros(1, dtype=np.int64) if data is None else data
+    return dataset, range(mechanism.n_categories), 0 if section.record == "worst-case" else section.record
 
 
 def build_membership_attack(section: Named, canaries: TrainingData, n_references: int) -> MembershipAttack | None:

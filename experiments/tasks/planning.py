@@ -8,27 +8,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
 from ...attacks.base import Target
 from ...attacks.catalogue import choose
+from ...audit.bounds.base import Evidence
 from ...audit.bounds.choose import choose_bounds
-from ...audit.evidence.scores import BitScores, PairScores
+from ...audit.evidence.scores import BitScores, PairScores, Successes
 from ...audit.evidence.statement import Statement
 from ...audit.trials.plan import MINIMUM_TRIALS
 from ...mechanisms.base import Dataset, Mechanism
 from ...mechanisms.errors import DpassayError, RelationError
 from ...mechanisms.learning.models.base import Model
+from ...mechanisms.records import replace_record
 from ...mechanisms.validation import whole
 from ..config.config_errors import at, pointing_at
 from ..config.overrides import apply
-from ..config.schema import AuditSection, Config, DataSection, GameSection
+from ..config.schema import AuditSection, Config, DataSection
 from ..config.source import Source
 from ..config.sweep import combinations, places, point_seed, settings, swept_keys
 from . import build
-from .audits import OneRunTask, PairTask, Task
+from .audits import OneRunTask, PairTask, ReconstructionTask, Task
 
 T = TypeVar("T")
 
@@ -36,8 +38,10 @@ T = TypeVar("T")
 def plan_tasks(config: Config, source: Source) -> list[Task]:
     """Every audit of the experiment; raises `ConfigError` if any of them cannot be run, with its place and point."""
     if config.game is not None and _counts_trials(config):
+        name, counted = config.game.name, _GAMES[config.game.name].counted
         raise source.error(
-            ("audit", "trials"), "[audit] trials is of no use in one run: leave it out, and give n_runs in [game]."
+            ("audit", "trials"),
+            f"[audit] trials is of no use in the game {name!r}: leave it out, and give {counted} in [game].",
         )
     load = _Loader()
     points = combinations(config.sweep)
@@ -59,11 +63,14 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
         with pointing_at(source, "mechanism", here.mechanism):
             train = None if here.data is None else partial(load.worst_case_initial, here.data)
             mechanism = build.build_mechanism(here.mechanism, train)
+        game = _PAIR if here.game is None else _GAMES[here.game.name]
         if here.game is not None and here.audit.stop is not None:
-            raise source.error(("audit", "stop"), "[audit] stop is of no use in one run: leave it out.")
+            raise source.error(
+                ("audit", "stop"), f"[audit] stop is of no use in the game {here.game.name!r}: leave it out."
+            )
         with pointing_at(source, "audit.bounds"):
             bounds = tuple(build.build_bound(entry) for entry in here.audit.bounds)
-            choose_bounds(bounds, reads=PairScores if here.game is None else BitScores, stop=here.audit.stop)
+            choose_bounds(bounds, reads=game.makes, stop=here.audit.stop)
         with pointing_at(source, "claim", here.claim):
             claim = build.build_claim(here.claim)
         with pointing_at(source, "data", here.data):
@@ -76,8 +83,7 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
             "delta": here.audit.delta,
             "confidence": here.audit.confidence,
         }
-        ask = _pair if here.game is None else partial(_one_run, here.game)
-        task = ask(here, source, mechanism, data, shared)
+        task = game.ask(here, source, mechanism, data, shared)
         _check_claim(task, here, source, n_hypotheses)
         return task
 
@@ -105,14 +111,10 @@ def _pair(here: Config, source: Source, mechanism: Mechanism, data: Dataset | No
 
 
 def _one_run(
-    game: GameSection,
-    here: Config,
-    source: Source,
-    mechanism: Mechanism,
-    data: Dataset | None,
-    shared: dict[str, Any],
+    here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
 ) -> OneRunTask:
     """Runs with a coin for each of many canaries."""
+    game: Any = here.game
     with pointing_at(source, "game", game):
         learner, canaries, records = build.build_canaries(game, here.neighbours, data, mechanism)
     with pointing_at(source, "attack", here.attack):
@@ -126,6 +128,37 @@ def _one_run(
         n_runs=game.n_runs,
         n_references=game.n_references,
     )
+
+
+def _reconstruction(
+    here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
+) -> ReconstructionTask:
+    """Rounds in which the category of one record is drawn, and guessed."""
+    game: Any = here.game
+    with pointing_at(source, "game", game):
+        dataset, values, record = build.build_secret(here.neighbours, here.attack, data, mechanism)
+    with pointing_at(source, "neighbours", here.neighbours):
+        mechanism.fitted_to(replace_record(dataset, record, values[0]))
+    return ReconstructionTask(
+        **shared, mechanism=mechanism, dataset=dataset, values=values, record=record, n_rounds=game.n_rounds
+    )
+
+
+@dataclass(frozen=True)
+class _Game:
+    """How a game is asked: what builds its task, the evidence that it makes, and the key that counts its runs."""
+
+    ask: Callable[[Config, Source, Mechanism, Dataset | None, dict[str, Any]], Task]
+    makes: type[Evidence]
+    counted: str
+
+
+_PAIR = _Game(_pair, PairScores, "trials")
+_GAMES = {
+    "one-run": _Game(_one_run, BitScores, "n_runs"),
+    "reconstruction": _Game(_reconstruction, Successes, "n_rounds"),
+}
+"""Name in [game] -> how it is asked. Without [game]: runs on a pair."""
 
 
 def _check_claim(task: Task, here: Config, source: Source, n_hypotheses: int) -> None:

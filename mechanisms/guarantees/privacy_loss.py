@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -136,16 +136,12 @@ class PrivacyLossDP(ProfileGuarantee):
             ParameterError: a value out of range.
             AccountingError: sampled records under replace_one.
         """
-        from dp_accounting.pld import privacy_loss_distribution as plds
-
         positive(noise_multiplier=noise_multiplier, interval=interval)
         relation = _check_steps(sampling_probability, steps, relation)
-        one = plds.from_gaussian_mechanism(
-            float(noise_multiplier), sampling_prob=float(sampling_probability), value_discretization_interval=interval
-        )
+        pld = _composed("gaussian", float(noise_multiplier), float(sampling_probability), interval, steps)
         title = _title("gaussian", noise_multiplier=noise_multiplier, sampling_probability=sampling_probability)
         recipe = NoisySteps("gaussian", 1.0 / noise_multiplier, sampling_probability, steps, relation, interval)
-        return cls(_repeated(one, steps), relation, description=f"{title}, steps={steps}", recipe=recipe)
+        return cls(pld, relation, description=f"{title}, steps={steps}", recipe=recipe)
 
     @classmethod
     def laplace(
@@ -166,16 +162,12 @@ class PrivacyLossDP(ProfileGuarantee):
         Raises:
             ParameterError, AccountingError: as for `gaussian`.
         """
-        from dp_accounting.pld import privacy_loss_distribution as plds
-
         positive(epsilon=epsilon, interval=interval)
         relation = _check_steps(sampling_probability, steps, relation)
-        one = plds.from_laplace_mechanism(
-            1.0 / epsilon, sampling_prob=float(sampling_probability), value_discretization_interval=interval
-        )
+        pld = _composed("laplace", 1.0 / epsilon, float(sampling_probability), interval, steps)
         title = _title("laplace", epsilon=epsilon, sampling_probability=sampling_probability)
         recipe = NoisySteps("laplace", epsilon, sampling_probability, steps, relation, interval)
-        return cls(_repeated(one, steps), relation, description=f"{title}, steps={steps}", recipe=recipe)
+        return cls(pld, relation, description=f"{title}, steps={steps}", recipe=recipe)
 
     @property
     def interval(self) -> float:
@@ -211,8 +203,15 @@ def _check_steps(sampling_probability: float, steps: int, relation: str | Relati
     return relation
 
 
-def _repeated(pld: Any, steps: int) -> Any:
-    return pld if steps == 1 else pld.self_compose(steps)
+@lru_cache(maxsize=8)
+def _composed(noise: str, scale: float, sampling_probability: float, interval: float, steps: int) -> Any:
+    """Remembered, as one step takes a second or more, and a mechanism is asked for its claim many times."""
+    from dp_accounting.pld import privacy_loss_distribution as plds
+
+    if steps > 1:
+        return _composed(noise, scale, sampling_probability, interval, 1).self_compose(steps)
+    make = plds.from_gaussian_mechanism if noise == "gaussian" else plds.from_laplace_mechanism
+    return make(scale, sampling_prob=sampling_probability, value_discretization_interval=interval)
 
 
 def _title(name: str, **values: float) -> str:

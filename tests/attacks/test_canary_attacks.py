@@ -25,6 +25,8 @@ from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPer
 from dpassay.mechanisms.learning.models.trained import TrainedModels
 from dpassay.mechanisms.learning.pairs import differing
 
+pytestmark = pytest.mark.usefixtures("without_power")
+
 FALSE_ALARM = 1e-6
 MODEL = SoftmaxRegression(4, 3)
 NET = MultiLayerPerceptron(4, hidden=(3,), n_outputs=3)

@@ -22,6 +22,8 @@ from dpassay.audit.testing.coverage import gaussian, geometric, laplace, randomi
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
 
+pytestmark = pytest.mark.usefixtures("without_power")
+
 BAND = SimultaneousBand()
 PAIR = Neighbours([0.0], [1.0], "replace_one")
 

@@ -23,9 +23,10 @@ from dependent_functions import (
 
 from dpassay.attacks.distinguishing import Threshold
 from dpassay.audit import audit
-from dpassay.audit.power import Detectable
 from dpassay.mechanisms import PureDP
 from dpassay.mechanisms.errors import ReleaseError
+
+pytestmark = pytest.mark.usefixtures("without_power")
 
 BUILD = 1 - 1e-6
 BACKENDS = {"processes": "loky", "threads": "threading"}
@@ -54,12 +55,6 @@ def all_audits():
         for make in makers:
             yield from ((make, seed, "one") for seed in range(seeds))
             yield from ((make, seeds, workers) for workers in BACKENDS)
-
-
-@pytest.fixture(autouse=True)
-def _without_power(monkeypatch):
-    """What an audit could have detected takes longer than the audit, and no verdict depends on it."""
-    monkeypatch.setattr("dpassay.audit.power.detectable_epsilon", lambda *given, **options: Detectable(1.0, "any"))
 
 
 @pytest.mark.parametrize("make", INDEPENDENT)

@@ -4,14 +4,9 @@ import pytest
 from twins import PAIR, TWINS
 
 from dpassay.audit import audit
-from dpassay.audit.power import Detectable
 from dpassay.mechanisms import PureDP
 
-
-@pytest.fixture(autouse=True)
-def _without_power(monkeypatch):
-    """What an audit could have detected takes longer than the audit, and no verdict depends on it."""
-    monkeypatch.setattr("dpassay.audit.power.detectable_epsilon", lambda *given, **options: Detectable(1.0, "any"))
+pytestmark = pytest.mark.usefixtures("without_power")
 
 
 def audited(make, broken, seed, trials):

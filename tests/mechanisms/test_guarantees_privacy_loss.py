@@ -266,3 +266,11 @@ def test_guarantees_of_one_recipe_are_equal_and_others_only_to_themselves():
     assert one != more
     assert PrivacyLossDP.from_pld(one.pld) != PrivacyLossDP.from_pld(one.pld)
     assert len({one, same, more}) == 2
+
+
+def test_losses_are_computed_once_for_each_setting():
+    setting = {"sampling_probability": 0.1, "interval": 0.01}
+    for make in (PrivacyLossDP.gaussian, PrivacyLossDP.laplace):
+        once, again, other = make(2.0, steps=3, **setting), make(2.0, steps=3, **setting), make(2.0, steps=4, **setting)
+        assert once.pld is again.pld is not other.pld
+        assert other.epsilon(1e-5) > once.epsilon(1e-5)

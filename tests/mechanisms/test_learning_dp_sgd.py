@@ -27,6 +27,8 @@ from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPer
 from dpassay.mechanisms.records import remove_record, replace_record, zero_record
 from dpassay.mechanisms.relation import Relation
 
+pytestmark = pytest.mark.usefixtures("without_power")
+
 FALSE_ALARM = 1e-6
 SOFTMAX = SoftmaxRegression(3, 3)
 POISSON = PoissonSampling(sampling_probability=0.1, expected_batch_size=4)

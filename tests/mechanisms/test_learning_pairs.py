@@ -19,6 +19,8 @@ from dpassay.mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
 from dpassay.mechanisms.learning.models import MultiLayerPerceptron, SoftmaxRegression
 from dpassay.mechanisms.repeated import Repeated
 
+pytestmark = pytest.mark.usefixtures("without_power")
+
 MODEL = SoftmaxRegression(4, 3)
 SIZE = MODEL.n_parameters
 AXES = np.eye(SIZE)

@@ -18,6 +18,8 @@ from dpassay.mechanisms.learning.dp_sgd.sampling import (
 )
 from dpassay.mechanisms.learning.dp_sgd.sampling.poisson import successes
 
+pytestmark = pytest.mark.usefixtures("without_power")
+
 FALSE_ALARM = 1e-6
 
 

@@ -33,6 +33,8 @@ from dpassay.mechanisms.learning.convex.regularised_logistic import (
 )
 from dpassay.mechanisms.learning.dp_sgd.schedules import InverseSquareRoot
 
+pytestmark = pytest.mark.usefixtures("without_power")
+
 FALSE_ALARM = 1e-6
 
 

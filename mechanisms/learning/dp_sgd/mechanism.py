@@ -125,10 +125,8 @@ class DPSGD(ForAdversaries, Mechanism):
         positive(clip_norm=self.clip_norm)
         non_negative(noise_multiplier=self.noise_multiplier, momentum=self.momentum)
         if self.momentum >= 1.0:
-            raise ParameterError(
-                f"momentum must be below 1, but is {self.momentum!r}: the steps would grow for ever.",
-                argument="momentum",
-            )
+            explained = f"momentum must be below 1, but is {self.momentum!r}: the steps would grow for ever."
+            raise ParameterError(explained, argument="momentum")
         one_of(CLIPPINGS, clipping=self.clipping)
         one_of(AVERAGES, averaging=self.averaging)
         one_of(DTYPES, dtype=self.dtype)

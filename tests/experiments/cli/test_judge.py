@@ -1,5 +1,7 @@
 """A claim against scores that lie in a file."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,3 +93,15 @@ def test_a_missing_file_and_pickled_arrays_are_refused(tmp_path):
     np.savez(tmp_path / "a.npz", score=np.array([{}], dtype=object), side=np.array([0]))
     with pytest.raises(ParameterError, match="cannot be read as npz"):
         read_evidence(tmp_path / "a.npz")
+
+
+def test_parquet_without_pyarrow_is_refused_with_what_to_do(tmp_path, monkeypatch):
+    """Whether pyarrow is installed here or not: it is made to be missing."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "fastparquet", None)
+    file = tmp_path / "scores.parquet"
+    file.write_bytes(b"PAR1")
+    refused = judge(file, "--epsilon", 1)
+    assert refused.exit_code != 0
+    with pytest.raises(ParameterError, match=r"scores.parquet is Parquet, which needs pyarrow: pip install pyarrow"):
+        read_evidence(file)

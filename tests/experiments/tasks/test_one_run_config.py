@@ -74,7 +74,7 @@ def test_an_attack_with_references_gets_them():
         ({"neighbours.canary": "blank"}, "would be the same record 400 times"),
         ({"game.n_canaries": 900}, "weights belong to dead features"),
         ({"audit.bounds": ["joint-exact"]}, "does not read the bits of one run with many canaries"),
-        ({"audit.stop": "anytime"}, "stop is of no use in one run"),
+        ({"audit.stop": "anytime"}, "stop is of no use in the game 'one-run'"),
         ({"mechanism.relation": "zero_out"}, "'zero_out'"),
         ({"game.name": "two"}, "game.name must be 'one-run'"),
         ({"game.n_canaries": 0}, "game.n_canaries must be a whole number >= 1"),

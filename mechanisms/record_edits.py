@@ -1,0 +1,78 @@
+"""One entry of a column taken out, replaced or blanked: an array, a list, a tuple, a DataFrame or a Series."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from .errors import ParameterError
+
+
+def is_pandas(part: Any) -> bool:
+    """True for a DataFrame or Series; pandas is not imported for it."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(part, (pandas.DataFrame, pandas.Series))
+
+
+def without(part: Any, index: int) -> Any:
+    """A column without one entry."""
+    if isinstance(part, np.ndarray):
+        return np.delete(part, index, axis=0)
+    if is_pandas(part):
+        return part.iloc[np.delete(np.arange(len(part)), index)]
+    return part[:index] + part[index + 1 :]
+
+
+def replaced(part: Any, index: int, new: Any) -> Any:
+    """A column with another entry in one place; raises `ParameterError` where that does not fit."""
+    if isinstance(part, (list, tuple)):
+        return type(part)([*part[:index], new, *part[index + 1 :]])
+    if is_pandas(part):
+        return _replaced_row(part, index, new)
+    value = np.asarray(new)
+    if value.shape != part.shape[1:]:
+        raise ParameterError(
+            f"replacement must have shape {part.shape[1:]}, as each record, but has {value.shape}.",
+            argument="replacement",
+        )
+    changed = part.astype(np.result_type(part, value)) if part.dtype.kind in "biufc" else part.copy()
+    changed[index] = new
+    return changed
+
+
+def _replaced_row(part: Any, index: int, new: Any) -> Any:
+    """A DataFrame or Series with one row replaced, its types widened where the new values need it."""
+    pandas = sys.modules["pandas"]
+    if isinstance(part, pandas.Series):
+        row = pandas.Series([new], name=part.name)
+    else:
+        values = [new[c] for c in part.columns] if hasattr(new, "keys") else list(new)
+        if len(values) != part.shape[1]:
+            raise ParameterError(
+                f"replacement must have {part.shape[1]} values, one a column, but has {len(values)}.",
+                argument="replacement",
+            )
+        row = pandas.DataFrame({c: [v] for c, v in zip(part.columns, values, strict=True)})
+    row.index = part.index[index : index + 1]
+    return pandas.concat([part.iloc[:index], row, part.iloc[index + 1 :]])
+
+
+def blanked(part: Any, index: int) -> Any:
+    """A column with one entry of zeros; raises `ParameterError` where the entry is not numeric."""
+    if isinstance(part, (list, tuple)):
+        return replaced(part, index, np.zeros_like(_numeric(part[index]))[()].tolist())
+    if isinstance(part, np.ndarray):
+        return replaced(part, index, np.zeros_like(_numeric(part[index])))
+    width = 1 if part.ndim == 1 else part.shape[1]
+    _numeric(part.iloc[index])
+    return replaced(part, index, 0 if part.ndim == 1 else [0] * width)
+
+
+def _numeric(record: Any) -> Any:
+    """`record` as numbers; raises `ParameterError` where there is no zero to blank it with."""
+    try:
+        return np.asarray(record, dtype=np.float64) if np.asarray(record).dtype == object else np.asarray(record) + 0
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"a record can be blanked only if it is numeric, but this one is {record!r}.") from error

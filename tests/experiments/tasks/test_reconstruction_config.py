@@ -1,0 +1,112 @@
+"""The game of reconstruction in a configuration: [game] name = "reconstruction"."""
+
+import pytest
+from made_configs import asked, complaint
+
+from dpassay.audit import audit_scores
+from dpassay.audit.evidence.verdict import Verdict
+from dpassay.audit.games import reconstruction_game
+from dpassay.audit.results.audit_result import AuditResult
+from dpassay.experiments.config.schema import Config
+from dpassay.experiments.runs.runner import report, run
+from dpassay.mechanisms import KAryRandomizedResponse
+
+GUESSED = """\
+[mechanism]
+name = "k-ary-randomized-response"
+epsilon = 1.0
+k = 5
+[game]
+name = "reconstruction"
+n_rounds = 20_000
+[audit]
+delta = 0.0
+bounds = [{ name = "reconstruction", candidates = 5 }]
+"""
+SURVEY = GUESSED + '[data]\nname = "tax-survey"\nn = 4\n[neighbours]\nrecord = 2\n'
+CLAIM = '[claim]\nname = "pure"\nepsilon = 0.8\n'
+
+
+def answer(text, **settings):
+    (task,) = asked(text, **settings)
+    return task.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
+
+
+def test_a_config_plays_the_game_and_concludes_as_the_functions_do():
+    mechanism = KAryRandomizedResponse(epsilon=1.0, k=5)
+    game = reconstruction_game(mechanism, [0], range(5), n_rounds=20_000, seed=0)
+    (task,) = asked(GUESSED)
+    bound = task.bounds[0]
+    result = answer(GUESSED)
+    assert result == audit_scores(game, mechanism=mechanism, delta=0.0, bound=bound, attack="maximum-likelihood")
+    assert result.verdict is Verdict.CONSISTENT
+    assert 0.9 < result.bound.epsilon < 1.0
+    assert (result.game.value, result.bound.n_trials) == ("reconstruction", 20_000)
+    assert AuditResult.from_json(result.to_json()) == result
+
+
+def test_a_claim_that_is_too_small_is_refuted_with_what_one_needs_to_check_it():
+    result = answer(GUESSED + CLAIM)
+    assert result.verdict is Verdict.VIOLATION
+    assert result.p_value < 1e-3
+    assert "of 20000 rounds, prior success 0.2" in result.evidence()
+    assert "side 0" not in result.evidence()
+
+
+def test_the_record_of_a_dataset_is_guessed_next_to_the_others():
+    (task,) = asked(SURVEY)
+    assert (len(task.dataset), task.record, list(task.values)) == (4, 2, [0, 1, 2, 3, 4])
+    assert 0.9 < answer(SURVEY).bound.epsilon < 1.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"game.name": "two"}, "game.name must be 'one-run' or 'reconstruction', but is 'two'"),
+        ({"game.n_rounds": 0}, "game.n_rounds must be a whole number >= 1"),
+        ({"game.n_round": 3}, "unknown key of [game] 'n_round'"),
+        ({"game.n_canaries": 3}, "unknown key of [game] 'n_canaries'"),
+        ({"audit.trials": 3}, "trials is of no use in the game 'reconstruction': leave it out, and give n_rounds"),
+        ({"audit.stop": "anytime"}, "stop is of no use in the game 'reconstruction'"),
+        ({"audit.bounds": ["one-run"]}, "'one-run' does not read the successes of reconstructions"),
+        ({"attack.name": "classifier"}, "leave the attack 'classifier' out"),
+        ({"neighbours.replacement": 1}, "leave replacement out"),
+        ({"neighbours.record": 1}, "from -1 to 0, but is 1"),
+        ({"mechanism": {"name": "laplace", "epsilon": 1.0}}, "guesses a category, .* not what Laplace releases"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_runs(settings, message):
+    found = complaint(GUESSED, **settings)
+    for part in message.split(" .* "):
+        assert part in found
+
+
+def test_a_game_without_rounds_or_name_is_refused():
+    assert "game.n_rounds is missing: give a whole number >= 1" in complaint(GUESSED.replace("n_rounds = 20_000\n", ""))
+    assert "game.name must be" in complaint(GUESSED.replace('name = "reconstruction"\nn_rounds', "n_rounds"))
+    assert "made.toml:1: game must be a table [game]" in complaint("game = 3\n" + GUESSED.split("[game]")[0])
+
+
+def test_it_runs_reports_and_resumes_like_the_other_games(tmp_path):
+    (tmp_path / "guess.toml").write_text(GUESSED + CLAIM)
+    first = run(tmp_path / "guess.toml", out=tmp_path / "one")
+    spread = run(tmp_path / "guess.toml", out=tmp_path / "two", n_jobs=2)
+    numbers = (tmp_path / "one" / "results.json").read_bytes()
+    assert (tmp_path / "two" / "results.json").read_bytes() == numbers
+    assert {path.name for path in first.files} == {"bound-claim.svg", "bound-claim.png", "report.html", "report.md"}
+    page = (tmp_path / "one" / "report.html").read_text()
+    assert "20,000 rounds, each with a fresh secret, a fresh run and one guess" in page
+    assert "0 of 1 audits" not in page
+    assert "of 20000 rounds, prior success 0.2" in page
+    assert report(tmp_path / "one").verdict is spread.verdict is Verdict.VIOLATION
+    (tmp_path / "one" / "results.json").unlink()
+    assert run(tmp_path / "guess.toml", out=tmp_path / "one").result == first.result
+    assert (tmp_path / "one" / "results.json").read_bytes() == numbers
+
+
+def test_the_resolved_config_reads_back_and_names_no_trials(tmp_path):
+    (tmp_path / "guess.toml").write_text(GUESSED)
+    config, _ = Config.load(tmp_path / "guess.toml")
+    (tmp_path / "resolved.toml").write_text(config.to_toml())
+    assert "trials" not in config.to_toml()
+    assert Config.load(tmp_path / "resolved.toml")[0].question == config.question
