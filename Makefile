@@ -54,8 +54,8 @@ breaks: $(STAMP) ## takes each correction out of a copy, one after the other: a 
 	$(BIN)/python tests/run_breaks.py --write
 
 lint: $(STAMP)   ## style
-	$(BIN)/ruff check --no-cache $(SOURCES) || { echo "mend with: $(BIN)/ruff check --fix $(SOURCES)" >&2; exit 1; }
-	$(BIN)/ruff format --check $(SOURCES) || { echo "mend with: $(BIN)/ruff format $(SOURCES)" >&2; exit 1; }
+	$(BIN)/ruff check --no-cache $(SOURCES) || { echo "fix with: $(BIN)/ruff check --fix $(SOURCES)" >&2; exit 1; }
+	$(BIN)/ruff format --check $(SOURCES) || { echo "fix with: $(BIN)/ruff format $(SOURCES)" >&2; exit 1; }
 
 types: $(STAMP)  ## static types
 	$(BIN)/mypy

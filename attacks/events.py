@@ -3,7 +3,7 @@
     mark         rows with NaN or infinity become events
     fit_scorer   trains an attack on the ordinary pilot rows and learns where each event stands among its scores
 
-Where an event stands. Scores rank outputs by how much they speak for side 1, and so must events. Each label has its
+Where an event stands. Scores rank outputs by how strongly they point to side 1, and so must events. Each label has its
 smoothed log odds on the pilot; the ordinary scores, cut into quantile bins, have theirs; the label is put between the
 bins where it is least out of order, above or below all of them where it is more extreme than all. A label that happens
 equally often on both sides thus lands in the middle, where it does not blur what the ordinary outputs show.
@@ -29,7 +29,7 @@ Shape = tuple[int, ...]
 
 ONE_SIDED = 8  # pilot events on one side and none on the other that make the label certain (false alarm 2^-7)
 N_BINS = 32
-ODDITIES = ("", "nan", "inf", "-inf")
+EXCEPTIONAL = ("", "nan", "inf", "-inf")
 LONGEST_LABEL = 60
 
 
@@ -47,15 +47,15 @@ def mark(outputs: Outputs) -> Outputs:
     if values.dtype.kind not in "fc" or np.isfinite(values).all():
         return outputs
     rows = values.reshape(len(values), -1)
-    odd = ~np.isfinite(rows).all(axis=1)
-    patterns, at = np.unique(_oddities(rows[odd]), axis=0, return_inverse=True)
+    exceptional = ~np.isfinite(rows).all(axis=1)
+    patterns, at = np.unique(_exceptional(rows[exceptional]), axis=0, return_inverse=True)
     labels = np.array([_pattern_label(pattern) for pattern in patterns], dtype=np.str_)
     events = np.full(len(rows), "", dtype=labels.dtype)
-    events[odd] = labels[at.ravel()]
+    events[exceptional] = labels[at.ravel()]
     if outputs.events is not None:
         events = np.where(outputs.events != "", outputs.events, events)
     ordinary = values.copy()
-    ordinary[odd] = 0
+    ordinary[exceptional] = 0
     return Outputs(ordinary, events)
 
 
@@ -174,17 +174,17 @@ class EventScorer:
         return scores
 
 
-def _oddities(rows: NDArray[Any]) -> NDArray[np.int8]:
-    """What is wrong with each number: 0 nothing, or the place of its name in `ODDITIES`."""
+def _exceptional(rows: NDArray[Any]) -> NDArray[np.int8]:
+    """What is wrong with each number: 0 nothing, or the place of its name in `EXCEPTIONAL`."""
     above = rows.real > 0
     return np.select([np.isfinite(rows), np.isnan(rows), above], [0, 1, 2], 3).astype(np.int8)
 
 
 def _pattern_label(pattern: NDArray[np.int8]) -> str:
-    """The label of a row whose numbers are odd in this way."""
+    """The label of a row with these exceptional values."""
     if len(pattern) == 1:
-        return ODDITIES[pattern[0]]
-    found = [(ODDITIES[k], np.flatnonzero(pattern == k)) for k in (1, 2, 3)]
+        return EXCEPTIONAL[pattern[0]]
+    found = [(EXCEPTIONAL[k], np.flatnonzero(pattern == k)) for k in (1, 2, 3)]
     label = "; ".join(f"{name} at {', '.join(map(str, places))}" for name, places in found if len(places))
     if len(label) <= LONGEST_LABEL:
         return label

@@ -5,7 +5,7 @@ evidence/    statement, scores, game, verdict, multiplicity: what is asked, and 
 bounds/      one bound a file
 games/       what is asked, trials of each game, scores from elsewhere, and the conclusion that all share
 trials/      plan, seeds, execution, store on disk, resume
-power.py     what so many trials could have shown
+power.py     what this many trials could have shown
 search.py    many pairs and attacks: the winner is confirmed on fresh trials
 membership/  metrics of membership attacks
 estimates/   numbers without coverage: another type

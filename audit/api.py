@@ -83,7 +83,7 @@ def audit(
 
     Raises:
         ParameterError: a value out of range; the message names it.
-        NeighboursError, RelationError: the pair is not one that the claim speaks of.
+        NeighboursError, RelationError: the pair is not one that the claim holds for.
         AttackError, ReleaseError, StoreError: see `dpassay.mechanisms.errors`.
 
     Every exception of the audited code is an outcome or a named error, and what it changes in this process is put back

@@ -1,4 +1,4 @@
-"""What so many trials could have shown: the power that stands beside a verdict of `consistent`.
+"""What this many trials could have shown: the power that stands next to a verdict of `consistent`.
 
 A claim is one of a family of curves (`dpassay.audit.bounds.families`): what it would be with less noise. The truth is
 taken to be a member, and the attack to be perfect: at each false positive rate a its false negative rate is
@@ -60,7 +60,7 @@ class Detectable:
 
 
 def detectable(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence) -> Detectable:
-    """The power of bounds of this statement on so much evidence of this kind."""
+    """The power of bounds of this statement on this much evidence of this kind."""
     if isinstance(evidence, BitScores):
         return detectable_in_bits(bounds, statement, n_bits=evidence.n_bits)
     if isinstance(evidence, Successes):
@@ -69,7 +69,7 @@ def detectable(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evi
 
 
 def refutable(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence) -> bool:
-    """Whether any outcome of so many trials would refute the claim: an attack that never errs."""
+    """Whether any outcome of this many trials would refute the claim: an attack that never errs."""
     if isinstance(evidence, BitScores):
         return _refuted_by(bounds, statement, BitScores(evidence.bits, evidence.bits.astype(np.float64)))
     if isinstance(evidence, Successes):

@@ -128,7 +128,7 @@ def gain_of_the_family(mu: float, n_canaries: int) -> float:
 
 
 def most_of_one_run(epsilon: float, n_canaries: int) -> float:
-    """The ceiling of "one-run-fdp" at 95 % with "one-run" beside it, for a Gaussian claim at delta = 1e-5."""
+    """The ceiling of "one-run-fdp" at 95 % with "one-run" next to it, for a Gaussian claim at delta = 1e-5."""
     stated, bits = Statement(GaussianDP(mu_of(epsilon)), 1e-5, 0.975), np.ones((1, n_canaries))
     return OneRunFDP().fix(stated, None, (n_canaries,)).lower_bound(BitScores(bits, bits)).ceiling
 

@@ -4,7 +4,7 @@
     ├── ParameterError (ValueError)       a value outside its range
     │   └── NeighboursError               a pair that is not neighbouring
     ├── UnknownNameError (LookupError)    a name that no catalogue holds
-    ├── RelationError (ValueError)        claim, pair and mechanism speak of different relations
+    ├── RelationError (ValueError)        claim, pair and mechanism have different relations
     ├── AccountingError (ValueError)      no theorem gives the number that was asked for
     ├── ReleaseError (RuntimeError)       a mechanism raised or returned something unusable
     │   └── DependentTrialsError          its runs are not independent, which leaves no verdict
@@ -100,7 +100,7 @@ class UnknownNameError(DpassayError, LookupError):
 
 
 class RelationError(DpassayError, ValueError):
-    """Claim, pair and mechanism speak of different neighbouring relations."""
+    """Claim, pair and mechanism have different neighbouring relations."""
 
 
 class AccountingError(DpassayError, ValueError):

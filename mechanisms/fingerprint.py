@@ -116,7 +116,7 @@ class _Describer:
             names = [*getattr(thing, "__dict__", {}), *slots]
             held = {name: getattr(thing, name) for name in names if hasattr(thing, name)}
         else:
-            try:  # a class that is not written in Python tells by how it pickles what it holds
+            try:  # a class that is not written in Python shows by how it pickles what it holds
                 held = {"state": list(thing.__reduce_ex__(4)[1:3])}
             except Exception:  # most raise a TypeError, some anything
                 return {"opaque": _path(cls)}

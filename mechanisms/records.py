@@ -95,7 +95,7 @@ def zero_record(dataset: Dataset, index: int) -> Neighbours:
 def check_records(neighbours: Neighbours) -> None:
     """Raises `NeighboursError` if both datasets are collections of records and do not differ in exactly one.
 
-    Equal datasets, and a collection beside something that is none, are refused whatever they are.
+    Equal datasets, and a collection next to something that is none, are refused whatever they are.
 
     * `add_remove`: one side is the other plus exactly one record; the order does not matter.
     * `replace_one`: equally many records, of which exactly one differs, in place or as a multiset.

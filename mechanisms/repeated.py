@@ -117,9 +117,9 @@ class _Independent:
 
 def _joined(values: NDArray[np.generic], events: NDArray[np.str_]) -> Outputs:
     """One event a round: the labels of its releases, in order, "ok" for an ordinary one; "" if all were ordinary."""
-    odd = (events != "").any(axis=1)
+    exceptional = (events != "").any(axis=1)
     labels = [", ".join(label or "ok" for label in row) if any(row) else "" for row in events.tolist()]
-    kept = np.where(odd.reshape(-1, *[1] * (values.ndim - 1)), np.zeros((), dtype=values.dtype), values)
+    kept = np.where(exceptional.reshape(-1, *[1] * (values.ndim - 1)), np.zeros((), dtype=values.dtype), values)
     return Outputs(kept, np.array(labels, dtype=np.str_))
 
 

@@ -30,7 +30,7 @@ def test_breaks_have_names_of_their_own_and_are_all_in_the_table():
     assert len(set(ids)) == len(ids)
     page = (ROOT / "tests" / "README.md").read_text()
     listed = page.split(BEGIN)[1].split(END)[0].strip().splitlines()[2:]
-    assert [line.split(" | ")[0].removeprefix("| ") for line in listed] == ids, "mend with: make breaks"
+    assert [line.split(" | ")[0].removeprefix("| ") for line in listed] == ids, "fix with: make breaks"
     assert "not seen" not in "".join(listed)
 
 
@@ -42,12 +42,12 @@ TEST = "from dpassay.audit.level import half\n\n\ndef test_half():\n    assert h
 
 @pytest.fixture
 def small(tmp_path):
-    files = {"__init__.py": "", "audit/__init__.py": "", "audit/level.py": CODE, "tests/test_level.py": TEST}
+    files = {"audit/__init__.py": "", "audit/level.py": CODE, "tests/test_level.py": TEST}
+    files |= {"src/dpassay/__init__.py": "", "src/dpassay/pytest_plugin.py": ""}  # a plugin, which pytest loads
     for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "dpassay").symlink_to("..")
+    (tmp_path / "src" / "dpassay" / "audit").symlink_to("../../audit")
     (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\nmarkers = ['slow: long']\n")
     return tmp_path
 

@@ -8,7 +8,7 @@ target/                what looks at the target model alone: LOSS, entropies, gr
 shadow/                what compares with models trained with or without the record: LiRA, RMIA, BASE, Attack-R
 catalogue.py           all of them by name
 
-What a score is worth, and when it may speak about epsilon: `dpassay.audit.membership`.
+What a score is worth, and when it says something about epsilon: `dpassay.audit.membership`.
 """
 
 from .base import MembershipAttack

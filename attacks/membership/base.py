@@ -36,7 +36,7 @@ class MembershipAttack(ABC):
 
     @property
     def minimum_references(self) -> int:
-        """Fewest models beside the target (and its complement) from which it can score."""
+        """Fewest models besides the target (and its complement) from which it can score."""
         return 0
 
     @abstractmethod
@@ -59,7 +59,7 @@ class MembershipAttack(ABC):
         left = len(shadows) - (2 if shadows.paired else 1)
         if left < self.minimum_references:
             raise AttackError(
-                f"attack {self.name!r} needs at least {self.minimum_references} reference models a target beside "
+                f"attack {self.name!r} needs at least {self.minimum_references} reference models a target besides "
                 f"{aside}, but {len(shadows)} models leave {max(left, 0)}. "
                 f"Train n_models={_even(self.minimum_references + len(shadows) - left)} or more."
             )

@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 Labels = NDArray[Any]
 
 FLOOR = float(np.log(1e-45))
-"""Smallest log probability that is told apart from 0."""
+"""Smallest log probability that is distinguished from 0."""
 
 
 def loss(log_p: Floats, y: Labels) -> Floats:

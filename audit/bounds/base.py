@@ -15,7 +15,7 @@ lower bound at the confidence of a single test. A bound is asked in two steps, a
     FixedBound    chosen
       lower_bound     the bound from evidence
       p_value         the smallest significance at which the evidence contradicts the claim
-      exceeds_claim   whether the bound exceeds the claimed epsilon: told in less time than the bound
+      exceeds_claim   whether the bound exceeds the claimed epsilon: found in less time than the bound
       curve_test      where the whole claimed curve is contradicted; None where it is not, or cannot be judged
       thresholds      events that a grid of counts must hold
 
@@ -107,8 +107,8 @@ class Bound(ABC, Generic[E]):
             sizes: of the evidence to come: `(n_out, n_in)` of a pair, `(n_bits,)`, or `(n_runs,)` of successes.
 
         Raises:
-            PilotMissingError: an option is left to the pilot, and there is none; told after all that can be told
-                without one.
+            PilotMissingError: an option is left to the pilot, and there is none; raised after all that can be
+                checked without one.
             ParameterError: an option that does not fit the claim.
             AccountingError: a family of curves is needed, and the claim belongs to none.
         """

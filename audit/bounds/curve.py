@@ -23,7 +23,7 @@ from ...mechanisms.guarantees.base import Guarantee
 from ..evidence.scores import Tally
 from .numerics.rectangle import Rectangle
 
-_ROUNDING = 1e-9  # relative: by so much a limit must lie below the claim
+_ROUNDING = 1e-9  # relative: a limit must lie this far below the claim
 _LARGEST_EPSILON = 50.0
 
 

@@ -72,7 +72,7 @@ class Reconstruction(Bound[Successes]):
             prior success that is no multiple of 1 / candidates; a delta at which no member of the family has a finite
             epsilon.
         AccountingError: a family is asked for, and the claim belongs to none.
-        RelationError: a claim under another relation than `replace_one` beside `candidates`.
+        RelationError: a claim under another relation than `replace_one` together with `candidates`.
 
     Example:
         >>> from dpassay.mechanisms.guarantees import PureDP

@@ -1,7 +1,7 @@
 """What an estimate is: a number that may lie above the true epsilon more often than its level says.
 
     LowerBound   right with its confidence at every number of trials      carries a verdict
-    Estimate     right in the limit, under a model, or not at all         is drawn beside it
+    Estimate     right in the limit, under a model, or not at all         is drawn next to it
 
 The two share no interface: an estimate has no `epsilon` and no `confidence`, and does not compare with a number.
 """

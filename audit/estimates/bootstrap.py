@@ -14,7 +14,7 @@ from ...mechanisms.validation import one_of, whole
 from ..evidence.scores import Counts, Floats, PairScores, Scores
 from .base import Estimate, check_level, hits_at
 
-_THRESHOLDS = 256  # at most about so many are compared, evenly spread over the ranks
+_THRESHOLDS = 256  # at most about this many are compared, evenly spread over the ranks
 
 
 def plug_in(

@@ -43,7 +43,7 @@ def bayesian(scores: Scores, *, threshold: float, delta: float = 0.0, level: flo
 
     Guarantees:
         * None as a bound: a credible interval holds on average over the prior, not at the truth. With no or few errors
-          the prior decides, and the low end may lie above anything that so many trials can show.
+          the prior decides, and the low end may lie above anything that this many trials can show.
 
     Example:
         >>> from dpassay.audit.evidence.scores import PairCounts, Tally
@@ -82,7 +82,7 @@ class _Posterior:
     delta: float
 
     def quantile(self, probability: float) -> float:
-        """Least epsilon with at least so much mass at or below it."""
+        """Least epsilon with at least this much mass at or below it."""
         from scipy.optimize import brentq
 
         def excess(epsilon: float) -> float:

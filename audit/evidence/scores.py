@@ -69,7 +69,9 @@ class PairScores:
             if scores.ndim != 1:
                 raise ParameterError(f"{name} must be one score a run, shape (n,), but has shape {scores.shape}.")
             if np.isnan(scores).any():
-                raise ParameterError(f"{name} holds NaN: a scorer must give every run a score, odd outputs included.")
+                raise ParameterError(
+                    f"{name} holds NaN: give every run a score, those with exceptional outputs included."
+                )
             object.__setattr__(self, name, scores)
 
     @property
@@ -188,7 +190,7 @@ class BitScores:
         if scores.shape != bits.shape:
             raise ParameterError(f"scores must have the shape of bits, {bits.shape}, but has shape {scores.shape}.")
         if np.isnan(scores).any():
-            raise ParameterError("scores holds NaN: give every canary a score, those of odd outputs included.")
+            raise ParameterError("scores holds NaN: give every canary a score, those of exceptional outputs included.")
         object.__setattr__(self, "bits", bits.astype(np.bool_))
         object.__setattr__(self, "scores", scores)
 
@@ -223,7 +225,7 @@ class Successes:
 
     Args:
         n_success: rounds whose guess came within the tolerance that was fixed beforehand.
-        n_runs: all rounds, those with an odd outcome included; >= 1.
+        n_runs: all rounds, those with an exceptional output included; >= 1.
         prior_success: best success without the output, in (0, 1]: the largest probability, over all guesses, that a
             secret drawn from the prior lies within the tolerance of the guess.
     """

@@ -63,7 +63,7 @@ def membership_game(
         n_jobs, store, progress: as for `dpassay.audit.games.train_shadows`; runs and references are kept alike.
 
     Raises:
-        RelationError: the guarantee of the learner speaks of another relation.
+        RelationError: the guarantee of the learner holds for another relation.
         ParameterError: canaries that are gradients, whose game is `gradient_canary_game`.
         AttackError: fewer references than the attack needs.
         FingerprintError, StoreError: the store holds something else, or cannot be written.
@@ -164,7 +164,7 @@ def gradient_canary_game(
         n_jobs, store, progress: as for `dpassay.audit.games.train_shadows`.
 
     Raises:
-        RelationError: the guarantee speaks of another relation than add_remove.
+        RelationError: the guarantee holds for another relation than add_remove.
         ParameterError: a trainer that does not show them, no gradients of the model, norms below clip_norm, which the
             score does not expect, or no noise.
         FingerprintError, StoreError: the store holds something else, or cannot be written.
@@ -281,7 +281,7 @@ def check_relation(learner: Any) -> None:
     if relation is not Relation.ADD_REMOVE:
         raise RelationError(
             f"in this game a canary is in the run or not there at all, which is 'add_remove', but the guarantee of "
-            f"{type(learner).__name__} speaks of {str(relation)!r}. Set "
+            f"{type(learner).__name__} holds for {str(relation)!r}. Set "
             "relation='add_remove', with a sampling that has a bound under it, such as Poisson.",
             argument="relation",
         )

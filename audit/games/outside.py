@@ -140,7 +140,9 @@ def _type_of(evidence: object) -> type[Evidence]:
         if isinstance(evidence, kind):
             return kind
     known = ", ".join(kind.__name__ for kind in _GAMES)
-    raise ParameterError(f"evidence must be one of {known} of audit.evidence.scores, but is {type(evidence).__name__}.")
+    raise ParameterError(
+        f"evidence must be one of {known} of dpassay.audit.evidence.scores, but is {type(evidence).__name__}."
+    )
 
 
 def _check_mechanism(mechanism: Any) -> None:

@@ -42,7 +42,7 @@ from .question import Question
 GRID = 1024
 """Thresholds on the grid of counts, from quantiles of the pilot scores."""
 QUANTILES = (0.1, 0.5, 0.9)
-"""Of the pilot scores: events whose independence is tested beside those of the bounds."""
+"""Of the pilot scores: events whose independence is tested besides those of the bounds."""
 FixedBounds = tuple[FixedBound[Scores], ...]
 
 

@@ -34,7 +34,8 @@ class RecordTable:
         holm: adjusted so that any wrong rejection has the stated probability.
         benjamini_hochberg: adjusted so that the stated share of the rejections is expected to be wrong.
         fpr: of the threshold, over all records.
-        least_p_value: the smallest that so many scores can give: those of every model with the record above all others.
+        least_p_value: the smallest that this many scores can give, with those of every model that had the record above
+            all others.
     """
 
     auc: Floats
@@ -52,7 +53,7 @@ class RecordTable:
 
     @property
     def resolvable(self) -> bool:
-        """Whether so many scores could have exposed a record at all, Holm's correction included."""
+        """Whether this many scores could have exposed a record at all, Holm's correction included."""
         return len(self) * self.least_p_value <= EXPOSED
 
     def exposed(self, significance: float = EXPOSED) -> NDArray[np.int64]:
@@ -118,7 +119,7 @@ def record_table(
 
 
 def models_needed(n_records: int, significance: float = EXPOSED) -> int:
-    """The least number of scores of a record, half of them by models with it, that can expose one of so many records.
+    """The least number of scores of a record, half of them by models with it, that can expose one of this many records.
 
     >>> models_needed(1), models_needed(1000)
     (6, 22)

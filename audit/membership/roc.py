@@ -210,7 +210,7 @@ class Pooled:
     def _thresholds(self, fpr: float, tail: float) -> tuple[float, float]:
         """What at most, and what at least, a share `fpr` of all possible non-members exceeds, or reaches.
 
-        Each is wrong with probability `tail`: so many of these non-members do that the limit of the share is `fpr`.
+        Each is wrong with probability `tail`: as many of these non-members do that the limit of the share is `fpr`.
         """
         n = self.n_out
         hit = self.scores > self.threshold_at(max(fpr, ENOUGH / n))

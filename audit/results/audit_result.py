@@ -177,7 +177,7 @@ def check_audit(result: AuditResult, at: str = "") -> None:
 
 
 def _check_verdict(result: AuditResult, at: str) -> None:
-    """The verdict follows from the numbers beside it; dependent trials leave none."""
+    """The verdict follows from the numbers next to it; dependent trials leave none."""
     if result.dependence is not None or result.verdict is Verdict.DEPENDENT:
         said = f"the verdict is {result.verdict.value!r}, and the reason for dependent trials {result.dependence!r}"
         agree = result.dependence is not None and result.verdict is Verdict.DEPENDENT

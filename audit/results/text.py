@@ -27,7 +27,7 @@ INDEPENDENT = (
 )
 """What makes trials independent."""
 SHOWN = 10
-"""Kinds of odd outcomes that a table lists."""
+"""Kinds of exceptional outputs that a table lists."""
 
 
 def meaning(verdict: Verdict) -> str:
@@ -112,7 +112,7 @@ def evidence(result: AuditResult) -> str:
         *(_event(result, decided) if result.game.has_scores else _guesses(result)),
         ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
         ("p-value", f"{p_value(result.p_value)} against the claim; ceiling {result.ceiling:.6g}"),
-        ("trials", f"{result.game.counted(result.trials)}{_odd(result)}"),
+        ("trials", f"{result.game.counted(result.trials)}{_exceptional(result)}"),
         ("again", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
     ]
     rows += [("warning", text) for text in result.warnings]
@@ -146,7 +146,7 @@ def _headline(result: AuditResult) -> tuple[str, str]:
     return "VIOLATION:", f"{result.refuted_elsewhere or f'{bound}, but {claim}'}"
 
 
-def _odd(result: AuditResult) -> str:
-    """The three most frequent odd outcomes, with their counts on side 0 and side 1."""
+def _exceptional(result: AuditResult) -> str:
+    """The three most frequent exceptional outputs, with their counts on side 0 and side 1."""
     most = sorted(result.events.items(), key=lambda event: -sum(event[1]))[:3]
     return "".join(f"; {name}: {out:,} on side 0, {in_:,} on side 1" for name, (out, in_) in most)

@@ -81,8 +81,8 @@ class Plan:
         name: for the report.
         settings: laws with their deltas, sizes and repeats.
         confidences: at which every bound is asked.
-        numbers: audits of each place in which slow methods report their number; in the others they only tell whether
-            it exceeds the truth, which is all that a miss needs. Where both are told, either is a miss.
+        numbers: audits of each place in which slow methods report their number; in the others they only say whether
+            it exceeds the truth, which is all that a miss needs. Where both are given, either is a miss.
     """
 
     name: str

@@ -82,7 +82,7 @@ def misses(
     n_pilot: int = 0,
     claim: Guarantee | None = None,
 ) -> Coverage:
-    """ReplayGuard the whole way from pilot to bound, and counts how often the bound exceeds the truth.
+    """Repeats the whole way from pilot to bound, and counts how often the bound exceeds the truth.
 
     Args:
         bound: what is examined.

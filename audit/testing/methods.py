@@ -94,7 +94,7 @@ class Measure(Protocol):
         """The number that it reports."""
 
     def exceeds(self, sample: Sample, epsilon: float) -> bool:
-        """Whether that number is larger than `epsilon`, as cheaply as that can be told."""
+        """Whether that number is larger than `epsilon`, as cheaply as that can be found."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """The estimators of jax-privacy on the samples of the certificate. Needs the extra `peers`; imported on request.
 
 Each is called as its documentation says, on both directions where it can look at both, at the same significance.
-`kind` is `peer`: the miss rates are reported beside ours, and decide nothing.
+`kind` is `peer`: the miss rates are reported next to ours, and decide nothing.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ work.py        one chunk: run, score, reduce
 reduction.py   chunks merged into pilot outputs, scores or counts
 store.py       chunks on disk; resume
 execution.py   chunks spread over workers
-progress.py    who is told how far it is
+progress.py    who receives how far it is
 options.py     workers, store and progress: the same options for every game
 folder.py    a folder that no write leaves
 guards/      what could make trials dependent, or other trials than they seem, and is looked for while they run

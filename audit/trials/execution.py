@@ -59,7 +59,7 @@ def execute(
         n_jobs: workers; None takes what `joblib.parallel_config` says, 1 runs here.
         workers: which suit what is run.
         repeats: refuses chunks that repeat earlier ones.
-        reporter: hears about progress.
+        reporter: receives the progress.
         note: says what is known so far, for a reporter that shows it; asked at most once every `NOTE_SECONDS`, and
             more seldom where the answer takes long.
         total: runs of the whole stage, where these chunks are one round of several; None: they are all of it.

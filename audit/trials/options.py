@@ -55,7 +55,7 @@ class RunOptions:
         if self.store is not None and opaque(description):
             raise ParameterError(
                 f"store cannot be used here: what is run holds a {opaque(description)[0]}, which hides its contents, "
-                "so that its trials could not be told from others. Leave store out, or give it plain data."
+                "so that its trials could not be distinguished from others. Leave store out, or give it plain data."
             )
         reporter = reporter_for(self.progress)
         try:

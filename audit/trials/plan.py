@@ -19,7 +19,7 @@ MAXIMUM_TRIALS = 10**11
 MINIMUM_TRIALS = 10
 """Fewest trials a side that an audit accepts; a perfect attack on 10 runs a side shows less than epsilon = 1."""
 HOLD_SCORES = 2_000_000
-"""Up to so many evaluation trials a side every score is kept; beyond, scores are counted on a grid."""
+"""Up to this many evaluation trials a side every score is kept; beyond, scores are counted on a grid."""
 CHUNK_BYTES = 16 * 2**20
 """Outputs that one chunk may hold."""
 CHUNK_TRIALS = 2**17

@@ -1,4 +1,4 @@
-"""Who is told how far the work is."""
+"""Who receives how far the work is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...mechanisms.printable import line
 
 
 class Reporter(Protocol):
-    """Hears about progress. All counts are runs, both sides together."""
+    """Receives the progress of the work. All counts are runs, both sides together."""
 
     def start(self, stage: str, total: int) -> None:
         """A stage ("pilot", "evaluation") of `total` runs begins."""

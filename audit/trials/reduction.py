@@ -54,7 +54,7 @@ class PilotOutputs:
 
 
 class EvaluationScores:
-    """Scores of both sides, or their hits on a grid, with the odd outcomes counted.
+    """Scores of both sides, or their hits on a grid, with the exceptional outputs counted.
 
     Args:
         plan: sizes.
@@ -122,6 +122,6 @@ class EvaluationScores:
         return PairCounts(Tally(self._grid, self._hits[0], self._hits[1], self._n, self._n))
 
     def events(self) -> dict[str, tuple[int, int]]:
-        """Odd outcomes: label -> (side 0, side 1)."""
+        """Exceptional outputs: label -> (side 0, side 1)."""
         labels = sorted(self._events[0].keys() | self._events[1].keys())
         return {label: (self._events[0][label], self._events[1][label]) for label in labels}

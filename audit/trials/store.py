@@ -205,7 +205,7 @@ def _disk(directory: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreError(
             f"cannot write trials to {directory}: {error.strerror or error}. Chunks written so far are safe; free some "
-            "space or mend the permissions and run the same command again, or choose another directory."
+            "space or fix the permissions and run the same command again, or choose another directory."
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""One chunk of trials: run, mark odd outcomes, score, reduce. This is what travels to workers."""
+"""One chunk of trials: run, mark exceptional outputs, score, reduce. This is what travels to workers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .store import Arrays
 def run(
     mechanism: Mechanism, neighbours: Neighbours, seed: int, chunk: Chunk, timeout: float | None = None
 ) -> tuple[Outputs, Arrays]:
-    """The outputs of one chunk, odd outcomes marked, and what the mechanism changed in the process, by name.
+    """The outputs of one chunk, exceptional outputs marked, and what the mechanism changed in the process, by name.
 
     Raises:
         ReleaseError: the outputs are not one a run, a call took longer than `timeout` seconds, or one left in another
@@ -141,7 +141,7 @@ def hits(scores: Floats, grid: Floats) -> NDArray[np.int64]:
 
 
 def _event_counts(outputs: Outputs) -> Arrays:
-    """Label and count of each odd outcome of the chunk; nothing when there is none."""
+    """Label and count of each exceptional output of the chunk; nothing when there is none."""
     if outputs.events is None:
         return {}
     counts = Counter(str(label) for label in outputs.events if label)

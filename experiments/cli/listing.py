@@ -103,7 +103,7 @@ KINDS: dict[str, tuple[Callable[[], dict[str, str]], str]] = {
     "queries": (_queries, "what a mechanism answers about a dataset: query = { name = ... } in [mechanism]"),
     "guarantees": (_guarantees, "what can be claimed instead of the mechanism's own promise: [claim]"),
     "attacks": (_attacks, "who attacks: [attack]"),
-    "membership": (_membership, "membership attacks on shadow models: audit.membership.evaluate"),
+    "membership": (_membership, "membership attacks on shadow models: dpassay.audit.membership.evaluate"),
     "bounds": (_bounds, "how success becomes a lower bound on epsilon: bounds in [audit]"),
     "datasets": (_datasets, "what comes with scikit-learn, is made up, or lies in a data directory: [data]"),
     "experiments": (_experiments, "configurations that come with dpassay: dpassay run NAME"),

@@ -24,7 +24,7 @@ def exit_code(error: KeyboardInterrupt) -> int:
 
 
 def catchable() -> list[int]:
-    """Signals that nobody has told this process to ignore."""
+    """Signals that this process was not set to ignore."""
     numbers = [getattr(signal, name) for name in CATCHABLE if hasattr(signal, name)]
     return [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
 

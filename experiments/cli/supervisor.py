@@ -1,6 +1,6 @@
 """A child process for audited code: whatever ends it, the parent says so, and with which exit code.
 
-Audited code can end the process that it runs in, by `os._exit(0)`, a signal or a crash; no exception tells of it. So
+Audited code can end the process that it runs in, by `os._exit(0)`, a signal or a crash; no exception shows it. So
 the work is done in a child, which passes its exit code on by a pipe. A child that ends without having done so has come
 to no verdict, whatever its own exit code says. A child whose parent is gone ends too.
 """
@@ -32,7 +32,7 @@ def supervised(work: Callable[[], int], *, unfinished: int) -> int:
 
     Args:
         work: returns an exit code, 0 to 255.
-        unfinished: what stands for the exit code of a child that ended without returning one; stderr tells how.
+        unfinished: what stands for the exit code of a child that ended without returning one; stderr says how.
     """
     if not hasattr(os, "fork"):
         return work()

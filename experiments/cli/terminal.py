@@ -53,7 +53,7 @@ def show_run(run: Run) -> None:
     for row in _verdict_lines(run.result):
         out.print(row)
     if any(_only_alone(point) for point in run.result.points):
-        out.print(Text("* refuted on its own, but not by more than luck explains among so many audits", style="dim"))
+        out.print(Text("* refuted on its own, but not by more than luck explains among this many audits", style="dim"))
     for warning in warning_notes(run.result.points):
         out.print(Text(line(warning), style="yellow"))
     notes = elsewhere_notes(run.result.points)

@@ -3,7 +3,7 @@
 #
 # A survey asks a question that nobody likes to answer, and lets chance protect those who do. This lecture follows one
 # survey through everything that the library does: what an observer learns from an answer, what the survey still learns
-# about the population, how much privacy that is, and how an attack measures it without being told.
+# about the population, how much privacy that is, and how an attack measures it without being given it.
 #
 # Run the cells from top to bottom, or the whole lecture with `dpassay demo randomized-response`.
 #
@@ -222,7 +222,7 @@ def the_attacker(lecture: Lecture, runs: Sequence[int] = (1_000, 10_000, 100_000
             for n, r in zip(runs, results, strict=True)
         ],
     )
-    lecture.say("It climbs towards ln 3 and stops short of it: nobody had to tell the attack what the coins do.")
+    lecture.say("It climbs towards ln 3 and stops short of it: nobody had to give the attack the law of the coins.")
     return results
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -79,10 +80,11 @@ def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
 
 
 def draw_result(result: AuditResult) -> NotebookFigure:
-    """The four views of one audit on one figure."""
-    figure = new_figure(11.0, 8.6)
-    grid = figure.add_gridspec(2, 2)
+    """All views of one audit on one figure, two in a row."""
     plots: list[Plot] = [BoundClaim.from_result(result), *plots_of(result).values()]
+    rows = max(2, math.ceil(len(plots) / 2))
+    figure = new_figure(11.0, 4.3 * rows)
+    grid = figure.add_gridspec(rows, 2)
     for place, plot in enumerate(plots):
         plot.plot(figure.add_subplot(grid[place]))
     headline = f"{result.verdict.value}: {cut(result.mechanism, 100)}"

@@ -170,7 +170,7 @@ def _failures(certificate: Certificate) -> Table | None:
 
 
 def _evidence(cell: Cell) -> tuple[float, float]:
-    """How much speaks for a high miss rate: its lower limit, which few audits leave low."""
+    """How strong the evidence for a high miss rate is: its lower limit, which few audits leave low."""
     return cell.interval[0], cell.miss_rate
 
 

@@ -1,4 +1,4 @@
-"""What a result depended on besides its configuration: versions, commit, machine. Kept beside it, never in it."""
+"""What a result depended on besides its configuration: versions, commit, machine. Kept next to it, never in it."""
 
 from __future__ import annotations
 

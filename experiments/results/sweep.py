@@ -124,9 +124,9 @@ def _check(sweep: SweepResult) -> None:
     points, verdict, _ = corrected([p.parameters for p in sweep.points], results, confidence=sweep.confidence)
     for place, (found, follows) in enumerate(zip(sweep.points, points, strict=True)):
         agree = found.verdict is follows.verdict and math.isclose(found.p_adjusted, follows.p_adjusted, rel_tol=1e-9)
-        told = f"{found.verdict.value} (corrected p {found.p_adjusted:.6g})"
+        shown = f"{found.verdict.value} (corrected p {found.p_adjusted:.6g})"
         because = f"but {follows.verdict.value} (corrected p {follows.p_adjusted:.6g}) follows from the p-values"
-        consistency.require(agree, f"points[{place}]", f"the verdict is {told}, {because}")
+        consistency.require(agree, f"points[{place}]", f"the verdict is {shown}, {because}")
     consistency.require(
         sweep.verdict is verdict, "verdict", f"it is {sweep.verdict.value}, but {verdict.value} follows from the audits"
     )

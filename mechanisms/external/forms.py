@@ -13,7 +13,7 @@ from .labels import class_name, cut, digest, message_of
 Floats = NDArray[np.float64]
 
 NAMES = {1.0: "nan", 2.0: "inf", 3.0: "-inf", 4.0: "None"}
-"""Marks of odd parts; strings have a digest above these, whole numbers what their float lacks."""
+"""Marks of exceptional values; strings have a digest above these, whole numbers what their float lacks."""
 
 
 @dataclass(frozen=True)
@@ -41,39 +41,40 @@ class Form:
     Args:
         shape: of the row that `place` gives: `()` for a number, the shape of an array, else a vector.
         label: how people call it, and what two results must share to have the same form.
-        odd: places, in the flattened result, that have a mark: after the numbers, in this order.
+        exceptional: places, in the flattened result, that have a mark: after the numbers, in this order.
         padded: results of any form are laid out, cut or padded to the same length, with a number for the form at the
             end.
     """
 
     shape: tuple[int, ...] = ()
     label: str = "shape ()"
-    odd: tuple[int, ...] = ()
+    exceptional: tuple[int, ...] = ()
     padded: bool = False
 
     @property
     def plain(self) -> bool:
         """True if only finite numbers of one shape have this form."""
-        return not (self.odd or self.padded)
+        return not (self.exceptional or self.padded)
 
     def place(self, row: Row) -> Floats | None:
         """The numbers of `row` in this form, of shape `shape`; None if it does not fit, and is an event.
 
-        Its own numbers come first, 0 in place of odd parts; then the marks of the places in `odd`: 0 for an ordinary
-        number, 1 to 4 for nan, inf, -inf and None, a 32-bit digest for a string, and for a whole number beyond 2^53
-        what the float beside it lacks. If `padded`, the end is the length of a vector, a digest of any other form.
+        Its own numbers come first, 0 in place of exceptional values; then the marks of the places in `exceptional`:
+        0 for an ordinary number, 1 to 4 for nan, inf, -inf and None, a 32-bit digest for a string, and for a whole
+        number beyond 2^53 what the float next to it lacks. If `padded`, the end is the length of a vector, a digest of
+        any other form.
         """
         if not self.padded and row.label != self.label:
             return None
-        width = self.shape[0] - len(self.odd) - 1 if self.padded else row.numbers.size
+        width = self.shape[0] - len(self.exceptional) - 1 if self.padded else row.numbers.size
         marks = row.marks[:width]
-        if not set(np.flatnonzero(marks).tolist()) <= set(self.odd):
+        if not set(np.flatnonzero(marks).tolist()) <= set(self.exceptional):
             return None
         if self.plain:
             return row.numbers.reshape(self.shape)
         numbers = np.zeros(width)
         numbers[: row.numbers.size] = row.numbers[:width]
-        extra = [float(marks[i]) if i < len(marks) else 0.0 for i in self.odd]
+        extra = [float(marks[i]) if i < len(marks) else 0.0 for i in self.exceptional]
         if self.padded:
             size = row.numbers.size
             extra.append(float(size) if row.label == shape_label((size,)) else code(row.label))
@@ -96,9 +97,9 @@ class Row:
     Args:
         label: of its form.
         shape: of the array; the vector of all parts for a dict or a mixed tuple.
-        numbers: flattened, 0 in place of odd parts.
-        marks: of the odd parts, 0 elsewhere.
-        names: of those odd parts that no mark of `NAMES` tells.
+        numbers: flattened, 0 in place of exceptional values.
+        marks: of the exceptional values, 0 elsewhere.
+        names: of those exceptional values that no mark of `NAMES` stands for.
     """
 
     label: str
@@ -126,18 +127,20 @@ def usual_form(rows: Iterable[Row]) -> Form:
         >>> from dpassay.mechanisms.external.outcomes import read
         >>> rows = [read({"status": "ok", "sum": 3.5}), read({"status": "ok", "sum": 2.5})]
         >>> form = usual_form(rows)
-        >>> form.label, form.shape, form.odd
+        >>> form.label, form.shape, form.exceptional
         ('keys status, sum', (3,), (0,))
     """
     rows = list(rows)
     if not rows:
         return Form()
-    odd = tuple(sorted({i for row in rows for i in np.flatnonzero(row.marks).tolist()}))
+    exceptional = tuple(sorted({i for row in rows for i in np.flatnonzero(row.marks).tolist()}))
     if len({row.label for row in rows}) > 1:
         width = max(row.numbers.size for row in rows)
-        return Form((width + len(odd) + 1,), "any form", odd, padded=True)
+        return Form((width + len(exceptional) + 1,), "any form", exceptional, padded=True)
     first = rows[0]
-    return Form((first.numbers.size + len(odd),), first.label, odd) if odd else Form(first.shape, first.label)
+    if not exceptional:
+        return Form(first.shape, first.label)
+    return Form((first.numbers.size + len(exceptional),), first.label, exceptional)
 
 
 def shape_label(shape: tuple[int, ...]) -> str:

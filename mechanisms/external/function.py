@@ -39,8 +39,8 @@ class FunctionMechanism(Mechanism):
 
     A result is a number, an array, a tuple, or a dict of these; runs that return NaN, None or a string, that raise any
     exception (`SystemExit` and `KeyboardInterrupt` too), or that return another form than usual are events, and are
-    kept. Rows in which the first runs show odd parts (NaN, None, strings), or lengths that vary, keep all of their
-    numbers: see `dpassay.mechanisms.external.outcomes`. Memory that runs out is an error, and no event.
+    kept. Rows in which the first runs show exceptional values (NaN, None, strings), or lengths that vary, keep all of
+    their numbers: see `dpassay.mechanisms.external.outcomes`. Memory that runs out is an error, and no event.
 
     Args:
         function: see above. It must pickle (with cloudpickle) to run on several workers: functions of a module, lambdas
@@ -282,7 +282,7 @@ class FunctionMechanism(Mechanism):
             f"{self.name}({call}) raised {raised} in each of {2 * PROBES} first runs, on both sides: {said}. Fix the "
             "function or its call (style=...); an exception counts as an outcome only if some run succeeds. On the "
             "command line, wrap the call in a function of (dataset, rng). To audit it all the same, give "
-            "form=mechanisms.external.outcomes.Form()."
+            "form=dpassay.mechanisms.external.outcomes.Form()."
         ) from errors[0]
 
     def _error(self, side: int) -> BaseException | None:
@@ -305,7 +305,7 @@ def style_of(function: Callable[..., Any]) -> str:
     """How `function` wants to be called: "one-run", "many-runs" or "own-randomness", by its parameters.
 
     Raises:
-        ParameterError: the parameters do not tell.
+        ParameterError: the parameters do not show which.
 
     Example:
         >>> style_of(lambda dataset, rng: 0), style_of(lambda dataset, size, rng: 0), style_of(lambda dataset: 0)

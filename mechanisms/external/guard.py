@@ -159,7 +159,7 @@ def current() -> Guard:
 
 @contextmanager
 def calls_take_at_most(timeout: float | None) -> Iterator[None]:
-    """Calls in guards without a timeout of their own may take so many seconds; None changes nothing.
+    """Calls in guards without a timeout of their own may take this many seconds; None changes nothing.
 
     Raises:
         ParameterError: no positive number, or the system has no alarm clock.

@@ -27,7 +27,7 @@ def content_digest(dataset: Any) -> bytes:
 
 
 def is_small(dataset: Any) -> bool:
-    """True if a digest takes little time beside a release."""
+    """True if a digest takes little time compared with a release."""
     parts = dataset if isinstance(dataset, tuple) else (dataset,)
     return sum(_size(part) for part in parts) <= LARGEST
 

@@ -6,14 +6,14 @@
     a string                                     event "text 'abc'"
     an exception                                 event "raised ValueError: its message"
     a form other than the usual one              event "shape (3,)", "keys a, b"
-    a row with an odd part, where that is rare   event "nan at 0, 3", "text 'abc' at 1"
+    a row with a rare exceptional value          event "nan at 0, 3", "text 'abc' at 1"
 
 A `Form` is the usual one: fixed beforehand from the first runs, so that what counts as an event never depends on the
-other runs of a chunk. Where the first runs show odd parts (NaN, an infinity, None, a string, a whole number that no
-float holds), the rest of the row is not thrown away: such a part counts as 0, and its place gets a second number, its
-mark, that tells what was there. Where they show several forms, results are padded with zeros to the longest, and one
-more number tells the form: the length of a vector. See `Form.place`. The sign of a zero is kept: -0.0 is read as the
-number `BELOW_ZERO`.
+other runs of a chunk. Where the first runs show exceptional values (NaN, an infinity, None, a string, a whole number
+that no float holds), the rest of the row is not thrown away: such a value counts as 0, and its place gets a second
+number, its mark, that says what was there. Where they show several forms, results are padded with zeros to the
+longest, and one more number gives the form: the length of a vector. See `Form.place`. The sign of a zero is kept: -0.0
+is read as the number `BELOW_ZERO`.
 
 Long labels are cut and end in a digest, so that different ones stay different. Anything else, such as an object of
 one's own, is refused: reading it as one more event would hide what it holds.
@@ -131,9 +131,9 @@ def collect_array(array: NDArray[Any], form: Form) -> Outputs:
     if not form.padded and label != form.label:
         fits: NDArray[np.bool_] = np.zeros(len(rows), dtype=np.bool_)
     else:
-        width = form.shape[0] - len(form.odd) - 1 if form.padded else flat.shape[1]
+        width = form.shape[0] - len(form.exceptional) - 1 if form.padded else flat.shape[1]
         shown = finite[:, :width].copy()
-        shown[:, [i for i in form.odd if i < shown.shape[1]]] = True
+        shown[:, [i for i in form.exceptional if i < shown.shape[1]]] = True
         fits = np.asarray(shown.all(axis=1) & (finite.all(axis=1) | (not single)))
         kept = np.where(finite, flat, 0.0)[fits, :width]
         if form.plain:
@@ -141,7 +141,7 @@ def collect_array(array: NDArray[Any], form: Form) -> Outputs:
         else:
             marks = _marks(flat[fits, :width])
             values[fits, : kept.shape[1]] = kept
-            for k, place in enumerate(form.odd):
+            for k, place in enumerate(form.exceptional):
                 values[fits, width + k] = marks[:, place] if place < marks.shape[1] else 0.0
             if form.padded:
                 values[fits, -1] = flat.shape[1] if rows.ndim == 2 else code(label)
@@ -191,7 +191,7 @@ def _fits_floats(array: NDArray[Any]) -> bool:
 
 
 def _read_parts(parts: Sequence[Any], name: str) -> Row | Event:
-    """A dict or tuple laid out as one vector; strings and None are odd parts of it."""
+    """A dict or tuple laid out as one vector; strings and None are exceptional values in it."""
     rows = []
     for part in parts:
         outcome = _read(part)
@@ -213,7 +213,7 @@ def _read_parts(parts: Sequence[Any], name: str) -> Row | Event:
 
 
 def _read_array(array: NDArray[Any]) -> Row | Event:
-    """An array of numbers, or of numbers and None, as a row; a single odd number is an event."""
+    """An array of numbers, or of numbers and None, as a row; a single exceptional number is an event."""
     flat = array.ravel()
     names: dict[int, str] = {}
     if flat.dtype.kind == "f" or (_fits_floats(flat) and flat.dtype != object):

@@ -36,7 +36,7 @@ class PrivateEstimator(Mechanism):
     Args:
         estimator: unfitted, with its privacy parameters. It is copied, never changed.
         neighbours: the pair: `(X, y)` on both sides, or just X.
-        relation: what the author of the estimator means by neighbours, which no estimator tells: an epsilon under one
+        relation: what the author of the estimator means by neighbours, which no estimator states: an epsilon under one
             relation is another promise under the next. diffprivlib counts the number of records as public:
             "replace_one". None takes that of `claim`, where it has one.
         claim: what is promised; None takes pure epsilon from `estimator.epsilon`, with `estimator.delta` if there is
@@ -49,7 +49,7 @@ class PrivateEstimator(Mechanism):
     Raises:
         ParameterError: something that cannot be fitted or queried so; no relation, neither here nor in the claim.
         RelationError: the pair, or the claim, has another relation.
-        AccountingError: no claim, and an estimator that tells no epsilon.
+        AccountingError: no claim, and an estimator that states no epsilon.
         ReleaseError: every first fit raises.
         NeighboursError: a pair that is not neighbouring.
 
@@ -142,13 +142,13 @@ class PrivateEstimator(Mechanism):
         if relation is None:
             raise ParameterError(
                 f"relation is needed: what the epsilon of {type(self.estimator).__name__} holds for, which it does not "
-                "tell. Give relation='replace_one' where the number of records is public, as diffprivlib has it, or "
+                "state. Give relation='replace_one' where the number of records is public, as diffprivlib has it, or "
                 "'add_remove' or 'zero_out'.",
                 argument="relation",
             )
         if claimed not in (None, relation):
             raise RelationError(
-                f"relation is {relation.value!r}, but the claim {self.claim} speaks of {Relation(claimed).value!r}. "
+                f"relation is {relation.value!r}, but the claim {self.claim} holds for {Relation(claimed).value!r}. "
                 "Give both the same.",
                 argument="relation",
             )
@@ -169,7 +169,7 @@ class PrivateEstimator(Mechanism):
 
     @cached_property
     def _function(self) -> FunctionMechanism:
-        """One fit as a function, which sees to odd outcomes."""
+        """One fit as a function, which sees to exceptional outputs."""
         fit: Any = partial(_fit_and_show, self.estimator, self.view, self.attributes, self.queries)
         states = _random_states(self.estimator)
         return FunctionMechanism(
@@ -194,7 +194,7 @@ class PrivateEstimator(Mechanism):
         return found
 
     def _show_warnings(self) -> None:
-        """Shows what a first fit warns of: privacy that leaks beside the noise, as a bound read from the data."""
+        """Shows what a first fit warns of: privacy that leaks besides the noise, as a bound read from the data."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:

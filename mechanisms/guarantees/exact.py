@@ -24,7 +24,7 @@ _SUM_TOLERANCE = 1e-9
 class ExactDP(ProfileGuarantee):
     """What two known output laws, p0 on side 0 and p1 on side 1, allow: nothing is bounded, everything is computed.
 
-    A guarantee speaks of both directions, and so do the three views of an asymmetric pair:
+    A guarantee holds in both directions, and so do the three views of an asymmetric pair:
 
         delta(epsilon)  the larger of the two hockey-stick divergences, sum (p1 - e^epsilon p0)+ and with sides swapped
         epsilon(delta)  the larger of the two inverses

@@ -23,7 +23,7 @@ INTERVAL = 1e-4
 
 @dataclass(frozen=True)
 class NoisySteps:
-    """Noise on a Poisson sample of the records, so many times: what `PrivacyLossDP.gaussian` and `.laplace` were asked.
+    """Noise on a Poisson sample of the records, composed: what `PrivacyLossDP.gaussian` and `.laplace` were asked.
 
     Args:
         noise: "gaussian" or "laplace".

@@ -133,7 +133,7 @@ class Learner(Protocol):
 
 
 def check_learner(learner: Any) -> None:
-    """Raises `ParameterError` for what does not train on subsets; an estimator is told its adapter."""
+    """Raises `ParameterError` for what does not train on subsets; for an estimator, the error names its adapter."""
     if isinstance(learner, Learner) and not isinstance(learner, type):
         return
     name = learner.__name__ if isinstance(learner, type) else type(learner).__name__

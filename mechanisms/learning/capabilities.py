@@ -46,7 +46,7 @@ class TakesCanaries(Protocol):
         ...
 
     def count_classes(self, data: TrainingData) -> int:
-        """How many classes models tell apart that are trained on data like these."""
+        """How many classes the models that are trained on data like these tell apart."""
         ...
 
     def initial_models(self, data: TrainingData) -> Classifiers | None:

@@ -315,7 +315,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Reads the options, and looks whether another folder hides the library."""
+    """Reads the options."""
     listed = "\n".join(f"    {name}: {what}" for name, what in OPTIONS.items())
     config.addinivalue_line("markers", f"dp(**options): defaults of the dp_audit calls in this test.\n{listed}")
     trials = config.getoption("--dp-trials")

@@ -23,7 +23,7 @@ def diffprivlib_regression(data_norm, **options):
 
 
 def blank_pair(norm):
-    """One informative record, whose features side 0 has as zeros, beside two that say nothing."""
+    """One informative record, whose features side 0 has as zeros, next to two that say nothing."""
     y = np.array([0, 1, 1])
     return Neighbours((np.zeros((3, 1)), y), (np.array([[0.0], [0.0], [norm]]), y), "replace_one")
 

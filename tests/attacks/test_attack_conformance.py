@@ -25,7 +25,7 @@ SWAPPED = Neighbours(1.5, 0.0, "add_remove")
 
 
 class BlackBox(Mechanism):
-    """Laplace noise of scale 1 on a number; its law is not told."""
+    """Laplace noise of scale 1 on a number; its law is not given."""
 
     def release(self, dataset: Any, size: int, rng: np.random.Generator) -> Outputs:
         return Outputs(dataset + rng.laplace(size=size))

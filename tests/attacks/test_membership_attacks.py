@@ -1,4 +1,4 @@
-"""Each membership attack on laws whose answer is known, and beside a brute-force twin."""
+"""Each membership attack on laws whose answer is known, and against a brute-force twin."""
 
 import numpy as np
 import pytest

@@ -81,7 +81,7 @@ def exceeds(bound, epsilon, scores, *, delta, confidence):
 
 
 def ceiling(bound, n_out, n_in, *, delta, confidence):
-    """The largest bound that so many scores, or bits, could give."""
+    """The largest bound that this many scores, or bits, could give."""
     perfect = PairScores(np.zeros(n_out), np.ones(n_in))
     bound = replace(bound, threshold=0.5) if getattr(bound, "needs_pilot", False) else bound
     if bound.reads is BitScores:

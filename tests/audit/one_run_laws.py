@@ -87,9 +87,9 @@ def worst_case(epsilon, delta, m, r, v):
         flat = bits.reshape(-1, m)
         level = rng.random(len(flat))
         level[rng.random(len(flat)) < often] *= tail
-        n_right = stats.binom.isf(level, r, rate)
+        n_correct = stats.binom.isf(level, r, rate)
         place = rng.random(flat.shape).argsort(axis=1).argsort(axis=1)  # 0 .. r - 1 are guessed, the first ones right
-        say = np.where(place < n_right[:, None], flat, ~flat)
+        say = np.where(place < n_correct[:, None], flat, ~flat)
         return np.where(place < r, np.where(say, 1.0, -1.0), 0.0).reshape(bits.shape)
 
     return BitLaw(f"worst case {epsilon}, {delta}, {m}, {r}, {v}", channel, ApproximateDP(epsilon, delta))

@@ -111,7 +111,7 @@ def test_a_function_gives_the_same_bytes_on_two_processes():
 
 
 class Interrupting:
-    """A reporter that interrupts after so many chunks."""
+    """A reporter that interrupts after this many chunks."""
 
     def __init__(self, after):
         self.left = after

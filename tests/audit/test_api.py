@@ -1,4 +1,4 @@
-"""audit() and assert_private() as a user meets them: right answers, odd outcomes, wrong input."""
+"""audit() and assert_private() as a user meets them: right answers, exceptional outputs, wrong input."""
 
 import json
 import math

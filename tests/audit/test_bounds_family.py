@@ -175,7 +175,7 @@ def test_p_value_is_the_supremum_of_brute_force(curve, hits_out, hits_in):
 
 
 def test_share_of_the_limits_on_the_rates_is_paid_by_the_points(monkeypatch):
-    # a share of 1/5, so that it shows beside the rounding
+    # a share of 1/5, so that it shows next to the rounding
     monkeypatch.setattr(event_region, "_OUTSIDE", 0.2)
     region, curve = EventRegion(4, 17, 20, 24), GaussianDP(0.5).tradeoff
     p = region.p_value(curve)

@@ -143,7 +143,7 @@ def test_p_values_of_two_directions_are_twice_that_of_the_better_one():
 
 @pytest.mark.parametrize("outcome", [(50, 100, 18, 100), (9, 12, 2, 12), (300, 300, 3, 300)])
 def test_share_of_the_limits_on_the_base_rate_is_paid(monkeypatch, outcome):
-    # a share of 1/5, so that it shows beside the rounding
+    # a share of 1/5, so that it shows next to the rounding
     monkeypatch.setattr(unconditional, "_SHARE", 0.2)
     test, significance = UnconditionalTest(*outcome, Ordering()), 0.05
     bound = test.epsilon_lower(0.0, significance)
@@ -435,7 +435,7 @@ def test_pilot_chooses_event_and_direction():
 
 @pytest.mark.parametrize("bound", [JointExact(), ClopperPearson()], ids=lambda bound: bound.name)
 def test_among_thresholds_without_false_positives_the_safest_is_taken(bound):
-    # an odd outcome on 2 % of side 1 scores inf; just below it a tail whose false positives the pilot is too small for
+    # an exceptional output on 2 % of side 1 scores inf; just below it a tail whose false positives a small pilot misses
     rng = np.random.default_rng(1)
     out, in_ = rng.normal(size=(2, 5000))
     in_[:100] = np.inf

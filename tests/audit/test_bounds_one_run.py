@@ -36,10 +36,10 @@ from dpassay.mechanisms.errors import ParameterError
 LEVEL = {"delta": 0.0, "confidence": 0.95}
 
 
-def game(n_right, n_guesses, n_bits):
+def game(n_correct, n_guesses, n_bits):
     """Guesses at score +-1, of which the first are right; the others abstain at 0."""
     bits = np.arange(n_bits) % 2 == 0
-    say = np.where(np.arange(n_bits) < n_right, bits, ~bits)
+    say = np.where(np.arange(n_bits) < n_correct, bits, ~bits)
     return BitScores(bits[None, :], np.where(np.arange(n_bits) < n_guesses, 2.0 * say - 1.0, 0.0)[None, :])
 
 
@@ -348,7 +348,7 @@ def test_other_games_and_impossible_counts_are_refused():
         asked.lower_bound(OneRun(), PairScores(np.zeros(3), np.ones(3)), **LEVEL)
     with pytest.raises(ParameterError, match="guesses must be at most the number of bits, 200, but is 300"):
         asked.lower_bound(OneRun(guesses=300), random_game(1), **LEVEL)
-    with pytest.raises(ParameterError, match="n_right must be at most n_guesses = 3, but is 4"):
+    with pytest.raises(ParameterError, match="n_correct must be at most n_guesses = 3, but is 4"):
         guess_p_value(10, 3, 4, epsilon=1.0, delta=0.0)
     with pytest.raises(ParameterError, match="delta must lie in"):
         asked.lower_bound(OneRun(), random_game(1), delta=1.0, confidence=0.9)

@@ -1,4 +1,4 @@
-"""What so many trials could have shown."""
+"""What this many trials could have shown."""
 
 import math
 

@@ -109,7 +109,7 @@ def test_a_p_value_is_uniform_or_larger_under_the_null():
 
 class FixedWitness(FixedClopperPearson):
     def lower_bound(self, evidence):
-        Witness.counted.extend([evidence] if isinstance(evidence, PairScores) else [])  # progress is told from counts
+        Witness.counted.extend([evidence] if isinstance(evidence, PairScores) else [])  # progress is shown from counts
         return super().lower_bound(evidence)
 
 

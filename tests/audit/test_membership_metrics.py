@@ -80,7 +80,7 @@ def test_rates_are_never_interpolated_and_say_when_they_rest_on_too_few():
 
 def test_an_interval_of_a_rate_pays_for_its_threshold_and_for_its_members():
     """By hand: 1000 non-members, FPR 10 %, and a level of 0.0125 for each of four errors."""
-    few = stats.binom.ppf(0.0125, 1000, 0.1) - 1  # with so many above, the true FPR is at most 10 %
+    few = stats.binom.ppf(0.0125, 1000, 0.1) - 1  # with this many above, the true FPR is at most 10 %
     many = stats.binom.isf(0.0125, 1000, 0.1) + 1  # ... and at least
     pooled = one_model(np.arange(1000.0), np.arange(1000.0)[::5] + 100.5)
     rate = pooled.rate_at(0.1, 0.95)

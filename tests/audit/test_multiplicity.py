@@ -151,7 +151,7 @@ DEPENDENCE = [independent, positive, opposed, disjoint]
 
 
 def wrong(correct, p, a, n_false):
-    """ReplayGuard in which a true null is rejected; the first `n_false` hypotheses are not null and always rejected."""
+    """Repeats in which a true null is rejected; the first `n_false` hypotheses are not null and always rejected."""
     p = p.copy()
     p[:, :n_false] = 1e-12
     return sum(min(correct(row.tolist())[n_false:]) <= a for row in p)

@@ -1,4 +1,4 @@
-"""Serial, parallel, killed and resumed, damaged and mended: always the same bytes."""
+"""Serial, parallel, killed and resumed, damaged and repaired: always the same bytes."""
 
 import subprocess
 import sys

@@ -71,7 +71,7 @@ SHIFTED = {
     NoiseOnAverage: 0.1,
     NoiseAfterMomentum: None,
 }
-"""Trainers whose noise is right and whose sums move by so many clip norms in place of 1, under add_remove."""
+"""Trainers whose noise is right and whose sums move by this many clip norms in place of 1, under add_remove."""
 REVEALING = (NoiseReusedInSteps, NoiseReusedInLayers, NoiseOfFixedSeed, BiasWithoutNoise)
 EVERY = (*CAUGHT, *WASTEFUL)
 PERCEPTRON = MultiLayerPerceptron(3, hidden=(4,), n_outputs=2)

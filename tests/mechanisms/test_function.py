@@ -1,4 +1,4 @@
-"""Python functions as mechanisms: ways of calling, odd outcomes, refusals; and objects named on the command line."""
+"""Python functions as mechanisms: ways of calling, exceptional outputs, refusals; objects named on the command line."""
 
 import copy
 import math
@@ -135,7 +135,7 @@ def test_claim_pair_and_truth_are_what_was_given():
 
 
 def every_second(odd):
-    """A function whose every second run has the odd outcome."""
+    """A function whose every second run has this exceptional output."""
     calls = iter(range(1_000_000))
 
     def release(dataset, rng):
@@ -173,7 +173,7 @@ def every_second(odd):
         (SystemExit(3), "raised SystemExit: 3"),
     ],
 )
-def test_odd_outcomes_are_events_and_no_run_is_dropped(odd, label):
+def test_exceptional_outputs_are_events_and_no_run_is_dropped(odd, label):
     outputs = outcomes(every_second(odd), form=Form())
     assert outputs.values.shape == (8,)
     assert sorted(set(outputs.events)) == sorted({"", label})
@@ -258,7 +258,7 @@ def test_raised_stands_for_an_exception():
     assert collect([Raised("ValueError"), 1.0], Form()).events.tolist() == ["raised ValueError", ""]
 
 
-# --- outcomes with one odd part ---
+# --- outputs with one exceptional value ---
 
 SUM = 3.25
 
@@ -276,7 +276,7 @@ SUM = 3.25
         lambda rng: np.array([rng.choice([math.nan, 1.0]), SUM]),
     ],
 )
-def test_one_odd_part_does_not_hide_the_others(odd):
+def test_one_exceptional_value_does_not_hide_the_others(odd):
     outputs = outcomes(lambda dataset, rng: odd(rng), size=20)
     assert outputs.events is None
     assert np.isfinite(outputs.values).all()

@@ -62,7 +62,7 @@ def test_odd_outcomes_of_single_releases_make_an_event_of_the_round():
 
     pair = Neighbours([1], [1, 2], "add_remove")
     repeated = Repeated(FunctionMechanism(sometimes_nothing, claim=PureDP(1.0), neighbours=pair), 3)
-    calls.clear()  # those that told the form
+    calls.clear()  # those that showed the form
     outputs = repeated.release([1], 4, np.random.default_rng(0))
     assert outputs.events.tolist() == ["", "ok, ok, None"] * 2
     assert outputs.values[outputs.events != ""].tolist() == [[0.0] * 3] * 2

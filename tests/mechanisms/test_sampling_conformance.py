@@ -34,7 +34,7 @@ every = pytest.mark.parametrize("name", list(samplings))
 
 
 def options(name):
-    """Those beside the name in a configuration, `n_records` too where there is one."""
+    """Those next to the name in a configuration, `n_records` too where there is one."""
     scheme = samplings.get(name)
     known = {scheme.option_names.get(field.name, field.name): field for field in fields(scheme)}
     return {key: SAMPLE[key] for key, field in known.items() if field.default is MISSING or key in SAMPLE}

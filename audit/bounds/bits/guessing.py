@@ -114,11 +114,11 @@ def bit_scores(scores: object, method: str) -> BitScores:
     )
 
 
-def check_counts(n_bits: int, n_guesses: int, n_right: int) -> None:
-    """Raises `ParameterError` unless 0 <= n_right <= n_guesses <= n_bits and n_guesses >= 1."""
+def check_counts(n_bits: int, n_guesses: int, n_correct: int) -> None:
+    """Raises `ParameterError` unless 0 <= n_correct <= n_guesses <= n_bits and n_guesses >= 1."""
     whole(1, n_bits=n_bits, n_guesses=n_guesses)
-    whole(0, n_right=n_right)
-    named = {"n_right": n_right, "n_guesses": n_guesses, "n_bits": n_bits}
+    whole(0, n_correct=n_correct)
+    named = {"n_correct": n_correct, "n_guesses": n_guesses, "n_bits": n_bits}
     for (small, value), (large, limit) in pairwise(named.items()):
         if value > limit:
             raise ParameterError(f"{small} must be at most {large} = {limit}, but is {value}.")

@@ -117,7 +117,7 @@ class OneRun(Bound[BitScores]):
         Guessing(self.guesses, self.negatives, self.center)
 
     def fix(self, statement: Statement, pilot: BitScores | None, sizes: tuple[int, ...]) -> FixedOneRun:
-        """With the numbers of guesses for so many bits."""
+        """With the numbers of guesses for this many bits."""
         guessing = Guessing(self.guesses, self.negatives, self.center)
         return FixedOneRun(statement, guessing, guessing.sizes(*sizes), self.delta_term)
 
@@ -157,7 +157,7 @@ class FixedOneRun(FixedBound[BitScores]):
         return min(1.0, len(self.sizes) * max(SMALLEST_P_VALUE, min(each)))
 
     def _least(self, n_bits: int, rights: tuple[int, ...]) -> list[float]:
-        """The bound from each number of guesses, of which so many are right."""
+        """The bound from each number of guesses, of which this many are right."""
         delta, level = self.statement.delta, self.statement.significance / len(self.sizes)
         return [
             least_epsilon(n_bits, size, right, delta=delta, significance=level, delta_term=self.delta_term)
@@ -166,14 +166,14 @@ class FixedOneRun(FixedBound[BitScores]):
 
 
 def guess_p_value(
-    n_bits: int, n_guesses: int, n_right: int, *, epsilon: float, delta: float, delta_term: str = "sharp"
+    n_bits: int, n_guesses: int, n_correct: int, *, epsilon: float, delta: float, delta_term: str = "sharp"
 ) -> float:
-    """Largest probability of at least `n_right` right guesses under any (epsilon, delta)-DP mechanism; at most 1.
+    """Largest probability of at least `n_correct` right guesses under any (epsilon, delta)-DP mechanism; at most 1.
 
     Args:
         n_bits: all bits, guessed or not.
         n_guesses: fixed beforehand, >= 1.
-        n_right: between 0 and `n_guesses`.
+        n_correct: between 0 and `n_guesses`.
         epsilon: finite, >= 0.
         delta: in [0, 1).
         delta_term: "sharp", or "published" for an upper bound on it (Steinke, Nasr and Jagielski 2023).
@@ -186,31 +186,34 @@ def guess_p_value(
         >>> round(guess_p_value(1000, 100, 80, epsilon=1.0, delta=1e-5, delta_term="published"), 6)
         0.073009
     """
-    check_counts(n_bits, n_guesses, n_right)
-    if n_right == 0:
+    check_counts(n_bits, n_guesses, n_correct)
+    if n_correct == 0:
         return 1.0
     hit, miss = float(special.expit(epsilon)), float(special.expit(-epsilon))
-    tail = float(special.betainc(n_right, n_guesses - n_right + 1.0, hit))
+    tail = float(special.betainc(n_correct, n_guesses - n_correct + 1.0, hit))
     if delta == 0.0:
         return tail
-    term = _sharp(n_guesses, n_right, tail, hit, miss)
+    term = _sharp(n_guesses, n_correct, tail, hit, miss)
     if delta_term == "published":
-        term = max(term, _published(n_guesses, n_right, hit, miss))
+        term = max(term, _published(n_guesses, n_correct, hit, miss))
     return min(1.0, tail + n_bits * delta * term)
 
 
 @lru_cache(maxsize=4096)
 def least_epsilon(
-    n_bits: int, n_guesses: int, n_right: int, *, delta: float, significance: float, delta_term: str = "sharp"
+    n_bits: int, n_guesses: int, n_correct: int, *, delta: float, significance: float, delta_term: str = "sharp"
 ) -> float:
-    """First epsilon, going up from 0, that so many right guesses do not refute; arguments as in `guess_p_value`.
+    """First epsilon, going up from 0, that this many right guesses do not refute; arguments as in `guess_p_value`.
 
     Example:
         >>> round(least_epsilon(1000, 100, 100, delta=0.0, significance=0.05), 5)
         3.49297
     """
-    check_counts(n_bits, n_guesses, n_right)
-    odds = float(lower(n_right, n_guesses, significance)), float(upper(n_guesses - n_right, n_guesses, significance))
+    check_counts(n_bits, n_guesses, n_correct)
+    odds = (
+        float(lower(n_correct, n_guesses, significance)),
+        float(upper(n_guesses - n_correct, n_guesses, significance)),
+    )
     if odds[0] <= odds[1]:
         return 0.0
     high = math.log(odds[0] / odds[1])  # not refuted even at delta = 0
@@ -218,7 +221,7 @@ def least_epsilon(
         return high
 
     def refuted(epsilon: float) -> bool:
-        counts = n_bits, n_guesses, n_right
+        counts = n_bits, n_guesses, n_correct
         return guess_p_value(*counts, epsilon=epsilon, delta=delta, delta_term=delta_term) <= significance
 
     low = 0.0

@@ -56,7 +56,7 @@ class OneRunFDP(Bound[BitScores]):
         * exact level at every number of bits, for every dependence between the scores, if the trade-off curve of one
           bit is a member of the family; the p-value is that of the claimed curve itself, without that assumption;
         * exceeds the epsilon of a claim of that family only where the claim itself is false, but for 1 - confidence;
-        * the bound without the family, that of `OneRun`, stands beside it in the ledger.
+        * the bound without the family, that of `OneRun`, stands next to it in the ledger.
 
     Raises:
         ParameterError: a value out of range; scores that are not `BitScores`; more guesses than bits; no finite
@@ -88,7 +88,7 @@ class OneRunFDP(Bound[BitScores]):
         Guessing(self.guesses, self.negatives, self.center)
 
     def fix(self, statement: Statement, pilot: BitScores | None, sizes: tuple[int, ...]) -> FixedOneRunFDP:
-        """With the family of the claim, and the numbers of guesses for so many bits."""
+        """With the family of the claim, and the numbers of guesses for this many bits."""
         family = family_for(statement.claim, self.curve_family)
         epsilon_of(family, family.claimed, statement.delta)
         guessing = Guessing(self.guesses, self.negatives, self.center)
@@ -153,15 +153,15 @@ class FixedOneRunFDP(FixedBound[BitScores]):
 
 @lru_cache(maxsize=4096)
 def least_theta(
-    family: CurveFamily, n_bits: int, n_guesses: int, n_right: int, *, significance: float, alphabet: int = 2
+    family: CurveFamily, n_bits: int, n_guesses: int, n_correct: int, *, significance: float, alphabet: int = 2
 ) -> float:
-    """Least parameter that so many right guesses do not refute, rounded down; 0 where nothing is refuted.
+    """Least parameter that this many right guesses do not refute, rounded down; 0 where nothing is refuted.
 
     Args:
         family: of trade-off curves.
         n_bits: all secrets, guessed or not; each uniform on `alphabet` symbols.
         n_guesses: fixed beforehand.
-        n_right: right guesses.
+        n_correct: right guesses.
         significance: in (0, 1).
         alphabet: number of symbols, >= 2; bits have 2.
 
@@ -170,20 +170,20 @@ def least_theta(
         >>> round(least_theta(family_of(GaussianDP(1.0)), 1000, 100, 90, significance=0.05), 4)
         0.6025
     """
-    check_counts(n_bits, n_guesses, n_right)
+    check_counts(n_bits, n_guesses, n_correct)
     open_unit(significance=significance)
     whole(2, alphabet=alphabet)
 
     def spared(member: Guarantee) -> bool:
-        return not refuted(_needed(member), n_bits, n_guesses, n_right, significance, alphabet=alphabet)
+        return not refuted(_needed(member), n_bits, n_guesses, n_correct, significance, alphabet=alphabet)
 
     return least_member(family, spared, start=family.claimed)
 
 
-def curve_p_value(claim: Guarantee, n_bits: int, n_guesses: int, n_right: int, *, alphabet: int = 2) -> float:
-    """Smallest significance, down to 1e-12, at which so many right guesses refute the curve of `claim`, rounded up."""
-    check_counts(n_bits, n_guesses, n_right)
-    needed, counts = _needed(claim), (n_bits, n_guesses, n_right)
+def curve_p_value(claim: Guarantee, n_bits: int, n_guesses: int, n_correct: int, *, alphabet: int = 2) -> float:
+    """Smallest significance, at least 1e-12, at which this many right guesses refute the curve; rounded up."""
+    check_counts(n_bits, n_guesses, n_correct)
+    needed, counts = _needed(claim), (n_bits, n_guesses, n_correct)
 
     def seen(log_level: float) -> bool:
         return refuted(needed, *counts, math.exp(log_level), alphabet=alphabet)
@@ -203,16 +203,16 @@ def refuted(
     needed: Callable[[float], float],
     n_bits: int,
     n_guesses: int,
-    n_right: int,
+    n_correct: int,
     significance: float,
     *,
     alphabet: int = 2,
 ) -> bool:
-    """Whether so many right guesses are less likely than `significance` under a curve; `needed` is g^-1."""
-    right = significance * n_right / n_bits
-    wrong = significance * (n_guesses - n_right) / n_bits
+    """Whether this many right guesses are less likely than `significance` under a curve; `needed` is g^-1."""
+    right = significance * n_correct / n_bits
+    wrong = significance * (n_guesses - n_correct) / n_bits
     total = n_guesses / n_bits
-    for level in range(n_right - 1, -1, -1):
+    for level in range(n_correct - 1, -1, -1):
         grown = (alphabet - 1) * needed(right)
         if grown <= wrong:
             break  # nothing more is asked further down: `right` and `wrong` stay

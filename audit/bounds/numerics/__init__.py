@@ -5,6 +5,6 @@ rectangle.py        limits on both error rates, and the bounds that follow
 unconditional.py    the exact test of two counts, turned into a bound on epsilon
 event_region.py     which trade-off curves two counts contradict
 noncrossing.py      how often a band of binomial limits misses
-test_martingale.py  the wealth of a gambler who bets against the claim
+test_martingale.py  the test martingale: the wealth of one who bets against the claim
 candidates.py       which of too many thresholds are looked at
 """

@@ -27,5 +27,5 @@ def _visited(hits: Counts, n: int, per_side: int, tail: int) -> NDArray[np.intp]
     few = np.arange(tail + 1)
     spread = np.round(n * np.sin(np.linspace(0.0, 0.5 * np.pi, per_side)) ** 2).astype(np.int64)
     wanted = np.unique(np.concatenate([few, spread, n - few]))
-    below = len(hits) - np.searchsorted(hits[::-1], wanted, side="right")  # first threshold with at most so many hits
+    below = len(hits) - np.searchsorted(hits[::-1], wanted, side="right")  # first threshold with at most this many hits
     return np.concatenate([below, below - 1]).clip(0, len(hits) - 1)

@@ -46,7 +46,7 @@ from ...evidence.scores import Floats
 Flags = NDArray[np.bool_]
 
 _BLOCKS = (4096, 512, 64, 8, 1)  # steps that are ruled out together, at most; the last must be 1
-_FEW_STEPS = 512  # so many are simply all visited
+_FEW_STEPS = 512  # this many are simply all visited
 _ROWS = 8192  # times whose wealth is computed together, which bounds the memory
 
 

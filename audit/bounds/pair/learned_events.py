@@ -21,7 +21,7 @@ from ..numerics.test_martingale import block_edges
 FIRST_STEPS = 8
 """Steps before anything can be learned."""
 LAST_CHOICE = 2**16
-"""Nothing is learned after so many steps: more scores hardly move a threshold, and sorting them takes time."""
+"""Nothing is learned after this many steps: more scores hardly move a threshold, and sorting them takes time."""
 _LEVEL = 0.05
 _PER_SIDE, _TAIL = 40, 8
 

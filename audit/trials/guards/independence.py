@@ -145,7 +145,7 @@ class Independence:
         self.__dict__.pop("_found", None)
 
     def p_value(self) -> float:
-        """At most how likely so much dependence is by chance, if there is none: 1 / E, at most 1."""
+        """At most how likely this much dependence is by chance, if there is none: 1 / E, at most 1."""
         return min(1.0, math.exp(-min(self._log_e, _LARGEST)))
 
     def dependence(self, significance: float) -> Dependence | None:

@@ -75,7 +75,7 @@ def compose(
 
     Raises:
         ParameterError: no guarantee, an unknown accounting or form, an option of another accounting.
-        RelationError: two parts speak of different relations.
+        RelationError: two parts hold for different relations.
         AccountingError: no theorem known here composes these kinds that way, or deltas add up to 1 or more.
 
     Guarantees:
@@ -123,7 +123,7 @@ def compose(
 
 
 def common_relation(guarantees: Iterable[Guarantee]) -> Relation | None:
-    """The relation that all of them speak of; None adopts the others'. Raises `RelationError` if two differ."""
+    """The relation that all of them hold for; None adopts the others'. Raises `RelationError` if two differ."""
     named = {g.relation: g for g in guarantees if g.relation is not None}
     if len(named) > 1:
         listed = ", ".join(f"{g} of {relation.value!r}" for relation, g in named.items())

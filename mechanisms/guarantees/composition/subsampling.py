@@ -31,7 +31,7 @@ def subsample(guarantee: Guarantee, sampling_probability: float, *, sampling: st
 
     Raises:
         ParameterError: a value out of range.
-        RelationError: the guarantee speaks of a relation for which this sampling does not amplify by this formula.
+        RelationError: the guarantee holds for a relation for which this sampling does not amplify by this formula.
         AccountingError: the guarantee is a whole curve.
 
     References:
@@ -47,7 +47,7 @@ def subsample(guarantee: Guarantee, sampling_probability: float, *, sampling: st
     relation = _RELATIONS[sampling]
     if guarantee.relation not in (None, relation):
         raise RelationError(
-            f"{sampling} sampling amplifies guarantees under {relation.value!r}, but {guarantee} speaks of "
+            f"{sampling} sampling amplifies guarantees under {relation.value!r}, but {guarantee} holds for "
             f"{Relation(guarantee.relation).value!r}. State the guarantee of the mechanism under {relation.value!r}."
         )
     pair = nominal(guarantee)

@@ -7,7 +7,7 @@ other batches agree: an epoch is one use of the Gaussian mechanism on that recor
 
 This holds for any fixed order. If the order is a random permutation, drawn without looking at the data, then both
 datasets draw it from the same law; given the permutation, the trade-off curve is at least that of mu; averaged over
-permutations it is too, since that curve is convex; and an attacker who is not told the permutation knows less. So mu
+permutations it is too, since that curve is convex; and an attacker who is not given the permutation knows less. So mu
 holds for shuffled batches as an upper bound, and for few steps or little noise it is nearly attained: the budget of
 Poisson sampling, which is far smaller, is not theirs.
 

@@ -71,7 +71,7 @@ def strong_composition(
 def printed_strong_composition(
     noise_multiplier: float, *, sampling_probability: float, steps: int, delta: float
 ) -> float:
-    """The epsilon that was printed for strong composition beside the moments accountant. No theorem: a float.
+    """The epsilon that was printed for strong composition next to the moments accountant. No theorem: a float.
 
     A step's epsilon is sqrt(2 log(1.25 / d)) / noise multiplier, a theorem below 1 only, and its amplification is taken
     as q epsilon, where the theorem allows log(1 + q (e^epsilon - 1)): more than twice as much in the setting of the

@@ -72,7 +72,7 @@ class ObjectivePerturbation(Mechanism):
         object.__setattr__(self, "relation", replace_one_only(self.relation, "ObjectivePerturbation"))
 
     def strength_and_rate(self, n_records: int) -> tuple[float, float]:
-        """The regularisation that is used for so many records, and the rate of the noise."""
+        """The regularisation that is used for this many records, and the rate of the noise."""
         left = self.epsilon - 2.0 * math.log1p(CURVATURE / (n_records * self.regularisation))
         if left > 0.0:
             return self.regularisation, 0.5 * left

@@ -184,7 +184,7 @@ class NoisyProjectedSGD(Mechanism):
         return np.asarray((2.0 * data.y[:, None] - 1.0) * data.X, dtype=np.float64)
 
     def _check_formula(self) -> None:
-        """The formula speaks of at most n^2 steps with at least its own noise."""
+        """The formula holds for at most n^2 steps with at least its own noise."""
         if self.claim != "formula":
             return
         least = projected_sgd_standard_deviation(
@@ -198,7 +198,7 @@ class NoisyProjectedSGD(Mechanism):
             )
         if self.n_steps > self.n_records**2:
             raise ParameterError(
-                f"claim 'formula' speaks of at most n_records^2 = {self.n_records**2} steps, but steps is "
+                f"claim 'formula' holds for at most n_records^2 = {self.n_records**2} steps, but steps is "
                 f"{self.n_steps}. Take claim='renyi', which counts the steps there are.",
                 argument="claim",
             )

@@ -41,7 +41,7 @@ def build_model(model: Model | str, options: Mapping[str, Any]) -> Model:
     """`model` itself, or the one of that name with `options`.
 
     Raises:
-        ParameterError: options beside a model that is not a name; options missing, or that it lacks.
+        ParameterError: options next to a model that is not a name; options missing, or that it lacks.
     """
     if isinstance(model, Model):
         _refuse(options, "model", model)
@@ -61,7 +61,7 @@ def build_sampling(sampling: Sampling | str, options: Mapping[str, Any]) -> Samp
     """`sampling` itself, or the one of that name with `options`.
 
     Raises:
-        ParameterError: options beside a sampling that is not a name; options missing, or that it lacks.
+        ParameterError: options next to a sampling that is not a name; options missing, or that it lacks.
     """
     if isinstance(sampling, Sampling):
         _refuse(options, "sampling", sampling)

@@ -25,7 +25,7 @@ from .mechanism import DPSGD
 class GroupPrivacy(Mechanism):
     """DP-SGD with the claim for datasets that differ in up to `size` records: that of group privacy.
 
-    A bound that was shown with k copies of a record speaks of a group of k. Laid beside the claim for one record, it
+    A bound that was shown with k copies of a record holds for a group of k. Laid next to the claim for one record, it
     would call every mechanism broken.
 
     Args:
@@ -117,7 +117,7 @@ class GroupPrivacy(Mechanism):
             )
         if self.relation is Relation.ZERO_OUT and not all(_is_blank(key) for key in only0):
             raise NeighboursError(
-                "under 'zero_out' the records of which only d0 has so many are blank (all zeros), but some are not. "
+                "under 'zero_out' the records that d0 has more often than d1 are blank (all zeros), but some are not. "
                 "Blank them, or give a base under 'replace_one'.",
                 argument="relation",
             )

@@ -88,7 +88,7 @@ RESULTS: dict[str, AuditResult] = {
     "violation": laplace_result(1.5, claim=1.0),
     "gaussian": gaussian_result(),
     "two scores": coin_result(),
-    "odd outcomes": odd_result(),
+    "exceptional outputs": odd_result(),
     "one score": constant_result(),
     "heavy tails": heavy_result(),
     "large claim": laplace_result(6.0),

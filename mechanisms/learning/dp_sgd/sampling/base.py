@@ -50,7 +50,7 @@ class Sampling(ABC):
         relation: what a trainer with it takes for its relation where none is named.
         accountants: names of those that know it, the one to use first.
         rates: name -> default, None for none: the numbers that its guarantee depends on, besides noise and steps.
-        option_names: field -> its name beside a sampling that is named in a configuration, where it has another there.
+        option_names: field -> its name next to a sampling that is named in a configuration, where it has another there.
         ordered: whether the place of a record in the data decides on its batch.
         same_batches: whether each step has the same batch in every run.
     """
