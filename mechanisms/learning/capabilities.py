@@ -28,9 +28,6 @@ from .base import Classifiers, Floats, TrainingData
 from .dp_sgd.sampling import Sampling
 from .models.base import Model
 
-MOST_NAMED = 3
-"""Members that a message names; of more, the first alone."""
-
 
 @runtime_checkable
 class TakesCanaries(Protocol):
@@ -264,8 +261,8 @@ def members(capability: Any) -> list[str]:
 
 
 def _listed(names: list[str]) -> str:
-    """A few of the names, and how many more there are."""
-    return " and ".join(names) if len(names) <= MOST_NAMED else f"{names[0]} and {len(names) - 1} more members"
+    """All of them, so that who writes a trainer knows what is asked for."""
+    return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
 
 
 def _name(thing: Any) -> str:
