@@ -4,6 +4,7 @@ base.py        Estimate: read this first
 posterior.py   bayesian: joint posterior of the two error rates
 katz.py        katz_log: normal interval for the logarithm of a ratio
 bootstrap.py   plug_in: observed rates, resampled
+attach.py      with_estimates: next to the bound of a result, by name
 """
 
 from .base import Estimate

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from ..bounds.base import LedgerEntry, LowerBound
 from ..bounds.curve import CurveViolation
+from ..estimates.base import Estimate
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Tally
 from ..evidence.verdict import Verdict
@@ -64,6 +65,7 @@ class AuditResult(Saved):
             not, or where no bound judges curves.
         dependence: why the trials are taken to be dependent, which leaves no verdict; None where nothing says so.
         warnings: what a reader should know before relying on the result, a sentence each; usually empty.
+        estimates: best guesses of epsilon, without a guarantee, where they were asked for: `with_estimates`.
     """
 
     FORMAT: ClassVar[str] = "dpassay.audit-result"
@@ -93,6 +95,7 @@ class AuditResult(Saved):
     curve_violation: CurveViolation | None = None
     dependence: str | None = None
     warnings: tuple[str, ...] = ()
+    estimates: tuple[Estimate, ...] = ()
 
     @property
     def bound(self) -> LowerBound:

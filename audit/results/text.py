@@ -56,6 +56,10 @@ def detectable(result: AuditResult) -> str:
     )
 
 
+BEST_GUESS = "best guess, no guarantee"
+"""What an estimate is called wherever it is shown."""
+
+
 def summary(result: AuditResult) -> str:
     """The table of one audit."""
     bound = result.bound
@@ -72,6 +76,7 @@ def summary(result: AuditResult) -> str:
         rows.append(("curve", f"{result.curve_violation}   [{result.curve_violation.method}]"))
     if result.exact_epsilon is not None:
         rows.append(("exact", f"epsilon  = {result.exact_epsilon:.6g} on this pair"))
+    rows += [(BEST_GUESS, f"epsilon  ~ {one.value:.6g}   [{one.method}; {one.label}]") for one in result.estimates]
     if result.verdict is not Verdict.DEPENDENT:
         rows += [
             ("p-value", f"{p_value(result.p_value)} against the claim"),

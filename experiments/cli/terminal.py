@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ...audit.evidence.verdict import Verdict
 from ...audit.membership.result import MembershipResult
-from ...audit.results.text import meaning, percent
+from ...audit.results.text import BEST_GUESS, meaning, percent
 from ...mechanisms.printable import line, terminal
 
 if TYPE_CHECKING:
@@ -98,11 +98,14 @@ def results_table(result: SweepResult) -> Table:
     p_value = "p-value" if len(result.points) == 1 else "p (Holm)"
     both = any(point.result.family_bound for point in result.points)
     bounds = (f"epsilon >=\n{IN_FAMILY}", f"epsilon >=\n{NOTHING_ASSUMED}") if both else ("epsilon >=",)
-    for name in (*bounds, "claimed", "exact", "delta", p_value, "verdict"):
+    guessed = (BEST_GUESS.replace(", ", ",\n"),) if any(point.result.estimates for point in result.points) else ()
+    for name in (*bounds, *guessed, "claimed", "exact", "delta", p_value, "verdict"):
         table.add_column(name, justify="left" if name == "verdict" else "right")
     for point in result.points:
         cells = [Text(line(value_text(value))) for value in point.parameters.values()]
-        table.add_row(*cells, *(number(value, 4) for value in _numbers(point, both=both)), _verdict_text(point))
+        table.add_row(
+            *cells, *(number(value, 4) for value in _numbers(point, both, bool(guessed))), _verdict_text(point)
+        )
     return table
 
 
@@ -134,12 +137,13 @@ def show_entries(entries: Mapping[str, str]) -> None:
     console().print(table)
 
 
-def _numbers(point: SweepPoint, *, both: bool) -> list[float | None]:
-    """What stands in a row; `both` bounds, with a family of curves and without, or the larger one."""
+def _numbers(point: SweepPoint, both: bool, guessed: bool) -> list[float | None]:
+    """What stands in a row; `both` bounds, with a family of curves and without, or the larger one; a best guess."""
     result = point.result
     shown = [result.family_bound, result.assumption_free_bound] if both else [result.bound]
     bounds = [None if bound is None else bound.epsilon for bound in shown]
-    return [*bounds, result.claim, result.exact_epsilon, result.delta, point.p_adjusted]
+    guesses = [next((one.value for one in result.estimates), None)] if guessed else []
+    return [*bounds, *guesses, result.claim, result.exact_epsilon, result.delta, point.p_adjusted]
 
 
 def _verdict_text(point: SweepPoint) -> Text:

@@ -67,6 +67,7 @@ def _named(value: Any) -> Any:
 
 Whole = Annotated[int, BeforeValidator(_whole)]
 Values = Annotated[tuple[Any, ...], Field(strict=False, min_length=1)]
+Names = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class Section(BaseModel):
@@ -166,6 +167,9 @@ class AuditSection(Section):
         default=None, description="'anytime', to stop as soon as the claim is refuted; leave it out to run all trials"
     )
     bounds: Values = Field(default=("auto",), description="a list of names of bounds, or of tables with a name")
+    estimates: Names = Field(
+        default=(), description="a list of names of estimates: best guesses, shown without a guarantee"
+    )
 
 
 class Config(Section):

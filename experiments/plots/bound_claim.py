@@ -82,6 +82,9 @@ def _series(name: str, rows: Sequence[tuple[float, AuditResult, bool]]) -> Serie
         ceiling=tuple(r.ceiling for _, r, _ in rows),
         violation=tuple(v for _, _, v in rows),
         free=tuple(nan if r.assumption_free_bound is None else r.assumption_free_bound.epsilon for _, r, _ in rows),
+        guess=tuple(r.estimates[0].value if r.estimates else nan for _, r, _ in rows)
+        if any(r.estimates for _, r, _ in rows)
+        else (),
     )
 
 

@@ -17,6 +17,7 @@ class Series:
         name: the shared parameters, such as "k = 4"; empty when there is only one line.
         x, bound, claim, truth, ceiling: `(n,)` epsilons; truth is NaN where it is not known.
         free: `(n,)` the largest lower bound that assumes nothing about the curve; NaN where all assume something.
+        guess: `(n,)` best guesses, which nothing guarantees; NaN where there is none, empty where none was asked for.
         violation: `(n,)` whether the verdict, corrected over the sweep, is a violation.
     """
 
@@ -28,6 +29,7 @@ class Series:
     ceiling: tuple[float, ...]
     violation: tuple[bool, ...]
     free: tuple[float, ...]
+    guess: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import math
 
 from matplotlib.axes import Axes
 
+from ...audit.results.text import BEST_GUESS
 from ..results.formatting import NOTHING_ASSUMED, number
 from .lines import Lines
 from .style.canvas import TEXT, style_axes, write
@@ -22,6 +23,7 @@ def draw_number_line(plot: Lines, ax: Axes) -> None:
         (plot.bound_name, series.bound[0], shown),
         (f"lower bound, {NOTHING_ASSUMED}", series.free[0] if plot.with_free else math.nan, shown),
         ("exact", series.truth[0], TRUTH),
+        (BEST_GUESS, series.guess[0] if series.guess else math.nan, CEILING),
         ("ceiling", series.ceiling[0], CEILING),
     ]
     rows = [row for row in rows if not math.isnan(row[1])]

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from ...audit.results.text import BEST_GUESS
 from ..results.formatting import NOTHING_ASSUMED, cut, number, one_notation
 from .lines import Lines, Series
 from .style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
@@ -64,6 +65,9 @@ def _draw_alone(plot: Lines, ax: Axes) -> Drawn:
         hollow: dict[str, Any] = {"marker": _marker(x, 1), "markersize": 5, "markerfacecolor": "none"}
         ax.plot(x, _finite(series.free), color=BOUND.light, linewidth=1.2, linestyle=(0, (3, 1)), **hollow)
         labels.append(EndLabel(_last(series.free), f"lower bound,\n{NOTHING_ASSUMED}", BOUND))
+    if series.guess:
+        ax.plot(x, _finite(series.guess), color=CEILING.light, linestyle="none", marker="x", markersize=6)
+        labels.append(EndLabel(_last(series.guess), BEST_GUESS.replace(", ", ",\n"), CEILING))
     return [label for label in labels if math.isfinite(label.y)], []
 
 

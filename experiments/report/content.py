@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...audit.bounds.base import SMALLEST_P_VALUE, LedgerEntry
 from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
-from ...audit.results.text import percent
+from ...audit.results.text import BEST_GUESS, percent
 from ..results.formatting import (
     DAGGER,
     IN_FAMILY,
@@ -190,6 +190,9 @@ def _table(sweep: SweepResult) -> Table:
     }
     if any(r.exact_epsilon is not None for r in results):
         columns["exact"] = [number(r.exact_epsilon, 4) for r in results]
+    for method in dict.fromkeys(one.method for r in results for one in r.estimates):
+        guesses = [{one.method: one.value for one in r.estimates}.get(method) for r in results]
+        columns[f"{BEST_GUESS} ({method})"] = [number(guess, 4) for guess in guesses]
     columns |= {
         "ceiling": [number(r.ceiling) for r in results],
         "detectable": [number(r.detectable, 4) for r in results],

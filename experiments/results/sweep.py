@@ -160,6 +160,7 @@ def _row(point: SweepPoint) -> dict[str, Any]:
         "epsilon_lower_in_family": _epsilon(result.family_bound),
         "claim": result.claim,
         "exact_epsilon": result.exact_epsilon,
+        **{f"best_guess_{one.method.replace('-', '_')}": one.value for one in result.estimates},
         "delta": result.delta,
         "confidence": result.confidence,
         "ceiling": result.ceiling,

@@ -17,6 +17,7 @@ from ...attacks.base import Attack
 from ...attacks.membership.base import MembershipAttack
 from ...audit.api import audit
 from ...audit.bounds.base import Bound
+from ...audit.estimates.attach import with_estimates
 from ...audit.evidence.scores import BitScores
 from ...audit.games.canaries import gradient_canary_game, membership_game
 from ...audit.games.outside import audit_scores
@@ -38,6 +39,7 @@ class Task(ABC):
         parameters: sweep key -> value that make this one of the points of a sweep.
         seed: root of its random streams.
         mechanism, bounds, claim, delta, confidence: as for `dpassay.audit.audit`.
+        estimates: names for `dpassay.audit.estimates.attach.with_estimates`.
     """
 
     parameters: dict[str, Any]
@@ -47,6 +49,7 @@ class Task(ABC):
     claim: Guarantee | None
     delta: float | None
     confidence: float
+    estimates: tuple[str, ...] = ()
 
     @property
     def folder(self) -> str:
@@ -56,7 +59,7 @@ class Task(ABC):
     def answer(self, *, n_hypotheses: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
         """Runs the audit; what goes wrong is said with the point at which it did."""
         try:
-            return self._answer(n_hypotheses, n_jobs, store, progress)
+            return with_estimates(self._answer(n_hypotheses, n_jobs, store, progress), self.estimates)
         except DpassayError as error:
             if self.parameters:
                 error.add_note(f"at {point_text(self.parameters)}")

@@ -16,6 +16,7 @@ from ...attacks.base import Target
 from ...attacks.catalogue import choose
 from ...audit.bounds.base import Evidence
 from ...audit.bounds.choose import choose_bounds
+from ...audit.estimates.attach import check_estimates
 from ...audit.evidence.scores import BitScores, PairScores, Successes
 from ...audit.evidence.statement import Statement
 from ...audit.trials.plan import MINIMUM_TRIALS
@@ -71,6 +72,13 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
         with pointing_at(source, "audit.bounds"):
             bounds = tuple(build.build_bound(entry) for entry in here.audit.bounds)
             choose_bounds(bounds, reads=game.makes, stop=here.audit.stop)
+        with pointing_at(source, "audit.estimates"):
+            estimates = check_estimates(here.audit.estimates)
+        if here.game is not None and estimates:
+            raise source.error(
+                ("audit", "estimates"),
+                f"[audit] estimates are of no use in the game {here.game.name!r}: leave them out.",
+            )
         with pointing_at(source, "claim", here.claim):
             claim = build.build_claim(here.claim)
         with pointing_at(source, "data", here.data):
@@ -82,6 +90,7 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
             "claim": claim,
             "delta": here.audit.delta,
             "confidence": here.audit.confidence,
+            "estimates": estimates,
         }
         task = game.ask(here, source, mechanism, data, shared)
         _check_claim(task, here, source, n_hypotheses)

@@ -1,0 +1,96 @@
+"""Best guesses next to the bound of a result: asked for by name, shown without a guarantee, compared with no claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...mechanisms.errors import ParameterError
+from ...mechanisms.validation import one_of
+from ..evidence.scores import PairCounts
+from ..results.audit_result import AuditResult
+from .base import Estimate
+from .bootstrap import plug_in
+from .katz import katz_log
+from .posterior import bayesian
+
+_RESAMPLES = 0xE57
+"""Keys the stream of the resamples, beside the seed of the audit."""
+
+
+def _plug_in(scores: PairCounts, result: AuditResult) -> Estimate:
+    rng = np.random.default_rng([_RESAMPLES, result.seed])
+    return plug_in(scores, rng=rng, threshold=result.bound.threshold, delta=result.delta, level=result.confidence)
+
+
+def _katz_log(scores: PairCounts, result: AuditResult) -> Estimate:
+    return katz_log(scores, threshold=_event(result), delta=result.delta, level=result.confidence)
+
+
+def _bayesian(scores: PairCounts, result: AuditResult) -> Estimate:
+    return bayesian(scores, threshold=_event(result), delta=result.delta, level=result.confidence)
+
+
+ESTIMATES: dict[str, Callable[[PairCounts, AuditResult], Estimate]] = {
+    "bayesian": _bayesian,
+    "katz-log": _katz_log,
+    "plug-in": _plug_in,
+}
+"""Name -> the estimate of a result."""
+
+
+def check_estimates(names: Sequence[str]) -> tuple[str, ...]:
+    """The names; raises `ParameterError` for one that is unknown, with the nearest."""
+    if isinstance(names, str):
+        raise ParameterError(f"estimates must be a list of names, such as [{names!r}].", argument="estimates")
+    for name in names:
+        one_of(ESTIMATES, estimates=name)
+    return tuple(names)
+
+
+def with_estimates(result: AuditResult, names: Sequence[str]) -> AuditResult:
+    """The result with best guesses of epsilon, from the event that its bound has read.
+
+    Args:
+        result: of runs on a pair.
+        names: of `ESTIMATES`: "bayesian", "katz-log", "plug-in".
+
+    Returns:
+        The same result with `estimates`, in the order of the names. Bound, p-value and verdict are those of before. A
+        guess that these counts do not allow (no hits, or a bound that reads no single event) is a warning instead.
+
+    Raises:
+        ParameterError: an unknown name, or a game whose scores are not those of independent runs on a pair.
+
+    Example:
+        >>> from dpassay.audit import audit
+        >>> from dpassay.mechanisms import Laplace
+        >>> result = with_estimates(audit(Laplace(epsilon=1.0), trials=10_000, seed=0), ["bayesian"])
+        >>> 0.9 < result.bound.epsilon < result.estimates[0].value < 1.1
+        True
+    """
+    names = check_estimates(names)
+    if names and not result.game.independent_scores:
+        raise ParameterError(
+            f"estimates are for runs on a pair of datasets, but the game is {result.game.value!r}. Leave them out.",
+            argument="estimates",
+        )
+    found, warnings = [], list(result.warnings)
+    for name in names:
+        try:
+            found.append(ESTIMATES[name](PairCounts(result.tally), result))
+        except ParameterError as error:
+            warnings.append(f"no estimate {name!r}: {error}")
+    return replace(result, estimates=tuple(found), warnings=tuple(warnings))
+
+
+def _event(result: AuditResult) -> float:
+    """The threshold of the event that the bound has read."""
+    if result.bound.threshold is None:
+        raise ParameterError(f"{result.bound.method} reads no single event. Try 'plug-in', or bound='joint-exact'.")
+    return result.bound.threshold
+
+
+__all__ = ["ESTIMATES", "check_estimates", "with_estimates"]
