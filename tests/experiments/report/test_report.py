@@ -240,7 +240,7 @@ def test_a_claim_refuted_at_another_delta_is_told_everywhere_with_the_place(tmp_
     alone = answer(sweep_of([{}], [elsewhere_result()]))
     assert alone.startswith(f"The claim is refuted at another delta than 0, with 95 % confidence: {place}.")
     html, markdown = report(sweep, tmp_path, figures=False)
-    assert " ".join(Page(html).text.split()).count(place) == 2  # answer and note; the detail comes with figures
+    assert " ".join(Page(html).text.split()).count(place) == 3  # answer, note and detail
     assert (
         f"† elsewhere: refuted at another delta than 0; {place.replace('<', '&lt;').replace('>', '&gt;')}" in markdown
     )
