@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from adapter_page import blocks, said
 
+from dpassay.attacks.base import Target
 from dpassay.attacks.canaries import Mislabelled, RandomDirection
 from dpassay.attacks.catalogue import choose
 from dpassay.attacks.distinguishing.threshold import Threshold
@@ -231,7 +232,8 @@ def test_attacks_on_trained_models_see_a_canary_in_it(attack):
     mechanism = linear(batch_size=12, epochs=40, noise_multiplier=0.05, initial=np.zeros(8), constants="public")
     canary = Mislabelled() if attack == "canary-loss" else RandomDirection(seed=1)
     mechanism, pair = canary.stage((X, Y), replace(mechanism, n_records=12))
-    scorer = choose(attack, mechanism, pair)[1].fit(None, None, RNG)
+    target = Target(mechanism, pair)
+    scorer = choose(attack, target)[1].fit(target, None, None, RNG)
     out, in_ = (scorer.score(draw(mechanism, pair.side(side), size=4)) for side in (0, 1))
     assert in_.min() > out.max()
 
