@@ -228,7 +228,7 @@ class Config(Section):
         if self.membership is not None:
             unread = dict.fromkeys(AUDITS_ONLY, True) | {"audit": set(AuditSection.model_fields) - {"confidence"}}
         elif self.game is not None:
-            unread = {"audit": {"trials"}}
+            unread = {"audit": {"trials", "estimates"}}
         return _plain(self.model_dump(exclude_none=True, exclude=unread))  # type: ignore[no-any-return]
 
     @property

@@ -44,6 +44,11 @@ def plan_tasks(config: Config, source: Source) -> list[Task]:
             ("audit", "trials"),
             f"[audit] trials is of no use in the game {name!r}: leave it out, and give {counted} in [game].",
         )
+    if config.game is not None and config.audit.estimates:
+        raise source.error(
+            ("audit", "estimates"),
+            f"[audit] estimates are of no use in the game {config.game.name!r}: leave them out.",
+        )
     load = _Loader()
     points = combinations(config.sweep)
     return [_task(config, source, point, load, len(points)) for point in points]
@@ -74,11 +79,6 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
             choose_bounds(bounds, reads=game.makes, stop=here.audit.stop)
         with pointing_at(source, "audit.estimates"):
             estimates = check_estimates(here.audit.estimates)
-        if here.game is not None and estimates:
-            raise source.error(
-                ("audit", "estimates"),
-                f"[audit] estimates are of no use in the game {here.game.name!r}: leave them out.",
-            )
         with pointing_at(source, "claim", here.claim):
             claim = build.build_claim(here.claim)
         with pointing_at(source, "data", here.data):
