@@ -108,8 +108,8 @@ def _numbers(table: pd.DataFrame, column: str, file: Path) -> Any:
     if np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values))[0])
         raise ParameterError(
-            f"{column} must be a number in every row of {file}, but is {table[column].iloc[row]!r} in row {row + 1}. A "
-            "run that gave nothing has a score too: the lowest or the highest one."
+            f"{column} must be a number in every row of {file}, but is {table[column].tolist()[row]!r} in row {row + 1}. "
+            "A run that gave nothing has a score too: the lowest or the highest one."
         )
     return values
 
@@ -120,7 +120,7 @@ def _flags(table: pd.DataFrame, column: str, file: Path) -> Any:
     if odd.any():
         row = int(np.flatnonzero(odd)[0])
         raise ParameterError(
-            f"{column} must be 0 or 1 in every row of {file}, but is {values[row]!r} in row {row + 1}."
+            f"{column} must be 0 or 1 in every row of {file}, but is {table[column].tolist()[row]!r} in row {row + 1}."
         )
     return values.astype(np.bool_)
 
