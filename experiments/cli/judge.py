@@ -107,8 +107,9 @@ def _numbers(table: pd.DataFrame, column: str, file: Path) -> Any:
     values = pd.to_numeric(table[column], errors="coerce").to_numpy(dtype=np.float64)
     if np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values))[0])
+        found = table[column].tolist()[row]
         raise ParameterError(
-            f"{column} must be a number in every row of {file}, but is {table[column].tolist()[row]!r} in row {row + 1}. "
+            f"{column} must be a number in every row of {file}, but is {found!r} in row {row + 1}. "
             "A run that gave nothing has a score too: the lowest or the highest one."
         )
     return values
