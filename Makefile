@@ -32,10 +32,10 @@ test-slow-mechanisms: $(STAMP)  ## the long statistical tests of mechanisms and 
 	$(PYTEST) -m slow tests/mechanisms tests/attacks
 
 test-slow-bounds: $(STAMP)  ## those of the bounds
-	$(PYTEST) -m slow tests/audit -k bounds
+	$(PYTEST) -m slow tests/audit/bounds
 
 test-slow-audit: $(STAMP)  ## those of whole audits
-	$(PYTEST) -m slow tests/audit -k "not bounds"
+	$(PYTEST) -m slow tests/audit --ignore=tests/audit/bounds
 
 test-slow-experiments: $(STAMP)  ## those of experiments, of the pytest plugin and of the tests themselves
 	$(PYTEST) -m slow tests --ignore=tests/mechanisms --ignore=tests/attacks --ignore=tests/audit

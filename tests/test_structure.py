@@ -120,3 +120,10 @@ def test_a_file_and_its_functions_are_short(path):
     functions = [node for node in ast.walk(tree(path)) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
     assert [node.name for node in functions if code_lines(node) > FUNCTION] == []
     assert path.read_text().count("\n") <= LINES
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_tests_of_a_room_lie_in_the_same_folders(room):
+    tests = Path(__file__).parent
+    folders = {path.parent.relative_to(tests) for path in (tests / room).rglob("test_*.py")}
+    assert {str(folder) for folder in folders if not (ROOT / folder).is_dir()} == set()

@@ -12,11 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
+from hostile_functions import ENDINGS, leaking, noisy
 
 ROOT = Path(__file__).parents[3]
 HOSTILE = ROOT / "tests" / "audit" / "hostile_functions.py"
-sys.path.insert(0, str(HOSTILE.parent))
-from hostile_functions import ENDINGS, leaking, noisy  # noqa: E402
 
 DRIVER = """
 import json, os, sys, tempfile
