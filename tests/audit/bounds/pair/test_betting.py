@@ -220,7 +220,8 @@ BOUNDS = {
 @pytest.mark.parametrize("which", BOUNDS)
 def test_bound_never_exceeds_the_truth_at_any_time_more_often_than_it_may(which, law):
     bound, n_pilot = BOUNDS[which]
-    found, holds = ever_too_high(bound, *law, repeats=400, n_out=100, n_in=100, seed=1, n_pilot=n_pilot)
+    repeats = 400 if law[0] is NOTHING else 150  # where nothing is to be found, what is made up shows best
+    found, holds = ever_too_high(bound, *law, repeats=repeats, n_out=100, n_in=100, seed=1, n_pilot=n_pilot)
     assert holds, found
 
 
@@ -261,7 +262,7 @@ def test_twin_that_takes_the_best_bet_instead_of_their_average_is_caught(monkeyp
     monkeypatch.setattr(martingale, "_wealth", best_bet)
     several = Betting((0.0, 0.5, 1.0), direction="both")
     for law in (laplace(1.0), NOTHING):
-        found, holds = ever_too_high(several, law, 0.0, repeats=500, n_out=100, n_in=100, seed=1)
+        found, holds = ever_too_high(several, law, 0.0, repeats=300, n_out=100, n_in=100, seed=1)
         assert not holds, found
 
 
@@ -302,7 +303,7 @@ def mean_bound(bound, law, n, repeats, seed=5):
 
 
 def test_a_threshold_known_beforehand_shows_80_percent_of_epsilon_with_1000_trials():
-    assert mean_bound(Betting(threshold=1.0), laplace(1.0), 1000, 120) >= 0.80
+    assert mean_bound(Betting(threshold=1.0), laplace(1.0), 1000, 60) >= 0.80
 
 
 @pytest.mark.slow
@@ -348,7 +349,7 @@ def sample(data):
     return drawn(laplace(epsilon), n, seed)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(bound=KINDS, data=DATA, delta=st.floats(0.0, 0.3))
 def test_bound_falls_with_confidence_and_delta(bound, data, delta):
     scores = sample(data)
@@ -362,7 +363,7 @@ def test_bound_falls_with_confidence_and_delta(bound, data, delta):
         assert values == sorted(values, reverse=True)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(bound=KINDS, data=DATA)
 def test_bound_never_falls_when_trials_are_added(bound, data):
     scores = sample(data)
@@ -371,7 +372,7 @@ def test_bound_never_falls_when_trials_are_added(bound, data):
     assert values == sorted(values)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(data=DATA)
 def test_more_extreme_hits_never_lower_the_bound_of_a_fixed_event_and_centre(data):
     scores = sample(data)
@@ -381,7 +382,7 @@ def test_more_extreme_hits_never_lower_the_bound_of_a_fixed_event_and_centre(dat
     assert asked.lower_bound(bound, better, **level).epsilon >= asked.lower_bound(bound, scores, **level).epsilon
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(data=DATA, delta=st.sampled_from([0.0, 0.1]))
 def test_sides_swap_with_directions_and_increasing_maps_change_nothing(data, delta):
     scores, level = sample(data), {"delta": delta, "confidence": 0.8}
