@@ -23,7 +23,7 @@ from dpassay.mechanisms import Geometric, Laplace, Neighbours, PureDP, Randomize
 
 pytestmark = pytest.mark.usefixtures("without_power")
 
-REPEATS = pytest.mark.parametrize("repeats", [150, pytest.param(400, marks=pytest.mark.slow)])
+REPEATS = pytest.mark.parametrize("repeats", [100, pytest.param(400, marks=pytest.mark.slow)])
 CONFIDENCE = 0.8
 
 
@@ -88,22 +88,22 @@ def test_the_bound_on_a_kept_claim_rarely_exceeds_it(repeats):
     assert misses(kept_claim, 0.5, repeats) <= limit(repeats)
 
 
-@pytest.mark.parametrize("repeats", [24, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    ("function", "options", "truth"),
+    ("function", "options", "truth", "repeats"),
     [
-        (shifted, {"attack": Classifier(model="boosting")}, 1.0),  # of all models the one that learns most by heart
-        (constant, {"attack": Classifier(model="boosting")}, 0.0),
-        (shifted, {"attack": "threshold"}, 1.0),
-        pytest.param(shifted, {}, 1.0, marks=pytest.mark.slow),
-        pytest.param(constant, {}, 0.0, marks=pytest.mark.slow),
+        (shifted, {"attack": Classifier(model="boosting")}, 1.0, 12),  # of all models the one that learns most by heart
+        (constant, {"attack": Classifier(model="boosting")}, 0.0, 12),
+        (shifted, {"attack": "threshold"}, 1.0, 24),
+        pytest.param(shifted, {"attack": "threshold"}, 1.0, 400, marks=pytest.mark.slow),
+        pytest.param(shifted, {}, 1.0, 400, marks=pytest.mark.slow),
+        pytest.param(constant, {}, 0.0, 400, marks=pytest.mark.slow),
     ],
-    ids=["boosting", "boosting-no-difference", "threshold", "classifier", "no-difference"],
+    ids=["boosting", "boosting-no-difference", "threshold", "threshold-400", "classifier", "no-difference"],
 )
 def test_the_bound_of_a_function_rarely_exceeds_the_truth(function, options, truth, repeats):
     """Functions are guarded call by call and, without an attack that is named, attacked by classifiers.
 
-    Of 24 bounds 15 may exceed the truth; where the pilot is counted in the place of the evaluation, 24 of boosting do.
+    Of 12 bounds 10 may exceed the truth; where the pilot is counted in the place of the evaluation, all of boosting do.
     """
     options = {"trials": 400, "neighbours": PAIR, "claim": PureDP(1.0), "confidence": CONFIDENCE} | options
     missed = misses(lambda seed: audit(function, seed=seed, **options), truth, repeats)

@@ -62,7 +62,7 @@ def test_too_small_a_claim_is_refuted_by_one_run():
 def test_several_runs_count_together():
     mechanism = learner()
     one, ten = (
-        audit_scores(gradient_canary_game(mechanism, np.eye(100), n_runs=n, seed=0), mechanism=mechanism, delta=1e-5)
+        audit_scores(gradient_canary_game(mechanism, np.eye(300), n_runs=n, seed=0), mechanism=mechanism, delta=1e-5)
         for n in (1, 10)
     )
     assert ten.bound.n_trials == 10 * one.bound.n_trials

@@ -184,7 +184,7 @@ def test_progress_is_of_all_trials_and_says_the_bound_so_far(monkeypatch):
 
 
 def test_stopping_does_not_refute_a_kept_claim_more_often_than_it_may():
-    repeats, found = 100, 0
+    repeats, found = 50, 0
     for seed in range(repeats):
         result = audit(RandomizedResponse(epsilon=1.0), trials=300, stop="anytime", confidence=0.8, seed=seed)
         found += result.verdict is Verdict.VIOLATION

@@ -220,7 +220,7 @@ BOUNDS = {
 @pytest.mark.parametrize("which", BOUNDS)
 def test_bound_never_exceeds_the_truth_at_any_time_more_often_than_it_may(which, law):
     bound, n_pilot = BOUNDS[which]
-    repeats = 400 if law[0] is NOTHING else 150  # where nothing is to be found, what is made up shows best
+    repeats = 400 if law[0] is NOTHING else 100  # where nothing is to be found, what is made up shows best
     found, holds = ever_too_high(bound, *law, repeats=repeats, n_out=100, n_in=100, seed=1, n_pilot=n_pilot)
     assert holds, found
 
