@@ -501,7 +501,7 @@ def test_nothing_scrolls_sideways_at_390_pixels(tmp_path: Path) -> None:
     flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
     flags += ["--allow-file-access-from-files", "--virtual-time-budget=2000", f"--user-data-dir={tmp_path / 'profile'}"]
     address = (tmp_path / "probe.html").as_uri()
-    done = subprocess.run(["chromium", *flags, address], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["chromium", *flags, address], capture_output=True, text=True, timeout=300, check=False)
     found = re.search(r"found ([-\d ]+)<", done.stdout)
     assert found is not None
     over = [int(number) for number in found[1].split()]
