@@ -17,7 +17,7 @@ from .katz import katz_log
 from .posterior import bayesian
 
 _RESAMPLES = 0xE57
-"""Keys the stream of the resamples, beside the seed of the audit."""
+"""Keys the stream of the resamples, next to the seed of the audit."""
 
 
 def _plug_in(scores: PairCounts, result: AuditResult) -> Estimate:

@@ -44,7 +44,7 @@ def plug_in(
         minimum_hits: >= 2; fewer hits make the best of many ratios explode.
 
     Raises:
-        ParameterError: a value out of range; no event has so many hits on both sides.
+        ParameterError: a value out of range; no event has this many hits on both sides.
 
     Guarantees:
         * None. The best of many ratios lies above the truth on average, and resampling does not see that: its interval

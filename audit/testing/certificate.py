@@ -108,7 +108,7 @@ class Certificate(Saved):
     """
 
     FORMAT: ClassVar[str] = "dpassay.certificate"
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
 
     plan: str
     seed: int
@@ -301,7 +301,7 @@ def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_J
         np.concatenate([getattr(blocks[job], name) for job in jobs], axis=-1) for name in ("numbers", "above")
     )
     for i, (delta, confidence) in enumerate(product(setting.deltas, plan.confidences)):
-        truth = float(setting.law.curve.epsilon(delta))
+        exact = float(setting.law.curve.epsilon(delta))
         for j, method in enumerate(methods):
             was_asked = above[i, j] >= 0
             if not was_asked.any():
@@ -313,7 +313,7 @@ def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_J
                 kind=method.kind,
                 law=setting.law.name,
                 delta=delta,
-                truth=truth,
+                exact_epsilon=exact,
                 n_out=n_out,
                 n_in=n_in,
                 confidence=confidence,

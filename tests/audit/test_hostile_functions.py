@@ -58,8 +58,8 @@ def test_every_way_of_leaving_is_an_outcome_or_a_named_error_and_the_process_is_
             assert counts[0] == 0 < counts[1]
             result.summary().encode("utf-8")
         assert case.says in " ".join(result.warnings)
-        told = [text for text in result.warnings if "never varied" not in text]  # a side may always raise
-        assert bool(told) == (case.function in CHANGES)
+        given = [text for text in result.warnings if "never varied" not in text]  # a side may always raise
+        assert bool(given) == (case.function in CHANGES)
         assert type(result).from_json(result.to_json()) == result
     assert process() == before
 

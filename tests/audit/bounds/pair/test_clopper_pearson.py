@@ -244,7 +244,7 @@ def test_pilot_is_remembered_in_the_ledger_and_used_once():
         PairScores([1.0, 2.0], [0.0, 0.5]),
     ],
 )
-def test_odd_pilots_give_a_usable_threshold(pilot):
+def test_degenerate_pilots_give_a_usable_threshold(pilot):
     bound = prepared(pilot)
     assert not math.isnan(bound.event.threshold)
     assert asked.lower_bound(bound, pilot, delta=0.0, confidence=0.95).epsilon == 0.0

@@ -193,7 +193,7 @@ def test_test_spends_most_of_its_significance():
     mu=st.floats(0.05, 3),
     significance=st.floats(1e-6, 0.5),
 )
-def test_points_p_value_and_refutation_agree(hits, mu, significance):
+def test_points_p_value_and_curve_test_agree(hits, mu, significance):
     region, curve = EventRegion(*hits, 40, 50), GaussianDP(mu).tradeoff
     fpr, fnr = region.points(significance)
     p = region.p_value(curve)
