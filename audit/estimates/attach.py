@@ -89,7 +89,9 @@ def with_estimates(result: AuditResult, names: Sequence[str]) -> AuditResult:
 def _event(result: AuditResult) -> float:
     """The threshold of the event that the bound has read."""
     if result.bound.threshold is None:
-        raise ParameterError(f"{result.bound.method} reads no single event. Try 'plug-in', or bound='joint-exact'.")
+        raise ParameterError(
+            f"{result.bound.method} reads no single event. Try 'plug-in', or bound='joint-exact'.", argument="estimates"
+        )
     return result.bound.threshold
 
 

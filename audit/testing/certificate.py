@@ -64,7 +64,9 @@ class Setting:
         whole(1, repeats=self.repeats)
         whole(0, few=self.audits(slow=True))
         if not self.deltas or not self.sizes:
-            raise ParameterError(f"deltas and sizes of {self.law.name!r} must not be empty.")
+            raise ParameterError(
+                f"deltas and sizes of {self.law.name!r} must not be empty.", argument=("deltas", "sizes")
+            )
         for size in self.sizes:
             whole(10, n_out=size[0], n_in=size[1])
 
@@ -173,7 +175,7 @@ def certify(
     """
     whole(0, seed=seed)
     if not methods:
-        raise ParameterError("methods must name at least one thing to examine, but is empty.")
+        raise ParameterError("methods must name at least one thing to examine, but is empty.", argument="methods")
     jobs = _jobs(plan)
     reporter = reporter_for(progress)
     reporter.start("simulated", sum(job.repeats for job in jobs))
