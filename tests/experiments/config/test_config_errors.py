@@ -145,9 +145,7 @@ def test_what_a_table_inside_lacks_points_at_its_line(text, message):
 
 
 def test_a_wrong_value_that_is_set_is_blamed_on_the_setting_whatever_is_swept():
-    assert refused(LEARNING, **{"mechanism.view": "last"}).startswith(
-        "--set mechanism.view: [mechanism] unknown view"
-    )
+    assert refused(LEARNING, **{"mechanism.view": "last"}).startswith("--set mechanism.view: [mechanism] unknown view")
     swept = LEARNING + '[sweep]\n"mechanism.name" = ["dp-sgd"]\n'
     assert refused(swept, **{"mechanism.view": "last"}).startswith("--set mechanism.view: [mechanism] unknown view")
 

@@ -112,7 +112,7 @@ def test_laplace_noise_read_as_gaussian_gives_an_epsilon_that_it_does_not_have()
 def test_claim_is_judged_by_its_own_family_only():
     # the true claim LaplaceDP(1) would be called a violation: as Gaussian noise the scores show epsilon >= 4.47
     gaussian = Family(threshold=1.0, curve_family=family_of(GaussianDP(1.0)))
-    with pytest.raises(ParameterError, match="curve_family is .GaussianDP for some mu., but the claim .* .LaplaceDP"):
+    with pytest.raises(ParameterError, match=r"curve_family is .GaussianDP for some mu., but the claim .* .LaplaceDP"):
         asked.against(gaussian, LaplaceDP(1.0))
     with pytest.raises(ParameterError, match="called a violation"):
         audit(Laplace(epsilon=1.0), bound=gaussian, trials=1_000, delta=DELTA, seed=0)
