@@ -51,10 +51,13 @@ def its_own_text(name, other):
     return other == f"{name.rpartition('.')[0]}.text"
 
 
-GRAPH = {
-    name: {other for other in imported(path) if other in NAMES and other != name and not its_own_text(name, other)}
-    for name, path in NAMES.items()
-}
+@cache
+def graph():
+    """What each module imports."""
+    return {
+        name: {other for other in imported(path) if other in NAMES and other != name and not its_own_text(name, other)}
+        for name, path in NAMES.items()
+    }
 
 
 def circles():
@@ -64,7 +67,7 @@ def circles():
     def visit(node):
         index[node] = low[node] = len(index)
         stack.append(node)
-        for other in GRAPH[node]:
+        for other in graph()[node]:
             if other not in index:
                 visit(other)
                 low[node] = min(low[node], low[other])
@@ -77,7 +80,7 @@ def circles():
             if len(group) > 1:
                 found.append(sorted(group))
 
-    for node in GRAPH:
+    for node in graph():
         if node not in index:
             visit(node)
     return found
@@ -92,7 +95,7 @@ def test_no_import_runs_back_up():
         room = name.partition(".")[0]
         return ROOMS.index(room) if room in ROOMS else len(ROOMS)  # what is installed above them: command and plugin
 
-    back = [(name, other) for name, others in GRAPH.items() for other in others if level(other) > level(name)]
+    back = [(name, other) for name, others in graph().items() for other in others if level(other) > level(name)]
     assert back == []
 
 
