@@ -283,7 +283,7 @@ def test_twin_that_forgets_delta_is_caught():
 
 def test_twin_that_stakes_as_much_on_each_run_of_the_larger_side_is_caught(monkeypatch):
     def unshared(self, low, high, delta, roles):
-        return real(self, low, high, delta, [(gains, 1.0) for gains, _ in roles])
+        return real(self, low, high, delta, tuple((gains, 1.0) for gains, _ in roles))
 
     real = Bets.logs
     monkeypatch.setattr(Bets, "logs", unshared)
