@@ -54,14 +54,6 @@ WITHOUT = {"environment.json"}
 """Not the same for the same experiment."""
 
 
-@pytest.fixture
-def without_pictures(monkeypatch):
-    monkeypatch.setattr("dpassay.experiments.plots.draw_all", lambda *_: [])
-    monkeypatch.setattr("dpassay.experiments.report.write", lambda *_: [])
-    monkeypatch.setattr("dpassay.experiments.plots.membership.draw_study", lambda *_: [])
-    monkeypatch.setattr("dpassay.experiments.report.write_membership", lambda *_: [])
-
-
 class Active(HTMLParser):
     """Finds the tags and the attributes of a page that run or fetch something."""
 
