@@ -32,6 +32,27 @@ def without_power(monkeypatch):
         monkeypatch.setattr(f"dpassay.audit.power.{search}", lambda *given, **options: Detectable(1.0, "any"))
 
 
+@pytest.fixture
+def without_pictures(monkeypatch):
+    """Runs write their numbers, and neither figures nor reports, which take longer than the runs."""
+    for draw in ("draw_all", "membership.draw_study"):
+        monkeypatch.setattr(f"dpassay.experiments.plots.{draw}", lambda *_: [])
+    for write in ("write", "write_membership"):
+        monkeypatch.setattr(f"dpassay.experiments.report.{write}", lambda *_: [])
+
+
+@pytest.fixture
+def one_picture(monkeypatch):
+    """Runs draw and report the whole sweep, and no figures of its single audits."""
+    monkeypatch.setattr("dpassay.experiments.plots.draw.shown", lambda points: [])
+
+
+@pytest.fixture
+def without_pixels(monkeypatch):
+    """Figures are SVG files; the PNG files next to them are empty."""
+    monkeypatch.setattr("dpassay.experiments.plots.style.files._png", lambda figure: b"")
+
+
 def pytest_addoption(parser):
     parser.addoption("--no-skips", action="store_true", help="A test that would be skipped fails: nothing is missing.")
 

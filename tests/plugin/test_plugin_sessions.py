@@ -66,7 +66,7 @@ def project(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def session(project):
-    return project.run()
+    return project.run(fresh=True)
 
 
 class TestVerdicts:
@@ -302,7 +302,7 @@ class TestCost:
                 assert ours == {"dpassay.pytest_plugin"}
                 assert "numpy" not in sys.modules
         """
-        session = Project(tmp_path).write(test_it=text).run()
+        session = Project(tmp_path).write(test_it=text).run(fresh=True)
         assert session.code == 0
         assert "privacy checks" not in session.output
 

@@ -206,7 +206,7 @@ def test_the_shipped_ladder_has_every_rung_and_one_claim():
     assert len(worst) == 2
 
 
-def test_a_ladder_runs_and_is_drawn(tmp_path):
+def test_a_ladder_runs_and_is_drawn(tmp_path, without_pixels):
     path = tmp_path / "small.toml"
     path.write_text(SMALL + CASES, encoding="utf-8")
     done = run(path, out=tmp_path / "run")

@@ -77,7 +77,7 @@ def test_what_runs_or_fetches_is_found():
     assert Active.found_in("<p title='a onload=b'><b onload=x><img src=y>") == ["b onload", "img"]
 
 
-def test_no_name_reaches_the_terminal_or_a_file_as_a_command(tmp_path, monkeypatch):
+def test_no_name_reaches_the_terminal_or_a_file_as_a_command(tmp_path, monkeypatch, without_pixels):
     monkeypatch.chdir(tmp_path)
     Path("evil.toml").write_text(EVIL, encoding="utf-8")
     shown = CliRunner().invoke(app, ["run", "evil.toml", "--out", "out"])

@@ -35,7 +35,7 @@ def test_gradients_are_told_by_every_step_and_judged_by_the_bounds_of_one_run():
     assert AuditResult.from_json(result.to_json()) == result
 
 
-def test_more_runs_count_more_bits():
+def test_more_runs_count_more_bits(without_power):
     assert answer(GRADIENTS, **{"game.n_runs": 4}).bound.n_trials == 1600
 
 
@@ -96,7 +96,7 @@ def test_bounds_of_one_run_are_refused_for_a_pair_before_anything_runs():
     assert "'one-run' does not read the scores of runs on a pair" in complaint(laplace)
 
 
-def test_a_case_of_a_sweep_may_play_another_game(tmp_path):
+def test_a_case_of_a_sweep_may_play_another_game(tmp_path, without_power, without_pixels):
     """Pairs and one run side by side, as on the ladder, drawn and reported."""
     pair = GRADIENTS.replace('[game]\nname = "one-run"\nn_canaries = 400\n', "").replace(
         "[audit]\n", "[audit]\ntrials = 100\nbounds = ['accountant-family']\n"
@@ -123,7 +123,7 @@ audit = {{ bounds = ["one-run-fdp"] }}
     assert [point["result"]["trials"]["n_canaries"] for point in table["points"]] == [None, 400]
 
 
-def test_scores_of_one_run_stand_in_no_band():
+def test_scores_of_one_run_stand_in_no_band(without_power):
     """One run makes all of them: the band of independent runs would claim too much."""
     result = answer(GRADIENTS)
     plot = Tradeoff.from_result(result)
