@@ -69,7 +69,7 @@ class Project:
             variables["PYTHONPATH"] = os.pathsep.join(map(str, (*path, LIBRARY)))
             command = [sys.executable, "-P", "-m", "pytest", *words]
             done = subprocess.run(
-                command, cwd=self.folder, env=variables | environment, capture_output=True, text=True, timeout=120
+                command, cwd=self.folder, env=variables | environment, capture_output=True, text=True, timeout=600
             )
             return Session(done.returncode, done.stdout + done.stderr, _checks(junit))
         code, output = _copies().run(self.folder, list(map(str, path)), words)
@@ -87,7 +87,7 @@ for request in sys.stdin:
     with tempfile.TemporaryFile() as output:
         child = os.fork()
         if child == 0:
-            signal.alarm(120)
+            signal.alarm(600)
             os.chdir(folder)
             sys.path[:0] = path
             for number in (1, 2):
