@@ -30,7 +30,7 @@ from .directory import RunDirectory
 from .record import Finished, append_session, finished, left
 
 if TYPE_CHECKING:
-    from ..tasks.audits import Task
+    from ..tasks.base import Task
 
 RUNS = Path("runs")
 """Where experiments go that are given no place: runs/NAME."""

@@ -12,7 +12,8 @@ from dpassay.experiments.config.schema import Config
 from dpassay.experiments.plots.draw import plots_of
 from dpassay.experiments.plots.tradeoff import Tradeoff
 from dpassay.experiments.runs.runner import run
-from dpassay.experiments.tasks.audits import OneRunTask, PairTask
+from dpassay.experiments.tasks.one_run import OneRunTask
+from dpassay.experiments.tasks.pair import PairTask
 from dpassay.experiments.tasks.planning import plan_tasks
 from dpassay.mechanisms.guarantees import GaussianDP
 
