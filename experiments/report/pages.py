@@ -25,11 +25,6 @@ CI_ROWS = 20
 """Rows of the table in the Markdown summary; violations come first."""
 CI_EVIDENCE = 3
 """Violations whose evidence stands in the Markdown summary, and notes on the table."""
-INDEPENDENCE = (
-    "The bounds assume that trials are independent: each draws its randomness anew, whatever the others drew. That of "
-    "mechanisms of the library is by construction, that of other people's is tested; what all runs share, and how long "
-    "a run takes, is not tested."
-)
 _THEME = {
     "ink": INK,
     "muted": MUTED,
@@ -60,7 +55,6 @@ def write(sweep: SweepResult, config: Config, directory: Path, figures: Iterable
         "report.html.j2",
         report=shown,
         overview=drawn.get("bound-claim"),
-        independence=INDEPENDENCE,
         audits=list(
             zip(shown.audits, each_caption_once([of_audit(drawn, a.number) for a in shown.audits]), strict=True)
         ),
