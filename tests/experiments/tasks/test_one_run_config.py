@@ -120,6 +120,9 @@ audit = {{ bounds = ["one-run-fdp"] }}
     assert "audit-02-profile.png" not in figures
     page = (tmp_path / "out" / "report.html").read_text()
     assert "1 × 400 canaries" in page
+    assert "100 a side" in page
+    assert "In 1 of 2 audits, the program was run many times on two datasets" in page
+    assert "In 1 of 2 audits, a coin was tossed for each of many canaries" in page
     table = json.loads((tmp_path / "out" / "results.json").read_text())
     assert [point["result"]["trials"]["n_canaries"] for point in table["points"]] == [None, 400]
 
