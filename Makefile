@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ADAPTERS := .venv-adapters
 PYTEST := $(BIN)/python -m pytest -n auto
+unexport PYTHONDONTWRITEBYTECODE  # without bytecode every worker and every process of a test compiles all it imports
 SOURCES := __init__.py mechanisms attacks audit experiments src tests benchmarks docs
 
 .PHONY: demo test test-all test-slow-mechanisms test-slow-bounds test-slow-audit test-slow-experiments test-adapters breaks lint types imports bench docs numbers wheel clean help

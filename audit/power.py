@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -27,13 +27,15 @@ from ..mechanisms.errors import AccountingError, ParameterError
 from ..mechanisms.guarantees import ApproximateDP
 from ..mechanisms.guarantees.base import Guarantee
 from ..mechanisms.validation import open_unit, whole
-from .bounds.base import Bound, Evidence, PairBound
+from .bounds.base import Bound, Evidence, FixedBound, PairBound
 from .bounds.families import CurveFamily, epsilon_of, family_of
 from .bounds.numerics.binomial import lower, quantile, upper
+from .bounds.numerics.unconditional import Ordering
 from .bounds.pair.clopper_pearson import ClopperPearson
 from .bounds.pair.joint import JointExact
-from .evidence.scores import BitScores, Counts, Floats, PairCounts, Successes, Tally
+from .evidence.scores import BitScores, Counts, Floats, PairCounts, Scores, Successes, Tally
 from .evidence.statement import Statement
+from .least_shown import least_shown
 
 PRECISION = 1e-3
 """Relative, of the parameter that is searched."""
@@ -41,6 +43,8 @@ COARSE = 1e-2
 """The same where members are slow to compute."""
 _RATES, _MIDDLE = 60, 200
 _GAMES = 20
+_NOT_RARE = 50
+"""Hits of the claim's least likely event, about, from which on a search is steered by how far the bound is."""
 _MOST_PLANNED = 20_000
 """Trials a side up to which the joint test is asked about outcomes that might have been."""
 
@@ -214,7 +218,7 @@ def detectable_in_successes(
 
 def _found(shown: Callable[[float], bool], family: CurveFamily, delta: float, precision: float) -> Detectable:
     """The least member that is shown, as epsilon at delta."""
-    least = _least(shown, family.claimed, family.largest, precision)
+    least = least_shown(lambda at: (shown(at), math.nan), family.claimed, family.largest, precision)
     return Detectable(math.inf if least is None else epsilon_of(family, least, delta), _leaks_like(family))
 
 
@@ -250,19 +254,6 @@ def family_at(statement: Statement) -> CurveFamily:
     return family
 
 
-def _least(shown: Callable[[float], bool], claimed: float, largest: float, precision: float) -> float | None:
-    """Least value above `claimed`, to the precision, at which something is shown; None if there is none so far up."""
-    low, high, step = claimed, max(1.05 * claimed, 0.05), 1.1
-    while not shown(high):
-        if high >= largest:
-            return None
-        low, high, step = high, min(high * step, largest), step * step
-    while high - low > precision * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if shown(middle) else (middle, high)
-    return high
-
-
 @dataclass(frozen=True)
 class _Question:
     """Would a perfect attack refute the claim?"""
@@ -274,30 +265,65 @@ class _Question:
     def least(self, family: CurveFamily, n_out: int, n_in: int) -> float | None:
         """The least member, above the claimed one, that refutes the claim; None if there is none."""
         precision = COARSE if family.precision > PRECISION / 2 else PRECISION
-        return _least(lambda at: self.shown(family.search(at), n_out, n_in), family.claimed, family.largest, precision)
+        look = partial(self.look, family, n_out, n_in)
+        slope = self.statement.epsilon / family.claimed if self._steered(min(n_out, n_in)) else math.nan
+        return least_shown(look, family.claimed, family.largest, precision, slope)
 
-    def shown(self, truth: Guarantee, n_out: int, n_in: int) -> bool:
-        """Whether the claim is refuted by counts that this truth gives with the given probability."""
+    def _steered(self, n: int) -> bool:
+        """Whether the bound at delta says where the search ends: other curves may be refuted elsewhere long before, and
+        between rare events whether the claim is refuted goes up and down."""
+        at_delta = self.statement.delta == 0.0 or isinstance(self.statement.claim, ApproximateDP)
+        return at_delta and 0.5 * n * math.exp(-self.statement.epsilon) >= _NOT_RARE
+
+    def look(self, family: CurveFamily, n_out: int, n_in: int, parameter: float) -> tuple[bool, float]:
+        """Whether the claim is refuted by counts that this member gives with the given probability, and how clearly."""
+        truth = family.search(parameter)
         fpr = _rates(truth, n_out, n_in)
         fnr = np.asarray(truth.tradeoff(fpr))
         each = math.sqrt(self.probability)
-        return self.refuted(quantile(each, n_out, fpr), n_in - quantile(each, n_in, fnr), n_out, n_in)
+        return self.judged(quantile(each, n_out, fpr), n_in - quantile(each, n_in, fnr), n_out, n_in)
 
     def refuted(self, hits_out: Counts, hits_in: Counts, n_out: int, n_in: int) -> bool:
         """Whether the claim is refuted by these hits, at thresholds that fall from one to the next."""
+        return self.judged(hits_out, hits_in, n_out, n_in)[0]
+
+    def judged(self, hits_out: Counts, hits_in: Counts, n_out: int, n_in: int) -> tuple[bool, float]:
+        """The same, and about how far the largest bound lies above the claim; nan where that takes long to find."""
+        margins = []
         delta, confidence = self.statement.delta, self.statement.confidence
         for bound in (_quick(bound, n_out, n_in) for bound in self.bounds):
             given = () if bound.needs_pilot else bound.fix(self.statement, None, (n_out, n_in)).thresholds
             fixed = np.array(sorted(set(given) - {-math.inf}), dtype=np.float64)
             places = _most_telling(hits_out, hits_in, n_out, n_in, delta, confidence) if len(fixed) else {0}
-            if any(self._judged(bound, _tally(hits_out, hits_in, n_out, n_in, place, fixed)) for place in places):
-                return True
-        return False
+            for place in places:
+                refuted, margin = self._judged(bound, _tally(hits_out, hits_in, n_out, n_in, place, fixed))
+                if refuted:
+                    return True, margin
+                margins.append(margin)
+        return False, max(margins)
 
-    def _judged(self, bound: PairBound, tally: Tally) -> bool:
+    def _judged(self, bound: PairBound, tally: Tally) -> tuple[bool, float]:
         ready = bound.fix(self.statement, PairCounts(tally), (tally.n_out, tally.n_in))
         counts = PairCounts(_with(tally, ready.thresholds))
-        return ready.exceeds_claim(counts) or ready.curve_test(counts) is not None
+        return ready.exceeds_claim(counts) or ready.curve_test(counts) is not None, _margin(ready, counts)
+
+
+def _margin(bound: FixedBound[Scores], counts: PairCounts) -> float:
+    """About how far the bound lies above the claimed epsilon; nan where nothing says so in little time."""
+    stated = bound.statement
+    if type(bound).exceeds_claim is FixedBound.exceeds_claim:  # nothing is quicker than the bound
+        return bound.lower_bound(counts).epsilon - stated.epsilon
+    if len(bound.thresholds) != 1:
+        return math.nan
+    (out, in_), n_out, n_in = counts.hits(bound.thresholds[0]), counts.n_out, counts.n_in
+    hits, other = np.array([in_, n_out - out]), np.array([out, n_in - in_])
+    sizes, order = (np.array([n_in, n_out]), np.array([n_out, n_in])), Ordering(stated.significance, stated.delta)
+    place = float(order.value(hits, other, *sizes).max())
+    if place == -math.inf:  # nothing is shown: the limit of Katz et al. goes on below 0
+        p, q = (hits + 0.5) / (sizes[0] + 1.0), (other + 0.5) / (sizes[1] + 1.0)
+        away = special.ndtri(stated.significance) * order.spread(hits, other, *sizes)
+        place = float((np.log(np.maximum(p - stated.delta, 1e-12) / q) + away).max())
+    return place - stated.epsilon
 
 
 def _quick(bound: PairBound, n_out: int, n_in: int) -> PairBound:

@@ -9,7 +9,12 @@ import numpy as np
 from benchmarks.measure import interleaved, ratio, report, seconds
 
 from dpassay.audit import audit
+from dpassay.audit.bounds.pair.joint import JointExact
+from dpassay.audit.evidence.scores import PairCounts, Tally
+from dpassay.audit.evidence.statement import Statement
+from dpassay.audit.power import detectable
 from dpassay.mechanisms import Laplace
+from dpassay.mechanisms.guarantees import LaplaceDP
 
 
 def bare_numpy(n: int) -> None:
@@ -24,10 +29,24 @@ def small(claim: float, seed: int) -> float:
     return seconds(partial(audit, Laplace(epsilon=claim), trials=1_000, seed=seed))
 
 
+def statistics_of(claim: float, n: int) -> None:
+    """Bound, p-value and power of the default bound, of counts that are there."""
+    rates = 0.5 * np.exp([-claim, 0.0])
+    tally = Tally(np.array([-np.inf, 0.5]), *(np.array([n, round(n * rate)]) for rate in rates), n, n)
+    statement, counts = Statement(LaplaceDP(claim), 0.0), PairCounts(tally)
+    fixed = JointExact(threshold=0.5).fix(statement, None, (n, n))
+    fixed.lower_bound(counts)
+    fixed.p_value(counts)
+    detectable([JointExact()], statement, counts)
+
+
 def main() -> None:
+    for n in (1_000, 1_000_000):
+        new = statistics.median(seconds(partial(statistics_of, claim, n)) for claim in np.linspace(0.5, 2.0, 9))
+        report(f"bound, p-value and power of a new claim, {n:,} trials a side", new, 0.02, unit="s")
     first = statistics.median(small(claim, 0) for claim in np.linspace(0.5, 2.0, 9))
     again = statistics.median(small(2.0, seed) for seed in range(1, 22))
-    report("audit(Laplace), 1,000 trials a side, a new claim", first, 0.1, unit="s")
+    report("audit(Laplace), 1,000 trials a side, a new claim", first, 0.02, unit="s")
     report("audit(Laplace), 1,000 trials a side, the same claim again", again, 0.02, unit="s")
     mechanism = Laplace(epsilon=1.0)
     n = 1_000_000

@@ -8,6 +8,7 @@ errors are those of Ramer (1972), measured across the line, so that steep and fl
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,18 @@ def claim_curve(claim: Guarantee, epsilon: float) -> ClaimCurve:
 
     Some points of the profile approach `epsilon` from below, where the profile of a pure claim falls to 0.
     """
+    try:
+        return _remembered(claim, epsilon)
+    except TypeError:  # a claim of somebody's own that has no hash
+        return _drawn(claim, epsilon)
+
+
+@lru_cache(maxsize=64)
+def _remembered(claim: Guarantee, epsilon: float) -> ClaimCurve:
+    return _drawn(claim, epsilon)
+
+
+def _drawn(claim: Guarantee, epsilon: float) -> ClaimCurve:
     ends = np.geomspace(LEAST, 0.5, 600)
     fine = np.unique(np.concatenate([np.linspace(0.0, 1.0, 1001), ends, 1.0 - ends]))
     fnr = np.asarray(claim.tradeoff(fine))
@@ -53,8 +66,8 @@ def bends(x: Floats, y: Floats, *, start: NDArray[np.intp]) -> NDArray[np.intp]:
     kept = np.unique(np.concatenate([[0], start, [len(x) - 1]]))
     while len(kept) < MOST:
         missed = _missed(x, y, kept)
-        gap = np.searchsorted(kept, np.arange(len(x)), side="right")
-        worst = [int(np.argmax(np.where(gap == i, missed, 0.0))) for i in np.unique(gap[missed > SEEN])]
+        after = np.unique(np.searchsorted(kept, np.flatnonzero(missed > SEEN)))
+        worst = [int(low + np.argmax(missed[low:high])) for low, high in zip(kept[after - 1], kept[after], strict=True)]
         if not worst:
             break
         worst.sort(key=lambda place: -missed[place])

@@ -36,6 +36,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ _FEW_STEPS = 512  # this many are simply all visited
 _ROWS = 8192  # times whose wealth is computed together, which bounds the memory
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Bets:
     """A prior over bets (stake, centre), all weights equal.
 
@@ -65,20 +66,34 @@ class Bets:
     def __len__(self) -> int:
         return len(self.stakes) * len(self.centres)
 
-    def logs(self, low: float, high: float, delta: float, roles: Sequence[tuple[bool, float]]) -> Floats:
+    def logs(self, low: float, high: float, delta: float, roles: tuple[tuple[bool, float], ...]) -> Floats:
         """`(2 * len(roles), j * k)` logarithms of the factors, not above those of any epsilon in [low, high].
 
-        Two rows, hit and miss, for each role: (whether the side gains, its share 1/m of the stake).
+        Two rows, hit and miss, for each role: (whether the side gains, its share 1/m of the stake). Remembered, since
+        many events share their bets.
         """
+        return _logs(self, low, high, delta, roles)
+
+    @cached_property
+    def held(self) -> tuple[Floats, Floats]:
+        """Stake of each combination, and the part of it that the centre holds back."""
         centre = np.repeat(self.centres, len(self.stakes))
         stake = np.tile(self.stakes, len(self.centres)) / (1.0 - centre)
-        held, at_hit = stake * centre, stake / (math.exp(high) + delta)
-        at_miss = stake * (delta / (math.exp(low) + delta))
-        rows = []
-        for gains, share in roles:
-            hit, miss = (at_hit - held, -held) if gains else (held - stake, held - at_miss)
-            rows += [np.log1p(share * hit), np.log1p(share * miss)]
-        return np.array(rows)
+        return stake, stake * centre
+
+
+@lru_cache(maxsize=1024)
+def _logs(bets: Bets, low: float, high: float, delta: float, roles: tuple[tuple[bool, float], ...]) -> Floats:
+    stake, held = bets.held
+    at_hit = stake / (math.exp(high) + delta)
+    at_miss = stake * (delta / (math.exp(low) + delta))
+    rows = []
+    for gains, share in roles:
+        hit, miss = (at_hit - held, -held) if gains else (held - stake, held - at_miss)
+        rows += [np.log1p(share * hit), np.log1p(share * miss)]
+    logs = np.array(rows)
+    logs.flags.writeable = False
+    return logs
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,6 +59,7 @@ _BLOCKS = 512, 48  # counts on side 0 are taken together beyond this many
 _PER_QUANTILE = 12  # terms of a binomial law take as long as one incomplete beta function
 _LEFT_OUT = 1e-5  # of the significance: probability of the counts that a sum leaves out, and adds as a whole
 _FROM_0_TO_1 = np.sin(np.linspace(0.0, 0.5 * np.pi, 400)) ** 2  # densest at both ends
+_FEW = 8  # every so many cells are looked at first: where they do not reject, the others are not needed
 _TOLERANCE = 1e-3  # relative, of a significance
 _CLOSE = 1e-5  # relative: where a law is further from its quantile, rounding does not decide
 
@@ -90,7 +91,7 @@ class Ordering:
         open_unit(significance=self.significance)
         delta_range(delta=self.delta)
 
-    def value(self, k1: Floats, k0: Floats, n1: float, n0: float) -> Floats:
+    def value(self, k1: Floats, k0: Floats, n1: Floats | float, n0: Floats | float) -> Floats:
         """T at hits `k1` of `n1` and `k0` of `n0`, which need not be whole; -inf where nothing was shown."""
         q, gain, shape1, shape0 = self._estimates(k1, k0, n1, n0)
         share = special.betaincinv(shape1, shape0, min(self.significance, 0.5))
@@ -116,13 +117,15 @@ class Ordering:
         tail = np.where(gain > 1e-12, special.betainc(shape1, shape0, odds / (1.0 + odds)), 1.0)
         return tail, _CLOSE * (1.0 + 1e-8 * odds)
 
-    def spread(self, k1: Floats | float, k0: Floats | float, n1: int, n0: int) -> Floats:
+    def spread(self, k1: Floats | float, k0: Floats | float, n1: Floats | float, n0: Floats | float) -> Floats:
         """Standard deviation of the estimate behind T."""
         p, q = (k1 + 0.5) / (n1 + 1.0), (k0 + 0.5) / (n0 + 1.0)
         gain = np.maximum(p - self.delta, 1e-12)
         return np.asarray(np.sqrt(p * (1.0 - p) / (n1 * gain**2) + (1.0 - q) / (n0 * q)))
 
-    def _estimates(self, k1: Floats, k0: Floats, n1: float, n0: float) -> tuple[Floats, Floats, Floats, Floats]:
+    def _estimates(
+        self, k1: Floats, k0: Floats, n1: Floats | float, n0: Floats | float
+    ) -> tuple[Floats, Floats, Floats, Floats]:
         """q, p - delta, and the shapes of both gamma variables."""
         p, q = (k1 + 0.5) / (n1 + 1.0), (k0 + 0.5) / (n0 + 1.0)
         gain = np.maximum(p - self.delta, 1e-12)
@@ -162,15 +165,24 @@ class UnconditionalTest:
 
     def rejects(self, epsilon: float, delta: float, significance: float) -> bool:
         """Whether the null is rejected; all tests of one outcome and ordering hold together at the significance."""
-        return self.shows and self.probability(epsilon, delta, significance) <= (1.0 - _SHARE) * significance
+        if not self.shows:
+            return False
+        allowed = (1.0 - _SHARE) * significance
+        return self.probability(epsilon, delta, significance, enough=allowed) <= allowed
 
-    def probability(self, epsilon: float, delta: float, significance: float) -> float:
-        """P(epsilon) with the nuisance limits of that significance, rounded up."""
+    def probability(self, epsilon: float, delta: float, significance: float, *, enough: float = math.inf) -> float:
+        """P(epsilon) with the nuisance limits of that significance, rounded up; less, if that is above `enough`."""
         domain = self._domain(epsilon, delta, significance)
         if domain is None:
             return 0.0
         p, q, factor = self._laws(epsilon, delta, *domain)
-        return float(np.max(factor * self._extreme(p, q, _LEFT_OUT * significance)))
+        first, last = _reach(self.n0, q, _LEFT_OUT * significance)
+        for cells in (slice(None, None, _FEW), slice(None)) if math.isfinite(enough) else (slice(None),):
+            extreme = self._extreme(p[cells], q[cells], first, last, _LEFT_OUT * significance)
+            found = float(np.max(factor[cells] * extreme))
+            if found > enough:
+                break
+        return found
 
     def epsilon_lower(self, delta: float, significance: float) -> float:
         """The first epsilon, going up from 0, that is not rejected; rounded down."""
@@ -249,9 +261,8 @@ class UnconditionalTest:
         p, factor1 = _tilted(np.minimum(growth * middle + delta, 1.0 - 1e-15), growth * shift, self.n1)
         return p, q, np.exp(factor0 + factor1)
 
-    def _extreme(self, p: Floats, q: Floats, left_out: float) -> Floats:
-        """Pr[(K1, K0) in R] at each pair of rates, rounded up."""
-        first, last = _reach(self.n0, q, left_out)
+    def _extreme(self, p: Floats, q: Floats, first: int, last: int, left_out: float) -> Floats:
+        """Pr[(K1, K0) in R] at each pair of rates, rounded up; K0 is in [first, last], but for `left_out`."""
         step = 2 ** max(0, math.ceil(math.log2((last - first + 1) / self._blocks)))
         starts, needed = self._region(first, last, step)
         inside = needed <= self.n1

@@ -139,8 +139,11 @@ def test_twin_from_scipy_stats_agrees():
         assert found == pytest.approx(expected, abs=1e-4 if level == 1e-12 else 1e-9)
 
 
-@pytest.mark.parametrize("claim", [GaussianDP(3.0), LaplaceDP(2.0), PureDP(1.0), PrivacyLossDP.gaussian(1.0)], ids=str)
-def test_family_bound_is_the_member_that_allows_just_so_much(claim):
+@pytest.mark.parametrize(
+    ("kind", "value"), [(GaussianDP, 3.0), (LaplaceDP, 2.0), (PureDP, 1.0), (PrivacyLossDP.gaussian, 1.0)]
+)
+def test_family_bound_is_the_member_that_allows_just_so_much(kind, value):
+    claim = kind(value)
     fixed = Reconstruction(curve_family="claim").fix(Statement(claim, 1e-5), None, (100,))
     found, gamma = fixed.lower_bound(GUESSED), success_lower(GUESSED, confidence=0.95)
     family = family_of(claim)

@@ -1,6 +1,7 @@
 """What every guarantee has in common, on guarantees drawn at random."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -46,8 +47,15 @@ bounds = st.one_of(
         st.sampled_from(["concentrated", "drv10", "kov"]),
     ),
 )
-LOSSES = PrivacyLossDP.gaussian(2.0, sampling_probability=0.2, steps=30)
-everything = st.one_of(curves, bounds, st.just(LOSSES))
+
+
+@cache
+def losses():
+    """Takes a second to compute: not before a test needs it."""
+    return PrivacyLossDP.gaussian(2.0, sampling_probability=0.2, steps=30)
+
+
+everything = st.one_of(curves, bounds, st.builds(losses))
 GRID = np.concatenate([[0.0], np.geomspace(1e-9, 0.5, 30), 1.0 - np.geomspace(0.4, 1e-9, 30), [1.0]])
 
 
@@ -121,7 +129,7 @@ def test_profile_and_tradeoff_never_contradict_each_other(guarantee: Guarantee, 
     assert (math.exp(epsilon) * fnr + delta + 1e-11 >= 1.0 - GRID).all()
 
 
-@given(st.one_of(curves, st.just(LOSSES)))
+@given(st.one_of(curves, st.builds(losses)))
 def test_bisection_finds_the_same_epsilon_as_the_closed_form(guarantee: ProfileGuarantee):
     deltas = np.geomspace(1e-9, 0.5, 12)
     with np.errstate(over="ignore"):
@@ -174,7 +182,7 @@ def test_a_relation_is_adopted_and_kept(guarantee: ProfileGuarantee):
         (ExactDP([0.25, 0.75], [0.75, 0.25]), "ExactDP(p0=[0.25, 0.75], p1=[0.75, 0.25])", 0.0, True),
         (ExactDP([0.2] * 5, [0.2] * 5), "ExactDP(n_outputs=5)", 0.0, True),
         (
-            LOSSES,
+            losses,
             "PrivacyLossDP(gaussian, noise_multiplier=2, sampling_probability=0.2, steps=30)",
             None,
             False,
@@ -182,6 +190,7 @@ def test_a_relation_is_adopted_and_kept(guarantee: ProfileGuarantee):
     ],
 )
 def test_what_a_guarantee_says_of_itself(guarantee, shown, default_delta, exact):
+    guarantee = guarantee() if guarantee is losses else guarantee
     assert str(guarantee) == shown
     assert guarantee.default_delta == default_delta
     assert guarantee.exact is exact

@@ -67,7 +67,7 @@ def test_a_step_is_worth_at_most_one_under_every_null(share, delta):
         for p in {min(1.0, math.exp(epsilon) * q + delta), 0.5 * min(1.0, math.exp(epsilon) * q + delta)}:
             for shares in ((share, 1.0), (1.0, share)):
                 gain_hit, gain_miss, loss_hit, loss_miss = np.exp(
-                    bets.logs(epsilon, epsilon, delta, list(zip((True, False), shares, strict=True)))
+                    bets.logs(epsilon, epsilon, delta, tuple(zip((True, False), shares, strict=True)))
                 )
                 gain, loss = p * gain_hit + (1 - p) * gain_miss, q * loss_hit + (1 - q) * loss_miss
                 runs = [size if s < 1.0 else 1 for s in shares]
@@ -76,7 +76,7 @@ def test_a_step_is_worth_at_most_one_under_every_null(share, delta):
 
 def test_a_step_is_worth_exactly_one_on_the_edge_when_the_centre_is_right():
     gain_hit, gain_miss, loss_hit, loss_miss = np.exp(
-        Bets(STAKES, (0.2,)).logs(0.5, 0.5, 0.1, [(True, 1.0), (False, 1.0)])
+        Bets(STAKES, (0.2,)).logs(0.5, 0.5, 0.1, ((True, 1.0), (False, 1.0)))
     )
     p = math.exp(0.5) * 0.2 + 0.1
     centre = 0.2 * (math.exp(0.5) + 0.1)
@@ -158,7 +158,7 @@ def test_the_bound_is_the_first_epsilon_that_was_never_rejected(delta):
     low=st.floats(0.0, 5.0), width=st.floats(0.0, 3.0), at=st.floats(0.0, 1.0), delta=st.sampled_from([0.0, 1e-5, 0.3])
 )
 def test_factors_of_an_interval_lie_below_those_of_each_epsilon_in_it(low, width, at, delta):
-    roles, bets = [(True, 1.0), (False, 0.25)], Bets(STAKES, (0.0, 0.4))
+    roles, bets = ((True, 1.0), (False, 0.25)), Bets(STAKES, (0.0, 0.4))
     inside = low + at * width
     assert (bets.logs(low, low + width, delta, roles) <= bets.logs(inside, inside, delta, roles) + 1e-12).all()
 
