@@ -1,9 +1,11 @@
 """Audits of differential privacy: attacks, and lower bounds on epsilon that hold with a stated confidence.
 
-mechanisms    what is audited, and what it promises
-attacks       who attacks: outputs -> scores
-audit         how sure we are: evidence -> bound -> verdict; `from dpassay.audit import audit`
-experiments   the questions: configurations, the command line, plots, reports, demos
+mechanisms/        what is audited, and what it promises
+attacks/           who attacks: outputs -> scores
+audit/             how sure we are: evidence -> bound -> verdict; `from dpassay.audit import audit`
+experiments/       the questions: configurations, the command line, plots, reports, demos
+__main__.py        the command `dpassay`
+pytest_plugin.py   the hooks of the pytest plugin
 
 Each room is imported when it is first asked for, so that `import dpassay` costs a pytest session nothing.
 """

@@ -59,7 +59,8 @@ def choose(attack: str | Attack, target: Target) -> tuple[str, Attack]:
         raise ParameterError(
             f"attack must be 'auto', a name ({', '.join(catalogue)}) or an Attack, but is {attack!r} "
             f"({type(attack).__name__}). Give an instance, such as Classifier(), of a class that extends "
-            "dpassay.attacks.base.Attack."
+            "dpassay.attacks.base.Attack.",
+            argument="attack",
         )
     attack.check(target)
     return _name_of(attack), attack

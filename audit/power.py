@@ -109,8 +109,8 @@ def detectable_epsilon(
         * conservative for a single event, and for bounds that the most telling event decides; the real probability is
           larger: for `ClopperPearson` with 200 to 1,000 trials a side the epsilon is 6 to 25 % above the exact one,
           most where the claim is close to the ceiling. What thresholds lose by being chosen on a pilot is not counted,
-          nor what `Betting` loses by learning its events as it goes: where it needs a truth far above a Gaussian claim,
-          it caught 67 % instead of 90 % (28.4 against 4.4, 900 trials a side).
+          nor what `Betting` loses by learning its events as it goes: where it needs a true epsilon far above a Gaussian
+          claim, it caught 67 % instead of 90 % (28.4 against 4.4, 900 trials a side).
 
     Example:
         >>> from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
@@ -171,9 +171,9 @@ def _detectable_in_bits(bounds: tuple[Bound[Any], ...], statement: Statement, n_
         return any(bound.exceeds_claim(game) or bound.curve_test(game) is not None for bound in fixed)
 
     def shown(parameter: float) -> bool:
-        truth = family.search(parameter)
-        fpr = _rates(truth, 100 * n_bits, 100 * n_bits)
-        tpr = np.concatenate([[0.0], 1.0 - np.asarray(truth.tradeoff(fpr)), [1.0]])
+        true_curve = family.search(parameter)
+        fpr = _rates(true_curve, 100 * n_bits, 100 * n_bits)
+        tpr = np.concatenate([[0.0], 1.0 - np.asarray(true_curve.tradeoff(fpr)), [1.0]])
         rank = np.interp(drawn, np.maximum.accumulate(tpr), np.concatenate([[0.0], fpr, [1.0]]))
         missed = 0
         for game in -np.where(bits, rank, drawn):
@@ -277,9 +277,9 @@ class _Question:
 
     def look(self, family: CurveFamily, n_out: int, n_in: int, parameter: float) -> tuple[bool, float]:
         """Whether the claim is refuted by counts that this member gives with the given probability, and how clearly."""
-        truth = family.search(parameter)
-        fpr = _rates(truth, n_out, n_in)
-        fnr = np.asarray(truth.tradeoff(fpr))
+        true_curve = family.search(parameter)
+        fpr = _rates(true_curve, n_out, n_in)
+        fnr = np.asarray(true_curve.tradeoff(fpr))
         each = math.sqrt(self.probability)
         return self.judged(quantile(each, n_out, fpr), n_in - quantile(each, n_in, fnr), n_out, n_in)
 
@@ -354,15 +354,15 @@ def _with(tally: Tally, thresholds: tuple[float, ...]) -> Tally:
     return Tally(grid, out, in_, tally.n_out, tally.n_in)
 
 
-def _rates(truth: Guarantee, n_out: int, n_in: int) -> Floats:
+def _rates(true_curve: Guarantee, n_out: int, n_in: int) -> Floats:
     """False positive rates at which something may be seen: dense at both ends, with the point of equal errors."""
     fpr, fnr = (np.geomspace(0.01 / n, 0.5, _RATES) for n in (n_out, n_in))
-    above = np.flatnonzero(np.asarray(truth.tradeoff(fpr)) > fpr)
+    above = np.flatnonzero(np.asarray(true_curve.tradeoff(fpr)) > fpr)
     last = int(above[-1]) if len(above) else 0
     # The corner of (epsilon, delta), where nothing else is as telling, lies in between.
     middle = np.linspace(fpr[last], fpr[min(last + 1, _RATES - 1)], _MIDDLE)
-    corner = middle[np.asarray(truth.tradeoff(middle)) <= middle][:1]
-    return np.unique(np.concatenate([fpr, np.asarray(truth.tradeoff(fnr)), corner]))
+    corner = middle[np.asarray(true_curve.tradeoff(middle)) <= middle][:1]
+    return np.unique(np.concatenate([fpr, np.asarray(true_curve.tradeoff(fnr)), corner]))
 
 
 def _most_telling(

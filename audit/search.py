@@ -210,10 +210,13 @@ def _checked(
     tried = tuple([attacks] if isinstance(attacks, (str, Attack)) else attacks)
     for name, given in (("candidates", pairs), ("attacks", tried)):
         if not given:
-            raise ParameterError(f"{name} must hold at least one, but is empty.")
-    odd = next((pair for pair in pairs if not isinstance(pair, Neighbours)), None)
-    if odd is not None:
-        raise ParameterError(f"candidates must be Neighbours, but hold {odd!r}. Try Neighbours(d0, d1, relation).")
+            raise ParameterError(f"{name} must hold at least one, but is empty.", argument=name)
+    other = next((pair for pair in pairs if not isinstance(pair, Neighbours)), None)
+    if other is not None:
+        raise ParameterError(
+            f"candidates must be Neighbours, but hold {other!r}. Try Neighbours(d0, d1, relation).",
+            argument="candidates",
+        )
     return pairs, tried
 
 

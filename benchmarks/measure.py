@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 
 def seconds(work: Callable[[], Any]) -> float:
     start = time.perf_counter()
@@ -34,3 +36,13 @@ def report(what: str, value: float, target: float, *, unit: str = "x", smaller_i
     reached = value <= target if smaller_is_better else value >= target
     sign = "<=" if smaller_is_better else ">="
     print(f"{what:<64} {value:8.3f} {unit:<3} target {sign} {target:g}  {'reached' if reached else 'MISSED'}")
+
+
+def sorted_million() -> None:
+    """The baseline of what does not run a mechanism."""
+    np.sort(np.random.default_rng(0).normal(size=1_000_000))
+
+
+def against_sorting(what: str, work: Callable[[], Any], target: float) -> None:
+    """Reports the time of `work` as a ratio to drawing and sorting a million normal numbers."""
+    report(f"{what} / draw and sort", ratio(*interleaved(work, sorted_million)), target)

@@ -1,7 +1,7 @@
 """The numbers that README and docs/*.md state, measured again: `make numbers`, or `python docs/measured.py NAME...`.
 
 Each entry has the sentence that states it, word for word, and what computes it. It prints both, and ends with 1 where a
-sentence is gone from its page, or off by more than its digits and the noise of so many repeats allow.
+sentence is gone from its page, or off by more than its digits and the noise of this many repeats allow.
 """
 
 from __future__ import annotations

@@ -73,9 +73,9 @@ def test_the_config_in_the_docs_runs(tmp_path):
 @pytest.mark.parametrize("page", ["membership", "scores"])
 def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page):
     for block in re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(), flags=re.DOTALL):
-        with contextlib.redirect_stdout(io.StringIO()) as heard:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(block, {})
-        assert heard.getvalue().splitlines() == re.findall(r"^#> (.*)$", block, flags=re.MULTILINE)
+        assert printed.getvalue().splitlines() == re.findall(r"^#> (.*)$", block, flags=re.MULTILINE)
 
 
 # --- the page on learning ---------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def test_every_option_of_dp_sgd_is_on_the_page():
     assert listed == [name for name in inspect.signature(DPSGD).parameters if name != "_"]
 
 
-def test_attacks_on_the_page_see_the_views_and_canaries_beside_which_they_stand():
+def test_attacks_on_the_page_see_the_views_and_canaries_of_their_row():
     seen = set()
     for view, _, *cells in rows_of("`view` | what the adversary sees"):
         for canary, cell in zip(("mislabelled", "dirac"), cells, strict=True):
@@ -137,7 +137,7 @@ def test_attacks_on_the_page_see_the_views_and_canaries_beside_which_they_stand(
     assert seen == set(attacks) - {"classifier", "threshold"}
 
 
-def test_samplings_on_the_page_have_a_claim_under_the_relations_beside_them_and_no_other():
+def test_samplings_on_the_page_have_a_claim_under_the_relations_of_their_row_and_no_other():
     for samplings, needs, relations in rows_of("`sampling` | needs"):
         every = {"mechanism_batch_size": 10, "mechanism_sampling_probability": 0.1, "mechanism_n_records": 100}
         given = {key: value if key.removeprefix("mechanism_") in needs else None for key, value in every.items()}

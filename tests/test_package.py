@@ -101,7 +101,7 @@ def test_rooms_and_version_are_looked_up_when_asked_for():
         _ = dpassay.versoin
 
 
-def test_everything_beside_the_links_is_named_in_the_wheel():
+def test_everything_besides_the_links_is_named_in_the_wheel():
     """What is installed is named file by file where it is no room: nothing that is new may be left out."""
     root = SOURCES.parent
     wheel = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]

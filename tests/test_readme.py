@@ -18,10 +18,10 @@ def test_the_python_snippets_run_and_print_what_they_say(tmp_path):
     snippets = [code for language, code in BLOCKS if language == "python" and not code.startswith("# test_")]
     assert len(snippets) >= 3
     said = [line.removeprefix("#> ") for code in snippets for line in code.splitlines() if line.startswith("#> ")]
-    heard = io.StringIO()
-    with contextlib.redirect_stdout(heard):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
         exec("\n".join(snippets), {})
-    assert heard.getvalue().splitlines() == said
+    assert printed.getvalue().splitlines() == said
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the README's shell is a POSIX shell")

@@ -118,7 +118,9 @@ class Canary(ABC):
     def _checked(self, dataset: Dataset, learner: TakesCanaries) -> TrainingData:
         data = TrainingData.of(dataset)
         if data.n_gradients:
-            raise ParameterError("dataset must hold examples only, but has gradient records. Leave them out.")
+            raise ParameterError(
+                "dataset must hold examples only, but has gradient records. Leave them out.", argument="dataset"
+            )
         learner.check_data(data)
         if self.record >= len(data):
             raise ParameterError(
@@ -149,5 +151,5 @@ def least_likely(
         log_p = models.log_probabilities(np.asarray(x)[None, :])[0, 0]
         order = order[np.argsort(np.round(log_p[order], 9), kind="stable")]
     if rank >= len(order):
-        raise ParameterError(f"the model has only {n_classes} classes: too few for this canary.")
+        raise ParameterError(f"the model has only {n_classes} classes: too few for this canary.", argument="model")
     return int(order[rank])

@@ -210,7 +210,9 @@ class ClipBKD(ExampleCanary):
     def _features(self, data: TrainingData) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         others = np.delete(data.X, self.record, axis=0)
         if not len(others):
-            raise ParameterError("dataset must hold at least two records, one of which the canary replaces.")
+            raise ParameterError(
+                "dataset must hold at least two records, one of which the canary replaces.", argument="dataset"
+            )
         _, vectors = np.linalg.eigh(others.T @ others)  # in the order of their singular values, the smallest first
         direction = vectors[:, 0]
         direction = direction * np.sign(direction[np.argmax(np.abs(direction))])

@@ -60,7 +60,9 @@ def ask(models: Classifiers, data: TrainingData, *, n_models: int) -> dict[str, 
     """
     y = data.y.astype(np.int64)
     if len(y) and y.max() >= models.n_classes:
-        raise ParameterError(f"y holds label {y.max()}, but the models know classes 0 to {models.n_classes - 1} only.")
+        raise ParameterError(
+            f"y holds label {y.max()}, but the models know classes 0 to {models.n_classes - 1} only.", argument="y"
+        )
     step = max(1, CHUNK // max(1, len(models) * models.n_classes))
     keep = n_models * len(y) * models.n_classes <= KEPT
     parts: dict[str, list[Floats]] = {}

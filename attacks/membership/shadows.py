@@ -73,10 +73,13 @@ class Shadows:
         if inclusion.ndim != 2 or inclusion.dtype != np.bool_:
             raise ParameterError(
                 f"inclusion must be boolean, shape (n_models, n_records), but is {inclusion.dtype} of shape "
-                f"{inclusion.shape}. One model is one row: inclusion[None, :]."
+                f"{inclusion.shape}. One model is one row: inclusion[None, :].",
+                argument="inclusion",
             )
         if y.shape != inclusion.shape[1:]:
-            raise ParameterError(f"y must be one label a record, {inclusion.shape[1:]}, but has shape {y.shape}.")
+            raise ParameterError(
+                f"y must be one label a record, {inclusion.shape[1:]}, but has shape {y.shape}.", argument="y"
+            )
         object.__setattr__(self, "inclusion", inclusion)
         object.__setattr__(self, "y", y)
         object.__setattr__(self, "signals", {k: self._checked(k, v, inclusion.shape) for k, v in self.signals.items()})
@@ -85,28 +88,36 @@ class Shadows:
             log_p = self._checked("log_probabilities", self.log_probabilities, (*inclusion.shape, *n_classes))
             object.__setattr__(self, "log_probabilities", log_p)
         if self.X is not None and len(self.X) != len(y):
-            raise ParameterError(f"X must have one row a record, {len(y)}, but has {len(self.X)}.")
+            raise ParameterError(f"X must have one row a record, {len(y)}, but has {len(self.X)}.", argument="X")
         if self.partner is not None:
             self._check_partner(np.asarray(self.partner))
         if self.population is not None and (self.population.inclusion.any() or len(self.population) != len(self)):
-            raise ParameterError("population must hold records that are in no model, under these same models.")
+            raise ParameterError(
+                "population must hold records that are in no model, under these same models.", argument="population"
+            )
 
     def _checked(self, name: str, values: Any, shape: tuple[int, ...]) -> Floats:
         array = np.asarray(values, dtype=np.float64)
         if array.shape != shape:
-            raise ParameterError(f"{name} must have shape {shape}, but has shape {array.shape}.")
+            raise ParameterError(f"{name} must have shape {shape}, but has shape {array.shape}.", argument=name)
         if np.isnan(array).any():
-            raise ParameterError(f"{name} holds NaN: a model that predicts NaN must be trained again or left out.")
+            raise ParameterError(
+                f"{name} holds NaN: a model that predicts NaN must be trained again or left out.", argument=name
+            )
         return array
 
     def _check_partner(self, partner: NDArray[Any]) -> None:
         n = len(self.inclusion)
         if partner.shape != (n,) or not np.isin(partner, np.arange(n)).all():
-            raise ParameterError(f"partner must be one model a model, 0 to {n - 1}, but is {partner!r}.")
+            raise ParameterError(
+                f"partner must be one model a model, 0 to {n - 1}, but is {partner!r}.", argument="partner"
+            )
         own = partner == np.arange(n)
         complementary = (self.inclusion[partner] != self.inclusion).all(axis=1)
         if not ((partner[partner] == np.arange(n)) & (own | complementary)).all():
-            raise ParameterError("partner must name, for each model, the one trained on exactly the other records.")
+            raise ParameterError(
+                "partner must name, for each model, the one trained on exactly the other records.", argument="partner"
+            )
 
     def __len__(self) -> int:
         """Number of models."""
@@ -149,7 +160,9 @@ class Shadows:
 
     def _missing(self, name: str) -> Exception:
         if name not in SIGNALS and name not in WHITE_BOX:
-            return ParameterError(unknown_name_message("signal", name, [*SIGNALS, *WHITE_BOX, *self.signals]))
+            return ParameterError(
+                unknown_name_message("signal", name, [*SIGNALS, *WHITE_BOX, *self.signals]), argument="signal"
+            )
         has = ", ".join(self.signals) or "none"
         why = "models without gradients do not give" if name in WHITE_BOX else "these shadows, made of signals, lack"
         return AttackError(f"signal {name!r} is one that {why}; they hold {has}. Use another attack or signal.")
@@ -186,6 +199,8 @@ def draw_inclusion(n_models: int, n_records: int, rng: np.random.Generator, *, d
     if design == "bernoulli":
         return rng.random((n_models, n_records)) < 0.5
     if n_models % 2:
-        raise ParameterError(f"n_models must be even for design 'pairs', but is {n_models}. Use design='bernoulli'.")
+        raise ParameterError(
+            f"n_models must be even for design 'pairs', but is {n_models}. Use design='bernoulli'.", argument="n_models"
+        )
     half = rng.random((n_models // 2, n_records)) < 0.5
     return np.stack([half, ~half], axis=1).reshape(n_models, n_records)

@@ -38,10 +38,12 @@ def choose_bounds(
         ParameterError: there are none, or one reads the evidence of another game or cannot be used with `stop`.
     """
     if stop not in (None, ANYTIME):
-        raise ParameterError(f'stop must be None or "{ANYTIME}", but is {stop!r}.')
+        raise ParameterError(f'stop must be None or "{ANYTIME}", but is {stop!r}.', argument="stop")
     several: list[Any] = list(bound) if isinstance(bound, (list, tuple)) else [bound]
     if not several:
-        raise ParameterError("bound must name at least one bound, but is an empty list. Try bound='auto'.")
+        raise ParameterError(
+            "bound must name at least one bound, but is an empty list. Try bound='auto'.", argument=("bound", "bounds")
+        )
     auto = AUTO[reads] if stop is None else (AUTO_ANYTIME,)
     names = [name for b in several for name in (auto if isinstance(b, str) and b == "auto" else (b,))]
     built = tuple(catalogue.build(b) if isinstance(b, str) else b for b in names)
@@ -52,14 +54,21 @@ def choose_bounds(
 
 def _check(one: Any, reads: type[Evidence], stop: str | None) -> None:
     if not isinstance(one, Bound):
-        raise ParameterError(f"bound must be a name or a Bound, but is {one!r}. Known: {', '.join(catalogue)}.")
+        raise ParameterError(
+            f"bound must be a name or a Bound, but is {one!r}. Known: {', '.join(catalogue)}.",
+            argument=("bound", "bounds"),
+        )
     if one.reads is not reads:
         fitting = [name for name in catalogue if catalogue.get(name).reads is reads]
-        raise ParameterError(f"bound {one.name!r} does not read {_GIVES[reads]}. Those that do: {', '.join(fitting)}.")
+        raise ParameterError(
+            f"bound {one.name!r} does not read {_GIVES[reads]}. Those that do: {', '.join(fitting)}.",
+            argument=("bound", "bounds"),
+        )
     if stop and not one.anytime:
         raise ParameterError(
             f"bound {one.name!r} holds at a number of trials that was fixed beforehand, not at every look. "
-            f'With stop="{stop}" use bound="{AUTO_ANYTIME}", or leave out stop.'
+            f'With stop="{stop}" use bound="{AUTO_ANYTIME}", or leave out stop.',
+            argument=("bound", "bounds"),
         )
 
 

@@ -219,8 +219,9 @@ def family_for(claim: Guarantee, given: CurveFamily | None) -> CurveFamily:
     own = family_of(claim)
     if given is not None and given.title != own.title:
         raise ParameterError(
-            f"family is {given.title!r}, but the claim {claim} is of {own.title!r}: read under another family, a true "
-            "claim would be called a violation. Leave out family, or claim a member of it."
+            f"curve_family is {given.title!r}, but the claim {claim} is of {own.title!r}: read under another family, a "
+            "true claim would be called a violation. Leave out curve_family, or claim a member of it.",
+            argument="curve_family",
         )
     return own
 
@@ -243,7 +244,8 @@ def epsilon_of(family: CurveFamily, parameter: float, delta: float) -> float:
         found = float(family.member(parameter).epsilon(delta))
     if math.isinf(found):
         raise ParameterError(
-            f"delta = {delta:g} is too small: no member of {family.title} has a finite epsilon there. Try delta=1e-5."
+            f"delta = {delta:g} is too small: no member of {family.title} has a finite epsilon there. Try delta=1e-5.",
+            argument="delta",
         )
     return found
 

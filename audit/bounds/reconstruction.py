@@ -257,7 +257,8 @@ def _successes(scores: object) -> Successes:
         return scores
     raise ParameterError(
         f"reconstruction reads Successes(n_success, n_runs, prior_success), but was given {type(scores).__name__}. "
-        "For the scores of a pair use another bound, such as 'clopper-pearson'."
+        "For the scores of a pair use another bound, such as 'clopper-pearson'.",
+        argument="bound",
     )
 
 
@@ -278,7 +279,8 @@ def _covered(prior_success: float, candidates: int) -> int:
     if covered < 1 or not math.isclose(prior_success * candidates, covered, rel_tol=1e-9):
         raise ParameterError(
             f"prior_success must be a multiple of 1 / candidates = 1 / {candidates} when the secret is uniform on "
-            f"them, but is {prior_success!r}. Give it exactly, or leave candidates out."
+            f"them, but is {prior_success!r}. Give it exactly, or leave candidates out.",
+            argument="prior_success",
         )
     return covered
 

@@ -17,7 +17,7 @@ from .katz import katz_log
 from .posterior import bayesian
 
 _RESAMPLES = 0xE57
-"""Keys the stream of the resamples, beside the seed of the audit."""
+"""Keys the stream of the resamples, next to the seed of the audit."""
 
 
 def _plug_in(scores: PairCounts, result: AuditResult) -> Estimate:
@@ -89,7 +89,9 @@ def with_estimates(result: AuditResult, names: Sequence[str]) -> AuditResult:
 def _event(result: AuditResult) -> float:
     """The threshold of the event that the bound has read."""
     if result.bound.threshold is None:
-        raise ParameterError(f"{result.bound.method} reads no single event. Try 'plug-in', or bound='joint-exact'.")
+        raise ParameterError(
+            f"{result.bound.method} reads no single event. Try 'plug-in', or bound='joint-exact'.", argument="estimates"
+        )
     return result.bound.threshold
 
 

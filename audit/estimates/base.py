@@ -39,13 +39,18 @@ class Estimate:
 
     def __post_init__(self) -> None:
         if not self.label.startswith("no coverage: "):
-            raise ParameterError(f'label must say why there is no coverage, "no coverage: ...", but is {self.label!r}.')
+            raise ParameterError(
+                f'label must say why there is no coverage, "no coverage: ...", but is {self.label!r}.', argument="label"
+            )
 
 
 def hits_at(scores: Scores, threshold: float) -> tuple[int, int]:
     """(false positives, true positives) of {score >= threshold}; raises if a side has no scores."""
     if min(scores.n_out, scores.n_in) == 0:
-        raise ParameterError(f"an estimate needs scores on both sides, but there are {scores.n_out} and {scores.n_in}.")
+        raise ParameterError(
+            f"an estimate needs scores on both sides, but there are {scores.n_out} and {scores.n_in}.",
+            argument="scores",
+        )
     return scores.hits(threshold)
 
 

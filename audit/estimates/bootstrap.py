@@ -44,7 +44,7 @@ def plug_in(
         minimum_hits: >= 2; fewer hits make the best of many ratios explode.
 
     Raises:
-        ParameterError: a value out of range; no event has so many hits on both sides.
+        ParameterError: a value out of range; no event has this many hits on both sides.
 
     Guarantees:
         * None. The best of many ratios lies above the truth on average, and resampling does not see that: its interval
@@ -105,7 +105,8 @@ class _Bins:
             return cls(np.array([scores.n_out - k0, k0]), np.array([scores.n_in - k1, k1]))
         if min(scores.n_out, scores.n_in) == 0:
             raise ParameterError(
-                f"an estimate needs scores on both sides, but there are {scores.n_out} and {scores.n_in}."
+                f"an estimate needs scores on both sides, but there are {scores.n_out} and {scores.n_in}.",
+                argument="scores",
             )
         tally = scores.thinned(_THRESHOLDS) if isinstance(scores, PairScores) else scores.tally.thin(_THRESHOLDS)
         sides = ((tally.hits_out, tally.n_out), (tally.hits_in, tally.n_in))
@@ -149,7 +150,8 @@ class _Ratio:
         if not (self.forward.any() or self.backward.any()):
             raise ParameterError(
                 f"minimum_hits = {minimum_hits} is more than any event has on both sides. Run more trials, lower it to "
-                "2 or more, or take a lower bound such as ClopperPearson, which is right at few hits too."
+                "2 or more, or take a lower bound such as ClopperPearson, which is right at few hits too.",
+                argument="minimum_hits",
             )
 
     def __call__(self, hits_out: Counts, hits_in: Counts, n_out: int, n_in: int) -> Floats:

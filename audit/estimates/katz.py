@@ -53,7 +53,8 @@ def katz_log(scores: Scores, *, threshold: float, delta: float = 0.0, level: flo
         raise ParameterError(
             f"the rates {k1} of {n1} and {k0} of {n0} (or their complements) have no ratio at delta = {delta:g}: with "
             "a 0 in it there is no logarithm. Take another threshold, or a lower bound such as ClopperPearson, which "
-            "is right at 0 too."
+            "is right at 0 too.",
+            argument=("k0", "n0", "k1", "n1"),
         )
     value, deviation = max(_ratio(*one, delta) for one in seen)
     reach = float(special.ndtri(0.5 * (1.0 + level))) * deviation

@@ -139,14 +139,16 @@ def e_from_p(p_values: ArrayLike) -> Floats:
 def _p_values(values: ArrayLike) -> Floats:
     p = _vector("p_values", values)
     if not np.all((p >= 0.0) & (p <= 1.0)):
-        raise ParameterError(f"p_values must lie in [0, 1], but hold {_first(p, (p >= 0.0) & (p <= 1.0))!r}.")
+        raise ParameterError(
+            f"p_values must lie in [0, 1], but hold {_first(p, (p >= 0.0) & (p <= 1.0))!r}.", argument="p_values"
+        )
     return p
 
 
 def _e_values(values: ArrayLike) -> Floats:
     e = _vector("e_values", values)
     if not np.all(e >= 0.0):
-        raise ParameterError(f"e_values must be >= 0, but hold {_first(e, e >= 0.0)!r}.")
+        raise ParameterError(f"e_values must be >= 0, but hold {_first(e, e >= 0.0)!r}.", argument="e_values")
     return e
 
 
@@ -155,17 +157,19 @@ def _weights(weights: Sequence[float] | None, n: int) -> Floats:
         return np.ones(n)
     w = _vector("weights", weights)
     if len(w) != n:
-        raise ParameterError(f"weights must be one for each of the {n} hypotheses, but are {len(w)}.")
+        raise ParameterError(
+            f"weights must be one for each of the {n} hypotheses, but are {len(w)}.", argument="weights"
+        )
     usable = (w > 0.0) & np.isfinite(w)
     if not np.all(usable):
-        raise ParameterError(f"weights must be finite and > 0, but hold {_first(w, usable)!r}.")
+        raise ParameterError(f"weights must be finite and > 0, but hold {_first(w, usable)!r}.", argument="weights")
     return w
 
 
 def _vector(name: str, values: ArrayLike) -> Floats:
     vector = np.asarray(values, dtype=np.float64)
     if vector.ndim != 1:
-        raise ParameterError(f"{name} must be a list of numbers, but have shape {vector.shape}.")
+        raise ParameterError(f"{name} must be a list of numbers, but have shape {vector.shape}.", argument=name)
     return vector
 
 

@@ -67,10 +67,12 @@ class PairScores:
         for name in ("out", "in_"):
             scores = np.asarray(getattr(self, name), dtype=np.float64)
             if scores.ndim != 1:
-                raise ParameterError(f"{name} must be one score a run, shape (n,), but has shape {scores.shape}.")
+                raise ParameterError(
+                    f"{name} must be one score a run, shape (n,), but has shape {scores.shape}.", argument=name
+                )
             if np.isnan(scores).any():
                 raise ParameterError(
-                    f"{name} holds NaN: give every run a score, those with exceptional outputs included."
+                    f"{name} holds NaN: give every run a score, those with exceptional outputs included.", argument=name
                 )
             object.__setattr__(self, name, scores)
 
@@ -150,7 +152,9 @@ class PairCounts:
         """(false positives, true positives) of {score >= threshold}; the threshold must be on the grid."""
         at = int(np.searchsorted(self.tally.thresholds, threshold))
         if at == len(self.tally.thresholds) or self.tally.thresholds[at] != threshold:
-            raise ParameterError(f"threshold {threshold!r} is not on the grid that these scores were counted on.")
+            raise ParameterError(
+                f"threshold {threshold!r} is not on the grid that these scores were counted on.", argument="threshold"
+            )
         return int(self.tally.hits_out[at]), int(self.tally.hits_in[at])
 
 
@@ -183,14 +187,21 @@ class BitScores:
         if bits.ndim != 2 or bits.size == 0:
             raise ParameterError(
                 f"bits must have shape (n_runs, n_canaries), both at least 1, but has shape {bits.shape}. "
-                "One run is one row: bits[None, :]."
+                "One run is one row: bits[None, :].",
+                argument="bits",
             )
         if bits.dtype != np.bool_ and not np.isin(bits, (0, 1)).all():
-            raise ParameterError("bits must be True (in) and False (out), or 1 and 0; other values were given.")
+            raise ParameterError(
+                "bits must be True (in) and False (out), or 1 and 0; other values were given.", argument="bits"
+            )
         if scores.shape != bits.shape:
-            raise ParameterError(f"scores must have the shape of bits, {bits.shape}, but has shape {scores.shape}.")
+            raise ParameterError(
+                f"scores must have the shape of bits, {bits.shape}, but has shape {scores.shape}.", argument="scores"
+            )
         if np.isnan(scores).any():
-            raise ParameterError("scores holds NaN: give every canary a score, those of exceptional outputs included.")
+            raise ParameterError(
+                "scores holds NaN: give every canary a score, those of exceptional outputs included.", argument="scores"
+            )
         object.__setattr__(self, "bits", bits.astype(np.bool_))
         object.__setattr__(self, "scores", scores)
 
@@ -239,10 +250,13 @@ class Successes:
         whole(0, n_success=self.n_success)
         unit_interval(prior_success=self.prior_success)
         if self.n_success > self.n_runs:
-            raise ParameterError(f"n_success must be at most n_runs = {self.n_runs}, but is {self.n_success}.")
+            raise ParameterError(
+                f"n_success must be at most n_runs = {self.n_runs}, but is {self.n_success}.", argument="n_success"
+            )
         if self.prior_success == 0.0:
             raise ParameterError(
-                "prior_success must be above 0, but is 0: some guess comes close by chance. Widen the tolerance."
+                "prior_success must be above 0, but is 0: some guess comes close by chance. Widen the tolerance.",
+                argument="prior_success",
             )
 
     @property

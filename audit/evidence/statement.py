@@ -90,13 +90,16 @@ class Statement:
             )
         delta = claim.default_delta if delta is None else delta
         if delta is None:
-            raise ParameterError(f"delta must be given: the claim {claim} promises a whole curve. Try delta=1e-5.")
+            raise ParameterError(
+                f"delta must be given: the claim {claim} promises a whole curve. Try delta=1e-5.", argument="delta"
+            )
         stated = cls(claim, delta, confidence, n_hypotheses)
         if stated.significance / n_hypotheses < SMALLEST_SIGNIFICANCE:
             raise ParameterError(
                 f"confidence must be at most 1 - {SMALLEST_SIGNIFICANCE * n_hypotheses:g} over {n_hypotheses} "
                 f"hypotheses, but is {confidence!r}: p-values are computed down to 1e-12, and have to share what is "
-                "left to certainty."
+                "left to certainty.",
+                argument="confidence",
             )
         return stated
 
@@ -117,7 +120,7 @@ class Statement:
 
 def _check_claim(claim: object) -> None:
     if not isinstance(claim, Guarantee):
-        raise ParameterError(f"claim must be a guarantee, such as PureDP(1.0), but is {claim!r}.")
+        raise ParameterError(f"claim must be a guarantee, such as PureDP(1.0), but is {claim!r}.", argument="claim")
 
 
 def _claimed(mechanism: Mechanism | None, claim: Guarantee | None) -> Guarantee:
@@ -126,7 +129,9 @@ def _claimed(mechanism: Mechanism | None, claim: Guarantee | None) -> Guarantee:
         _check_claim(claim)
         return claim
     if mechanism is None:
-        raise ParameterError("claim must be given where only scores are known, for example claim=GaussianDP(1.0).")
+        raise ParameterError(
+            "claim must be given where only scores are known, for example claim=GaussianDP(1.0).", argument="claim"
+        )
     return mechanism.guarantee()
 
 

@@ -86,7 +86,10 @@ def membership_game(
     crafted = _examples("canaries", canaries)
     always = None if records is None else _examples("records", records)
     if crafted.n_gradients or (always is not None and always.n_gradients):
-        raise ParameterError("canaries and records must be examples here. Gradient canaries: use gradient_canary_game.")
+        raise ParameterError(
+            "canaries and records must be examples here. Gradient canaries: use gradient_canary_game.",
+            argument=("canaries", "records"),
+        )
     data = crafted if always is None else _joined(crafted, always)
     inclusion = np.ones((n_runs + n_references, len(data)), dtype=np.bool_)
     bits = inclusion[:, : len(crafted)]
@@ -130,7 +133,9 @@ def one_run(shadows: Shadows, attack: str | MembershipAttack, *, model: int = 0)
         )
     whole(0, model=model)
     if model >= len(shadows):
-        raise ParameterError(f"model must be below {len(shadows)}, the number of models, but is {model}.")
+        raise ParameterError(
+            f"model must be below {len(shadows)}, the number of models, but is {model}.", argument="model"
+        )
     chosen = build(attack) if isinstance(attack, str) else attack
     scores = chosen.score(_without_bits(shadows, model))[0]
     missing = np.isnan(scores)
@@ -239,13 +244,15 @@ def _gradients(canaries: Any, trainer: ShowsNoisyGradients) -> NDArray[np.float6
     if gradients.ndim != 2 or not len(gradients) or gradients.shape[1] != n_parameters:
         raise ParameterError(
             f"canaries must be gradients, one flat row each, shape (n_canaries, {n_parameters}) for the {n_parameters} "
-            f"parameters of the model, but {found}. Canaries that are examples: use membership_game."
+            f"parameters of the model, but {found}. Canaries that are examples: use membership_game.",
+            argument="canaries",
         )
     norms = np.linalg.norm(gradients, axis=1)
     if not np.isfinite(norms).all() or (norms < trainer.clip_norm * (1.0 - 1e-9)).any():
         raise ParameterError(
             f"canaries must have norm clip_norm = {trainer.clip_norm:g} or more, all finite, but have norms from "
-            f"{float(norms.min()):.4g} to {float(norms.max()):.4g}. Scale them: clip_norm * g / norm(g)."
+            f"{float(norms.min()):.4g} to {float(norms.max()):.4g}. Scale them: clip_norm * g / norm(g).",
+            argument="canaries",
         )
     return gradients
 
@@ -255,7 +262,7 @@ def _examples(name: str, given: Any) -> TrainingData:
     try:
         return TrainingData.of(given)
     except ParameterError as error:
-        raise ParameterError(f"{name}: {error}") from error
+        raise ParameterError(f"{name}: {error}", argument=name) from error
 
 
 def _without_bits(shadows: Shadows, model: int) -> Shadows:
@@ -270,7 +277,8 @@ def _without_bits(shadows: Shadows, model: int) -> Shadows:
 def _joined(first: TrainingData, second: TrainingData) -> TrainingData:
     if first.X.shape[1] != second.X.shape[1]:
         raise ParameterError(
-            f"canaries have {first.X.shape[1]} features, but records have {second.X.shape[1]}. Give both the same."
+            f"canaries have {first.X.shape[1]} features, but records have {second.X.shape[1]}. Give both the same.",
+            argument=("canaries", "records"),
         )
     return TrainingData(np.concatenate([first.X, second.X]), np.concatenate([first.y, second.y]))
 

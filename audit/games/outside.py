@@ -113,7 +113,9 @@ def audit_scores(
         counted, pilot, set_aside = _with_pilot(evidence, pilot, bounds, seed)
         given |= {"pilot": describe(pilot)}
     elif pilot is not None:
-        raise ParameterError("pilot must be None: only bounds on the scores of a pair choose thresholds on one.")
+        raise ParameterError(
+            "pilot must be None: only bounds on the scores of a pair choose thresholds on one.", argument="pilot"
+        )
     shared = statement.shared(len(bounds))
     subject = Subject(
         game=game,
@@ -141,13 +143,16 @@ def _type_of(evidence: object) -> type[Evidence]:
             return kind
     known = ", ".join(kind.__name__ for kind in _GAMES)
     raise ParameterError(
-        f"evidence must be one of {known} of dpassay.audit.evidence.scores, but is {type(evidence).__name__}."
+        f"evidence must be one of {known} of dpassay.audit.evidence.scores, but is {type(evidence).__name__}.",
+        argument="evidence",
     )
 
 
 def _check_mechanism(mechanism: Any) -> None:
     if mechanism is not None and not isinstance(mechanism, Mechanism):
-        raise ParameterError(f"mechanism must be a Mechanism, or None with a claim, but is {mechanism!r}.")
+        raise ParameterError(
+            f"mechanism must be a Mechanism, or None with a claim, but is {mechanism!r}.", argument="mechanism"
+        )
 
 
 def _relation(reads: type[Evidence], mechanism: Mechanism | None, relation: Relation | str | None) -> Relation | None:
@@ -172,7 +177,9 @@ def _with_pilot(
     Runs are exchangeable, so that a choice of places without a look at the scores leaves both parts independent.
     """
     if pilot is not None and not isinstance(pilot, PairScores):
-        raise ParameterError(f"pilot must be PairScores of runs that are not counted, but is {type(pilot).__name__}.")
+        raise ParameterError(
+            f"pilot must be PairScores of runs that are not counted, but is {type(pilot).__name__}.", argument="pilot"
+        )
     if pilot is not None or not any(bound.needs_pilot for bound in bounds):
         return scores, pilot, False
     size = plan_trials(

@@ -147,11 +147,14 @@ def _check_pair(neighbours: Any) -> None:
     if isinstance(neighbours, Canary):
         canary = label(neighbours)
         raise ParameterError(
-            f"neighbours must be a pair, but is the canary {canary}. Make it a pair: {canary}.pair((X, y), learner)."
+            f"neighbours must be a pair, but is the canary {canary}. Make it a pair: {canary}.pair((X, y), learner).",
+            argument="neighbours",
         )
     if neighbours is not None and not isinstance(neighbours, Neighbours):
         raise ParameterError(
-            f"neighbours must be a pair such as Neighbours(d0, d1, 'add_remove'), but is a {type(neighbours).__name__}."
+            "neighbours must be a pair such as Neighbours(d0, d1, 'add_remove'), "
+            f"but is a {type(neighbours).__name__}.",
+            argument="neighbours",
         )
 
 
@@ -161,17 +164,23 @@ def _as_mechanism(
     if isinstance(thing, Mechanism):
         return thing
     if not callable(thing):
-        raise ParameterError(f"mechanism must be a Mechanism or a function release(dataset, rng), but is {thing!r}.")
+        raise ParameterError(
+            f"mechanism must be a Mechanism or a function release(dataset, rng), but is {thing!r}.",
+            argument="mechanism",
+        )
     if isinstance(thing, type):
         raise ParameterError(
-            f"mechanism is the class {thing.__name__}: give an instance, such as {thing.__name__}(...)."
+            f"mechanism is the class {thing.__name__}: give an instance, such as {thing.__name__}(...).",
+            argument="mechanism",
         )
     if neighbours is None:
         raise ParameterError(
-            f"neighbours must be given for a function such as {label(thing)}: nobody knows its worst case."
+            f"neighbours must be given for a function such as {label(thing)}: nobody knows its worst case.",
+            argument="neighbours",
         )
     if claim is None:
         raise ParameterError(
-            f"claim must be given for a function such as {label(thing)}, for example claim=PureDP(1.0)."
+            f"claim must be given for a function such as {label(thing)}, for example claim=PureDP(1.0).",
+            argument="claim",
         )
     return FunctionMechanism(thing, claim=claim, neighbours=neighbours)

@@ -83,7 +83,9 @@ def reconstruction_game(
     whole(1, n_rounds=n_rounds)
     whole(0, seed=seed)
     if len(values) < 2:
-        raise ParameterError(f"values must be at least 2, one of which is the secret, but are {len(values)}.")
+        raise ParameterError(
+            f"values must be at least 2, one of which is the secret, but are {len(values)}.", argument="values"
+        )
     law = _law(mechanism)
     work = RoundWork(mechanism, law, _candidates(mechanism, dataset, values, record), seed)
     chunks = plan_rounds(n_rounds, work.bytes_per_round)

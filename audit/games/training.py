@@ -236,9 +236,13 @@ class _OneThread:
 def _examples(name: str, dataset: Any) -> TrainingData:
     data = TrainingData.of(dataset)
     if data.n_gradients:
-        raise ParameterError(f"{name} must be examples with labels, but hold {data.n_gradients} gradient records.")
+        raise ParameterError(
+            f"{name} must be examples with labels, but hold {data.n_gradients} gradient records.", argument=name
+        )
     if (data.y < 0).any() or (data.y != np.rint(data.y)).any():
-        raise ParameterError(f"{name} must have labels 0 .. n_classes - 1, whole numbers, but y holds others.")
+        raise ParameterError(
+            f"{name} must have labels 0 .. n_classes - 1, whole numbers, but y holds others.", argument=name
+        )
     return data
 
 

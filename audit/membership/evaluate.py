@@ -66,10 +66,12 @@ def evaluate(
     """
     open_unit(confidence=confidence)
     if claim is not None and not isinstance(claim, Guarantee):
-        raise ParameterError(f"claim must be a guarantee, such as PureDP(1.0), but is {claim!r}.")
+        raise ParameterError(f"claim must be a guarantee, such as PureDP(1.0), but is {claim!r}.", argument="claim")
     names = None if groups is None else np.asarray(groups).astype(str)
     if names is not None and names.shape != (shadows.n_records,):
-        raise ParameterError(f"groups must be one name a record, ({shadows.n_records},), but has shape {names.shape}.")
+        raise ParameterError(
+            f"groups must be one name a record, ({shadows.n_records},), but has shape {names.shape}.", argument="groups"
+        )
     metrics, skipped = [], []
     for attack in _attacks(attacks):
         try:
@@ -132,12 +134,15 @@ def _attacks(given: str | MembershipAttack | Sequence[str | MembershipAttack] | 
         return [build(name) for name in catalogue.entries]
     listed: Any = list(given) if isinstance(given, (list, tuple)) else [given]
     if not listed:
-        raise ParameterError("attacks must name at least one attack, but is empty. Leave it out for all of them.")
+        raise ParameterError(
+            "attacks must name at least one attack, but is empty. Leave it out for all of them.", argument="attacks"
+        )
     built = [build(attack) if isinstance(attack, str) else attack for attack in listed]
     for attack in built:
         if not isinstance(attack, MembershipAttack):
             raise ParameterError(
-                f"attacks must hold names ({', '.join(catalogue)}) or membership attacks, but hold {attack!r}."
+                f"attacks must hold names ({', '.join(catalogue)}) or membership attacks, but hold {attack!r}.",
+                argument="attacks",
             )
     return built
 

@@ -69,7 +69,8 @@ def feature_baseline(
     if rows.shape[0] != len(flags) or min(flags.sum(), (~flags).sum()) < n_folds:
         raise ParameterError(
             f"member must be one boolean a record, with at least {n_folds} members and non-members, but X has "
-            f"{len(rows)} rows and member has {int(flags.sum())} True of {len(flags)}."
+            f"{len(rows)} rows and member has {int(flags.sum())} True of {len(flags)}.",
+            argument="member",
         )
     from sklearn.model_selection import StratifiedKFold
 

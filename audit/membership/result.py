@@ -62,7 +62,7 @@ class AttackMetrics:
         for rate in self.rates:
             if math.isclose(rate.fpr, fpr):
                 return rate
-        raise ParameterError(f"fpr must be one of {[rate.fpr for rate in self.rates]}, but is {fpr!r}.")
+        raise ParameterError(f"fpr must be one of {[rate.fpr for rate in self.rates]}, but is {fpr!r}.", argument="fpr")
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,9 @@ class MembershipResult(Saved):
         for metrics in self.attacks:
             if metrics.attack == attack:
                 return metrics
-        raise ParameterError(f"attack must be one of {', '.join(m.attack for m in self.attacks)}, but is {attack!r}.")
+        raise ParameterError(
+            f"attack must be one of {', '.join(m.attack for m in self.attacks)}, but is {attack!r}.", argument="attack"
+        )
 
     @property
     def confounded(self) -> bool:

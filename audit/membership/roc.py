@@ -91,7 +91,8 @@ class Pooled:
         if self.member.all() or not self.member.any():
             raise ParameterError(
                 f"scores must be of members and of non-members, but are of {int(self.member.sum())} and "
-                f"{int((~self.member).sum())}. Score more records, or more models."
+                f"{int((~self.member).sum())}. Score more records, or more models.",
+                argument="scores",
             )
 
     @classmethod
@@ -99,7 +100,9 @@ class Pooled:
         """From `(n_models, n_records)` matrices; scores that are NaN are left out."""
         scores, inclusion = np.atleast_2d(scores), np.atleast_2d(inclusion)
         if scores.shape != inclusion.shape:
-            raise ParameterError(f"scores must have the shape of inclusion, {inclusion.shape}, not {scores.shape}.")
+            raise ParameterError(
+                f"scores must have the shape of inclusion, {inclusion.shape}, not {scores.shape}.", argument="scores"
+            )
         models = np.arange(len(scores))
         group = models if partners is None else np.minimum(models, partners)
         model, record = np.broadcast_arrays(group[:, None], np.arange(scores.shape[1])[None, :])

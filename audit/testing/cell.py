@@ -16,7 +16,7 @@ class Cell:
 
     Args:
         method, kind: what was examined; kind is `bound`, `uncorrected` or `peer`.
-        law, delta, truth: where the scores came from, and the exact epsilon at delta.
+        law, delta, exact_epsilon: where the scores came from, and their true epsilon at delta.
         n_out, n_in: scores on each side, pilot included.
         confidence: that was asked for.
         repeats, misses: audits, and those that reported more than the truth.
@@ -30,7 +30,7 @@ class Cell:
     kind: str
     law: str
     delta: float
-    truth: float
+    exact_epsilon: float
     n_out: int
     n_in: int
     confidence: float

@@ -64,7 +64,9 @@ class Setting:
         whole(1, repeats=self.repeats)
         whole(0, few=self.audits(slow=True))
         if not self.deltas or not self.sizes:
-            raise ParameterError(f"deltas and sizes of {self.law.name!r} must not be empty.")
+            raise ParameterError(
+                f"deltas and sizes of {self.law.name!r} must not be empty.", argument=("deltas", "sizes")
+            )
         for size in self.sizes:
             whole(10, n_out=size[0], n_in=size[1])
 
@@ -108,7 +110,7 @@ class Certificate(Saved):
     """
 
     FORMAT: ClassVar[str] = "dpassay.certificate"
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
 
     plan: str
     seed: int
@@ -173,7 +175,7 @@ def certify(
     """
     whole(0, seed=seed)
     if not methods:
-        raise ParameterError("methods must name at least one thing to examine, but is empty.")
+        raise ParameterError("methods must name at least one thing to examine, but is empty.", argument="methods")
     jobs = _jobs(plan)
     reporter = reporter_for(progress)
     reporter.start("simulated", sum(job.repeats for job in jobs))
@@ -301,7 +303,7 @@ def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_J
         np.concatenate([getattr(blocks[job], name) for job in jobs], axis=-1) for name in ("numbers", "above")
     )
     for i, (delta, confidence) in enumerate(product(setting.deltas, plan.confidences)):
-        truth = float(setting.law.curve.epsilon(delta))
+        exact = float(setting.law.curve.epsilon(delta))
         for j, method in enumerate(methods):
             was_asked = above[i, j] >= 0
             if not was_asked.any():
@@ -313,7 +315,7 @@ def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_J
                 kind=method.kind,
                 law=setting.law.name,
                 delta=delta,
-                truth=truth,
+                exact_epsilon=exact,
                 n_out=n_out,
                 n_in=n_in,
                 confidence=confidence,

@@ -43,7 +43,7 @@ class Coverage:
 
     Args:
         bound, law: names.
-        truth: exact epsilon at delta.
+        exact_epsilon: true epsilon at delta.
         repeats: independent audits.
         misses: those whose bound exceeded the truth.
         significance: the miss rate that is allowed.
@@ -52,7 +52,7 @@ class Coverage:
 
     bound: str
     law: str
-    truth: float
+    exact_epsilon: float
     repeats: int
     misses: int
     significance: float
@@ -115,9 +115,9 @@ def misses(
         n_pilot=n_pilot,
         claim=claim,
     )
-    truth = float(law.curve.epsilon(delta))
-    above = int(np.count_nonzero(found > truth * (1.0 + 1e-12)))
-    return Coverage(bound.name, law.name, truth, repeats, above, 1.0 - confidence, float(found.mean()))
+    exact = float(law.curve.epsilon(delta))
+    above = int(np.count_nonzero(found > exact * (1.0 + 1e-12)))
+    return Coverage(bound.name, law.name, exact, repeats, above, 1.0 - confidence, float(found.mean()))
 
 
 def bounds_drawn(

@@ -40,9 +40,13 @@ class RunOptions:
         if n_jobs is not None and (
             isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0 or n_jobs < -1
         ):
-            raise ParameterError(f"n_jobs must be a whole number >= 1, -1 for every core, or None, but is {n_jobs!r}.")
+            raise ParameterError(
+                f"n_jobs must be a whole number >= 1, -1 for every core, or None, but is {n_jobs!r}.", argument="n_jobs"
+            )
         if self.store is not None and not isinstance(self.store, (str, Path)):
-            raise ParameterError(f"store must be the path of a directory, or None, but is {self.store!r}.")
+            raise ParameterError(
+                f"store must be the path of a directory, or None, but is {self.store!r}.", argument="store"
+            )
 
     @contextmanager
     def opened(self, description: Mapping[str, Any]) -> Iterator[tuple[TrialStore | None, Reporter]]:
@@ -55,7 +59,8 @@ class RunOptions:
         if self.store is not None and opaque(description):
             raise ParameterError(
                 f"store cannot be used here: what is run holds a {opaque(description)[0]}, which hides its contents, "
-                "so that its trials could not be distinguished from others. Leave store out, or give it plain data."
+                "so that its trials could not be distinguished from others. Leave store out, or give it plain data.",
+                argument="store",
             )
         reporter = reporter_for(self.progress)
         try:

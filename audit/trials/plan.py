@@ -154,7 +154,8 @@ def check_width(bytes_per_run: int, learns: bool) -> None:
         raise ParameterError(
             f"one output takes {bytes_per_run:,} bytes ({bytes_per_run // 8:,} numbers), but {what} at most {widest:,} "
             f"({widest // 8:,} numbers), so that time and memory stay bounded. Return a summary of it, such as a few "
-            "projections, or give attack=... one that does not learn."
+            "projections, or give attack=... one that does not learn.",
+            argument="mechanism",
         )
 
 
@@ -177,12 +178,14 @@ def plan_trials(
     if trials < MINIMUM_TRIALS:
         raise ParameterError(
             f"trials must be at least {MINIMUM_TRIALS} per side, but is {trials}: fewer cannot show anything. "
-            "A pure claim of epsilon = 1 needs some 100, a tight bound 10,000 or more."
+            "A pure claim of epsilon = 1 needs some 100, a tight bound 10,000 or more.",
+            argument="trials",
         )
     if trials > MAXIMUM_TRIALS:
         raise ParameterError(
             f"trials must be at most {MAXIMUM_TRIALS:,} per side, but is {trials:,}: they would take days. "
-            "Ask for fewer."
+            "Ask for fewer.",
+            argument="trials",
         )
     if learns:
         pilot = min(max(trials // 4, 50), 100_000, trials // 2)
@@ -195,7 +198,8 @@ def plan_trials(
         if trials - pilot > HOLD_SCORES:
             raise ParameterError(
                 f"trials must be at most {HOLD_SCORES:,} per side where the audit may stop at any time, because it "
-                f"keeps every score in its order, but is {trials:,}. Ask for fewer, or leave out stop."
+                f"keeps every score in its order, but is {trials:,}. Ask for fewer, or leave out stop.",
+                argument="trials",
             )
     pilot = min(pilot, max(PILOT_BYTES // max(bytes_per_run, 1), min(pilot, 50)))
     largest = min(CHUNK_TRIALS, max(1, CHUNK_BYTES // max(bytes_per_run, 1)))

@@ -50,7 +50,8 @@ def options(prefer: str, timeout: float | None = None) -> dict[str, Any]:
     if timeout is not None and prefer == "processes":
         raise ParameterError(
             f"timeout is {timeout:g}, but workers of the joblib backend {type(backend).__name__} cannot be "
-            "interrupted. Leave timeout out, or run on this machine, without joblib.parallel_config."
+            "interrupted. Leave timeout out, or run on this machine, without joblib.parallel_config.",
+            argument="timeout",
         )
     return {}
 

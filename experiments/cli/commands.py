@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 
 import typer
 
+from . import options as option
 from .signals import exit_code, raise_on_signals
 from .streams import open_streams
 from .supervisor import supervised
@@ -41,23 +42,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def _whole(given: str | int) -> int:
-    """A whole number, also as 1e5 or 100_000: what a configuration accepts too."""
-    text = str(given)
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.5
-    if not number.is_integer():
-        raise typer.BadParameter(f"{text!r} is no whole number. Write 100000, 100_000 or 1e5.")
-    return int(text.replace("_", "")) if text.replace("_", "").lstrip("+-").isdigit() else int(number)
-
-
-Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Workers; -1 is every core. Changes no number.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 when the trials could not have shown a violation.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
 
 
 def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
@@ -99,9 +83,9 @@ def run_command(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Such as mechanism.epsilon=2; repeatable.")
     ] = None,
-    jobs: Jobs = 1,
-    strict: Strict = False,
-    quiet: Quiet = False,
+    jobs: option.Jobs = 1,
+    strict: option.Strict = False,
+    quiet: option.Quiet = False,
 ) -> int:
     """Run an experiment, or continue one that was interrupted."""
     from ..config.overrides import parse_settings
@@ -126,54 +110,26 @@ def run_command(
 
 @command("check")
 def check_command(
-    target: Annotated[
-        str | None, typer.Argument(help="package.module:object or file.py:object; a function or a mechanism.")
-    ] = None,
-    program: Annotated[
-        str | None,
-        typer.Option(
-            "--command",
-            metavar="LINE",
-            help='Any executable instead: it reads {"dataset": ..., "size": n, "seed": s} and writes n lines of JSON.',
-        ),
-    ] = None,
-    epsilon: Annotated[float | None, typer.Option(metavar="E", help="The claim; default: the mechanism's own.")] = None,
-    delta: Annotated[float | None, typer.Option(metavar="D", help="Of the claim, and where it is tested.")] = None,
-    d0: Annotated[
-        str | None, typer.Option(metavar="JSON", help="The dataset without the record, or @FILE that holds it.")
-    ] = None,
-    d1: Annotated[str | None, typer.Option(metavar="JSON", help="The dataset with it, or @FILE.")] = None,
-    relation: Annotated[str, typer.Option(metavar="R", help="add_remove, replace_one or zero_out.")] = "add_remove",
-    records: Annotated[
-        bool, typer.Option(help="Whether the datasets are lists of records, and are checked to be neighbours.")
-    ] = True,
-    trials: Annotated[
-        int, typer.Option(metavar="N", parser=_whole, help="Runs on each of the two datasets, such as 1e5.")
-    ] = 100_000,
-    stop: Annotated[
-        str | None,
-        typer.Option(metavar="WHEN", help="'anytime': stop as soon as the claim is refuted. Default: run all trials."),
-    ] = None,
-    attack: Annotated[str, typer.Option(metavar="NAME", help="See `dpassay list attacks`.")] = "auto",
-    bound: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="See `dpassay list bounds`; repeatable: several share the significance."),
-    ] = None,
-    confidence: Annotated[
-        float, typer.Option(metavar="C", help="Of the bound; 1 - C is the probability of a false alarm.")
-    ] = CHECK_CONFIDENCE,
-    seed: Annotated[int, typer.Option(metavar="S", help="Root of all randomness.")] = 0,
-    timeout: Annotated[
-        float | None,
-        typer.Option(metavar="S", help="Seconds for one call of a function, or one batch of a program (default: 600)."),
-    ] = None,
-    jobs: Jobs = 1,
-    strict: Strict = False,
-    quiet: Quiet = False,
-    markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Append a Markdown summary, as for $GITHUB_STEP_SUMMARY.")
-    ] = None,
-    json_: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the whole result.")] = None,
+    target: option.Target = None,
+    program: option.Program = None,
+    epsilon: option.Epsilon = None,
+    delta: option.Delta = None,
+    d0: option.D0 = None,
+    d1: option.D1 = None,
+    relation: option.Relation = "add_remove",
+    records: option.Records = True,
+    trials: option.Trials = 100_000,
+    stop: option.Stop = None,
+    attack: option.AttackName = "auto",
+    bound: option.BoundNames = None,
+    confidence: option.Confidence = CHECK_CONFIDENCE,
+    seed: option.Seed = 0,
+    timeout: option.Timeout = None,
+    jobs: option.Jobs = 1,
+    strict: option.Strict = False,
+    quiet: option.Quiet = False,
+    markdown: option.Markdown = None,
+    json_: option.JsonFile = None,
 ) -> int:
     """Check the claim of a function, a mechanism or a program, as a test in a build would."""
     from .check import Claimed, check, check_writable, write_summaries
@@ -216,22 +172,15 @@ def judge_command(
     relation: Annotated[
         str | None, typer.Option(metavar="R", help="add_remove, replace_one or zero_out, for the record.")
     ] = None,
-    bound: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="See `dpassay list bounds`; repeatable: several share the significance."),
-    ] = None,
-    confidence: Annotated[
-        float, typer.Option(metavar="C", help="Of the bound; 1 - C is the probability of a false alarm.")
-    ] = CHECK_CONFIDENCE,
+    bound: option.BoundNames = None,
+    confidence: option.Confidence = CHECK_CONFIDENCE,
     seed: Annotated[int, typer.Option(metavar="S", help="Draws the rows that a threshold is chosen on.")] = 0,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="For numbers, figures, report; default: none.")
     ] = None,
-    strict: Strict = False,
-    markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Append a Markdown summary, as for $GITHUB_STEP_SUMMARY.")
-    ] = None,
-    json_: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the whole result.")] = None,
+    strict: option.Strict = False,
+    markdown: option.Markdown = None,
+    json_: option.JsonFile = None,
 ) -> int:
     """Judge a claim by scores that other code made, which lie in a file."""
     from .check import check_writable, write_summaries
@@ -263,7 +212,7 @@ def list_command(
 @command("report")
 def report_command(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
-    strict: Strict = False,
+    strict: option.Strict = False,
 ) -> int:
     """Draw and report a finished run again, from its numbers."""
     from ..runs.runner import report
@@ -283,9 +232,9 @@ def calibrate_command(
     repeats: Annotated[int | None, typer.Option(metavar="N", help="Audits a place. Default: the plan's.")] = None,
     peers: Annotated[bool, typer.Option("--peers", help="Measure jax-privacy too; needs dpassay[peers].")] = False,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Default: runs/certificate.")] = None,
-    seed: Annotated[int, typer.Option(metavar="S", help="Root of all randomness.")] = 0,
-    jobs: Jobs = 1,
-    quiet: Quiet = False,
+    seed: option.Seed = 0,
+    jobs: option.Jobs = 1,
+    quiet: option.Quiet = False,
 ) -> int:
     """Measure on known laws how often the bounds exceed the truth, and how close they come to it."""
     from ..runs.calibration import calibrate

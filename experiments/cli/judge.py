@@ -195,9 +195,9 @@ def _numbers(table: pd.DataFrame, column: str, file: Path) -> Any:
 
 def _flags(table: pd.DataFrame, column: str, file: Path) -> Any:
     values = table[column].to_numpy()
-    odd = ~np.isin(values, (0, 1))
-    if odd.any():
-        row = int(np.flatnonzero(odd)[0])
+    wrong = ~np.isin(values, (0, 1))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
         raise ParameterError(
             f"{column} must be 0 or 1 in every row of {file}, but is {table[column].tolist()[row]!r} in row {row + 1}."
         )

@@ -224,8 +224,8 @@ class Config(Section):
             config = cls.model_validate(dict(table))
         except ValidationError as error:
             tables = _tables(table)
-            complaints = [_complaint(detail, tables, source) for detail in error.errors(include_url=False)]
-            raise ConfigError("\n".join(dict.fromkeys(complaints))) from None
+            messages = [_message(detail, tables, source) for detail in error.errors(include_url=False)]
+            raise ConfigError("\n".join(dict.fromkeys(messages))) from None
         _check_membership(config, source)
         _check_sweep(config, source)
         return config
@@ -330,7 +330,7 @@ def _check_cases(cases: Sequence[Any], source: Source) -> None:
         raise source.error(("sweep", CASE), f"two cases of the sweep are called {twice!r}. Give each its own name.")
 
 
-def _complaint(detail: Any, tables: Mapping[str, type[BaseModel]], source: Source) -> str:
+def _message(detail: Any, tables: Mapping[str, type[BaseModel]], source: Source) -> str:
     """One error of pydantic in our words: place, key, what is allowed, what was found."""
     if detail["type"] == UNKNOWN_GAME:
         return _unknown_game(detail["input"].get("name"), source)

@@ -1,4 +1,4 @@
-"""Where a configuration came from, so that every complaint about it points at the file, the line and the key."""
+"""Where a configuration came from, so that every error in it points at the file, the line and the key."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Source:
     def where(self, path: tuple[str, ...]) -> str:
         """The place where the key at `path` was set: "--set KEY", or "FILE:LINE", that of the sweep if it is swept.
 
-        A complaint about a table is about what was set in it on top of the file, if anything was.
+        An error in a table is about what was set in it on top of the file, if anything was.
         """
         for key, place in self.swept.items():
             if _overlap(path, tuple(key.split("."))):
@@ -90,7 +90,7 @@ class Source:
         return self.label if line is None else f"{self.label}:{line}"
 
     def error(self, path: tuple[str, ...], message: str) -> ConfigError:
-        """The complaint `message` about the key at `path`, with its place."""
+        """The error `message` about the key at `path`, with its place."""
         return ConfigError(f"{self.where(path)}: {message}")
 
 

@@ -78,7 +78,7 @@ def _series(name: str, rows: Sequence[tuple[float, AuditResult, bool]]) -> Serie
         x=tuple(x for x, _, _ in rows),
         bound=tuple(r.bound.epsilon for _, r, _ in rows),
         claim=tuple(r.claim for _, r, _ in rows),
-        truth=tuple(nan if r.exact_epsilon is None else r.exact_epsilon for _, r, _ in rows),
+        exact_epsilon=tuple(nan if r.exact_epsilon is None else r.exact_epsilon for _, r, _ in rows),
         ceiling=tuple(r.ceiling for _, r, _ in rows),
         violation=tuple(v for _, _, v in rows),
         free=tuple(nan if r.assumption_free_bound is None else r.assumption_free_bound.epsilon for _, r, _ in rows),

@@ -133,14 +133,14 @@ class Power:
     """Mean of the reported numbers against the number of trials, on one law.
 
     Args:
-        law, delta, truth: where the scores came from.
+        law, delta, exact_epsilon: where the scores came from.
         confidence: that was asked for.
         lines: name, kind, trials a side and mean numbers of each method that was measured at several sizes.
     """
 
     law: str
     delta: float
-    truth: float
+    exact_epsilon: float
     confidence: float
     lines: tuple[tuple[str, str, tuple[int, ...], tuple[float, ...]], ...]
 
@@ -153,7 +153,7 @@ class Power:
             if len(own) > 1:
                 lines.append((name, own[0].kind, tuple(c.n_out for c in own), tuple(c.mean for c in own)))
         first = cells[0]
-        return cls(first.law, first.delta, first.truth, first.confidence, tuple(lines))
+        return cls(first.law, first.delta, first.exact_epsilon, first.confidence, tuple(lines))
 
     @property
     def title(self) -> str:
@@ -161,7 +161,7 @@ class Power:
         at = f", at delta {number(self.delta)}" if self.delta else ""
         best = max((means[-1] for _, kind, _, means in self.lines if kind == BOUND), default=math.nan)
         law = f"{self.law[:1].upper()}{self.law[1:]}{at}"
-        return f"{law}: the best bound shows {number(best)} of {number(self.truth)}"
+        return f"{law}: the best bound shows {number(best)} of {number(self.exact_epsilon)}"
 
     @property
     def caption(self) -> str:
@@ -178,9 +178,9 @@ class Power:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws into `ax`, or on a new figure."""
         ax = axes_or_new(ax)
-        ax.axhline(self.truth, color=CLAIM.light, linewidth=1.4)
-        labels = [EndLabel(self.truth, "exact", CLAIM)]
-        top = REACH * self.truth
+        ax.axhline(self.exact_epsilon, color=CLAIM.light, linewidth=1.4)
+        labels = [EndLabel(self.exact_epsilon, "exact", CLAIM)]
+        top = REACH * self.exact_epsilon
         largest = 1.0
         bounds = list(dict.fromkeys(_own_name(name) for name, kind, *_ in self.lines if kind == BOUND))
         for name, kind, trials, means in self.lines:
@@ -233,7 +233,10 @@ def _powers(certificate: Certificate, confidence: float) -> list[Power]:
     balanced = [
         cell
         for cell in certificate.cells
-        if cell.confidence == confidence and cell.n_out == cell.n_in and cell.truth > 0 and math.isfinite(cell.truth)
+        if cell.confidence == confidence
+        and cell.n_out == cell.n_in
+        and cell.exact_epsilon > 0
+        and math.isfinite(cell.exact_epsilon)
     ]
 
     def place(cell: Cell) -> tuple[str, float]:

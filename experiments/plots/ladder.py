@@ -28,7 +28,7 @@ from ..results.formatting import (
     refuted_text,
 )
 from .style.canvas import SMALL, axes_or_new, style_axes, write
-from .style.palette import BOUND, CLAIM, MUTED, TRUTH, VIOLATION, Colour
+from .style.palette import BOUND, CLAIM, EXACT, MUTED, VIOLATION, Colour
 
 if TYPE_CHECKING:
     from ..results.sweep import SweepPoint, SweepResult
@@ -54,7 +54,7 @@ class Rung:
         shown: the lower bound on epsilon, the largest of those that were computed.
         without: the largest lower bound that assumes nothing about the curve; NaN if all assume something.
         claim: the claimed epsilon.
-        truth: the exact epsilon; NaN where it is not known.
+        exact_epsilon: the true epsilon; NaN where it is not known.
         violation: whether the verdict, corrected over all rungs, is a violation.
     """
 
@@ -62,15 +62,15 @@ class Rung:
     shown: float
     without: float
     claim: float
-    truth: float
+    exact_epsilon: float
     violation: bool
 
     @classmethod
     def of(cls, name: str, result: AuditResult, *, violation: bool) -> Rung:
         """The rung of one audit."""
         free = result.assumption_free_bound
-        truth = math.nan if result.exact_epsilon is None else result.exact_epsilon
-        return cls(name, result.bound.epsilon, free.epsilon if free else math.nan, result.claim, truth, violation)
+        exact = math.nan if result.exact_epsilon is None else result.exact_epsilon
+        return cls(name, result.bound.epsilon, free.epsilon if free else math.nan, result.claim, exact, violation)
 
     @property
     def elsewhere(self) -> bool:
@@ -133,7 +133,7 @@ class Ladder:
         family = f" “{leaning}” is shown only if the trade-off curve belongs to the family of the claim." * self.assumed
         exact = (
             " “exact” stands where it is known; an arrow means that it lies beyond the plot."
-            if any(not math.isnan(rung.truth) for rung in self.rungs)
+            if any(not math.isnan(rung.exact_epsilon) for rung in self.rungs)
             else ""
         )
         elsewhere = (
@@ -162,7 +162,7 @@ class Ladder:
         """The largest epsilon that has to be seen."""
         finite = [v for rung in self.rungs for v in (rung.claim, rung.shown) if math.isfinite(v)]
         largest = max(finite, default=0.0) or 1.0
-        return max([largest] + [rung.truth for rung in self.rungs if rung.truth <= REACH * largest])
+        return max([largest] + [rung.exact_epsilon for rung in self.rungs if rung.exact_epsilon <= REACH * largest])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws it: bars on a linear axis, since what matters is the share of the claim."""
@@ -172,7 +172,7 @@ class Ladder:
         for place, rung in enumerate(self.rungs):
             self._draw_bar(ax, place, rung)
             ax.plot([rung.claim] * 2, [place - 0.5, place + 0.5], color=CLAIM.light, linewidth=1.8)
-            _draw_truth(ax, place, rung.truth, limit)
+            _draw_exact(ax, place, rung.exact_epsilon, limit)
         handles = self._handles()
         style_axes(ax, title=self.title, x=f"epsilon{self.delta}", y="", handles=handles, columns=2)
         named = range(0, len(self.rungs), every)
@@ -212,15 +212,15 @@ class Ladder:
         if right and wrong:
             found.append(Patch(color=VIOLATION.light, label=refuted))
         found.append(Line2D([], [], color=CLAIM.light, linewidth=1.8, label="claim"))
-        if any(not math.isnan(rung.truth) for rung in self.rungs):
+        if any(not math.isnan(rung.exact_epsilon) for rung in self.rungs):
             found.append(Line2D([], [], label="exact", **_DIAMOND))
         return found
 
     def _columns(self) -> list[list[tuple[str, Colour]]]:
         """Numbers next to the bars, each column under its name."""
         columns = []
-        if any(not math.isnan(r.truth) for r in self.rungs):
-            columns.append([("exact", MUTED), *((number(r.truth), TRUTH) for r in self.rungs)])
+        if any(not math.isnan(r.exact_epsilon) for r in self.rungs):
+            columns.append([("exact", MUTED), *((number(r.exact_epsilon), EXACT) for r in self.rungs)])
         shown = [(f"{DAGGER} " * r.elsewhere + number(r.shown), _colour(r)) for r in self.rungs]
         if not self.assumed:
             return [*columns, [("bound", MUTED), *shown]]
@@ -232,7 +232,7 @@ _DIAMOND: dict[str, Any] = {
     "linestyle": "none",
     "marker": "D",
     "markersize": 5,
-    "color": TRUTH.light,
+    "color": EXACT.light,
     "markerfacecolor": "none",
     "markeredgewidth": 1.4,
 }
@@ -242,15 +242,15 @@ def _colour(rung: Rung) -> Colour:
     return VIOLATION if rung.violation else BOUND
 
 
-def _draw_truth(ax: Axes, place: int, truth: float, limit: float) -> None:
+def _draw_exact(ax: Axes, place: int, exact: float, limit: float) -> None:
     """A diamond at the exact value, or an arrow at the edge where it lies beyond."""
-    if math.isnan(truth):
+    if math.isnan(exact):
         return
-    if truth <= limit:
-        ax.plot([truth], [place], zorder=4, clip_on=False, **_DIAMOND)
+    if exact <= limit:
+        ax.plot([exact], [place], zorder=4, clip_on=False, **_DIAMOND)
         return
     ends = ((1.005, place), (0.955, place))
-    arrow = {"arrowstyle": "->", "color": TRUTH.light, "linewidth": 1.4, "shrinkA": 0.0, "shrinkB": 0.0}
+    arrow = {"arrowstyle": "->", "color": EXACT.light, "linewidth": 1.4, "shrinkA": 0.0, "shrinkB": 0.0}
     across = ax.get_yaxis_transform()
     ax.annotate("", ends[0], ends[1], xycoords=across, textcoords=across, arrowprops=arrow)
 

@@ -15,7 +15,7 @@ class Series:
 
     Args:
         name: the shared parameters, such as "k = 4"; empty when there is only one line.
-        x, bound, claim, truth, ceiling: `(n,)` epsilons; truth is NaN where it is not known.
+        x, bound, claim, exact_epsilon, ceiling: `(n,)` epsilons; exact_epsilon is NaN where it is not known.
         free: `(n,)` the largest lower bound that assumes nothing about the curve; NaN where all assume something.
         guess: `(n,)` best guesses, which nothing guarantees; NaN where there is none, empty where none was asked for.
         violation: `(n,)` whether the verdict, corrected over the sweep, is a violation.
@@ -25,7 +25,7 @@ class Series:
     x: tuple[float, ...]
     bound: tuple[float, ...]
     claim: tuple[float, ...]
-    truth: tuple[float, ...]
+    exact_epsilon: tuple[float, ...]
     ceiling: tuple[float, ...]
     violation: tuple[bool, ...]
     free: tuple[float, ...]
@@ -84,7 +84,7 @@ class Lines:
     @property
     def caption(self) -> str:
         """How to read it."""
-        known = not self.exact and any(not math.isnan(t) for s in self.series for t in s.truth)
+        known = not self.exact and any(not math.isnan(t) for s in self.series for t in s.exact_epsilon)
         exact = " “exact” is the true epsilon of the pair, where it is known." if known else ""
         family = f" “{self.bound_name}” holds only if the trade-off curve is one of that family." * self.assumed
         free = f" “lower bound, {NOTHING_ASSUMED}” holds whatever the curve." * self.with_free
@@ -104,12 +104,14 @@ class Lines:
     @property
     def exact(self) -> bool:
         """Whether the claims are the exact values, so that one line shows both."""
-        return all(math.isclose(c, t, rel_tol=1e-6) for s in self.series for c, t in zip(s.claim, s.truth, strict=True))
+        return all(
+            math.isclose(c, t, rel_tol=1e-6) for s in self.series for c, t in zip(s.claim, s.exact_epsilon, strict=True)
+        )
 
     @property
     def top(self) -> float:
         """The largest finite epsilon that has to be seen; ceilings need not be."""
-        drawn = [v for s in self.series for v in (*s.bound, *s.claim, *s.truth, *s.free) if math.isfinite(v)]
+        drawn = [v for s in self.series for v in (*s.bound, *s.claim, *s.exact_epsilon, *s.free) if math.isfinite(v)]
         return max(drawn, default=1.0) or 1.0
 
     @property

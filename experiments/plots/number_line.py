@@ -10,7 +10,7 @@ from ...audit.results.text import BEST_GUESS
 from ..results.formatting import NOTHING_ASSUMED, number
 from .lines import Lines
 from .style.canvas import TEXT, style_axes, write
-from .style.palette import BOUND, CEILING, CLAIM, TRUTH, VIOLATION, Colour
+from .style.palette import BOUND, CEILING, CLAIM, EXACT, VIOLATION, Colour
 
 
 def draw_number_line(plot: Lines, ax: Axes) -> None:
@@ -22,7 +22,7 @@ def draw_number_line(plot: Lines, ax: Axes) -> None:
         ("claim", series.claim[0], CLAIM),
         (plot.bound_name, series.bound[0], shown),
         (f"lower bound, {NOTHING_ASSUMED}", series.free[0] if plot.with_free else math.nan, shown),
-        ("exact", series.truth[0], TRUTH),
+        ("exact", series.exact_epsilon[0], EXACT),
         (BEST_GUESS, series.guess[0] if series.guess else math.nan, CEILING),
         ("ceiling", series.ceiling[0], CEILING),
     ]

@@ -14,11 +14,11 @@ from ...audit.results.text import BEST_GUESS
 from ..results.formatting import NOTHING_ASSUMED, cut, number, one_notation
 from .lines import Lines, Series
 from .style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
-from .style.palette import BOUND, CEILING, CLAIM, INK, MUTED, TRUTH, VIOLATION, Colour, series_colour
+from .style.palette import BOUND, CEILING, CLAIM, EXACT, INK, MUTED, VIOLATION, Colour, series_colour
 
 MARKERS = "osD^vP"
 """As many as there are colours: after one round they go with other ones."""
-DASHES: dict[str, Any] = {"claim": (0, (5, 2)), "truth": (0, (1, 1.5))}
+DASHES: dict[str, Any] = {"claim": (0, (5, 2)), "exact_epsilon": (0, (1, 1.5))}
 CROSS: dict[str, Any] = {"linestyle": "none", "marker": "X", "color": VIOLATION.light, "markersize": 8}
 Drawn = tuple[list[EndLabel], list[Line2D]]
 """What is written at the ends of lines, and what stands in the legend."""
@@ -57,8 +57,8 @@ def _draw_alone(plot: Lines, ax: Axes) -> Drawn:
     ax.plot(x, claim, color=CLAIM.light, linewidth=1.6, linestyle=DASHES["claim"])
     labels = [EndLabel(_last(series.claim), "claim, exact" if plot.exact else "claim", CLAIM)]
     if not plot.exact:
-        ax.plot(x, _finite(series.truth), color=TRUTH.light, linestyle=DASHES["truth"], linewidth=1.8)
-        labels.append(EndLabel(_last(series.truth), "exact", TRUTH))
+        ax.plot(x, _finite(series.exact_epsilon), color=EXACT.light, linestyle=DASHES["exact_epsilon"], linewidth=1.8)
+        labels.append(EndLabel(_last(series.exact_epsilon), "exact", EXACT))
     ax.plot(x, bound, color=BOUND.light, linewidth=1.8, marker=_marker(x, 0), markersize=5)
     labels.append(EndLabel(_last(series.bound), plot.bound_name.replace(", ", ",\n"), BOUND))
     if plot.with_free:
@@ -79,7 +79,7 @@ def _draw_several(plot: Lines, ax: Axes) -> Drawn:
     handles = [Line2D([], [], label=plot.bound_name, **bounds)]
     styles: tuple[tuple[str, str, Any, Colour], ...] = (
         ("claim", "claim", DASHES["claim"], CLAIM),
-        ("truth", "exact", DASHES["truth"], TRUTH),
+        ("exact_epsilon", "exact", DASHES["exact_epsilon"], EXACT),
     )
     for name, shown, dashes, colour in styles:
         together = plot.shared(name)
@@ -128,7 +128,7 @@ def _draw_ceiling(plot: Lines, ax: Axes, labels: list[EndLabel]) -> None:
 
 def _scale_y(ax: Axes, plot: Lines) -> None:
     """As high as what matters; logarithmic where it spans decades, with a place for 0 where it is needed."""
-    drawn = [v for s in plot.series for v in (*s.bound, *s.claim, *s.truth, *s.free) if math.isfinite(v)]
+    drawn = [v for s in plot.series for v in (*s.bound, *s.claim, *s.exact_epsilon, *s.free) if math.isfinite(v)]
     least = min((v for v in drawn if v > 0), default=plot.top)
     if plot.top / least >= WIDE:
         logarithmic(ax.yaxis, least / 1.6, plot.top * 1.6, zero=min(drawn) <= 0)

@@ -95,17 +95,17 @@ def place_table(certificate: Certificate, confidence: float) -> Table:
             cell = cells.get((law, delta, n_out, n_in, name))
             texts.append("–" if cell is None else f"{'' if cell.holds else '✖ '}{_share(cell.miss_rate)}")
         own = [cells[key] for key in cells if key[:4] == (law, delta, n_out, n_in)]
-        truth = number(own[0].truth)
+        exact = number(own[0].exact_epsilon)
         broken = any(not cell.holds for cell in own if cell.kind == BOUND)
         size = f"{n_out:,}" if n_out == n_in else f"{n_out:,} / {n_in:,}"
-        rows.append((BAD if broken else "", (law, number(delta), truth, size, *texts)))
+        rows.append((BAD if broken else "", (law, number(delta), exact, size, *texts)))
     return Table(("law", "delta", "exact epsilon", "trials a side", *certificate.methods), tuple(rows), 1)
 
 
 def mean_tables(certificate: Certificate) -> list[tuple[str, Table]]:
     """For each law and delta with an epsilon above 0: mean and spread of what each method reports, by trials."""
     confidence = max(_confidences(certificate))
-    cells = [c for c in certificate.cells if c.confidence == confidence and c.n_out == c.n_in and c.truth > 0]
+    cells = [c for c in certificate.cells if c.confidence == confidence and c.n_out == c.n_in and c.exact_epsilon > 0]
     tables = []
     for law, delta in dict.fromkeys((cell.law, cell.delta) for cell in cells):
         own = [cell for cell in cells if (cell.law, cell.delta) == (law, delta)]
@@ -117,7 +117,7 @@ def mean_tables(certificate: Certificate) -> list[tuple[str, Table]]:
             if any((name, size) in by for size in sizes)
         )
         at = f", at delta {number(delta)}" if delta else ""
-        title = f"{law}{at}: exact epsilon {number(own[0].truth)}"
+        title = f"{law}{at}: exact epsilon {number(own[0].exact_epsilon)}"
         tables.append((title, Table(("method", *(f"{size:,} a side" for size in sizes)), rows, 1)))
     return tables
 

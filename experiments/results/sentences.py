@@ -40,19 +40,19 @@ TIGHT = 0.9
 
 def headline(sweep: SweepResult) -> str:
     """The verdict on the whole experiment, in a few words; how many claims were tested where some could not be."""
-    blind, n = len(_blind(sweep)), len(sweep.points)
-    if sweep.verdict is Verdict.UNDERPOWERED and blind < n:
-        return f"{n - blind} of {n} claims tested, none contradicted"
+    underpowered, n = len(_underpowered_points(sweep)), len(sweep.points)
+    if sweep.verdict is Verdict.UNDERPOWERED and underpowered < n:
+        return f"{n - underpowered} of {n} claims tested, none contradicted"
     return HEADLINE[sweep.verdict]
 
 
 def tone(sweep: SweepResult) -> Verdict:
     """The verdict whose sign and colour the headline has: that of most audits where only some could not be tested."""
-    few = 2 * len(_blind(sweep)) < len(sweep.points)
+    few = 2 * len(_underpowered_points(sweep)) < len(sweep.points)
     return Verdict.CONSISTENT if few and sweep.verdict is Verdict.UNDERPOWERED else sweep.verdict
 
 
-def _blind(sweep: SweepResult) -> list[SweepPoint]:
+def _underpowered_points(sweep: SweepResult) -> list[SweepPoint]:
     return [point for point in sweep.points if point.verdict is Verdict.UNDERPOWERED]
 
 
@@ -163,19 +163,23 @@ def _power(result: AuditResult) -> str:
 
 
 def _underpowered(sweep: SweepResult) -> str:
-    blind, n = _blind(sweep), len(sweep.points)
-    worst = max(blind, key=lambda point: point.result.claim - point.result.ceiling)
+    underpowered, n = _underpowered_points(sweep), len(sweep.points)
+    worst = max(underpowered, key=lambda point: point.result.claim - point.result.ceiling)
     result = worst.result
     few, more = result.game.words.few, result.game.words.more
     limit = f"they can show an epsilon of {number(result.ceiling)} at most, where {number(result.claim)} is claimed"
     if result.ceiling > result.claim:
         limit = f"nothing that they can show outlasts the correction over {n} audits"
-    if len(blind) == n:
+    if len(underpowered) == n:
         which = "the claim" if n == 1 else f"any of the {n} claims"
         return f"There were too few {few} to contradict {which}, whatever had come out: {limit}. {more}."
-    tested = [point for point in sweep.points if point not in blind]
+    tested = [point for point in sweep.points if point not in underpowered]
     name = f"“{parameters_text(worst.parameters)}”"
-    which = f"{name} could not have been" if len(blind) == 1 else f"{len(blind)} could not have been, such as {name}"
+    which = (
+        f"{name} could not have been"
+        if len(underpowered) == 1
+        else f"{len(underpowered)} could not have been, such as {name}"
+    )
     return (
         f"{len(tested)} of {n} claims were tested, and these trials contradict none of them.{_reach(tested)} "
         f"{which}: it has too few {few}, and {limit}. {more} to test it."

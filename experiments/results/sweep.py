@@ -141,8 +141,8 @@ def _corrected_verdict(result: AuditResult, p_adjusted: float, confidence: float
         return result.verdict
     if p_adjusted <= 1.0 - confidence:
         return Verdict.VIOLATION
-    blind = math.isinf(result.detectable) or result.verdict is Verdict.UNDERPOWERED
-    return Verdict.UNDERPOWERED if blind else Verdict.CONSISTENT
+    underpowered = math.isinf(result.detectable) or result.verdict is Verdict.UNDERPOWERED
+    return Verdict.UNDERPOWERED if underpowered else Verdict.CONSISTENT
 
 
 def _overall(verdicts: Sequence[Verdict]) -> Verdict:

@@ -35,11 +35,11 @@ def noise_multiplier(epsilon: float, delta: float, calibration: str) -> float:
     if calibration == "analytic":
         return analytic_noise_multiplier(epsilon, delta)
     multiplier = classic_noise_multiplier(epsilon, delta, CLASSIC_CONSTANTS[calibration])
-    truth = GaussianDP(1.0 / multiplier)
-    if truth.delta(epsilon) > delta:
+    exact = GaussianDP(1.0 / multiplier)
+    if exact.delta(epsilon) > delta:
         raise ParameterError(
             f"calibration={calibration!r} promises (epsilon, delta) = ({epsilon:g}, {delta:g}) from a noise multiplier "
-            f"of {multiplier:.6g}, but that noise is only ({truth.epsilon(delta):.6g}, {delta:g})-DP: the formula is a "
+            f"of {multiplier:.6g}, but that noise is only ({exact.epsilon(delta):.6g}, {delta:g})-DP: the formula is a "
             "theorem for epsilon < 1 only. Use calibration='analytic' (noise multiplier "
             f"{analytic_noise_multiplier(epsilon, delta):.6g})."
         )

@@ -50,6 +50,6 @@ def test_diffprivlib_bounds_the_curvature_by_the_norm_instead_of_its_square(norm
 def test_the_page_in_the_docs_says_what_happens():
     diffprivlib_regression(1.0)
     code = blocks("Private estimators")
-    with contextlib.redirect_stdout(io.StringIO()) as heard:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(code, {})
-    assert heard.getvalue().splitlines() == said(code)
+    assert printed.getvalue().splitlines() == said(code)

@@ -77,8 +77,8 @@ def test_without_noise_it_is_our_own_dp_sgd():
 
 def test_a_gradient_record_adds_one_to_each_observation_of_a_full_batch():
     mechanism = linear(batch_size=12, epochs=5, noise_multiplier=0.0, max_grad_norm=0.5, view="noisy_gradients")
-    blind = X[1:] * [0.0, 1.0, 1.0]  # no example touches the first weight
-    pair = mechanism.canary_pair((blind, Y[1:]))
+    masked = X[1:] * [0.0, 1.0, 1.0]  # no example touches the first weight
+    pair = mechanism.canary_pair((masked, Y[1:]))
     for constants, divisor0 in (("opacus", 11), ("public", 12)):
         chosen = replace(mechanism, constants=constants)
         np.testing.assert_allclose(draw(chosen, pair.d0).values, np.zeros((3, 5, 1)), atol=1e-6)
@@ -188,7 +188,7 @@ def test_pairs_whose_difference_is_not_observed_are_refused():
     elsewhere.fitted_to(elsewhere.canary_pair((X[1:], Y[1:])))
 
 
-def test_white_box_observations_reach_the_claim():
+def test_observations_of_noisy_gradients_reach_the_claim():
     mechanism = linear(batch_size=12, epochs=4, view="noisy_gradients", constants="public", noise_multiplier=1.0)
     pair = mechanism.canary_pair((X[1:] * [0.0, 1.0, 1.0], Y[1:]))
     result = audit(mechanism, pair, trials=200, delta=1e-5, bound="accountant-family", seed=0)
@@ -274,6 +274,6 @@ def test_workers_are_processes_and_do_not_change_the_result():
 def test_the_page_in_the_docs_says_what_happens():
     torch()
     code = blocks("Opacus")
-    with contextlib.redirect_stdout(io.StringIO()) as heard:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(code, {})
-    assert heard.getvalue().splitlines() == said(code)
+    assert printed.getvalue().splitlines() == said(code)

@@ -142,9 +142,9 @@ def test_input_weights_are_those_that_read_the_feature(model):
     trainer = DPSGD(model, steps=1, noise_multiplier=1.0, sampling="full-batch", batch_size=20)
     weights = trainer.input_weights()
     assert weights.shape == (model.layers[0].n_units, 4)
-    blind = X * np.array([1.0, 1.0, 0.0, 1.0])
+    masked = X * np.array([1.0, 1.0, 0.0, 1.0])
     start = np.random.default_rng(1).normal(size=(1, trainer.n_parameters))
-    gradient = trainer.clipped_gradient(TrainingData(blind, Y), start)[0]
+    gradient = trainer.clipped_gradient(TrainingData(masked, Y), start)[0]
     first = np.arange(model.layers[0].span.stop)
     assert sorted(first[gradient[first] == 0.0]) == sorted(weights[:, 2])
 

@@ -149,7 +149,7 @@ def test_the_attack_is_trained_on_ordinary_rows_alone() -> None:
     assert all(o.events is None for o in seen)
 
 
-def test_sides_that_return_nothing_but_events_are_still_told_apart() -> None:
+def test_sides_that_return_nothing_but_events_are_still_distinguished() -> None:
     every = np.arange(60)
     mixed = with_events(np.zeros(60), nan=every[:20], None_=every[20:])
     other = with_events(np.zeros(60), nan=every[:45], None_=every[45:])
@@ -157,14 +157,14 @@ def test_sides_that_return_nothing_but_events_are_still_told_apart() -> None:
     assert auc(scorer.score(mixed), scorer.score(other)) > 0.6
 
 
-def test_a_side_of_events_against_a_side_of_numbers_is_told_apart() -> None:
+def test_a_side_of_events_against_a_side_of_numbers_is_distinguished() -> None:
     events, numbers = with_events(np.zeros(60), nan=np.arange(60)), Outputs(RNG(0).normal(size=60))
     for out, in_ in ((events, numbers), (numbers, events)):
         scorer = fit_scorer(Classifier(), TARGET, out, in_, RNG(0))
         assert auc(scorer.score(out), scorer.score(in_)) == 1.0
 
 
-def test_outputs_of_different_shape_are_told_apart() -> None:
+def test_outputs_of_different_shape_are_distinguished() -> None:
     short, long = Outputs(np.zeros((40, 3))), Outputs(np.zeros((40, 4)))
     scorer = fit_scorer(Classifier(), TARGET, short, long, RNG(0))
     assert set(scorer.score(short)) == {-np.inf}

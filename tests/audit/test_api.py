@@ -115,7 +115,7 @@ def none_on_large(dataset, rng):
 
 
 @pytest.mark.parametrize("release", [raises_on_large, nan_on_large, none_on_large])
-def test_an_odd_outcome_on_one_side_only_is_a_leak(release):
+def test_an_exceptional_output_on_one_side_only_is_a_leak(release):
     result = audit(release, PAIR, claim=PureDP(0.5), trials=1_500, seed=2)
     assert result.verdict is Verdict.VIOLATION
     assert result.bound.epsilon > 3.0
@@ -128,7 +128,7 @@ def raises_on_both(dataset, rng):
     return rng.laplace()
 
 
-def test_an_odd_outcome_on_both_sides_alike_is_no_leak():
+def test_an_exceptional_output_on_both_sides_alike_is_no_leak():
     result = audit(raises_on_both, PAIR, claim=PureDP(0.5), trials=1_500, seed=2)
     assert result.verdict is Verdict.CONSISTENT
     assert result.events["raised ValueError: unlucky"][0] > 300
@@ -141,7 +141,7 @@ def test_several_bounds_share_the_significance():
     assert any(entry.what == "bounds" and "Bonferroni over 2" in entry.correction for entry in both.ledger)
 
 
-def test_p_value_bounds_and_refutation_of_several_bounds_share_the_significance_alike():
+def test_p_value_bounds_and_curve_test_of_several_bounds_share_the_significance_alike():
     options = {"claim": PureDP(0.75), "trials": 1_000, "seed": 4}
     bounds = [ClopperPearson(threshold) for threshold in (0.999, 0.0)]
     alone = min(audit(Laplace(epsilon=1.0), bound=one, **options).p_value for one in bounds)
@@ -283,7 +283,7 @@ def test_wrong_mechanisms_are_named(mechanism, arguments, error, message):
         audit(mechanism, **{"trials": 200, "seed": 0} | arguments)
 
 
-def test_a_canary_in_the_place_of_a_pair_is_told_how_to_become_one():
+def test_a_canary_in_the_place_of_a_pair_is_refused_with_how_it_becomes_one():
     with pytest.raises(ParameterError, match=r"Make it a pair: Mislabelled\(record=2\)\.pair\(\(X, y\), learner\)"):
         audit(Laplace(epsilon=1.0), Mislabelled(record=2), trials=100, seed=0)
 

@@ -58,8 +58,8 @@ def test_every_way_of_leaving_is_an_outcome_or_a_named_error_and_the_process_is_
             assert counts[0] == 0 < counts[1]
             result.summary().encode("utf-8")
         assert case.says in " ".join(result.warnings)
-        told = [text for text in result.warnings if "never varied" not in text]  # a side may always raise
-        assert bool(told) == (case.function in CHANGES)
+        given = [text for text in result.warnings if "never varied" not in text]  # a side may always raise
+        assert bool(given) == (case.function in CHANGES)
         assert type(result).from_json(result.to_json()) == result
     assert process() == before
 
@@ -74,22 +74,30 @@ def test_changes_and_global_randomness_are_the_same_in_workers_and_repeat_with_t
 
 @pytest.mark.parametrize("swallows", [True, False])
 def test_a_real_interrupt_ends_the_audit_even_where_the_function_swallows_it(swallows):
+    runs, under_way = iter(range(10_000)), threading.Event()
+
     def slow(dataset, rng):
+        if next(runs) == 5:
+            under_way.set()
         time.sleep(0.05)
         return noisy(dataset, rng)
 
     def swallowing(dataset, rng):
         try:
-            time.sleep(0.05)
+            slow(dataset, rng)
         except BaseException:
             return 0.0
         return noisy(dataset, rng)
 
-    timer = threading.Timer(0.8, os.kill, [os.getpid(), signal.SIGINT])
-    timer.start()
+    def interrupt():
+        under_way.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
     with pytest.raises(KeyboardInterrupt):
         audited(swallowing if swallows else slow, trials=10_000)
-    timer.join()
+    thread.join()
 
 
 def test_what_another_alarm_raises_gets_through():

@@ -62,7 +62,7 @@ def refuted(bound, claim, mu, n, *, repeats, seed):
 
 
 @pytest.mark.parametrize("bound", [JointExact(), Family(), SimultaneousBand()], ids=lambda bound: bound.name)
-def test_gaussian_truth_is_caught_where_a_gaussian_claim_says_so(bound):
+def test_true_gaussian_epsilon_is_caught_where_a_gaussian_claim_says_so(bound):
     """Not so at what randomised response would need, which is much less."""
     claim, n = GaussianDP(1.0), 1000
     found = epsilon(bound, claim, 1e-5)
@@ -83,7 +83,7 @@ def test_the_family_is_that_of_the_claim():
     assert family(ExactDP([0.3, 0.7], [0.7, 0.3])) == "randomised response with some epsilon and delta = 1e-05"
 
 
-def test_beyond_what_a_family_can_compute_the_truth_is_randomised_response():
+def test_beyond_what_a_family_can_compute_the_true_curve_is_randomised_response():
     claim = PrivacyLossDP.gaussian(4.0, sampling_probability=0.01, steps=100)
     found = detectable_epsilon([ClopperPearson()], Statement(claim, 1e-5), n_out=100, n_in=100)
     assert found.family.startswith("randomised response")

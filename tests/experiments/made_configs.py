@@ -79,7 +79,7 @@ def refusal(text, **settings):
     return None
 
 
-def complaint(text, **settings):
+def refused(text, **settings):
     found = refusal(text, **settings)
     assert found is not None
     return found

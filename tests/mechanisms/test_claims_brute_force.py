@@ -635,7 +635,7 @@ def stated(mechanism, _identity):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_claims_and_truths_are_what_the_laws_show(name):
+def test_claims_and_exact_guarantees_are_what_the_laws_show(name):
     false_claims = worst_cases = 0
     for one in CASES[name]():
         mechanism = one.mechanism

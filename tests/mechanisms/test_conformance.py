@@ -152,13 +152,13 @@ def test_density_ratio_averages_to_one(name):
         assert abs(ratio.mean() - 1.0) < stats.norm.isf(FALSE_ALARM / 2) * error
 
 
-def truth_of(mechanism: Mechanism) -> Guarantee:
+def exact_or_claimed(mechanism: Mechanism) -> Guarantee:
     truth = mechanism.exact_guarantee()
     return mechanism.guarantee() if truth is None else truth
 
 
 @dense
-def test_truth_is_the_hockey_stick_divergence_of_the_densities(name):
+def test_exact_guarantee_is_the_hockey_stick_divergence_of_the_densities(name):
     """delta(t) = max over sides of E[(1 - e^(t - loss))+], a bounded mean: Hoeffding's limit on both sides."""
     mechanism = sample(name)
     truth = mechanism.exact_guarantee()
@@ -173,16 +173,16 @@ def test_truth_is_the_hockey_stick_divergence_of_the_densities(name):
 @dense
 def test_no_loss_exceeds_the_true_epsilon_at_delta_zero(name):
     worst = max(loss.max() for loss in losses(name))
-    epsilon = truth_of(sample(name)).epsilon(0.0)
+    epsilon = exact_or_claimed(sample(name)).epsilon(0.0)
     assert worst <= epsilon * (1 + 1e-9)
     if math.isfinite(epsilon) and name != "repeated":
         assert worst == pytest.approx(epsilon, rel=1e-3)  # and it is attained
 
 
 @every
-def test_claim_is_above_the_truth_unless_broken(name):
+def test_claim_is_above_the_exact_guarantee_unless_broken(name):
     mechanism = sample(name)
-    claim, truth = mechanism.guarantee(), truth_of(mechanism)
+    claim, truth = mechanism.guarantee(), exact_or_claimed(mechanism)
     deltas = np.array([0.0, 1e-6, 1e-3, 0.1])
     with np.errstate(invalid="ignore"):
         excess = np.asarray(truth.epsilon(deltas)) - np.asarray(claim.epsilon(deltas))

@@ -129,7 +129,7 @@ def recursive(n):
         lambda scale: [SimpleNamespace(scale=scale)],
     ],
 )
-def test_whatever_holds_a_number_is_told_from_its_twin(make):
+def test_whatever_holds_a_number_differs_from_its_twin(make):
     assert digest(make(1.0)) == digest(make(1.0))
     assert digest(make(1.0)) != digest(make(3.0))
 

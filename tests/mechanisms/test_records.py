@@ -191,7 +191,7 @@ def test_the_only_record_can_be_removed(only):
     check_records(remove_record(only, 0))
 
 
-def test_long_records_are_told_apart():
+def test_long_records_are_distinguished():
     images = np.random.default_rng(0).random((20, 28, 28))
     check_records(remove_record(images, 3))
     other = images.copy()

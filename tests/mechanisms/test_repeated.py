@@ -53,7 +53,7 @@ def test_it_pickles_with_its_density():
     assert repeated.output_law().log_density(Outputs(np.zeros((1, 2))), 0.0)[0] == pytest.approx(-2 * math.log(2))
 
 
-def test_odd_outcomes_of_single_releases_make_an_event_of_the_round():
+def test_exceptional_outputs_of_single_releases_make_an_event_of_the_round():
     calls = []
 
     def sometimes_nothing(data, rng):
@@ -83,7 +83,7 @@ def test_accountants_are_ordered_as_theory_says():
     assert claims["optimal"] == pytest.approx(4.775, abs=5e-4)
 
 
-def test_truth_lies_below_every_claim_and_at_times_epsilon_for_delta_zero():
+def test_exact_guarantee_lies_below_every_claim_and_at_times_epsilon_for_delta_zero():
     repeated = Repeated(Laplace(0.5), 4)
     truth = repeated.exact_guarantee()
     assert truth.epsilon(0.0) == pytest.approx(2.0, abs=1e-3)
@@ -92,7 +92,7 @@ def test_truth_lies_below_every_claim_and_at_times_epsilon_for_delta_zero():
 
 
 @pytest.mark.parametrize(("heads", "exact"), [(0.6, 10.17801), (0.4, 5.24223)])
-def test_truth_of_an_asymmetric_mechanism_is_the_product_of_its_two_laws(heads, exact):
+def test_exact_or_claimed_an_asymmetric_mechanism_is_the_product_of_its_two_laws(heads, exact):
     base = BiasedCoinResponse(heads=heads)
     laws = [np.array([1.0]), np.array([1.0])]
     for _ in range(8):
@@ -107,7 +107,7 @@ def test_truth_of_an_asymmetric_mechanism_is_the_product_of_its_two_laws(heads, 
     np.testing.assert_allclose(truth.delta(levels), product.delta(levels), atol=1e-5)
 
 
-def test_gaussian_truth_is_closed_form():
+def test_exact_guarantee_of_gaussian_noise_is_closed_form():
     assert Repeated(Gaussian(noise_multiplier=2.0), 4).exact_guarantee().mu == pytest.approx(1.0)
     assert Repeated(Gaussian(noise_multiplier=2.0), 4).guarantee().mu == pytest.approx(1.0)
 

@@ -64,7 +64,8 @@ class RMIA(MembershipAttack):
         if not apart and self.gamma < 1.0:
             raise ParameterError(
                 f"gamma must be >= 1 where the records are their own population, but is {self.gamma!r}. "
-                "Give train_shadows a population."
+                "Give train_shadows a population.",
+                argument="gamma",
             )
         ratios = self.log_ratios(shadows)
         others = ratios if shadows.population is None else self.log_ratios(shadows.population)

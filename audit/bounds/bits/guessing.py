@@ -39,11 +39,14 @@ class Guessing:
     def __post_init__(self) -> None:
         if isinstance(self.size, str) and self.size != "grid":
             raise ParameterError(
-                f'guesses must be a number, a share, several of these, or "grid", but is {self.size!r}.'
+                f'guesses must be a number, a share, several of these, or "grid", but is {self.size!r}.',
+                argument="guesses",
             )
         several = self._several
         if several is not None and len(several) == 0:
-            raise ParameterError('guesses must name at least one size, but is empty. Try guesses="grid".')
+            raise ParameterError(
+                'guesses must name at least one size, but is empty. Try guesses="grid".', argument="guesses"
+            )
         for one in several or ():
             _check_size(one)
         unit_interval(negatives=self.negatives)
@@ -66,7 +69,8 @@ class Guessing:
         if found[-1] > n_bits:
             raise ParameterError(
                 f"guesses must be at most the number of bits, {n_bits}, but is {found[-1]}. A share, such as 0.1, "
-                "fits every number."
+                "fits every number.",
+                argument="guesses",
             )
         return tuple(found)
 
@@ -110,7 +114,8 @@ def bit_scores(scores: object, method: str) -> BitScores:
         return scores
     raise ParameterError(
         f"{method} reads BitScores(bits, scores), but was given {type(scores).__name__}. For the scores of a pair use "
-        "another bound, such as 'clopper-pearson'."
+        "another bound, such as 'clopper-pearson'.",
+        argument="bound",
     )
 
 
@@ -121,14 +126,15 @@ def check_counts(n_bits: int, n_guesses: int, n_correct: int) -> None:
     named = {"n_correct": n_correct, "n_guesses": n_guesses, "n_bits": n_bits}
     for (small, value), (large, limit) in pairwise(named.items()):
         if value > limit:
-            raise ParameterError(f"{small} must be at most {large} = {limit}, but is {value}.")
+            raise ParameterError(f"{small} must be at most {large} = {limit}, but is {value}.", argument=small)
 
 
 def _check_size(size: Size) -> None:
     if isinstance(size, float):
         if not 0.0 < size <= 1.0:
             raise ParameterError(
-                f"guesses as a share must lie in (0, 1], but is {size!r}. A number of guesses is an int."
+                f"guesses as a share must lie in (0, 1], but is {size!r}. A number of guesses is an int.",
+                argument="guesses",
             )
     else:
         whole(1, guesses=size)

@@ -101,7 +101,8 @@ class Betting(PairBound):
             if len(self.weights or ()) != len(given):
                 raise ParameterError(
                     f"weights must be one for each threshold that is fixed beforehand ({len(given)}), "
-                    f"but are {self.weights}."
+                    f"but are {self.weights}.",
+                    argument="weights",
                 )
 
     @property
@@ -189,7 +190,10 @@ class FixedBetting(FixedBound[Scores]):
     def _game(self, scores: Scores) -> _Game:
         """What is bet on, with its prior weights."""
         if min(scores.n_out, scores.n_in) == 0:
-            raise ParameterError(f"betting needs scores on both sides, but there are {scores.n_out} and {scores.n_in}.")
+            raise ParameterError(
+                f"betting needs scores on both sides, but there are {scores.n_out} and {scores.n_in}.",
+                argument="scores",
+            )
         if isinstance(scores, PairScores):
             stretches = tuple(self._stretches(scores))
             n_events = len(stretches[0])
@@ -313,6 +317,7 @@ def _numbers(name: str, value: object, above: float, most: float) -> tuple[float
     numbers = tuple(float(one) for one in several) if numeric else ()
     if not numbers or not all(above < one <= most for one in numbers):
         raise ParameterError(
-            f"{name} must be a number or several, above {above:g} and at most {most:g}, but is {value!r}."
+            f"{name} must be a number or several, above {above:g} and at most {most:g}, but is {value!r}.",
+            argument=name,
         )
     return numbers

@@ -101,7 +101,8 @@ def checked_threshold(threshold: float | str) -> float | str:
     if not number or math.isnan(float(threshold)):
         raise ParameterError(
             f'threshold must be a number fixed beforehand, or "pilot" to choose it on pilot trials, '
-            f"but is {threshold!r}."
+            f"but is {threshold!r}.",
+            argument="threshold",
         )
     return float(threshold)
 

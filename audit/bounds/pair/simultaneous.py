@@ -127,7 +127,9 @@ def band(tally: Tally, *, confidence: float) -> Band:
     """
     open_unit(confidence=confidence)
     if min(tally.n_out, tally.n_in) == 0:
-        raise ParameterError(f"a band needs scores on both sides, but there are {tally.n_out} and {tally.n_in}.")
+        raise ParameterError(
+            f"a band needs scores on both sides, but there are {tally.n_out} and {tally.n_in}.", argument="scores"
+        )
     return _band_at_level(tally, local_level(tally.n_out, tally.n_in, 1.0 - confidence), confidence)
 
 

@@ -5,8 +5,8 @@ files.py     figures as files: SVG for screens (one file, light and dark), PNG a
 palette.py   colours, each in a light and a dark form, told apart by people with any kind of colour vision
 """
 
-from .canvas import EndLabel, NotebookFigure, new_figure, style_axes
+from .canvas import EndLabel, NotebookFigure, legend, new_figure, style_axes
 from .files import save, svg_text
 from .palette import PALETTE, Colour
 
-__all__ = ["PALETTE", "Colour", "EndLabel", "NotebookFigure", "new_figure", "save", "style_axes", "svg_text"]
+__all__ = ["PALETTE", "Colour", "EndLabel", "NotebookFigure", "legend", "new_figure", "save", "style_axes", "svg_text"]

@@ -1,6 +1,7 @@
 """Where figures are drawn: figures, axes, titles and labels in one style. No global state of matplotlib is touched.
 
 new_figure(...)          an empty figure
+legend(ax, ...)          a legend above the axes
 style_axes(ax, ...)      title, legend, names of the axes, quiet spines and grid
 logarithmic(axis, ...)   a logarithmic axis, where 0 has a place too
 end_labels(...)          the name of each line at its right end, moved apart where they would overlap
@@ -64,7 +65,7 @@ def style_axes(
     shown = list(ax.get_legend_handles_labels()[0] if handles is None else handles)
     rows = math.ceil(len(shown) / columns)
     if shown:
-        _legend(ax, shown, columns)
+        legend(ax, shown, columns)
     inches = ax.get_position().width * _figure(ax).get_figwidth()
     tied = re.sub(r"(?<=\d) %", "\u00a0%", title)  # no line begins with a lonely sign
     wrapped = "\n".join(textwrap.wrap(tied, max(24, int(inches * 12.0))))
@@ -83,8 +84,8 @@ def style_axes(
         label.set_fontfamily(FONT)
 
 
-def _legend(ax: Axes, handles: Sequence[Artist], columns: int) -> None:
-    """The legend, in rows above the axes."""
+def legend(ax: Axes, handles: Sequence[Artist], columns: int = 2) -> None:
+    """The legend, in rows of that many `columns` above the axes, where no curve can run through it."""
     made = ax.legend(
         handles=handles,
         frameon=False,

@@ -346,7 +346,7 @@ def test_a_group_is_one_under_its_relation(relation, out, in_, message):
         GroupPrivacy(base, size=1).fitted_to(Neighbours(*sides, relation))
 
 
-def test_a_group_of_cyclic_batches_is_told_by_place():
+def test_a_group_of_cyclic_batches_is_decided_by_place():
     base = DPSGD(
         LogisticRegression(1), steps=2, noise_multiplier=2.0, sampling="cyclic", batch_size=1, n_records=2,
         relation="replace_one",

@@ -58,7 +58,7 @@ def test_scores_estimate_the_log_likelihood_ratio_when_the_pilot_is_unbalanced()
         assert scores == pytest.approx(at - 0.5, abs=0.3)
 
 
-def test_two_laws_that_are_equal_are_not_told_apart() -> None:
+def test_two_laws_that_are_equal_are_not_distinguished() -> None:
     rng = np.random.default_rng(6)
     scorer = Classifier().fit(TARGET, *outputs(*rng.normal(size=(2, 5_000))), rng)
     out, in_ = (scorer.score(Outputs(rng.normal(size=20_000))) for _ in range(2))

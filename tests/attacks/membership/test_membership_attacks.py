@@ -291,8 +291,8 @@ def test_shadow_classifier_finds_nothing_behind_permuted_bits():
     shadows = gaussian(8, 2_500, 1.0, np.random.default_rng(25))
     bits = np.random.default_rng(26).permuted(shadows.inclusion[::2], axis=1)
     shuffled = np.stack([bits, ~bits], axis=1).reshape(8, -1)
-    blind = Shadows(shuffled, shadows.y, shadows.signals, partner=shadows.partner)
-    assert abs(auc(ShadowClassifier().score(blind), shuffled) - 0.5) < Z_ALARM * np.sqrt(1 / 12 / 5_000)
+    unrelated = Shadows(shuffled, shadows.y, shadows.signals, partner=shadows.partner)
+    assert abs(auc(ShadowClassifier().score(unrelated), shuffled) - 0.5) < Z_ALARM * np.sqrt(1 / 12 / 5_000)
 
 
 def test_class_thresholds_of_modified_entropy_level_classes_that_differ():

@@ -197,7 +197,7 @@ def test_a_loss_that_is_no_log_probability_is_refused_where_one_is_needed():
         turned.signal("margin")
 
 
-def test_a_bare_estimator_is_told_its_adapter():
+def test_a_bare_estimator_is_refused_with_its_adapter():
     data = RNG.normal(size=(20, 2)), np.arange(20) % 2
     for learner in (KNeighborsClassifier(1), KNeighborsClassifier):
         with pytest.raises(ParameterError, match=r"Wrap it: EstimatorLearner\(KNeighborsClassifier\(\.\.\.\)\)"):

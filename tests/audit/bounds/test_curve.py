@@ -80,7 +80,7 @@ def test_noise_free_gaussian_scores_refute_the_gaussian_claims_that_are_false(cl
     assert (found.refutes(GaussianDP(claimed)) is not None) == false
 
 
-def test_refutation_names_a_promise_that_the_limits_break():
+def test_curve_violation_names_a_promise_that_the_limits_break():
     found = band(exact_pair(stats.laplace(), stats.laplace(loc=1.5), 20_000).tally, confidence=0.95)
     claim = GaussianDP(1.0)
     where = found.refutes(claim)
@@ -105,7 +105,7 @@ def test_curve_is_refuted_exactly_where_the_hull_of_the_limits_leaves_it(seed, m
     assert (found.refutes(claim) is not None) == bool(np.any(y * (1 + 1e-9) < claim.tradeoff(x)))
 
 
-def test_refutation_needs_a_contradiction():
+def test_curve_violation_needs_a_contradiction():
     limits = Rectangle.at([3], [90], n_out=100, n_in=100, significance=0.025)
     events = Tally(np.zeros(1), np.array([3]), np.array([90]), 100, 100)
     assert refute(limits, PureDP(0.5), method="m", events=events).threshold == 0.0
@@ -253,7 +253,7 @@ def test_few_trials_that_could_refute_the_curve_elsewhere_are_not_called_underpo
     assert audit(noisy, PAIR, bound="simultaneous-band", **pure).verdict is Verdict.UNDERPOWERED
 
 
-def test_refutation_survives_json():
+def test_curve_violation_survives_json():
     options = {"claim": GaussianDP(1.0), "delta": 1e-5, "bound": "simultaneous-band", "attack": "threshold"}
     result = audit(laplace_noise(0.5), PAIR, trials=2000, seed=1, **options)
     again = AuditResult.from_json(result.to_json())

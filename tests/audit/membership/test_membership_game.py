@@ -99,9 +99,9 @@ def randomized_response(epsilon, design, seed):
     """Models that say of each record, with the truth of randomised response, whether they hold it."""
     rng = np.random.default_rng(seed)
     inclusion = draw_inclusion(6, 4000, rng, design=design)
-    told = inclusion ^ (rng.random(inclusion.shape) < 1.0 / (1.0 + np.exp(epsilon)))
+    answers = inclusion ^ (rng.random(inclusion.shape) < 1.0 / (1.0 + np.exp(epsilon)))
     partner = np.arange(6) ^ 1 if design == "pairs" else None
-    return Shadows(inclusion, np.zeros(4000), {"loss": told.astype(np.float64)}, partner=partner, fair=True)
+    return Shadows(inclusion, np.zeros(4000), {"loss": answers.astype(np.float64)}, partner=partner, fair=True)
 
 
 @pytest.mark.parametrize("attack", [NextModel(), OwnBits(), "loss"], ids=lambda attack: getattr(attack, "name", attack))
@@ -132,7 +132,7 @@ def test_records_without_a_score_are_guessed_last():
     assert game.scores[0].tolist() == [2.0, 1.0, 2.0, 3.0]
 
 
-def test_white_box_canaries_follow_the_gaussian_law():
+def test_gradient_canaries_follow_the_gaussian_law():
     mechanism = private(noise_multiplier=2.0)
     game = gradient_canary_game(mechanism, gradients(600, mechanism), n_runs=20, seed=6)
     mu = np.sqrt(4) / 2.0
@@ -143,7 +143,7 @@ def test_white_box_canaries_follow_the_gaussian_law():
         assert abs(scores.std() - mu) < 4.9 * mu / np.sqrt(2 * n)
 
 
-def test_white_box_canaries_are_seen_beside_other_records():
+def test_gradient_canaries_are_seen_among_other_records():
     mechanism = private(noise_multiplier=0.3)
     records = np.zeros((30, 60)), np.zeros(30, dtype=int)  # their gradients touch the biases only
     touched = mechanism.fit(records, 1, np.random.default_rng(0)).gradients(*records)[0].any(axis=0)
@@ -194,7 +194,7 @@ def test_canaries_of_the_wrong_kind_are_refused():
         (np.full((2, 610), np.inf), "have norms from inf to inf"),
     ],
 )
-def test_white_box_canaries_that_are_no_gradients_are_refused_by_their_name(canaries, found):
+def test_gradient_canaries_that_are_no_gradients_are_refused_by_their_name(canaries, found):
     with pytest.raises(ParameterError, match=f"^canaries must .*{found}"):
         gradient_canary_game(private(), canaries, seed=0)
 

@@ -14,14 +14,14 @@ MANIFEST = {"mechanism": {"class": "Laplace", "epsilon": 1.0}, "seed": 7}
 
 
 @pytest.fixture
-def warnings_heard():
+def warnings_given():
     return []
 
 
 @pytest.fixture
-def open_store(tmp_path, warnings_heard):
+def open_store(tmp_path, warnings_given):
     def opener(manifest=MANIFEST, directory=tmp_path / "trials"):
-        return TrialStore(directory, manifest, warn=warnings_heard.append)
+        return TrialStore(directory, manifest, warn=warnings_given.append)
 
     return opener
 
@@ -47,7 +47,7 @@ def test_a_saved_chunk_is_loaded_as_it_was(open_store):
 
 
 @pytest.mark.parametrize("harm", ["flip a byte", "truncate", "delete", "empty"])
-def test_a_harmed_chunk_is_reported_and_left_for_recomputation(open_store, warnings_heard, harm):
+def test_a_harmed_chunk_is_reported_and_left_for_recomputation(open_store, warnings_given, harm):
     directory = filled(open_store)
     path = directory / "chunks" / "evaluation-0-000001.npz"
     content = bytearray(path.read_bytes())
@@ -63,9 +63,9 @@ def test_a_harmed_chunk_is_reported_and_left_for_recomputation(open_store, warni
     with open_store() as store:
         assert store.load("evaluation-0-000001") is None
         assert store.load("evaluation-0-000000") is not None
-    assert len(warnings_heard) == 1
-    assert "evaluation-0-000001" in warnings_heard[0]
-    assert "running it again" in warnings_heard[0]
+    assert len(warnings_given) == 1
+    assert "evaluation-0-000001" in warnings_given[0]
+    assert "running it again" in warnings_given[0]
 
 
 def test_a_torn_journal_line_is_cut_off_and_the_next_line_stands_alone(open_store):
@@ -80,7 +80,7 @@ def test_a_torn_journal_line_is_cut_off_and_the_next_line_stands_alone(open_stor
     assert [json.loads(line)["chunk"][-1] for line in journal.read_text().splitlines()] == ["0", "1", "2"]
 
 
-def test_a_garbled_journal_line_costs_only_its_chunk(open_store, warnings_heard):
+def test_a_garbled_journal_line_costs_only_its_chunk(open_store, warnings_given):
     directory = filled(open_store)
     journal = directory / "journal.jsonl"
     lines = journal.read_text().splitlines()
@@ -90,7 +90,7 @@ def test_a_garbled_journal_line_costs_only_its_chunk(open_store, warnings_heard)
         assert store.load("evaluation-0-000000") is not None
         assert store.load("evaluation-0-000001") is None
         assert store.load("evaluation-0-000002") is not None
-    assert "line 2" in warnings_heard[0]
+    assert "line 2" in warnings_given[0]
 
 
 def test_trials_of_another_experiment_are_refused_with_the_difference(open_store):
@@ -142,7 +142,7 @@ def test_a_full_disk_says_so_and_what_was_written_stays_good(open_store, monkeyp
         assert not list((store.directory / "chunks").glob("*.tmp"))
 
 
-def test_nothing_is_unpickled(open_store, warnings_heard):
+def test_nothing_is_unpickled(open_store, warnings_given):
     directory = filled(open_store, count=1)
     path = directory / "chunks" / "evaluation-0-000000.npz"
     np.savez(path, scores=np.array([{"evil": 1}], dtype=object))
@@ -153,7 +153,7 @@ def test_nothing_is_unpickled(open_store, warnings_heard):
     (directory / "journal.jsonl").write_text(json.dumps(line) + "\n")
     with open_store() as store:
         assert store.load("evaluation-0-000000") is None
-    assert "is damaged" in warnings_heard[0]
+    assert "is damaged" in warnings_given[0]
 
 
 def test_an_atomic_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):

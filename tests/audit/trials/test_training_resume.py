@@ -43,7 +43,7 @@ def game(learner=SOFTMAX, **options):
     return scores.bits.tobytes() + scores.scores.tobytes()
 
 
-def white_box(**options):
+def gradient_canaries(**options):
     scores = gradient_canary_game(LOGISTIC, np.eye(41)[:40], n_runs=6, seed=3, **options)
     return scores.bits.tobytes() + scores.scores.tobytes()
 
@@ -62,7 +62,7 @@ class Recorder:
     """A reporter that raises after a number of runs, as Ctrl-C would."""
 
     def __init__(self, last=10**9):
-        self.last, self.total, self.done, self.heard, self.closed = last, {}, 0, [], False
+        self.last, self.total, self.done, self.notes, self.closed = last, {}, 0, [], False
 
     def start(self, stage, total):
         self.total[stage] = total
@@ -73,13 +73,13 @@ class Recorder:
             raise KeyboardInterrupt
 
     def message(self, text):
-        self.heard.append(text)
+        self.notes.append(text)
 
     def close(self):
         self.closed = True
 
 
-MAKERS = [(shadows, 8), (game, 7), (white_box, 6)]
+MAKERS = [(shadows, 8), (game, 7), (gradient_canaries, 6)]
 
 
 @pytest.mark.parametrize(("make", "n_models"), MAKERS)
@@ -140,7 +140,7 @@ def test_a_damaged_chunk_is_trained_again_and_reported(tmp_path, trained, make, 
     reporter = Recorder()
     assert make(store=tmp_path, progress=reporter) == expected
     assert 1 <= sum(trained) < n_models
-    (message,) = reporter.heard
+    (message,) = reporter.notes
     assert f"chunk {victim.stem}" in message
     assert "running it again" in message
 

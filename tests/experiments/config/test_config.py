@@ -1,4 +1,4 @@
-"""Configurations: what is read, what is refused, and that every complaint names file, line and key."""
+"""Configurations: what is read, what is refused, and that every error names file, line and key."""
 
 # ruff: noqa: E501 - a case is a line
 
@@ -36,7 +36,7 @@ def write(tmp_path, monkeypatch):
     return write_config
 
 
-def complaint(text, write, settings=None):
+def refused(text, write, settings=None):
     with pytest.raises(ConfigError) as caught:
         plan_tasks(*Config.load(write(text), settings))
     return str(caught.value)
@@ -93,7 +93,7 @@ def test_unquoted_sweep_keys_mean_the_same_as_quoted_ones(write):
     ],
 )
 def test_malformed_toml_is_refused_with_its_line(text, message, write):
-    assert complaint(text, write).startswith(message)
+    assert refused(text, write).startswith(message)
 
 
 def test_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
@@ -143,29 +143,29 @@ def test_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
 )  # fmt: skip
 def test_a_mistake_is_refused_with_file_line_key_and_what_is_allowed(before, after, message, write):
     assert before in GOOD
-    found = complaint(GOOD.replace(before, after, 1), write)
+    found = refused(GOOD.replace(before, after, 1), write)
     assert message in found, found
 
 
-def test_every_mistake_is_told_at_once(write):
+def test_every_mistake_is_named_at_once(write):
     text = GOOD.replace("seed = 20", "seed = -1").replace("trials", "trails").replace("delta = 0.0", "delta = 2")
-    assert len(complaint(text, write).splitlines()) == 3
+    assert len(refused(text, write).splitlines()) == 3
 
 
 def test_a_missing_mechanism_is_named(write):
-    assert complaint("seed = 1\n", write) == "mine.toml: [mechanism] is missing: give a table [mechanism]."
+    assert refused("seed = 1\n", write) == "mine.toml: [mechanism] is missing: give a table [mechanism]."
 
 
 def test_a_mistake_in_a_setting_points_at_the_setting(write):
-    assert complaint(GOOD, write, {"audit.trials": "many"}).startswith("--set audit.trials: audit.trials must be")
-    assert complaint(GOOD, write, {"mechanism.epsilom": 2}).startswith(
+    assert refused(GOOD, write, {"audit.trials": "many"}).startswith("--set audit.trials: audit.trials must be")
+    assert refused(GOOD, write, {"mechanism.epsilom": 2}).startswith(
         "--set mechanism.epsilom: [mechanism] unknown option"
     )
-    assert complaint(GOOD, write, {"adit.trials": 2}).startswith("--set adit.trials: unknown key 'adit'")
+    assert refused(GOOD, write, {"adit.trials": 2}).startswith("--set adit.trials: unknown key 'adit'")
 
 
 def test_a_mistake_at_one_point_of_a_sweep_is_found_before_anything_runs(write):
-    found = complaint(GOOD + '[sweep]\n"mechanism.epsilon" = [1.0, 2.0, -3.0]\n', write)
+    found = refused(GOOD + '[sweep]\n"mechanism.epsilon" = [1.0, 2.0, -3.0]\n', write)
     assert found == (
         "mine.toml:12: [mechanism] epsilon must be a finite number > 0, but is -3.0.\n"
         "  at the point mechanism.epsilon = -3.0 of the sweep"
@@ -194,7 +194,7 @@ def test_a_mistake_at_one_point_of_a_sweep_is_found_before_anything_runs(write):
     ],
 )
 def test_a_sweep_that_makes_no_sense_is_refused(line, message, write):
-    assert message in complaint(GOOD + f"[sweep]\n{line}\n", write)
+    assert message in refused(GOOD + f"[sweep]\n{line}\n", write)
 
 
 def test_a_configuration_is_found_by_name_or_by_path(write):
@@ -225,7 +225,7 @@ def test_without_a_delta_a_config_takes_the_one_that_the_noise_was_calibrated_to
     (question,) = plan_tasks(*Config.load(write(gaussian.replace("delta = 0.0\n", ""))))
     assert question.mechanism.guarantee().default_delta == 1e-5
     multiplier = gaussian.replace("epsilon = 1.0\ndelta = 1e-5", "noise_multiplier = 4.0").replace("delta = 0.0\n", "")
-    assert "delta must be given: the claim GaussianDP(mu=0.25) promises a whole curve" in complaint(multiplier, write)
+    assert "delta must be given: the claim GaussianDP(mu=0.25) promises a whole curve" in refused(multiplier, write)
 
 
 def test_the_resolved_configuration_is_plain_json(write):
@@ -278,7 +278,7 @@ def test_a_record_can_be_chosen_by_position(write):
 )  # fmt: skip
 def test_a_pair_that_cannot_be_made_is_refused(before, after, message, write):
     assert before in PAIR
-    assert message in complaint(PAIR.replace(before, after, 1), write)
+    assert message in refused(PAIR.replace(before, after, 1), write)
 
 
 def test_a_replacement_that_changes_nothing_is_refused(write):
@@ -287,7 +287,7 @@ def test_a_replacement_that_changes_nothing_is_refused(write):
         '[data]\nname = "tax-survey"\nn = 4\nrate = 1.0\n[neighbours]\nrecord = 0\nreplacement = '
     )
     assert pair_of(text + "0\n", write).d0.tolist() == [0, 1, 1, 1]
-    assert "d0 and d1 are the same" in complaint(text + "1\n", write)
+    assert "d0 and d1 are the same" in refused(text + "1\n", write)
 
 
 def test_a_key_that_is_set_is_not_swept_as_well():

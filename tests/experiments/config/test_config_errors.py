@@ -5,7 +5,7 @@ import tomllib
 
 import numpy as np
 import pytest
-from made_configs import asked, complaint, line_of, refusal
+from made_configs import asked, line_of, refusal, refused
 
 from dpassay.experiments.config.config_errors import pointing_at
 from dpassay.experiments.config.overrides import apply
@@ -77,7 +77,7 @@ def test_every_wrong_value_of_every_option_of_dp_sgd_points_at_its_line(option):
 )  # fmt: skip
 def test_a_mistake_points_at_the_line_of_its_key(table, key, value, message):
     text, line = with_option(table, key, value)
-    found = complaint(text)
+    found = refused(text)
     assert found.startswith(f"made.toml:{line}: ")
     assert message in found
 
@@ -85,7 +85,7 @@ def test_a_mistake_points_at_the_line_of_its_key(table, key, value, message):
 @pytest.mark.parametrize("sampling", ["cyclic", "fixed-size", "shuffled"])
 def test_a_claim_that_needs_the_number_of_records_points_at_the_table(sampling):
     text, line = with_option("mechanism", "sampling", f'"{sampling}"')
-    assert complaint(text).startswith(f"made.toml:{line - 1}: [mechanism] the guarantee of ")
+    assert refused(text).startswith(f"made.toml:{line - 1}: [mechanism] the guarantee of ")
     assert len(asked(text.replace("batch_size = 30", "batch_size = 30\nn_records = 30"))) == 1
 
 
@@ -117,7 +117,7 @@ def test_the_line_follows_from_the_argument_of_an_error_whatever_its_words_are()
 
 
 def test_required_options_are_named_with_a_place_to_read_about_them():
-    found = complaint('seed = 1\n[mechanism]\nname = "dp-sgd"\n')
+    found = refused('seed = 1\n[mechanism]\nname = "dp-sgd"\n')
     assert found.startswith(
         "made.toml:3: [mechanism] mechanism 'dp-sgd' needs model, steps and noise_multiplier, which are missing."
     )
@@ -138,44 +138,42 @@ CLAIMED = '[mechanism]\nname = "laplace"\nepsilon = 1\n[claim]\nname = "gaussian
     ],
 )
 def test_what_a_table_inside_lacks_points_at_its_line(text, message):
-    assert complaint(text).startswith(f"made.toml:{message}")
+    assert refused(text).startswith(f"made.toml:{message}")
 
 
 # --- what is set on top -----------------------------------------------------------------------------------------------
 
 
 def test_a_wrong_value_that_is_set_is_blamed_on_the_setting_whatever_is_swept():
-    assert complaint(LEARNING, **{"mechanism.view": "last"}).startswith(
-        "--set mechanism.view: [mechanism] unknown view"
-    )
+    assert refused(LEARNING, **{"mechanism.view": "last"}).startswith("--set mechanism.view: [mechanism] unknown view")
     swept = LEARNING + '[sweep]\n"mechanism.name" = ["dp-sgd"]\n'
-    assert complaint(swept, **{"mechanism.view": "last"}).startswith("--set mechanism.view: [mechanism] unknown view")
+    assert refused(swept, **{"mechanism.view": "last"}).startswith("--set mechanism.view: [mechanism] unknown view")
 
 
-def test_parts_that_no_longer_fit_are_blamed_on_the_setting_that_the_complaint_speaks_of():
-    assert complaint(LEARNING, **{"mechanism.view": "noisy_gradients"}).startswith(
+def test_parts_that_no_longer_fit_are_blamed_on_the_setting_that_the_error_names():
+    assert refused(LEARNING, **{"mechanism.view": "noisy_gradients"}).startswith(
         "--set mechanism.view: [neighbours] d0 and d1 differ in an example, whose gradient changes with the parameters"
     )
     product = LEARNING.replace('"canary-loss"', '"gradient-product"')
-    assert complaint(product, **{"mechanism.view": "final"}).startswith(
+    assert refused(product, **{"mechanism.view": "final"}).startswith(
         "--set mechanism.view: [attack] GradientProduct needs view 'trajectory'"
     )
-    assert complaint(LEARNING, **{"mechanism.n_features": 64}).startswith(
+    assert refused(LEARNING, **{"mechanism.n_features": 64}).startswith(
         "--set mechanism.n_features: [neighbours] X has 100 features, but the model takes n_features = 64."
     )
 
 
-def test_a_complaint_about_a_line_says_what_was_set_elsewhere():
+def test_an_error_at_a_line_says_what_was_set_elsewhere():
     text = LEARNING.replace('"canary-loss"', '"likelihood-ratio"')
-    found = complaint(text, **{"mechanism.view": "trajectory", "audit.trials": 40})
+    found = refused(text, **{"mechanism.view": "trajectory", "audit.trials": 40})
     assert found.startswith(f"made.toml:{line_of(text, '[attack]')}: [attack] the likelihood-ratio attack needs")
     assert found.endswith("\n  with --set mechanism.view=trajectory --set audit.trials=40")
 
 
-def test_a_complaint_about_a_case_points_at_the_line_of_that_case():
+def test_an_error_in_a_case_points_at_the_line_of_that_case():
     cases = '[[sweep.case]]\nname = "a"\n[[sweep.case]]\nname = "b"\nattack = { name = "gradient-product" }\n'
     line = line_of(LEARNING + cases, "attack = ")
-    assert complaint(LEARNING + cases).startswith(f"made.toml:{line}: [attack] GradientProduct needs view")
+    assert refused(LEARNING + cases).startswith(f"made.toml:{line}: [attack] GradientProduct needs view")
 
 
 # --- a way out --------------------------------------------------------------------------------------------------------
@@ -183,7 +181,7 @@ def test_a_complaint_about_a_case_points_at_the_line_of_that_case():
 
 def test_a_dead_feature_is_added_by_a_key_of_the_data():
     text = LEARNING.replace('"mislabelled"', '"dirac"').replace('"canary-loss"', '"canary-direction"')
-    found = complaint(text)
+    found = refused(text)
     assert found.startswith("made.toml:5: [neighbours] a Dirac canary needs a dead feature")
     assert "dead_features = 1 in [data]" in found
     assert "n_features = 101" in found

@@ -1,4 +1,4 @@
-"""Configurations of strangers: every key is found on its line, and a broken text is a complaint, never a traceback."""
+"""Configurations of strangers: every key is found on its line, and a broken text is a refused, never a traceback."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def broken(text: str, rng: random.Random) -> str:
     return text
 
 
-def complaint_or_config(text: str) -> str:
+def error_or_config(text: str) -> str:
     """What is said about a text; nothing when it is a configuration."""
     source = Source("mine", "mine.toml", text)
     try:
@@ -232,15 +232,15 @@ def complaint_or_config(text: str) -> str:
     return ""
 
 
-def test_a_broken_text_is_a_complaint_with_its_line_and_never_another_error():
+def test_a_broken_text_is_a_config_error_with_its_line_and_never_another_error():
     rng, said = random.Random(3), 0
     texts = [(CONFIGS / f"{name}.toml").read_text("utf-8") for name in shipped()]
     for turn in range(1_200):
         text = broken(texts[turn % len(texts)], rng)
         lines_of_keys(text)
-        complaint = complaint_or_config(text)
-        assert not complaint or complaint.startswith("mine.toml"), complaint
-        said += bool(complaint)
+        refused = error_or_config(text)
+        assert not refused or refused.startswith("mine.toml"), refused
+        said += bool(refused)
     assert said > 600
 
 
@@ -249,7 +249,7 @@ def test_random_text_of_no_meaning_is_read_without_an_error():
     for _ in range(1_000):
         text = "".join(rng.choice((*PIECES, "a", "b = 1\n", " ", "[x]\n")) for _ in range(rng.randrange(12)))
         lines_of_keys(text)
-        complaint_or_config(text)
+        error_or_config(text)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_a_setting_that_no_key_takes_is_named(setting, message):
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "x/" * 3000, "a\0b", "x" * 5000 + ".toml"])
-def test_a_configuration_with_an_impossible_name_is_a_complaint(name):
+def test_a_configuration_with_an_impossible_name_is_a_config_error(name):
     with pytest.raises(ConfigError, match=r"configuration|experiment"):
         Config.load(name)
 

@@ -174,6 +174,6 @@ def test_a_file_that_was_downloaded_in_part_is_named_or_was_whole_enough(folder)
 
 
 @pytest.mark.parametrize("directory", ["x" * 5000, "~nobody-of-this-name/x", "a\0b"])
-def test_an_impossible_data_directory_is_a_complaint(directory):
+def test_an_impossible_data_directory_is_an_error_of_the_library(directory):
     with pytest.raises(DataError, match=r"names no folder|lacks"):
         datasets.load("adult", directory=directory)

@@ -101,9 +101,9 @@ class TestAddOrReplace:
 @pytest.fixture(scope="module")
 def trained():
     """The lecture on DP-SGD, and what it printed."""
-    with contextlib.redirect_stdout(io.StringIO()) as heard:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
         found = dp_sgd.main()
-    return found, heard.getvalue()
+    return found, printed.getvalue()
 
 
 class TestDPSGD:
@@ -120,11 +120,11 @@ class TestDPSGD:
         assert found["strong composition"] > 10 * found["moments accountant"]
 
     def test_attackers_who_see_and_choose_more_find_more_and_none_too_much(self, trained):
-        ordinary, mislabelled, crafted, white_box = (result.bound.epsilon for result in trained[0].attackers)
-        assert ordinary < mislabelled < min(crafted, white_box)
+        ordinary, mislabelled, crafted, gradient = (result.bound.epsilon for result in trained[0].attackers)
+        assert ordinary < mislabelled < min(crafted, gradient)
         assert ordinary < 2.0
         assert crafted > 5.0
-        assert white_box > 6.0
+        assert gradient > 6.0
         assert {result.verdict for result in trained[0].attackers} == {Verdict.CONSISTENT}
         assert all("GaussianDP" in result.bound.assumptions[0] for result in trained[0].attackers)
 

@@ -103,7 +103,7 @@ RESULTS: dict[str, AuditResult] = {
 # words
 
 
-def test_numbers_are_short_and_odd_ones_have_a_sign() -> None:
+def test_numbers_are_short_and_those_that_are_not_finite_have_a_sign() -> None:
     shown = [number(v) for v in (0.98765, 1e-5, 2.5e-7, 123456.0, 0.0, -0.5, math.inf, -math.inf, math.nan, None)]
     assert shown == ["0.988", "1e-5", "2.5e-7", "123,456", "0", "-0.5", "∞", "−∞", "–", "–"]
 
@@ -325,7 +325,7 @@ def test_rare_scores_between_two_atoms_are_no_stems() -> None:
     assert plot.out.sum() + plot.atoms_out.sum() == pytest.approx(1.0)
 
 
-def test_infinite_scores_are_atoms_at_the_margins_and_odd_outcomes_are_told() -> None:
+def test_infinite_scores_are_atoms_at_the_margins_and_exceptional_outputs_are_named() -> None:
     plot = ScoreHistogram.from_result(odd_result())
     assert set(plot.atoms) == {-math.inf, math.inf}
     assert plot.atoms_in[-1] == pytest.approx(0.03)
@@ -348,10 +348,10 @@ def test_the_x_axis_is_the_swept_epsilon_and_lines_are_the_rest() -> None:
     plot = BoundClaim.from_sweep(sweep_of([{"m.k": k, "m.epsilon": e} for k, e in grid], results))
     assert [s.name for s in plot.series] == ["k = 4", "k = 1"]
     assert all(s.x == (0.5, 1.0, 2.0) for s in plot.series)
-    assert plot.series[0].truth == (0.125, 0.25, 0.5)
+    assert plot.series[0].exact_epsilon == (0.125, 0.25, 0.5)
     assert plot.x_name == "epsilon of the m"
     assert plot.shared("claim") == (0.5, 1.0, 2.0)
-    assert plot.shared("truth") is None
+    assert plot.shared("exact_epsilon") is None
 
 
 def named_sweep(results: list[AuditResult]) -> Any:
@@ -383,7 +383,7 @@ def test_exact_values_beyond_a_ladder_are_arrows_and_numbers() -> None:
     assert "exact" not in overview(named_sweep([dataclasses.replace(laplace_result(), exact_epsilon=None)] * 2)).caption
 
 
-def test_a_claim_refuted_at_another_delta_is_not_told_as_an_epsilon_above_it() -> None:
+def test_a_claim_refuted_at_another_delta_is_not_shown_as_an_epsilon_above_it() -> None:
     above, elsewhere = laplace_result(1.5, claim=1.0), elsewhere_result()
     assert elsewhere.refuted_elsewhere is elsewhere.curve_violation is not None
     assert above.refuted_elsewhere is None

@@ -56,7 +56,7 @@ def test_the_region_of_a_claim_is_drawn_where_there_is_one():
     assert region.tpr[at] == pytest.approx(np.e * region.fpr[at], rel=1e-6)
 
 
-def test_records_are_counted_beside_what_chance_gives():
+def test_records_are_counted_next_to_what_chance_gives():
     result = result_of(24)
     plot = RecordVulnerability.from_metrics(result["loss"], result.n_models)
     assert len(plot.auc) == 300

@@ -217,7 +217,7 @@ def test_a_damaged_environment_does_not_stop_a_report(tmp_path: Path) -> None:
     assert "numpy" in report(sweep_of([{}], [coin_result()]), tmp_path, figures=False)[0]
 
 
-def test_a_warning_is_told_once_with_how_many_audits_it_belongs_to(tmp_path: Path) -> None:
+def test_a_warning_is_shown_once_with_how_many_audits_it_belongs_to(tmp_path: Path) -> None:
     warned = dataclasses.replace(coin_result(), warnings=("the trials lean on the weather.",))
     sweep = sweep_of([{"case": {"name": "one"}}, {"case": {"name": "two"}}], [warned, coin_result()])
     assert content(sweep).notes == ("Warning (1 of 2 audits): the trials lean on the weather.",)
@@ -227,7 +227,7 @@ def test_a_warning_is_told_once_with_how_many_audits_it_belongs_to(tmp_path: Pat
     assert content(sweep_of([{}], [warned])).notes == ("Warning: the trials lean on the weather.",)
 
 
-def test_a_claim_refuted_at_another_delta_is_told_everywhere_with_the_place(tmp_path: Path) -> None:
+def test_a_claim_refuted_at_another_delta_is_shown_everywhere_with_the_place(tmp_path: Path) -> None:
     place = "at epsilon = 0.3 the claim promises delta <= 0.1, but these trials show delta >= 0.2"
     sweep = sweep_of(
         [{"case": {"name": "elsewhere"}}, {"case": {"name": "sound"}}], [elsewhere_result(), coin_result()]
@@ -257,7 +257,7 @@ def test_the_table_of_a_terminal_marks_what_is_refuted_at_another_delta() -> Non
     assert str(table.columns[0].header) == "mechanism"
 
 
-def test_the_answer_stands_before_the_question_is_told_at_length(violation: tuple[str, str]) -> None:
+def test_the_answer_stands_before_the_question_in_full(violation: tuple[str, str]) -> None:
     html = violation[0]
     assert html.index("<h1>") < html.index('class="answer') < html.index('class="lead"') < html.index('id="result"')
 
@@ -295,10 +295,10 @@ def test_the_answer_names_the_gravest_violation() -> None:
 def test_the_answer_to_consistent_comes_with_power() -> None:
     text = answer(sweep_of([{}], [coin_result()]))
     assert "in 9 of 10 such audits" in text
-    blind = dataclasses.replace(coin_result(), detectable=math.inf)
+    underpowered = dataclasses.replace(coin_result(), detectable=math.inf)
     sweep = answer(laplace_sweep((0.5, 1.0)))
     assert "true epsilons from 1.05 times the claim on" in sweep
-    assert "No excess could have been caught" in answer(sweep_of([{}], [blind]))
+    assert "No excess could have been caught" in answer(sweep_of([{}], [underpowered]))
 
 
 def test_the_answer_to_underpowered_says_what_the_trials_could_have_shown() -> None:
@@ -392,7 +392,7 @@ def test_two_swept_keys_with_the_same_last_word_keep_a_column_each() -> None:
     assert content(sweep).table.head[:2] == ("epsilon of the mechanism", "epsilon of the claim")
 
 
-def test_assumptions_of_every_bound_are_told_once() -> None:
+def test_assumptions_of_every_bound_are_stated_once() -> None:
     leaning = dataclasses.replace(
         laplace_result().bound, method="gaussian", assumptions=("a Gaussian trade-off curve",)
     )
@@ -420,14 +420,14 @@ def test_a_real_audit_goes_all_the_way(tmp_path: Path) -> None:
 # what the headline says, and what fits on a telephone
 
 
-def _partly_blind(n_blind: int, n: int = 4) -> SweepResult:
-    blind = laplace_result(9.0, n=100)
-    results = [blind] * n_blind + [laplace_result()] * (n - n_blind)
+def _partly_underpowered(n_underpowered: int, n: int = 4) -> SweepResult:
+    underpowered = laplace_result(9.0, n=100)
+    results = [underpowered] * n_underpowered + [laplace_result()] * (n - n_underpowered)
     return sweep_of([{"case": {"name": f"rung {i}"}} for i in range(n)], results)
 
 
 def test_a_ladder_with_one_rung_too_short_tells_what_was_tested(tmp_path: Path) -> None:
-    sweep = _partly_blind(1)
+    sweep = _partly_underpowered(1)
     assert sweep.verdict is Verdict.UNDERPOWERED
     shown = content(sweep)
     assert (shown.headline, shown.sign, shown.verdict) == ("3 of 4 claims tested, none contradicted", "✓", "consistent")
@@ -439,15 +439,15 @@ def test_a_ladder_with_one_rung_too_short_tells_what_was_tested(tmp_path: Path) 
     assert "Too few trials" not in html.split('id="result"')[0]
 
 
-def test_mostly_blind_audits_are_not_called_consistent() -> None:
-    shown = content(_partly_blind(3))
+def test_mostly_underpowered_audits_are_not_called_consistent() -> None:
+    shown = content(_partly_underpowered(3))
     assert (shown.headline, shown.verdict) == ("1 of 4 claims tested, none contradicted", "underpowered")
     assert "3 could not have been, such as “rung 0”" in shown.answer
-    assert content(_partly_blind(4)).headline == "Too few trials"
+    assert content(_partly_underpowered(4)).headline == "Too few trials"
 
 
 def test_the_terminal_has_a_line_for_each_verdict() -> None:
-    lines = [line.plain for line in _verdict_lines(_partly_blind(1))]
+    lines = [line.plain for line in _verdict_lines(_partly_underpowered(1))]
     assert lines[0] == "CONSISTENT: these trials do not contradict the claim (3 of 4 audits); 95 % confidence"
     assert lines[1].startswith("UNDERPOWERED: too few trials")
     assert lines[1].endswith("(1 of 4 audits); 95 % confidence")
@@ -503,7 +503,7 @@ def test_nothing_scrolls_sideways_at_390_pixels(tmp_path: Path) -> None:
     flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
     flags += ["--allow-file-access-from-files", "--virtual-time-budget=2000", f"--user-data-dir={tmp_path / 'profile'}"]
     address = (tmp_path / "probe.html").as_uri()
-    done = subprocess.run(["chromium", *flags, address], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["chromium", *flags, address], capture_output=True, text=True, timeout=300, check=False)
     found = re.search(r"found ([-\d ]+)<", done.stdout)
     assert found is not None
     over = [int(number) for number in found[1].split()]

@@ -178,7 +178,7 @@ def test_figures_hold_the_numbers_of_the_cells(good):
         "uncorrected clopper-pearson",
         "uncorrected katz-log",
     ]
-    assert power.truth == pytest.approx(1.0)
+    assert power.exact_epsilon == pytest.approx(1.0)
     assert all(len(means) == len(trials) for *_, trials, means in power.lines)
 
 

@@ -285,7 +285,7 @@ def test_the_hidden_state_shows_as_much_as_every_step():
     assert 0.75 * result.claim < result.bound.epsilon
 
 
-def white_box(sampling, epsilon):
+def noisy_gradients(sampling, epsilon):
     """Gradient canary, every step seen: noise for `epsilon` at 1e-5 over 100 steps."""
     if sampling == "full-batch":
         noise = least_noise_multiplier(lambda s: GaussianDP(10.0 / s), epsilon=epsilon, delta=1e-5)
@@ -303,9 +303,9 @@ def white_box(sampling, epsilon):
 @pytest.mark.slow
 @pytest.mark.parametrize("sampling", ["full-batch", "poisson"])
 @pytest.mark.parametrize(("epsilon", "share"), [(8.0, 0.85), (4.0, 0.75)])
-def test_the_white_box_bound_comes_close_to_theory(sampling, epsilon, share):
+def test_the_bound_from_noisy_gradients_comes_close_to_theory(sampling, epsilon, share):
     """1,000 runs a side, pilot included; the mean of ten audits, as one varies by 0.06 either way."""
-    mechanism = white_box(sampling, epsilon)
+    mechanism = noisy_gradients(sampling, epsilon)
     results = [
         audit(mechanism, bound="accountant-family", trials=1000, delta=1e-5, seed=100 + seed) for seed in range(10)
     ]
@@ -315,12 +315,12 @@ def test_the_white_box_bound_comes_close_to_theory(sampling, epsilon, share):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sampling", ["full-batch", "poisson"])
-def test_the_white_box_bound_exceeds_theory_no_more_often_than_it_may(sampling):
+def test_the_bound_from_noisy_gradients_exceeds_theory_no_more_often_than_it_may(sampling):
     """At significance 0.2, with the data, the canary and the pilot of an audit."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 4)), rng.integers(0, 2, 20)
     X[:, 1] = 0.0
-    mechanism, pair = Dirac().stage((X, y), white_box(sampling, 4.0))
+    mechanism, pair = Dirac().stage((X, y), noisy_gradients(sampling, 4.0))
     n = 100 if sampling == "full-batch" else 60
     over = 0
     for seed in range(n):

@@ -55,22 +55,22 @@ def numbers(directory) -> bytes:
     return (Path(directory) / "results.json").read_bytes()
 
 
-def test_what_is_told_of_each_audit_names_the_point_of_the_sweep(config, without_pictures):
-    told = []
-    run(config, tell=told.append)
-    assert [line.partition(": epsilon >= ")[0] for line in told] == ["[1/2] epsilon = 0.5", "[2/2] epsilon = 1"]
+def test_the_line_of_each_audit_names_the_point_of_the_sweep(config, without_pictures):
+    lines = []
+    run(config, tell=lines.append)
+    assert [line.partition(": epsilon >= ")[0] for line in lines] == ["[1/2] epsilon = 0.5", "[2/2] epsilon = 1"]
     cases = CONFIG.partition("[sweep]")[0] + "".join(
         f'[[sweep.case]]\nname = "{name}"\nmechanism = {{ epsilon = {e} }}\n'
         for name, e in (("weak", 0.5), ("strong", 2))
     )
     config.write_text(cases)
-    run(config, tell=told.append, out="cases")
-    assert [line.partition(": ")[0] for line in told[2:]] == ["[1/2] weak", "[2/2] strong"]
-    run(config, settings={"mechanism.epsilon": 3, "sweep": {}}, tell=told.append, out="alone")
-    assert told[-1].startswith("[1/1] Laplace(epsilon=3): epsilon >= ")
+    run(config, tell=lines.append, out="cases")
+    assert [line.partition(": ")[0] for line in lines[2:]] == ["[1/2] weak", "[2/2] strong"]
+    run(config, settings={"mechanism.epsilon": 3, "sweep": {}}, tell=lines.append, out="alone")
+    assert lines[-1].startswith("[1/1] Laplace(epsilon=3): epsilon >= ")
 
 
-def test_what_is_told_says_where_a_claim_is_refuted_if_not_there():
+def test_the_line_says_where_a_claim_is_refuted_if_not_there():
     found = run_module._found(elsewhere_result())
     assert found.startswith("epsilon >= 0.5, claimed 1; refuted at another delta: at epsilon = 0.3 the claim promises")
     assert "refuted" not in run_module._found(laplace_result())
@@ -274,17 +274,17 @@ def finished_run(config, monkeypatch):
     """A function that runs the experiment again, and says what had to be done: "derive", "draw" or nothing."""
     monkeypatch.setattr("dpassay.experiments.results.provenance.code", lambda: "c0de")
     first = run(config, settings={"audit.trials": 500})
-    told, done, derive = [], [], run_module._audits
+    lines, done, derive = [], [], run_module._audits
     monkeypatch.setattr(run_module, "_audits", lambda *given: done.append("derive") or derive(*given))
     drew = run_module.write_results
     monkeypatch.setattr(run_module, "write_results", lambda *given: done.append("draw") or drew(*given))
 
     def again():
-        told.clear(), done.clear()
-        found = run(config, settings={"audit.trials": 500}, tell=told.append)
+        lines.clear(), done.clear()
+        found = run(config, settings={"audit.trials": 500}, tell=lines.append)
         assert (found.result, set(found.files)) == (first.result, set(first.files))
         said = "runs/mine is finished; its results follow. To run it anew, remove it or choose another --out."
-        assert (said in told) is ("derive" not in done)
+        assert (said in lines) is ("derive" not in done)
         return done[:1]
 
     return again

@@ -151,7 +151,7 @@ def test_a_file_of_a_run_that_leads_elsewhere_is_replaced(name, tmp_path, monkey
 
 
 @pytest.mark.parametrize("out", ["x" * 300, "x/" * 3000])
-def test_a_run_directory_with_an_impossible_name_is_a_complaint(out, tmp_path, monkeypatch):
+def test_a_run_directory_with_an_impossible_name_is_an_error_of_the_library(out, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.toml").write_text(CONFIG)
     for arguments in (["run", "mine.toml", "--out", out], ["report", out]):

@@ -3,7 +3,7 @@
 from typing import get_args
 
 import pytest
-from made_configs import complaint
+from made_configs import refused
 from typer.testing import CliRunner
 
 from dpassay.audit.bounds.choose import choose_bounds
@@ -31,15 +31,15 @@ def test_it_is_a_task_with_the_keys_of_its_game_the_evidence_and_the_count(name)
 @every
 def test_its_keys_are_checked_and_pointed_at(name):
     text = f'{LAPLACE}[game]\nname = "{name}"\nkey_of_nobody = 1\n'
-    assert "made.toml:6: unknown key of [game] 'key_of_nobody'" in complaint(text)
+    assert "made.toml:6: unknown key of [game] 'key_of_nobody'" in refused(text)
     counted = catalogue.get(name).counted
-    wrong = complaint(text.replace("key_of_nobody = 1", f"{counted} = 0"))
+    wrong = refused(text.replace("key_of_nobody = 1", f"{counted} = 0"))
     assert f"game.{counted} must be {catalogue.get(name).section.model_fields[counted].description}, but is 0" in wrong
 
 
 @every
 def test_a_wrong_name_is_told_of_it_and_the_command_line_lists_it(name):
-    assert repr(name) in complaint(f'{LAPLACE}[game]\nname = "no such game"\n')
+    assert repr(name) in refused(f'{LAPLACE}[game]\nname = "no such game"\n')
     listed = CliRunner().invoke(app, ["list", "games"])
     assert listed.exit_code == 0
     assert name in listed.output

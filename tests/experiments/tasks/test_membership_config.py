@@ -20,7 +20,7 @@ def asked(tmp_path, text, **settings):
     return study(*Config.load(path, settings))
 
 
-def complaint(tmp_path, text, **settings):
+def refused(tmp_path, text, **settings):
     with pytest.raises(ConfigError) as error:
         asked(tmp_path, text, **settings)
     return str(error.value)
@@ -98,9 +98,9 @@ def test_without_a_list_all_attacks_are_tried(tmp_path):
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_runs(tmp_path, old, new, message):
-    assert message in complaint(tmp_path, STUDY.replace(old, new))
+    assert message in refused(tmp_path, STUDY.replace(old, new))
 
 
-def test_a_complaint_points_at_its_line(tmp_path):
+def test_an_error_points_at_its_line(tmp_path):
     text = STUDY.replace("n_models = 8", "n_models = 7")
-    assert complaint(tmp_path, text).startswith(f"{tmp_path / 'study.toml'}:{line_of(text, 'n_models')}")
+    assert refused(tmp_path, text).startswith(f"{tmp_path / 'study.toml'}:{line_of(text, 'n_models')}")

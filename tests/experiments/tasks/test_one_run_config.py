@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from made_configs import EXAMPLES, GRADIENTS, asked, complaint
+from made_configs import EXAMPLES, GRADIENTS, asked, refused
 
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
@@ -24,7 +24,7 @@ def answer(text, **settings):
     return question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
 
 
-def test_gradients_are_told_by_every_step_and_judged_by_the_bounds_of_one_run():
+def test_gradients_are_attacked_at_every_step_and_judged_by_the_bounds_of_one_run():
     result = answer(GRADIENTS)
     assert [bound.method for bound in result.bounds] == ["one-run-fdp", "one-run"]
     assert result.game.counted(result.trials) == "1 run with 400 canaries, each in or out by the toss of a coin"
@@ -62,7 +62,7 @@ def questions_data(question):
 
 def test_an_attack_with_references_gets_them():
     assert answer(EXAMPLES, **{"attack.name": "lira", "game.n_references": 8}).attack == "lira"
-    found = complaint(EXAMPLES, **{"attack.name": "lira"})
+    found = refused(EXAMPLES, **{"attack.name": "lira"})
     assert "--set attack.name" in found
     assert "set n_references = 4 or more in [game], which is 0" in found
 
@@ -82,19 +82,19 @@ def test_an_attack_with_references_gets_them():
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_runs(settings, message):
-    assert message in complaint(GRADIENTS, **settings)
+    assert message in refused(GRADIENTS, **settings)
 
 
 def test_a_game_without_canaries_data_or_trainer_is_refused():
-    assert "game.n_canaries is missing" in complaint(GRADIENTS.replace("n_canaries = 400\n", ""))
-    assert "needs [data], and canary" in complaint(GRADIENTS.replace('[neighbours]\ncanary = "dirac"\n', ""))
+    assert "game.n_canaries is missing" in refused(GRADIENTS.replace("n_canaries = 400\n", ""))
+    assert "needs [data], and canary" in refused(GRADIENTS.replace('[neighbours]\ncanary = "dirac"\n', ""))
     laplace = '[mechanism]\nname = "laplace"\nepsilon = 1.0\n[game]\nname = "one-run"\nn_canaries = 5\n'
-    assert "plays with a trainer, such as dp-sgd, not Laplace" in complaint(laplace)
+    assert "plays with a trainer, such as dp-sgd, not Laplace" in refused(laplace)
 
 
 def test_bounds_of_one_run_are_refused_for_a_pair_before_anything_runs():
     laplace = '[mechanism]\nname = "laplace"\nepsilon = 1.0\n[audit]\nbounds = ["one-run"]\n'
-    assert "'one-run' does not read the scores of runs on a pair" in complaint(laplace)
+    assert "'one-run' does not read the scores of runs on a pair" in refused(laplace)
 
 
 def test_a_case_of_a_sweep_may_play_another_game(tmp_path):

@@ -1,7 +1,7 @@
 """The game of reconstruction in a configuration: [game] name = "reconstruction"."""
 
 import pytest
-from made_configs import asked, complaint
+from made_configs import asked, refused
 
 from dpassay.audit import audit_scores
 from dpassay.audit.evidence.verdict import Verdict
@@ -76,15 +76,15 @@ def test_the_record_of_a_dataset_is_guessed_next_to_the_others():
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_runs(settings, message):
-    found = complaint(GUESSED, **settings)
+    found = refused(GUESSED, **settings)
     for part in message.split(" .* "):
         assert part in found
 
 
 def test_a_game_without_rounds_or_name_is_refused():
-    assert "game.n_rounds is missing: give a whole number >= 1" in complaint(GUESSED.replace("n_rounds = 20_000\n", ""))
-    assert "game.name must be" in complaint(GUESSED.replace('name = "reconstruction"\nn_rounds', "n_rounds"))
-    assert "made.toml:1: game must be a table [game]" in complaint("game = 3\n" + GUESSED.split("[game]")[0])
+    assert "game.n_rounds is missing: give a whole number >= 1" in refused(GUESSED.replace("n_rounds = 20_000\n", ""))
+    assert "game.name must be" in refused(GUESSED.replace('name = "reconstruction"\nn_rounds', "n_rounds"))
+    assert "made.toml:1: game must be a table [game]" in refused("game = 3\n" + GUESSED.split("[game]")[0])
 
 
 def test_it_runs_reports_and_resumes_like_the_other_games(tmp_path):

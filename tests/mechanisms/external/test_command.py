@@ -88,29 +88,30 @@ def test_a_program_becomes_a_mechanism_and_its_own_errors_stay_readable():
 def test_a_child_that_outlives_its_program_does_not_hold_it_up_and_is_ended(tmp_path):
     left = tmp_path / "left"
     code = (
-        "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']);"
+        "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
         f"open({str(left)!r}, 'w').write(str(p.pid)); print('1\\n' * 3)"
     )
-    started = time.monotonic()
-    assert call(code, timeout=40) == [1, 1, 1]
-    assert time.monotonic() - started < 30
+    assert call(code, timeout=60) == [1, 1, 1]
     assert _ends(int(left.read_text()))
 
 
 def test_children_of_a_program_that_hangs_are_ended_with_it(tmp_path):
     left = tmp_path / "left"
     code = (
-        "import subprocess, sys, time; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']);"
-        f"open({str(left)!r}, 'w').write(str(p.pid)); time.sleep(60)"
+        "import subprocess, sys, time; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
+        f"open({str(left)!r}, 'w').write(f'{{p.pid}}\\n'); time.sleep(600)"
     )
-    with pytest.raises(ReleaseError, match="took longer than timeout=3 seconds"):
-        call(code, timeout=3)
+    for timeout in (1, 10, 100):
+        with pytest.raises(ReleaseError, match=f"took longer than timeout={timeout} seconds"):
+            call(code, timeout=timeout)
+        if left.exists() and left.read_text().endswith("\n"):
+            break  # on a busy machine a second may not be enough to start a child
     assert _ends(int(left.read_text()))
 
 
 def _ends(process):
-    """Whether a process is gone, or a zombie that nobody has asked about, within a few seconds."""
-    for _ in range(50):
+    """Whether a process is gone, or a zombie that nobody has asked about, within two minutes."""
+    for _ in range(1200):
         try:
             if "\nState:\tZ" in Path(f"/proc/{process}/status").read_text():
                 return True

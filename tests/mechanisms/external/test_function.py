@@ -121,7 +121,7 @@ def test_it_runs_in_worker_processes_even_as_a_lambda():
     np.testing.assert_array_equal(found.values, expected)
 
 
-def test_claim_pair_and_truth_are_what_was_given():
+def test_claim_pair_and_exact_guarantee_are_what_was_given():
     mechanism = wrap(one_run)
     assert mechanism.guarantee() is CLAIM
     assert mechanism.worst_case() is PAIR
@@ -134,22 +134,22 @@ def test_claim_pair_and_truth_are_what_was_given():
 # --- outcomes ---
 
 
-def every_second(odd):
+def every_second(exceptional):
     """A function whose every second run has this exceptional output."""
     calls = iter(range(1_000_000))
 
     def release(dataset, rng):
         if next(calls) % 2 == 0:
             return 1.0
-        if isinstance(odd, BaseException):
-            raise odd
-        return odd
+        if isinstance(exceptional, BaseException):
+            raise exceptional
+        return exceptional
 
     return release
 
 
 @pytest.mark.parametrize(
-    ("odd", "label"),
+    ("exceptional", "label"),
     [
         (math.nan, "nan"),
         (math.inf, "inf"),
@@ -173,8 +173,8 @@ def every_second(odd):
         (SystemExit(3), "raised SystemExit: 3"),
     ],
 )
-def test_exceptional_outputs_are_events_and_no_run_is_dropped(odd, label):
-    outputs = outcomes(every_second(odd), form=Form())
+def test_exceptional_outputs_are_events_and_no_run_is_dropped(exceptional, label):
+    outputs = outcomes(every_second(exceptional), form=Form())
     assert outputs.values.shape == (8,)
     assert sorted(set(outputs.events)) == sorted({"", label})
     assert np.count_nonzero(outputs.events == label) == 4
@@ -264,7 +264,7 @@ SUM = 3.25
 
 
 @pytest.mark.parametrize(
-    "odd",
+    "exceptional",
     [
         lambda rng: {"status": "ok", "sum": SUM},
         lambda rng: (math.nan, SUM),
@@ -276,8 +276,8 @@ SUM = 3.25
         lambda rng: np.array([rng.choice([math.nan, 1.0]), SUM]),
     ],
 )
-def test_one_exceptional_value_does_not_hide_the_others(odd):
-    outputs = outcomes(lambda dataset, rng: odd(rng), size=20)
+def test_one_exceptional_value_does_not_hide_the_others(exceptional):
+    outputs = outcomes(lambda dataset, rng: exceptional(rng), size=20)
     assert outputs.events is None
     assert np.isfinite(outputs.values).all()
     assert (outputs.values == SUM).any(axis=1).all()
@@ -293,7 +293,7 @@ def test_one_exceptional_value_does_not_hide_the_others(odd):
         lambda data, size, rng: np.full((size, len(data)), SUM),
     ],
 )
-def test_one_odd_column_does_not_hide_the_others(release):
+def test_one_exceptional_column_does_not_hide_the_others(release):
     outputs = outcomes(release, size=6)
     assert outputs.events is None
     assert (outputs.values == SUM).any(axis=1).all()
@@ -319,8 +319,8 @@ def test_the_sign_of_a_zero_is_kept_however_it_is_returned(form):
 def test_long_texts_that_differ_at_the_end_stay_apart(result):
     labels = set()
     for k in range(5):
-        odd = result.format(k) if isinstance(result, str) else ValueError(str(result).format(k))
-        labels |= set(outcomes(every_second(odd), form=Form()).events)
+        exceptional = result.format(k) if isinstance(result, str) else ValueError(str(result).format(k))
+        labels |= set(outcomes(every_second(exceptional), form=Form()).events)
     assert len(labels) == 6
     assert max(map(len, labels)) <= 60
 
@@ -390,7 +390,7 @@ def test_many_runs_give_one_row_a_run(function):
     assert outcomes(function, size=6).values.shape == (6, 2)
 
 
-def test_odd_outcomes_among_many_runs_are_events():
+def test_exceptional_outputs_among_many_runs_are_events():
     outputs = outcomes(lambda data, size, rng: np.where(np.arange(size) % 2, np.nan, 1.0), size=4)
     assert outputs.events.tolist() == ["", "nan", "", "nan"]
     assert outputs.values.tolist() == [1.0, 0.0, 1.0, 0.0]
@@ -458,7 +458,7 @@ def test_claim_of_another_relation_is_refused():
         FunctionMechanism(one_run, claim=PureDP(1.0, relation="replace_one"), neighbours=PAIR)
 
 
-def test_pairs_of_records_are_checked_unless_told_otherwise():
+def test_pairs_of_records_are_checked_unless_that_is_switched_off():
     far = Neighbours([1], [1, 2, 3], "add_remove")
     with pytest.raises(NeighboursError, match=r"remove_record.*records=False"):
         FunctionMechanism(one_run, claim=CLAIM, neighbours=far).fitted_to(far)

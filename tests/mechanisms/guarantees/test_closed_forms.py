@@ -1,7 +1,6 @@
 """Every kind of guarantee against its definition, worked out another way: slow, in 60 digits, or printed elsewhere."""
 
 import math
-import time
 
 import mpmath
 import numpy as np
@@ -166,14 +165,6 @@ def test_true_epsilon_of_textbook_gaussian_noise(c, expected):
 def test_gaussian_tradeoff_is_that_of_shifted_noise():
     x = np.array([1e-300, 1e-12, 0.01, 0.5, 0.99, 1.0 - 1e-12])
     assert_allclose(GaussianDP(2.0).tradeoff(x), stats.norm.cdf(stats.norm.isf(x) - 2.0), rtol=1e-10)
-
-
-def test_thousands_of_gaussian_points_take_milliseconds():
-    deltas = np.geomspace(1e-300, 0.5, 5000)
-    start = time.perf_counter()
-    epsilons = GaussianDP(1.0).epsilon(deltas)
-    GaussianDP(1.0).delta(epsilons)
-    assert time.perf_counter() - start < 0.5  # about 4 ms on an idle machine
 
 
 # --- concentrated and Renyi ---------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 import math
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -76,14 +75,6 @@ def test_numbers_are_those_of_dp_accounting(abadi):
         assert_allclose(abadi.epsilon(delta), abadi.pld.get_epsilon_for_delta(delta), rtol=1e-7)
     for epsilon in (0.0, 0.3, 1.0, 2.0):
         assert_allclose(abadi.delta(epsilon), abadi.pld.get_delta_for_epsilon(epsilon), rtol=1e-9, atol=1e-14)
-
-
-def test_a_thousand_points_take_milliseconds(abadi):
-    deltas = np.geomspace(1e-10, 0.3, 1000)
-    abadi.epsilon(1e-5)
-    start = time.perf_counter()
-    abadi.delta(abadi.epsilon(deltas))
-    assert time.perf_counter() - start < 0.5  # about 1 ms on an idle machine
 
 
 @pytest.mark.parametrize(("z", "steps"), [(1.0, 1), (10.0, 100), (0.5, 1)])

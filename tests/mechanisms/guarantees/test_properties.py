@@ -92,7 +92,7 @@ def test_epsilon_inverts_delta_where_the_curve_falls(guarantee: Guarantee, epsil
 
 
 @given(everything)
-def test_tradeoff_is_convex_falling_and_below_blind_guessing(guarantee: Guarantee):
+def test_tradeoff_is_convex_falling_and_below_random_guessing(guarantee: Guarantee):
     fnr = guarantee.tradeoff(GRID)
     assert (fnr >= 0.0).all()
     assert (fnr <= 1.0 - GRID).all()

@@ -36,7 +36,7 @@ def records(n=10, seed=0):
     return X, rng.integers(0, 3, n)
 
 
-def white_box(**options):
+def observed(**options):
     given = {"steps": 4, "noise_multiplier": 1.0, "sampling": "full-batch", "batch_size": 10, "view": "noisy_gradients"}
     return DPSGD(MODEL, **given | options)
 
@@ -50,7 +50,7 @@ def gradient_pair(without, having, relation="replace_one", data=None):
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("canary", [Dirac(unit=1), RandomDirection()])
 def test_a_leak_along_another_direction_than_the_default_is_found(canary, relation):
-    mechanism = white_box(relation=relation)
+    mechanism = observed(relation=relation)
     pair = canary.pair(records(), mechanism)
     assert audit(mechanism, pair, claim=GaussianDP(0.2, relation=relation), **QUICK).verdict is Verdict.VIOLATION
     honest = audit(mechanism, pair, bound="accountant-family", **QUICK)
@@ -59,14 +59,14 @@ def test_a_leak_along_another_direction_than_the_default_is_found(canary, relati
 
 
 def test_the_default_directions_stay_where_they_see_the_whole_difference():
-    mechanism = white_box()
+    mechanism = observed()
     assert mechanism.fitted_to(mechanism.worst_case()) is mechanism
-    opposite = white_box(relation="replace_one")
+    opposite = observed(relation="replace_one")
     assert opposite.fitted_to(opposite.worst_case()) is opposite
     along = gradient_pair(None, 0.5 * mechanism.canary, "add_remove")
     assert mechanism.fitted_to(along) is mechanism
     for view in ("final", "trajectory"):
-        other = white_box(view=view)
+        other = observed(view=view)
         assert other.fitted_to(RandomDirection().pair(records(), other)) is other
 
 
@@ -95,7 +95,7 @@ def test_the_direction_is_that_of_the_clipped_gradients(clipping):
 
 
 def test_what_wraps_it_is_fitted_to_the_pair_too_and_has_a_law_where_it_has_one():
-    base = white_box()
+    base = observed()
     pair = Dirac(unit=1).pair(records(), base)
     wanted = gradient_direction(base.recipe, pair)
     assert np.array_equal(GroupPrivacy(base, size=2).fitted_to(pair).base.seen_directions, wanted[None])
@@ -104,7 +104,7 @@ def test_what_wraps_it_is_fitted_to_the_pair_too_and_has_a_law_where_it_has_one(
     for wrapped in (alone(base), twice(base)):
         assert wrapped.fitted_to(base.worst_case()) is wrapped
         assert audit(wrapped, pair, **QUICK).attack == "likelihood-ratio"
-    for wrapped in (alone(white_box(view="final")), twice(white_box(view="final"))):
+    for wrapped in (alone(observed(view="final")), twice(observed(view="final"))):
         assert wrapped.output_law() is None
 
 
@@ -123,18 +123,18 @@ def twice(mechanism):
 @pytest.mark.parametrize("wrap", [itself, alone, twice])
 def test_directions_at_right_angles_to_what_differs_are_refused(wrap):
     pair = gradient_pair(None, AXES[7], "add_remove")
-    blind = wrap(white_box(directions=AXES[:3]))
+    elsewhere = wrap(observed(directions=AXES[:3]))
     with pytest.raises(NeighboursError, match=r"3 observed direction.s. are at right angles .* Leave directions out"):
-        audit(blind, pair, **QUICK)
+        audit(elsewhere, pair, **QUICK)
     slanted = np.sqrt([0.5, 0.5]) @ AXES[[2, 7]]
-    found = audit(wrap(white_box(directions=slanted)), pair, claim=GaussianDP(0.2), **QUICK)
+    found = audit(wrap(observed(directions=slanted)), pair, claim=GaussianDP(0.2), **QUICK)
     assert found.verdict is Verdict.VIOLATION
 
 
 @pytest.mark.parametrize("options", [{}, {"directions": AXES[:2]}])
 def test_examples_are_refused_and_the_advice_finds_the_leak(options):
-    mechanism = white_box(**options)
-    pair = Mislabelled().pair(records(), white_box(view="final"))
+    mechanism = observed(**options)
+    pair = Mislabelled().pair(records(), observed(view="final"))
     with pytest.raises(NeighboursError, match="view='trajectory', which attack='gradient-product' reads"):
         audit(mechanism, pair, **QUICK)
     with pytest.raises(NeighboursError, match="view='trajectory'"):
@@ -145,7 +145,7 @@ def test_examples_are_refused_and_the_advice_finds_the_leak(options):
 
 
 def test_gradients_that_clipping_makes_equal_are_refused():
-    mechanism = white_box(relation="replace_one")
+    mechanism = observed(relation="replace_one")
     with pytest.raises(NeighboursError, match="the same, or nothing, once they are clipped"):
         audit(mechanism, gradient_pair(3.0 * AXES[0], 5.0 * AXES[0]), **QUICK)
     assert math.isclose(

@@ -152,7 +152,7 @@ def test_bad_options_are_refused(options, message):
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 1.0, 699.0, 701.0, 800.0, 1e5])
-def test_truth_is_a_little_below_the_claim_at_every_epsilon(epsilon):
+def test_exact_guarantee_is_a_little_below_the_claim_at_every_epsilon(epsilon):
     mechanism = Exponential(epsilon, 3)
     mechanism.fitted_to(mechanism.worst_case())
     assert mechanism.exact_guarantee().epsilon(0.0) == pytest.approx(0.98 * epsilon, rel=1e-13, abs=1e-15)
@@ -160,7 +160,7 @@ def test_truth_is_a_little_below_the_claim_at_every_epsilon(epsilon):
     assert log1 - log0 == pytest.approx(0.98 * epsilon, rel=1e-6, abs=1e-14)
 
 
-def test_truth_beyond_the_reach_of_floats_joins_on():
+def test_exact_guarantee_beyond_the_reach_of_floats_joins_on():
     below, above = (Exponential(epsilon, 2).exact_guarantee() for epsilon in (700.0, np.nextafter(700.0, 800.0)))
     levels = np.array([0.0, 1.0, 10.0, 300.0, 680.0, 685.0, 685.9])
     np.testing.assert_allclose(above.delta(levels), below.delta(levels), rtol=1e-6)

@@ -106,13 +106,13 @@ class Members:
         return positions if self.table is None else np.take_along_axis(self.table, positions, axis=1)
 
 
-def common_and_odd(shifts: Floats) -> tuple[Floats, Floats | None]:
-    """The shift that all records share, but for at most one; and that of the odd one, if there is one."""
+def common_and_differing(shifts: Floats) -> tuple[Floats, Floats | None]:
+    """The shift that all records share, but for at most one; and that of the differing one, if there is one."""
     distinct, counts = np.unique(shifts, axis=0, return_counts=True)
     if len(distinct) > 2 or (len(distinct) == 2 and counts.min() > 1):
         raise ParameterError(
             "the density of these batches is known only if all records but one add the same to what is observed. Use "
             "such records, or another attack."
         )
-    usual = int(counts.argmax())  # of two records either may be the odd one: the mixture is the same
+    usual = int(counts.argmax())  # of two records either may be the differing one: the mixture is the same
     return distinct[usual], distinct[1 - usual] if len(distinct) == 2 else None

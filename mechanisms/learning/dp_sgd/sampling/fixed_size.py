@@ -14,7 +14,7 @@ from ....guarantees.steps.fixed_size import fixed_size_gaussian
 from ....relation import Relation
 from ...base import Floats
 from .base import Draw, Mask, Rows, gaussian_exponent
-from .batches import BatchSampling, Members, common_and_odd
+from .batches import BatchSampling, Members, common_and_differing
 
 KEYED = 8
 """A subset is drawn by sorting a key for each record if there are up to this many records for each place in it, and
@@ -47,13 +47,13 @@ class FixedSizeSampling(BatchSampling):
         return {"sampling_probability": self.batch_size / self.known_records()}
 
     def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
-        """Each step a mixture of two: the odd record is sampled, or not."""
+        """Each step a mixture of two: the differing record is sampled, or not."""
         size, n = self.batch_size, len(shifts)
-        common, odd = common_and_odd(shifts)
+        common, differing = common_and_differing(shifts)
         usual = gaussian_exponent(values, size * common)
-        if odd is None:
+        if differing is None:
             return np.asarray(usual.sum(axis=1))
-        sampled = math.log(size / n) + gaussian_exponent(values, size * common + odd - common)
+        sampled = math.log(size / n) + gaussian_exponent(values, size * common + differing - common)
         rest = math.log1p(-size / n) if size < n else -math.inf
         return np.asarray(np.logaddexp(rest + usual, sampled).sum(axis=1))
 

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from ...base import Floats
 from .base import Draw, Mask, gaussian_exponent
-from .batches import Members, common_and_odd
+from .batches import Members, common_and_differing
 from .epochs import EpochSampling, epochs
 
 
@@ -26,16 +26,16 @@ class ShuffledEpochs(EpochSampling):
         return epochs(Members.of(n_records, n_runs, inclusion), self.batch_size, rng)
 
     def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
-        """Each epoch a mixture over the batch that holds the odd record."""
+        """Each epoch a mixture over the batch that holds the differing record."""
         size, n = self.batch_size, len(shifts)
-        common, odd = common_and_odd(shifts)
+        common, differing = common_and_differing(shifts)
         sizes = np.array([min(size, n - start) for start in range(0, n, size)])
         steps = np.arange(values.shape[1]) % len(sizes)
         centres = sizes[steps][:, None] * common
         usual = gaussian_exponent(values, centres)
-        if odd is None:
+        if differing is None:
             return np.asarray(usual.sum(axis=1))
-        gain = gaussian_exponent(values, centres + odd - common) - usual + np.log(sizes / n)[steps]
+        gain = gaussian_exponent(values, centres + differing - common) - usual + np.log(sizes / n)[steps]
         total = usual.sum(axis=1)
         for start in range(0, values.shape[1], len(sizes)):
             epoch = gain[:, start : start + len(sizes)]

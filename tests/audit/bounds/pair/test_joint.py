@@ -3,7 +3,6 @@
 import itertools
 import json
 import math
-import time
 from dataclasses import replace
 
 import asked
@@ -479,12 +478,10 @@ def test_this_bound_beats_clopper_pearson_on_the_same_trials():
 
 
 @pytest.mark.parametrize("n", [1000, 10_000, 1_000_000, 10**9])
-def test_bound_and_p_value_take_a_moment_at_every_size(n):
-    start = time.process_time()
+def test_bound_at_the_expected_counts_is_close_below_the_true_epsilon_at_every_size(n):
     test = UnconditionalTest(n // 2, n, int(0.184 * n), n, Ordering())
     found = test.epsilon_lower(0.0, 0.05)
-    test.p_value(found, 0.0)
-    assert time.process_time() - start < 0.5  # 0.005 to 0.05 on an idle core
+    assert test.p_value(found, 0.0) == pytest.approx(0.05, rel=1e-2)
     assert 0.87 < found < 1.0002
 
 

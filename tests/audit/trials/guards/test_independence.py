@@ -299,7 +299,7 @@ def test_the_same_memory_is_known_when_the_function_is_audited_again():
     assert [result.verdict for result in results] == [Verdict.DEPENDENT] * 2
 
 
-def test_a_function_without_noise_is_a_violation_and_told_that_it_never_varies():
+def test_a_function_without_noise_is_a_violation_with_a_warning_that_it_never_varies():
     result = audit(lambda data, rng: sum(data), PAIR, claim=PureDP(1.0), trials=1_000, seed=0)
     assert result.verdict is Verdict.VIOLATION
     assert "the output never varied on both sides" in result.warnings[0]

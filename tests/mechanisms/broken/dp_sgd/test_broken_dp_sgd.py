@@ -148,7 +148,7 @@ def test_one_is_caught_from_the_command_line(tmp_path):
         (NoiseDividedTwice(steps=1, noise_multiplier=1.9938), 2.0, 33.25),
     ],
 )
-def test_the_stated_truth_has_the_values_of_a_gaussian_of_larger_mu(mechanism, claimed, true):
+def test_the_exact_guarantee_has_the_values_of_a_gaussian_of_larger_mu(mechanism, claimed, true):
     """Factors 2 and 10 on mu at delta 1e-5, computed for mu = 0.1429, 0.2681, 0.5016, 0.925 (scipy's normal cdf)."""
     assert mechanism.guarantee().epsilon(DELTA) == pytest.approx(claimed, abs=2e-3)
     assert mechanism.exact_guarantee().epsilon(DELTA) == pytest.approx(true, abs=0.01)
@@ -196,7 +196,7 @@ def test_divisors_have_the_stated_curve(broken):
 
 @named(SHIFTED)
 @pytest.mark.parametrize("relation", list(Relation))
-def test_stated_truth_is_the_distance_of_runs_without_noise(broken, relation):
+def test_exact_guarantee_is_the_distance_of_runs_without_noise(broken, relation):
     mechanism = broken(relation=relation)
     pair = mechanism.worst_case()
     mechanism.fitted_to(pair)
@@ -233,7 +233,7 @@ def test_a_claim_that_supposes_bounded_gradients_is_not_asked_about_longer_ones(
     broken.fitted_to(broken._pair(1.0, -1.0, 0.5))
 
 
-def test_a_truth_is_that_of_the_batches_there_are():
+def test_the_exact_guarantee_is_that_of_the_batches_there_are():
     """Batches of a fixed size are never larger; without noise, and without a share in what is seen, nothing is."""
     fixed = RealisedBatchSize(sampling="fixed-size", batch_size=1, relation="add_remove")
     assert fixed.exact_guarantee().epsilon(0.0) == 0.0

@@ -123,7 +123,7 @@ def test_a_relation_has_a_guarantee_or_is_refused(name, relation):
 
 @every
 def test_the_likelihood_is_a_density(name):
-    """One step along one direction: it integrates to 1, whatever record is the odd one."""
+    """One step along one direction: it integrates to 1, whatever record is the one that differs."""
     scheme, shifts = sample(name), np.zeros((N, 1))
     shifts[0] = 1.5
     grid = np.linspace(-12.0, 14.0, 20_001)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpassay.experiments.plugin.budget import confidence_at, seed_of, share
+from dpassay.experiments.plugin.options import merge
 from dpassay.mechanisms.errors import ParameterError
-from dpassay.pytest_plugin import confidence_at, merge, seed_of, share
 
 
 @given(st.floats(1e-9, 0.5), st.integers(1, 1000))

@@ -68,7 +68,7 @@ class Project:
             f"--junitxml={junit}",
             *arguments,
         ]
-        done = subprocess.run(command, cwd=self.folder, env=variables, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, cwd=self.folder, env=variables, capture_output=True, text=True, timeout=600)
         return Session(done.returncode, done.stdout + done.stderr, _checks(junit))
 
 
