@@ -34,6 +34,7 @@ from dpassay.experiments.report import write
 from dpassay.experiments.report.content import content
 from dpassay.experiments.results.sentences import answer, reading, share_text
 from dpassay.experiments.results.sweep import SweepResult
+from dpassay.experiments.runs.runner import AGAIN
 
 EVIL = "<script>alert('1')</script> & \"quoted\" | *starred* `code` $x_"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -83,7 +84,8 @@ class Page(HTMLParser):
 def report(sweep: SweepResult, directory: Path, config: Any = None, *, figures: bool = True) -> tuple[str, str]:
     """The page and the Markdown."""
     drawn = draw_all(sweep, directory / "figures") if figures else []
-    html, markdown = write(sweep, config or Config(), directory, drawn)
+    text = (config or Config()).to_toml()
+    html, markdown = write(sweep, directory, drawn, command=AGAIN, config=text)
     return html.read_text(encoding="utf-8"), markdown.read_text(encoding="utf-8")
 
 

@@ -18,8 +18,9 @@ from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.sweep import point_seed, settings, swept_keys, unswept
 from dpassay.experiments.plots import Ladder
 from dpassay.experiments.runs.runner import run
-from dpassay.experiments.tasks.audits import OneRunTask
-from dpassay.experiments.tasks.build import build_mechanism, build_pair, load_data
+from dpassay.experiments.tasks.build import build_mechanism, load_data
+from dpassay.experiments.tasks.one_run import OneRunTask
+from dpassay.experiments.tasks.pair import build_pair
 from dpassay.experiments.tasks.planning import plan_tasks
 from dpassay.mechanisms.errors import ConfigError, ParameterError
 from dpassay.mechanisms.guarantees import GaussianDP, PrivacyLossDP, least_noise_multiplier

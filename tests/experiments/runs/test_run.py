@@ -246,7 +246,7 @@ def test_an_error_while_running_says_at_which_point(config, without_pictures, mo
     def broken(*_, **__):
         raise StoreError("broken")
 
-    monkeypatch.setattr("dpassay.experiments.tasks.audits.audit", broken)
+    monkeypatch.setattr("dpassay.experiments.tasks.pair.audit", broken)
     with pytest.raises(StoreError) as caught:
         run(config)
     assert caught.value.__notes__ == ["at mechanism.epsilon = 0.5"]

@@ -12,7 +12,8 @@ from dpassay.experiments.config.schema import Config
 from dpassay.experiments.plots.draw import plots_of
 from dpassay.experiments.plots.tradeoff import Tradeoff
 from dpassay.experiments.runs.runner import run
-from dpassay.experiments.tasks.audits import OneRunTask, PairTask
+from dpassay.experiments.tasks.one_run import OneRunTask
+from dpassay.experiments.tasks.pair import PairTask
 from dpassay.experiments.tasks.planning import plan_tasks
 from dpassay.mechanisms.guarantees import GaussianDP
 
@@ -119,6 +120,9 @@ audit = {{ bounds = ["one-run-fdp"] }}
     assert "audit-02-profile.png" not in figures
     page = (tmp_path / "out" / "report.html").read_text()
     assert "1 × 400 canaries" in page
+    assert "100 a side" in page
+    assert "In 1 of 2 audits, the program was run many times on two datasets" in page
+    assert "In 1 of 2 audits, a coin was tossed for each of many canaries" in page
     table = json.loads((tmp_path / "out" / "results.json").read_text())
     assert [point["result"]["trials"]["n_canaries"] for point in table["points"]] == [None, 400]
 
