@@ -8,6 +8,7 @@ import math
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -33,6 +34,7 @@ from dpassay.experiments.report import write
 from dpassay.experiments.report.content import content
 from dpassay.experiments.results.sentences import answer, reading, share_text
 from dpassay.experiments.results.sweep import SweepResult
+from dpassay.experiments.runs.runner import AGAIN
 
 EVIL = "<script>alert('1')</script> & \"quoted\" | *starred* `code` $x_"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -82,13 +84,30 @@ class Page(HTMLParser):
 def report(sweep: SweepResult, directory: Path, config: Any = None, *, figures: bool = True) -> tuple[str, str]:
     """The page and the Markdown."""
     drawn = draw_all(sweep, directory / "figures") if figures else []
-    html, markdown = write(sweep, config or Config(), directory, drawn)
+    text = (config or Config()).to_toml()
+    html, markdown = write(sweep, directory, drawn, command=AGAIN, config=text)
     return html.read_text(encoding="utf-8"), markdown.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _without_pixels() -> Iterator[None]:
+    """A page holds figures as SVG."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpassay.experiments.plots.style.files._png", lambda figure: b"")
+        yield
 
 
 @pytest.fixture(scope="module")
 def violation(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return report(broken_sweep(), tmp_path_factory.mktemp("broken"))
+
+
+@pytest.fixture(scope="module")
+def leaning(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a report on two audits, one of which leans on a family."""
+    folder = tmp_path_factory.mktemp("leaning")
+    report(sweep_of([{"k": 1}, {"k": 2}], [_leaning(), laplace_result()]), folder)
+    return folder
 
 
 # the page
@@ -472,8 +491,8 @@ def test_a_table_names_the_bound_with_a_family_and_the_one_without() -> None:
     assert "if in the family of trade-off curves that they lean on, and 40 to" in answer(sweep)
 
 
-def test_narrow_screens_get_cards_that_name_every_cell(tmp_path: Path) -> None:
-    html, _ = report(sweep_of([{"k": 1}, {"k": 2}], [_leaning(), laplace_result()]), tmp_path)
+def test_narrow_screens_get_cards_that_name_every_cell(leaning: Path) -> None:
+    html = (leaning / "report.html").read_text(encoding="utf-8")
     narrow = re.search(r"@media screen and \(max-width:640px\)\{(.*?)\n\}", html, re.DOTALL)
     assert narrow is not None
     assert "thead{display:none}" in narrow[1]
@@ -487,9 +506,9 @@ def test_narrow_screens_get_cards_that_name_every_cell(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="no browser here; the test of the style sheet holds")
-def test_nothing_scrolls_sideways_at_390_pixels(tmp_path: Path) -> None:
+def test_nothing_scrolls_sideways_at_390_pixels(leaning: Path, tmp_path: Path) -> None:
     """Laid out by a browser: neither the page nor a table is wider than the screen."""
-    report(sweep_of([{"k": 1}, {"k": 2}], [_leaning(), laplace_result()]), tmp_path)
+    (tmp_path / "report.html").write_bytes((leaning / "report.html").read_bytes())
     probe = (
         "<iframe src='report.html' style='width:390px;height:900px;border:0'></iframe><p id=o></p><script>"
         "onload=()=>{const d=document.querySelector('iframe').contentDocument;document.title=[d.documentElement,"
