@@ -317,7 +317,7 @@ def test_power_on_laplace_noise():
 
 @pytest.mark.parametrize("bound", [Betting(), Betting(threshold=1.99)], ids=["online", "fixed"])
 @pytest.mark.parametrize(("significance", "most"), [(0.05, 150), (1e-6, 600)])
-def test_a_claim_of_1_against_a_exact_or_claimed_2_is_refuted_soon(bound, significance, most):
+def test_a_claim_of_1_against_a_truth_of_2_is_refuted_soon(bound, significance, most):
     draws = laplace_ratio(2.0).draws(np.random.default_rng(7), most, most)
     level = {"delta": 0.0, "confidence": 1 - significance}
     refuted = sum(asked.exceeds(bound, 1.0, next(draws), **level) for _ in range(60))
