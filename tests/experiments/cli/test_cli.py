@@ -338,5 +338,6 @@ def test_ctrl_c_leaves_a_run_that_continues(tmp_path, monkeypatch, without_pictu
     assert "[2/3]" not in done.stderr
     assert not (tmp_path / "cut" / "results.json").exists()
     monkeypatch.chdir(tmp_path)
-    assert CliRunner().invoke(app, arguments).exit_code == 0
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
     assert (tmp_path / "cut" / "results.json").exists()
