@@ -38,7 +38,7 @@ def without_pictures(monkeypatch):
     for draw in ("draw_all", "membership.draw_study"):
         monkeypatch.setattr(f"dpassay.experiments.plots.{draw}", lambda *_: [])
     for write in ("write", "write_membership"):
-        monkeypatch.setattr(f"dpassay.experiments.report.{write}", lambda *_: [])
+        monkeypatch.setattr(f"dpassay.experiments.report.{write}", lambda *_, **__: [])
 
 
 @pytest.fixture
