@@ -15,6 +15,8 @@ Look: TypeAlias = Callable[[float], tuple[bool, float]]
 """At a parameter: whether it is shown, and about by how much (below 0 where it is not); nan where that is not known."""
 _STEERED = 8
 """Looks after which the search goes on by halves."""
+_LEAST = 1e-12
+"""Parameters below are not told apart: without this, halves of the smallest numbers would never end."""
 _FLATTEST = 0.3
 """Of the slope that is expected: a margin that barely moves sends the search no further than this."""
 
@@ -90,7 +92,7 @@ def _halved(
         if high >= largest:
             return None
         low, high, step = high, min(high * step, largest), step * step
-    while high - low > precision * high:
+    while high - low > precision * max(high, _LEAST):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if shown(middle) else (middle, high)
     return low, high

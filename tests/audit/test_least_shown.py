@@ -60,3 +60,9 @@ def test_margins_save_most_of_the_looks(root, bend):
 
 def test_nothing_shown_so_far_up_is_none():
     assert searched(lambda at: -1.0, math.inf, largest=3.0)[0] is None
+
+
+@pytest.mark.parametrize("claimed", [0.0, 5e-324, 1e-200])
+def test_the_search_ends_at_the_smallest_numbers(claimed):
+    assert searched(lambda at: at - 0.2, 0.2, claimed=claimed)[0] == pytest.approx(0.2, rel=1e-3)
+    assert searched(lambda at: 1.0, claimed, claimed=claimed)[0] <= 1e-12
