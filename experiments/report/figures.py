@@ -55,7 +55,8 @@ def _figure(path: Path) -> Figure:
     opening, _, body = text.partition(">")
     body = re.sub(r"<(title|desc|style)\b.*?</\1>", "", body, flags=re.DOTALL)
     body = re.sub(r"""(\bid="|url\(#|href="#)""", rf"\g<1>{path.stem}-", body)
-    box = re.search(r'viewBox="[^"]*"', opening)
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', opening)
     label = Markup.escape(title)
-    head = f'<svg {box[0] if box else ""} class="dpassay-figure" role="img" aria-label="{label}" xmlns:xlink="http://www.w3.org/1999/xlink">'
+    size = f'viewBox="0 0 {box[1]} {box[2]}" style="--width:{box[1]}"' if box else ""
+    head = f'<svg {size} class="dpassay-figure" role="img" aria-label="{label}" xmlns:xlink="http://www.w3.org/1999/xlink">'
     return Figure(path.stem, Markup(head + body), title, caption)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import escape
 
 from ...audit.trials.folder import Folder, write_atomically
 from ...mechanisms.printable import fenced, html, markdown
@@ -64,7 +66,7 @@ def write(sweep: SweepResult, config: Config, directory: Path, figures: Iterable
         audits=list(
             zip(shown.audits, each_caption_once([of_audit(drawn, a.number) for a in shown.audits]), strict=True)
         ),
-        config=config.to_toml(),
+        config=escape(html(config.to_toml())),
         versions=versions_of(directory),
     )
     rows = sorted(shown.table.rows, key=lambda row: row[0] != "violation")
@@ -102,7 +104,7 @@ def _environment(*, html: bool) -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
         keep_trailing_newline=True,
-        finalize=_shown,
+        finalize=_tied if html else _shown,
     )
     made.filters["cell"] = markdown
     made.filters["fenced"] = fenced
@@ -112,6 +114,11 @@ def _environment(*, html: bool) -> Environment:
 def _shown(value: Any) -> Any:
     """Whatever a template prints; autoescape follows."""
     return html(value) if type(value) is str else value
+
+
+def _tied(value: Any) -> Any:
+    """The same on a page, where no line begins with a per cent sign."""
+    return re.sub(r"(?<=\d) %", "\u00a0%", html(value)) if type(value) is str else value
 
 
 def versions_text(known: dict[str, Any]) -> str:
