@@ -206,9 +206,9 @@ def _looks(counted: Evidence, pilot: PairScores | None, set_aside: bool) -> tupl
         seen = f"{counted.n_canaries} in each of {counted.n_runs} run(s)"
         return (LedgerEntry("canaries", seen, "fixed beforehand"),)
     if isinstance(counted, Successes):
-        return (LedgerEntry("rounds", f"{counted.n_runs}", "independent, as whoever gave them says"),)
+        return (LedgerEntry("rounds", f"{counted.n_runs}", "independent: assumed, not tested"),)
     entry = LedgerEntry(
-        "scores", "{:,} on side 0, {:,} on side 1".format(*counted.sizes), "independent runs, as whoever gave them says"
+        "scores", "{:,} on side 0, {:,} on side 1".format(*counted.sizes), "independent runs: assumed, not tested"
     )
     if pilot is None:
         return (entry,)

@@ -21,10 +21,10 @@ from ...mechanisms.errors import ParameterError
 Evidence = PairScores | BitScores | Successes
 COLUMNS = "`score, side`, or `score, bit` with `run` and `canary` where there are several runs, or `success`"
 ASSUMED: dict[type[Evidence], str] = {
-    PairScores: "every row is a run of its own, with randomness of its own, and the attack that scored it was fixed, "
-    "or trained on other runs",
-    BitScores: "every bit is a fair coin of its own, tossed before its run, and no score has seen the bit",
-    Successes: "every row is a fresh secret from the known prior, a fresh run and one guess, and the tolerance was "
+    PairScores: "each row is an independent run with fresh randomness, and the attack that scored it was fixed "
+    "beforehand or trained on other runs",
+    BitScores: "each bit was an independent fair coin, tossed before its run, and no score was computed from its bit",
+    Successes: "each row is a fresh secret from the known prior, a fresh run and one guess, and the tolerance was "
     "fixed beforehand",
 }
 """What has to be true of the rows for the bound to hold: no file shows it."""
@@ -43,7 +43,7 @@ def read_evidence(file: Path, *, prior_success: float | None = None) -> Evidence
     table = _table(file)
     if ("success" in table) == (prior_success is None):
         raise ParameterError(
-            f"--prior-success must be given for a file with a column success, and for no other: {file} has the columns "
+            f"--prior-success is required with a column success, and refused without one: {file} has the columns "
             f"{_listed(table)}."
         )
     if prior_success is not None:

@@ -292,7 +292,7 @@ def test_the_answer_names_the_gravest_violation() -> None:
 
 def test_the_answer_to_consistent_comes_with_power() -> None:
     text = answer(sweep_of([{}], [coin_result()]))
-    assert "in 9 of 10 such audits" in text
+    assert "9 of 10 such audits detect a true epsilon of" in text
     underpowered = dataclasses.replace(coin_result(), detectable=math.inf)
     sweep = answer(laplace_sweep((0.5, 1.0)))
     assert "true epsilons from 1.05 times the claim on" in sweep
@@ -366,7 +366,7 @@ def test_the_ledger_says_each_look_once_and_where_it_was_taken() -> None:
     )
     rows = [cells for _, cells in content(sweep_of([{"k": i} for i in range(3)], [first, first, second])).ledger.rows]
     assert rows[0][0] == "sweep"
-    assert ("pair", "1, fixed beforehand", "none needed", "2 of 3 audits") in rows
+    assert ("pair", "1, fixed beforehand", "no correction needed", "2 of 3 audits") in rows
     assert ("threshold", "9", "x", "1 of 3 audits") in rows
     assert len(rows) == len(set(rows)) == 5
 
@@ -469,7 +469,7 @@ def test_a_table_names_the_bound_with_a_family_and_the_one_without() -> None:
         "epsilon >=\nif in the family",
         "epsilon >=\nnothing assumed",
     ]
-    assert "if in the family of trade-off curves that they lean on, and 40 to" in answer(sweep)
+    assert "if in the family of trade-off curves that they assume, and 40 to" in answer(sweep)
 
 
 def test_narrow_screens_get_cards_that_name_every_cell(tmp_path: Path) -> None:
