@@ -208,7 +208,7 @@ def judge_command(
 @command("list")
 def list_command(
     kind: Annotated[
-        str | None, typer.Argument(help="What to list, such as attacks. Default: the kinds there are.")
+        str | None, typer.Argument(help="What to list, such as attacks. Default: what can be listed.")
     ] = None,
 ) -> int:
     """List the mechanisms, attacks, bounds, experiments, datasets, demos and more, with one line on each."""
