@@ -168,7 +168,7 @@ def _detectable_in_bits(bounds: tuple[Bound[Any], ...], statement: Statement, n_
 
     def exceeds(scores: Floats) -> bool:
         game = BitScores(bits[None, :], scores[None, :])
-        return any(bound.exceeds_claim(game) for bound in fixed)
+        return any(bound.exceeds_claim(game) or bound.curve_test(game) is not None for bound in fixed)
 
     def shown(parameter: float) -> bool:
         true_curve = family.search(parameter)

@@ -1,10 +1,17 @@
 """Settings that every test shares: hypothesis with a fixed profile, so that a red build repeats."""
 
+import os
 import signal
 import threading
 
 import pytest
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
+
+for library in ("OPENBLAS", "OMP", "MKL"):
+    # the workers share the cores: threads of BLAS on top of them wait for each other, at several times the cost
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+threadpool_limits(limits=1)  # of what a plugin has imported before
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     # as where a shell started the tests in the background: those that interrupt would wait for ever
@@ -23,6 +30,27 @@ def without_power(monkeypatch):
 
     for search in ("detectable_epsilon", "detectable_in_bits"):
         monkeypatch.setattr(f"dpassay.audit.power.{search}", lambda *given, **options: Detectable(1.0, "any"))
+
+
+@pytest.fixture
+def without_pictures(monkeypatch):
+    """Runs write their numbers, and neither figures nor reports, which take longer than the runs."""
+    for draw in ("draw_all", "membership.draw_study"):
+        monkeypatch.setattr(f"dpassay.experiments.plots.{draw}", lambda *_: [])
+    for write in ("write", "write_membership"):
+        monkeypatch.setattr(f"dpassay.experiments.report.{write}", lambda *_, **__: [])
+
+
+@pytest.fixture
+def one_picture(monkeypatch):
+    """Runs draw and report the whole sweep, and no figures of its single audits."""
+    monkeypatch.setattr("dpassay.experiments.plots.draw.shown", lambda points: [])
+
+
+@pytest.fixture
+def without_pixels(monkeypatch):
+    """Figures are SVG files; the PNG files next to them are empty."""
+    monkeypatch.setattr("dpassay.experiments.plots.style.files._png", lambda figure: b"")
 
 
 def pytest_addoption(parser):

@@ -106,6 +106,7 @@ def run_tests(copy: Path, tests: Sequence[str], *, longest: float) -> Session:
     notes = copy / "notes.json"
     notes.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-p", "run_breaks", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    command += ["-p", "no:hypothesispytest"]  # it would import Hypothesis where no test does
     command += ["-p", "no:xdist", "-p", "no:dpassay", "-m", "not slow", "-x", "-q", "--no-header", "--tb=short", *tests]
     path = os.pathsep.join([str(copy / "src"), str(Path(__file__).resolve().parent)])
     settings = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", NOTES: str(notes)}

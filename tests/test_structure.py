@@ -1,6 +1,8 @@
 """The shape of the house: no circles, no import that runs back up, rooms and files that one can keep in one's head."""
 
 import ast
+import re
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -134,3 +136,12 @@ def test_the_tests_of_a_room_lie_in_the_same_folders(room):
     tests = Path(__file__).parent
     folders = {path.parent.relative_to(tests) for path in (tests / room).rglob("test_*.py")}
     assert {str(folder) for folder in folders if not (ROOT / folder).is_dir()} == set()
+
+
+def test_no_folder_of_tests_passes_for_a_library():
+    """pytest puts the folders of tests on the path, where what lies in them looks like a package of that name."""
+    root = Path(__file__).parents[1]
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    libraries = {re.match(r"[\w-]+", line)[0] for lines in extras.values() for line in lines}
+    assert {"opacus", "ruff"} <= {name.partition("[")[0] for name in libraries}
+    assert {path.name for path in (root / "tests").rglob("*") if path.is_dir()} & libraries == set()

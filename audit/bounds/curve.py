@@ -34,8 +34,9 @@ class CurveViolation:
     Args:
         epsilon, delta: a pair that the claim promises.
         delta_lower: the least delta that the trials allow at this epsilon; > delta.
-        fpr, fnr: upper limits on the error rates of the event, or of the guess, that shows it.
-        claimed_fnr: the least false negative rate that the claim allows at `fpr`.
+        fpr, fnr: upper limits on the error rates of the event, or of the guess, that shows it; None where it is shown
+            by many guesses together.
+        claimed_fnr: the least false negative rate that the claim allows at `fpr`; None with it.
         threshold: of that event, {score >= threshold}; None where there is none.
         hits: its (false positives, true positives); None where there is none.
         method: name of the bound whose limits these are.
@@ -44,9 +45,9 @@ class CurveViolation:
     epsilon: float
     delta: float
     delta_lower: float
-    fpr: float
-    fnr: float
-    claimed_fnr: float
+    fpr: float | None
+    fnr: float | None
+    claimed_fnr: float | None
     threshold: float | None
     hits: tuple[int, int] | None
     method: str

@@ -41,6 +41,9 @@ class Words:
         setting: what stands over the relation in a list of facts.
         relation: what a relation means, such as "{relation}: each is in the run, or not there at all"; None where the
             relation says it itself.
+        check: how a promise is put to the test, and what contradicts it: a clause and a sentence for whoever reads a
+            report.
+        assumes: what has to be true of the evidence for a bound to hold, in sentences.
         member, other: a score of side 1, and one of side 0.
         sides: both, for a caption; `legend`: side 0 and side 1.
         trials: how many, of `Trials`.
@@ -52,6 +55,8 @@ class Words:
     more: str
     setting: str
     relation: str | None
+    check: str
+    assumes: str
     member: str
     other: str
     sides: str
@@ -82,12 +87,16 @@ class Game(StrEnum):
         """Whether its tally counts scores at all."""
         return self is not Game.RECONSTRUCTION
 
+    def relation(self, name: str) -> str:
+        """What a relation means in this game, in a few words."""
+        return (self.words.relation or "neighbours under {relation}").format(relation=name)
+
     def counted(self, trials: Trials) -> str:
         """Such as "1,000 a side (100 pilot, 900 counted)" or "1 run with 500 canaries, ..."."""
         return self.words.trials.format(**_numbers(trials))
 
     def cell(self, trials: Trials) -> str:
-        """The same for a cell of a table: "1,000" or "1 × 500 canaries"."""
+        """The same for a cell of a table: "1,000 a side" or "1 × 500 canaries"."""
         return self.words.cell.format(**_numbers(trials))
 
 
@@ -103,12 +112,17 @@ _WORDS = {
         more="Run more trials",
         setting="Pair",
         relation=None,
+        check="the program was run many times on two datasets that differ in one record, and an attack tried to tell "
+        "the two kinds of run apart from the outputs alone. An attack that succeeds too often contradicts the promise.",
+        assumes="The bounds assume that trials are independent: each draws its randomness anew, whatever the others "
+        "drew. That of mechanisms of the library is by construction, that of other people's is tested; what all runs "
+        "share, and how long a run takes, is not tested.",
         member="A run with the record",
         other="one without it",
         sides="without the record (side 0) and with it (side 1),",
         legend=("side 0: without the record", "side 1: with it"),
         trials="{per_side} a side ({pilot} pilot, {evaluation} counted)",
-        cell="{per_side}",
+        cell="{per_side} a side",
     ),
     Game.MEMBERSHIP: Words(
         unit="canaries",
@@ -116,6 +130,10 @@ _WORDS = {
         more="Take more canaries",
         setting="Canaries",
         relation="{relation}: each is in the run, or not there at all",
+        check="a coin was tossed for each of many canaries, the program was run with those that it put in, and an "
+        "attack guessed the coins from what came out. Guesses that are right too often contradict the promise.",
+        assumes="The bounds assume that the bits are independent fair coins, each tossed before its run, and that no "
+        "score has seen its bit. In games that the library plays this is so by construction.",
         member="A canary that was in",
         other="one that was out",
         sides="those that were out (side 0) and those that were in (side 1),",
@@ -129,6 +147,11 @@ _WORDS = {
         more="Play more rounds",
         setting="Secret",
         relation="{relation}: drawn from a known prior, afresh in each round, and guessed",
+        check="a secret was drawn afresh in each of many rounds, the program was run once with it, and the secret was "
+        "guessed from the output. A secret that is guessed too often, compared with guesses without the output, "
+        "contradicts the promise.",
+        assumes="The bounds assume that every round is a fresh secret from the known prior, a fresh run and one guess. "
+        "In games that the library plays this is so by construction.",
         member="A guess with the output",
         other="one without it",
         sides="guesses,",

@@ -208,5 +208,8 @@ def _check_bound(bound: LowerBound, at: str) -> None:
 
 def _check_violation(found: CurveViolation, at: str) -> None:
     consistency.within(0.0, math.inf, at, epsilon=found.epsilon)
-    consistency.within(0.0, 1.0, at, delta=found.delta, delta_lower=found.delta_lower, fpr=found.fpr, fnr=found.fnr)
+    consistency.within(0.0, 1.0, at, delta=found.delta, delta_lower=found.delta_lower)
+    for name, rate in (("fpr", found.fpr), ("fnr", found.fnr), ("claimed_fnr", found.claimed_fnr)):
+        if rate is not None:
+            consistency.within(0.0, 1.0, at, **{name: rate})
     consistency.require(found.delta_lower > found.delta, at, "the curve violation shows no more delta than is claimed")

@@ -66,7 +66,7 @@ def summary(result: AuditResult) -> str:
     rows = [
         ("verdict", f"{result.verdict.value.upper()}: {meaning(result.verdict)}"),
         ("mechanism", result.mechanism),
-        ("pair", f"neighbours under {result.relation}"),
+        (result.game.words.setting.lower(), result.game.relation(result.relation)),
         ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
         ("bound", f"{_shown(result)}   [{bound.method}]"),
     ]

@@ -179,29 +179,25 @@ def judge_command(
     bound: option.BoundNames = None,
     confidence: option.Confidence = CHECK_CONFIDENCE,
     seed: Annotated[int, typer.Option(metavar="S", help="Seed of the choice of pilot rows.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="For numbers, figures, report; default: none.")
+    ] = None,
     strict: option.Strict = False,
     markdown: option.Markdown = None,
     json_: option.JsonFile = None,
 ) -> int:
     """Audit a claim from a file of attack scores that other code has computed."""
-    from ...audit.games.outside import audit_scores
-    from .check import Claimed, check_writable, write_summaries
-    from .judge import ASSUMED, read_evidence
+    from .check import check_writable, write_summaries
+    from .judge import Judgement
+    from .terminal import show_files
 
     check_writable(markdown, json_)
-    evidence = read_evidence(file, prior_success=prior_success)
-    result = audit_scores(
-        evidence,
-        claim=Claimed(epsilon, delta).guarantee(),
-        delta=delta,
-        bound=bound or "auto",
-        relation=relation,
-        confidence=confidence,
-        attack=f"scores in {file.name}",
-        seed=seed,
-    )
-    sys.stdout.write(f"{result.summary()}\n\nThe result is valid only if {ASSUMED[type(evidence)]}.\n")
+    judged = Judgement(file, epsilon, delta, prior_success, relation, tuple(bound or ()), confidence, seed)
+    result = judged.result
+    sys.stdout.write(f"{result.summary()}\n\n{judged.assumed}\n")
     write_summaries(result, markdown=markdown, json_file=json_)
+    if out is not None:
+        show_files(judged.keep(out))
     return _exit_code(result.verdict, strict=strict)
 
 

@@ -7,16 +7,25 @@ column  success                    rounds of a reconstruction, 1 where the guess
 
 from __future__ import annotations
 
+import shlex
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ...audit.evidence.scores import BitScores, PairScores, Successes
+from ...audit.games.outside import audit_scores
+from ...audit.results.audit_result import AuditResult
 from ...mechanisms.errors import ParameterError
+from .check import Claimed
+
+if TYPE_CHECKING:
+    from ..runs.runner import Run
 
 Evidence = PairScores | BitScores | Successes
 COLUMNS = "`score, side`, or `score, bit` with `run` and `canary` where there are several runs, or `success`"
@@ -28,6 +37,75 @@ ASSUMED: dict[type[Evidence], str] = {
     "fixed beforehand",
 }
 """What has to be true of the rows for the bound to hold: no file shows it."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Scores in a file, and what they are judged against: the words of the command line.
+
+    Args:
+        file: see `read_evidence`.
+        epsilon, delta: the claim.
+        prior_success: of a guess without the output; for successes alone.
+        relation, confidence, seed: as for `dpassay.audit.audit_scores`.
+        bounds: names; none is "auto".
+    """
+
+    file: Path
+    epsilon: float
+    delta: float
+    prior_success: float | None
+    relation: str | None
+    bounds: tuple[str, ...]
+    confidence: float
+    seed: int
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What is in the file."""
+        return read_evidence(self.file, prior_success=self.prior_success)
+
+    @cached_property
+    def result(self) -> AuditResult:
+        """The verdict, and all that goes with it."""
+        return audit_scores(
+            self.evidence,
+            claim=Claimed(self.epsilon, self.delta).guarantee(),
+            delta=self.delta,
+            bound=self.bounds or "auto",
+            relation=self.relation,
+            confidence=self.confidence,
+            attack=f"scores in {self.file.name}",
+            seed=self.seed,
+        )
+
+    @property
+    def assumed(self) -> str:
+        """What the verdict rests on."""
+        return f"The result is valid only if {ASSUMED[type(self.evidence)]}."
+
+    @property
+    def command(self) -> str:
+        """What gives the same numbers again."""
+        given = {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "prior-success": self.prior_success,
+            "relation": self.relation,
+            "confidence": self.confidence,
+            "seed": self.seed,
+        }
+        words = [word for key, value in given.items() if value is not None for word in (f"--{key}", str(value))]
+        words += [word for name in self.bounds for word in ("--bound", name)]
+        return shlex.join(["dpassay", "judge", self.file.name, *words])
+
+    def keep(self, out: Path) -> Run:
+        """Numbers, figures and report in a directory."""
+        from ..runs.judged import keep_judged
+
+        asked = {"command": self.command, "scores": self.result.fingerprint}
+        rests_on = f"{self.assumed} The file cannot show whether that is so."
+        return keep_judged(self.result, out, name=self.file.name, asked=asked, assumed=rests_on, command=self.command)
 
 
 def read_evidence(file: Path, *, prior_success: float | None = None) -> Evidence:
@@ -130,4 +208,4 @@ def _listed(table: pd.DataFrame) -> str:
     return ", ".join(map(str, table.columns))
 
 
-__all__ = ["ASSUMED", "read_evidence"]
+__all__ = ["ASSUMED", "Judgement", "read_evidence"]

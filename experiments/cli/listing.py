@@ -60,6 +60,12 @@ def _bounds() -> dict[str, str]:
     return _summaries(catalogue)
 
 
+def _games() -> dict[str, str]:
+    from ..config.games import catalogue
+
+    return _summaries(catalogue)
+
+
 def _guarantees() -> dict[str, str]:
     from ..tasks.build import guarantees
 
@@ -101,6 +107,7 @@ def _first_line(text: str) -> str:
 KINDS: dict[str, tuple[Callable[[], dict[str, str]], str]] = {
     "mechanisms": (_mechanisms, "the algorithms that are audited: [mechanism]"),
     "queries": (_queries, "what a mechanism computes from a dataset: query = { name = ... } in [mechanism]"),
+    "games": (_games, "audits other than many runs on a pair of datasets: [game]"),
     "guarantees": (_guarantees, "what can be claimed instead of the mechanism's own promise: [claim]"),
     "attacks": (_attacks, "what tells the runs on two datasets apart: [attack]"),
     "membership": (_membership, "membership attacks on shadow models: dpassay.audit.membership.evaluate"),

@@ -47,7 +47,7 @@ def show_run(run: Run) -> None:
     out = console()
     if isinstance(run.result, MembershipResult):
         out.print(Text(terminal(run.result.summary())), soft_wrap=True)
-        _show_files(run)
+        show_files(run)
         return
     out.print(results_table(run.result))
     for row in _verdict_lines(run.result):
@@ -63,7 +63,7 @@ def show_run(run: Run) -> None:
         out.print(Text(f"... and {len(notes) - NOTES:,} more", style="dim"))
     for entry in run.result.ledger:
         out.print(Text(line(f"{entry.what}: {entry.looked_at}; {entry.correction}"), style="dim"))
-    _show_files(run)
+    show_files(run)
 
 
 def _verdict_lines(result: SweepResult) -> list[Text]:
@@ -80,7 +80,7 @@ def _verdict_lines(result: SweepResult) -> list[Text]:
     return lines
 
 
-def _show_files(run: Run) -> None:
+def show_files(run: Run) -> None:
     """Where the rest lies."""
     out, page = console(), run.directory / "report.html"
     out.print(Text(line(f"results: {run.directory}")), soft_wrap=True)

@@ -1,6 +1,7 @@
 """Configurations: one TOML file, one experiment; what is wrong in it is shown with its line.
 
 config_errors.py   where an error in a configuration is shown: the line and key, or the setting, that is to blame
+games.py           names of the games that [game] may name, each with its task
 overrides.py       settings on top of a configuration: `--set mechanism.epsilon=2`, and the points of a sweep
 schema.py          the schema of a configuration: what a question is made of
 source.py          where a configuration came from, so that every error in it points at the file

@@ -25,14 +25,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError
+from pydantic_core import PydanticCustomError
 
 from ...mechanisms.errors import ConfigError, unknown_name_message
+from .games import catalogue as games
 from .overrides import apply
 from .source import Source
 from .sweep import CASE, CASE_KEYS, swept_keys, unswept
 from .toml_text import to_toml
 
+UNKNOWN_GAME = "unknown_game"
+"""Type of the error that pydantic reports for a game that is none."""
 WORDS = ("title", "description")
 """Keys that explain an experiment and do not change it."""
 AUDITS_ONLY = ("attack", "claim", "game", "neighbours", "sweep")
@@ -121,24 +125,27 @@ class NeighboursSection(Section):
     )
 
 
-class OneRunSection(Section):
-    """[game] name = "one-run": one run with a coin for each of many canaries."""
+class GameSection(Section):
+    """[game]: the game that is played; the keys of each stand with its task, which `.games` names."""
 
-    name: Literal["one-run"] = Field(description="'one-run'; leave [game] out for runs on a pair of datasets")
-    n_canaries: Whole = Field(ge=1, description="a whole number >= 1")
-    n_runs: Whole = Field(default=1, ge=1, description="a whole number >= 1")
-    n_references: Whole = Field(default=0, ge=0, description="a whole number >= 0: runs that an attack may learn from")
+    name: str
 
 
-class ReconstructionSection(Section):
-    """[game] name = "reconstruction": the category of one record is drawn anew in each round, and guessed."""
+def _game_section(table: Any) -> type[GameSection] | None:
+    """The section of the game that a table [game] names; None where it names none."""
+    name = table.get("name") if isinstance(table, Mapping) else None
+    section: type[GameSection] | None = games.get(name).section if isinstance(name, str) and name in games else None
+    return section
 
-    name: Literal["reconstruction"] = Field(description="'reconstruction'")
-    n_rounds: Whole = Field(ge=1, description="a whole number >= 1: each a fresh secret, a fresh run and one guess")
 
-
-GAMES: dict[str, type[Section]] = {"one-run": OneRunSection, "reconstruction": ReconstructionSection}
-"""Name of a game -> its section. Without [game], many runs on each of two datasets."""
+def _game(value: Any) -> Any:
+    """The table [game], read by the section of the game that it names."""
+    if not isinstance(value, Mapping):
+        return value
+    section = _game_section(value)
+    if section is None:
+        raise PydanticCustomError(UNKNOWN_GAME, "no game of this name")
+    return section.model_validate(dict(value))
 
 
 class MembershipSection(Section):
@@ -181,8 +188,8 @@ class Config(Section):
     data: DataSection | None = Field(default=None, description="a table [data]")
     neighbours: NeighboursSection = Field(default=NeighboursSection(), description="a table [neighbours]")
     mechanism: Named = Field(description="a table [mechanism]")
-    game: OneRunSection | ReconstructionSection | None = Field(
-        default=None, discriminator="name", description="a table [game] with a name"
+    game: Annotated[SerializeAsAny[GameSection] | None, BeforeValidator(_game)] = Field(
+        default=None, description="a table [game] with a name"
     )
     membership: MembershipSection | None = Field(default=None, description="a table [membership]")
     attack: Named = Field(default=Named(name="auto"), description="a table [attack]")
@@ -216,7 +223,8 @@ class Config(Section):
         try:
             config = cls.model_validate(dict(table))
         except ValidationError as error:
-            messages = [_message(detail, source) for detail in error.errors(include_url=False)]
+            tables = _tables(table)
+            messages = [_message(detail, tables, source) for detail in error.errors(include_url=False)]
             raise ConfigError("\n".join(dict.fromkeys(messages))) from None
         _check_membership(config, source)
         _check_sweep(config, source)
@@ -322,11 +330,11 @@ def _check_cases(cases: Sequence[Any], source: Source) -> None:
         raise source.error(("sweep", CASE), f"two cases of the sweep are called {twice!r}. Give each its own name.")
 
 
-def _message(detail: Any, source: Source) -> str:
+def _message(detail: Any, tables: Mapping[str, type[BaseModel]], source: Source) -> str:
     """One error of pydantic in our words: place, key, what is allowed, what was found."""
-    if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
+    if detail["type"] == UNKNOWN_GAME:
         return _unknown_game(detail["input"].get("name"), source)
-    path, tables = _table_path(detail["loc"]), _tables(detail["loc"])
+    path = _table_path(detail["loc"], tables)
     key = ".".join(path)
     if detail["type"] == "extra_forbidden":
         known = _model_at(path[:-1], tables).model_fields
@@ -341,22 +349,22 @@ def _message(detail: Any, source: Source) -> str:
 
 def _unknown_game(name: Any, source: Source) -> str:
     """What is said of a game that is none."""
-    known = " or ".join(map(repr, GAMES))
+    known = " or ".join(map(repr, games))
     found = "is missing" if name is None else f"is {name!r}"
     allowed = f"game.name must be {known}, but {found}. Leave [game] out for runs on a pair of datasets."
     return str(source.error(("game", "name"), allowed))
 
 
-def _tables(loc: tuple[Any, ...]) -> Mapping[str, type[BaseModel]]:
-    """The models of the tables where an error is, that of the game among them: pydantic says which one it took."""
-    return SECTIONS | ({"game": GAMES[loc[1]]} if loc[0] == "game" and len(loc) > 1 else {})
+def _tables(table: Mapping[str, Any]) -> Mapping[str, type[BaseModel]]:
+    """The models of the tables of a configuration, that of its game among them."""
+    section = _game_section(table.get("game"))
+    return SECTIONS if section is None else SECTIONS | {"game": section}
 
 
-def _table_path(loc: tuple[Any, ...]) -> tuple[str, ...]:
+def _table_path(loc: tuple[Any, ...], tables: Mapping[str, type[BaseModel]]) -> tuple[str, ...]:
     """The dotted path of an error, without what pydantic adds about unions and positions in lists."""
     path: list[str] = []
-    tables = _tables(loc)
-    for part in map(str, loc if loc[0] != "game" else (loc[0], *loc[2:])):
+    for part in map(str, loc):
         if path and path[0] == "sweep":
             return ("sweep", part)
         model = _model_at(tuple(path), tables)

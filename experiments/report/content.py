@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from ...audit.bounds.base import SMALLEST_P_VALUE, LedgerEntry
+from ...audit.evidence.game import Game
 from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.text import BEST_GUESS, percent
@@ -93,7 +95,9 @@ class Content:
     table_caption: str
     notes: tuple[str, ...]
     audits: tuple[Audit, ...]
+    checks: tuple[str, ...]
     ledger: Table
+    assumed: str
     assumptions: tuple[str, ...]
     events: bool
     seed: int
@@ -117,7 +121,9 @@ def content(sweep: SweepResult) -> Content:
         table_caption=_table_caption(sweep),
         notes=(*warning_notes(sweep.points), *elsewhere_notes(sweep.points)),
         audits=tuple(_audit(place, point) for place, point in enumerate(sweep.points, start=1)),
+        checks=_checks(sweep),
         ledger=_ledger(sweep),
+        assumed=" ".join(game.words.assumes for game in _games(sweep)),
         assumptions=_assumptions(sweep),
         events=any(point.result.events for point in sweep.points),
         seed=sweep.seed,
@@ -179,7 +185,7 @@ def _table(sweep: SweepResult) -> Table:
         columns["mechanism"] = [result.mechanism for result in results]
     for name, values in (
         ("delta", [number(r.delta) for r in results]),
-        ("trials a side", [_runs(r) for r in results]),
+        ("trials", [r.game.cell(r.trials) for r in results]),
     ):
         if len(set(values)) > 1 and name not in columns:
             columns[name] = values
@@ -217,11 +223,6 @@ def _bound_columns(results: list[AuditResult]) -> dict[str, list[str]]:
             (NOTHING_ASSUMED, [result.assumption_free_bound for result in results]),
         )
     }
-
-
-def _runs(result: AuditResult) -> str:
-    """Trials of an audit, in a cell."""
-    return result.game.cell(result.trials)
 
 
 def _table_caption(sweep: SweepResult) -> str:
@@ -288,6 +289,19 @@ def _bounds(result: AuditResult) -> Table | None:
         for b in result.bounds
     )
     return Table(("bound", "holds", "epsilon, at least", "ceiling", "confidence"), rows, 2)
+
+
+def _games(sweep: SweepResult) -> dict[Game, int]:
+    """The games that were played, with how many audits played each."""
+    return Counter(point.result.game for point in sweep.points)
+
+
+def _checks(sweep: SweepResult) -> tuple[str, ...]:
+    """How the promise was put to the test, a sentence or two for each game."""
+    games, n = _games(sweep), len(sweep.points)
+    if len(games) == 1:
+        return tuple(f"To check it, {game.words.check}" for game in games)
+    return tuple(f"In {_where(count, n)}, {game.words.check}" for game, count in games.items())
 
 
 def _ledger(sweep: SweepResult) -> Table:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import escape
@@ -19,19 +20,11 @@ from ..results.sweep import SweepResult
 from .content import content
 from .figures import each_caption_once, load, of_audit
 
-if TYPE_CHECKING:
-    from ..config.schema import Config
-
 TEMPLATES = Path(__file__).parent / "templates"
 CI_ROWS = 20
 """Rows of the table in the Markdown summary; violations come first."""
 CI_EVIDENCE = 3
 """Violations whose evidence stands in the Markdown summary, and notes on the table."""
-INDEPENDENCE = (
-    "The bounds assume that trials are independent: each draws its randomness anew, whatever the others drew. That of "
-    "mechanisms of the library is by construction, that of other people's is tested; what all runs share, and how long "
-    "a run takes, is not tested."
-)
 _THEME = {
     "ink": INK,
     "muted": MUTED,
@@ -44,29 +37,40 @@ _THEME = {
 }
 
 
-def write(sweep: SweepResult, config: Config, directory: Path, figures: Iterable[Path]) -> list[Path]:
+def write(
+    sweep: SweepResult,
+    directory: Path,
+    figures: Iterable[Path],
+    *,
+    command: str,
+    config: str | None = None,
+    assumed: str | None = None,
+) -> list[Path]:
     """Writes `report.html` and `report.md` into a run directory.
 
     Args:
         sweep: the result.
-        config: what was run; printed in full.
         directory: the run directory. Its `environment.json` is quoted if it is there, else the versions in use.
         figures: what `dpassay.experiments.plots.draw_all` returned; the SVG files go into the page.
+        command: gives the same numbers again.
+        config: the text of the config.toml that the command reads, printed in full; None where it reads none.
+        assumed: what has to be true for the bounds to hold, in sentences; None for what the games say.
 
     Returns:
         The two files. The page needs no other file and no network.
     """
     shown = content(sweep)
+    shown = shown if assumed is None else replace(shown, assumed=assumed)
     drawn = load(figures)
     text = page(
         "report.html.j2",
         report=shown,
         overview=drawn.get("bound-claim"),
-        independence=INDEPENDENCE,
         audits=list(
             zip(shown.audits, each_caption_once([of_audit(drawn, a.number) for a in shown.audits]), strict=True)
         ),
-        config=escape(html(config.to_toml())),
+        config="" if config is None else escape(html(config)),
+        command=escape(html(command)),
         versions=versions_of(directory),
     )
     rows = sorted(shown.table.rows, key=lambda row: row[0] != "violation")

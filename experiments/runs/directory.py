@@ -1,6 +1,7 @@
 """The folder that an experiment is run in: who may use it, and how files get there.
 
     config.toml        the resolved configuration; makes the folder a run directory
+    judged.toml        in its place where scores of other code were judged: which ones, and against what
     trials/POINT/      the trials of each audit
     results.json/.csv  the numbers, the same bytes for the same experiment
     figures/           drawn from the numbers
@@ -26,6 +27,7 @@ from ...mechanisms.errors import ConfigError, FingerprintError, StoreError
 from ..config.schema import Config
 from ..config.source import Source
 
+JUDGED = "judged.toml"
 LEFT_BEHIND = 3600.0
 """Seconds after which a file that is still being written counts as left behind by a process that was killed."""
 
@@ -66,19 +68,26 @@ class RunDirectory:
             StoreError: it is no run directory and not empty, or it cannot be read or written.
         """
         with self.disk():
-            if self.path.exists() and not self.path.is_dir():
-                raise StoreError(
-                    f"{self.path} is a file, and a run directory has to be a folder. Choose another --out."
-                )
-            self.folder.make()
-            self.folder.remove_temporaries(seconds=LEFT_BEHIND)
-            before = (self.path / "config.toml").exists()
+            before = self._begin("config.toml")
             if before:
                 self._refuse_another(config)
-            else:
-                self._refuse_foreign_files()
             self.write("config.toml", config.to_toml())
         return before
+
+    def claim_judged(self, asked: str) -> None:
+        """Makes this the directory of scores that are judged: `asked` says which ones, and against what.
+
+        Raises:
+            FingerprintError: it holds another judgement.
+            StoreError: it is no such directory and not empty, or it cannot be read or written.
+        """
+        with self.disk():
+            if self._begin(JUDGED) and self.read(JUDGED) != asked:
+                raise FingerprintError(
+                    f"{self.path} holds other scores, or the same ones judged otherwise: see {JUDGED} in it. Choose "
+                    "another directory with --out, or remove this one to start over."
+                )
+            self.write(JUDGED, asked)
 
     def journals(self) -> dict[str, str]:
         """Path -> SHA-256 of each journal of trials that is there; a journal holds that of each of its chunks."""
@@ -140,6 +149,17 @@ class RunDirectory:
                 f"{self.path} is safe. Free some space or fix the permissions and run the same command again, or "
                 "choose another directory with --out."
             ) from error
+
+    def _begin(self, name: str) -> bool:
+        """Makes the folder; whether the file `name` makes it ours already. Any other has to be empty."""
+        if self.path.exists() and not self.path.is_dir():
+            raise StoreError(f"{self.path} is a file, and a run directory has to be a folder. Choose another --out.")
+        self.folder.make()
+        self.folder.remove_temporaries(seconds=LEFT_BEHIND)
+        before = (self.path / name).exists()
+        if not before:
+            self._refuse_foreign_files()
+        return before
 
     def _refuse_another(self, config: Config) -> None:
         found, _ = self.config()

@@ -30,10 +30,12 @@ from .directory import RunDirectory
 from .record import Finished, append_session, finished, left
 
 if TYPE_CHECKING:
-    from ..tasks.audits import Task
+    from ..tasks.base import Task
 
 RUNS = Path("runs")
 """Where experiments go that are given no place: runs/NAME."""
+AGAIN = "dpassay run config.toml --out again"
+"""What runs an experiment once more, from the configuration in its report."""
 SHADOWS = "shadow-models"
 """Folder of what the shadow models of [membership] said, among the trials."""
 
@@ -92,27 +94,27 @@ def run(
     ask = _audits if config.membership is None else _study
     answer = ask(config, source, n_jobs, progress, tell)
     directory.claim(config)
-    with _session(directory, config.seed, n_jobs):
+    with session(directory, config.seed, n_jobs):
         result = answer(directory)
         files = write_results(result, config, source.name, directory)
     return Run(directory.path, result, tuple(files))
 
 
 @contextmanager
-def _session(directory: RunDirectory, seed: int, n_jobs: int | None) -> Iterator[None]:
+def session(directory: RunDirectory, seed: int, n_jobs: int | None) -> Iterator[None]:
     """Notes when and how it ran, whether it was finished, and what it left."""
     started, clock, done = datetime.now(UTC), time.monotonic(), False
     try:
         yield
         done = True
     finally:
-        session = {
+        noted = {
             "started": started.isoformat(timespec="seconds"),
             "wall_seconds": round(time.monotonic() - clock, 3),
             "workers": n_jobs,
             "finished": done,
         }
-        append_session(directory, seed, session | (left(directory) if done else {}))
+        append_session(directory, seed, noted | (left(directory) if done else {}))
 
 
 def _again(
@@ -126,7 +128,7 @@ def _again(
         files = [directory.path / product for product in directory.products() if not product.startswith("results.")]
         return Run(directory.path, result, tuple(files))
     directory.claim(config)
-    with _session(directory, config.seed, None):
+    with session(directory, config.seed, None):
         files = write_results(result, config, name, directory)
     return Run(directory.path, result, tuple(files))
 
@@ -177,17 +179,23 @@ def write_results(
     from ..plots.membership import draw_study
     from ..report import write, write_membership
 
-    directory.write("results.json", result.to_json())
-    table = io.StringIO()
-    frame = result.to_frame().map(csv_cell).rename(columns=csv_cell)
-    frame.to_csv(table, index=False, lineterminator="\n")
-    directory.write("results.csv", table.getvalue())
+    write_numbers(result, directory)
     with directory.disk():
         if isinstance(result, MembershipResult):
             figures = draw_study(result, directory.figures())
             return [*figures, *write_membership(result, config, name, directory.path, figures)]
         figures = draw_all(result, directory.figures())
-        return [*figures, *write(result, config, directory.path, figures)]
+        pages = write(result, directory.path, figures, command=AGAIN, config=config.to_toml())
+        return [*figures, *pages]
+
+
+def write_numbers(result: SweepResult | MembershipResult, directory: RunDirectory) -> None:
+    """Writes results.json and results.csv."""
+    directory.write("results.json", result.to_json())
+    table = io.StringIO()
+    frame = result.to_frame().map(csv_cell).rename(columns=csv_cell)
+    frame.to_csv(table, index=False, lineterminator="\n")
+    directory.write("results.csv", table.getvalue())
 
 
 def report(directory: Path | str) -> Run:

@@ -1,13 +1,17 @@
 """What an experiment runs: its audits or its membership study, built and checked before anything runs.
 
-audits.py       the games that a configuration can play, each ready to run: one class a game
-build.py        what a configuration names, built: datasets, mechanisms, attacks, bounds, claims
-membership.py   membership attacks on shadow models, asked by a configuration: metrics, where no claim is audited
-planning.py     the audits of an experiment, checked before the first trial of the first one runs
+base.py             Task: one audit, ready to run; read this first
+build.py            what a configuration names, built: datasets, mechanisms, attacks, bounds, claims
+membership.py       membership attacks on shadow models, asked by a configuration: metrics, where no claim is audited
+one_run.py          [game] name = "one-run": its keys, its plan, its task
+pair.py             without [game]: many runs on each of two datasets
+planning.py         the audits of an experiment, checked before the first trial of the first one runs
+reconstruction.py   [game] name = "reconstruction": its keys, its plan, its task
 """
 
-from .audits import OneRunTask, PairTask, Task
+from .base import Task
 from .membership import Study, study
+from .pair import PairTask
 from .planning import plan_tasks
 
-__all__ = ["OneRunTask", "PairTask", "Study", "Task", "plan_tasks", "study"]
+__all__ = ["PairTask", "Study", "Task", "plan_tasks", "study"]

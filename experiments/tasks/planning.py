@@ -8,30 +8,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from ...attacks.base import Target
-from ...attacks.catalogue import choose
-from ...audit.bounds.base import Evidence
 from ...audit.bounds.choose import choose_bounds
 from ...audit.estimates.attach import check_estimates
-from ...audit.evidence.scores import BitScores, PairScores, Successes
 from ...audit.evidence.statement import Statement
-from ...audit.trials.plan import MINIMUM_TRIALS
-from ...mechanisms.base import Dataset, Mechanism
+from ...mechanisms.base import Dataset
 from ...mechanisms.errors import DpassayError, RelationError
 from ...mechanisms.learning.models.base import Model
-from ...mechanisms.records import replace_record
-from ...mechanisms.validation import whole
 from ..config.config_errors import at, pointing_at
+from ..config.games import catalogue as games
 from ..config.overrides import apply
 from ..config.schema import AuditSection, Config, DataSection
 from ..config.source import Source
 from ..config.sweep import combinations, places, point_seed, settings, swept_keys
 from . import build
-from .audits import OneRunTask, PairTask, ReconstructionTask, Task
+from .base import Task
+from .pair import PairTask
 
 T = TypeVar("T")
 
@@ -39,7 +34,7 @@ T = TypeVar("T")
 def plan_tasks(config: Config, source: Source) -> list[Task]:
     """Every audit of the experiment; raises `ConfigError` if any of them cannot be run, with its place and point."""
     if config.game is not None and _counts_trials(config):
-        name, counted = config.game.name, _GAMES[config.game.name].counted
+        name, counted = config.game.name, games.get(config.game.name).counted
         raise source.error(
             ("audit", "trials"),
             f"[audit] trials is of no use in the game {name!r}: leave it out, and give {counted} in [game].",
@@ -69,14 +64,14 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
         with pointing_at(source, "mechanism", here.mechanism):
             train = None if here.data is None else partial(load.worst_case_initial, here.data)
             mechanism = build.build_mechanism(here.mechanism, train)
-        game = _PAIR if here.game is None else _GAMES[here.game.name]
+        kind: type[Task] = PairTask if here.game is None else games.get(here.game.name)
         if here.game is not None and here.audit.stop is not None:
             raise source.error(
                 ("audit", "stop"), f"[audit] stop is of no use in the game {here.game.name!r}: leave it out."
             )
         with pointing_at(source, "audit.bounds"):
             bounds = tuple(build.build_bound(entry) for entry in here.audit.bounds)
-            choose_bounds(bounds, reads=game.makes, stop=here.audit.stop)
+            choose_bounds(bounds, reads=kind.makes, stop=here.audit.stop)
         with pointing_at(source, "audit.estimates"):
             estimates = check_estimates(here.audit.estimates)
         with pointing_at(source, "claim", here.claim):
@@ -92,82 +87,9 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
             "confidence": here.audit.confidence,
             "estimates": estimates,
         }
-        task = game.ask(here, source, mechanism, data, shared)
+        task = kind.plan(here, source, mechanism, data, shared)
         _check_claim(task, here, source, n_hypotheses)
         return task
-
-
-def _pair(here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]) -> PairTask:
-    """Runs on both datasets of a pair."""
-    with pointing_at(source, "attack", here.attack):
-        attack = build.build_attack(here.attack)
-    with pointing_at(source, "neighbours", here.neighbours):
-        mechanism, given = build.build_stage(here.neighbours, data, mechanism)
-        pair = mechanism.worst_case() if given is None else given
-        fitted = mechanism.fitted_to(pair)
-    with pointing_at(source, "audit.trials"):
-        whole(MINIMUM_TRIALS, trials=here.audit.trials)
-    with pointing_at(source, "attack"):
-        choose(attack, Target(fitted, pair))
-    return PairTask(
-        **shared,
-        mechanism=mechanism,
-        neighbours=given,
-        attack=attack,
-        trials=here.audit.trials,
-        stop=here.audit.stop,
-    )
-
-
-def _one_run(
-    here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
-) -> OneRunTask:
-    """Runs with a coin for each of many canaries."""
-    game: Any = here.game
-    with pointing_at(source, "game", game):
-        learner, canaries, records = build.build_canaries(game, here.neighbours, data, mechanism)
-    with pointing_at(source, "attack", here.attack):
-        attack = build.build_membership_attack(here.attack, canaries, game.n_references)
-    return OneRunTask(
-        **shared,
-        mechanism=learner,
-        canaries=canaries,
-        records=records,
-        attack=attack,
-        n_runs=game.n_runs,
-        n_references=game.n_references,
-    )
-
-
-def _reconstruction(
-    here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
-) -> ReconstructionTask:
-    """Rounds in which the category of one record is drawn, and guessed."""
-    game: Any = here.game
-    with pointing_at(source, "game", game):
-        dataset, values, record = build.build_secret(here.neighbours, here.attack, data, mechanism)
-    with pointing_at(source, "neighbours", here.neighbours):
-        mechanism.fitted_to(replace_record(dataset, record, values[0]))
-    return ReconstructionTask(
-        **shared, mechanism=mechanism, dataset=dataset, values=values, record=record, n_rounds=game.n_rounds
-    )
-
-
-@dataclass(frozen=True)
-class _Game:
-    """How a game is asked: what builds its task, the evidence that it makes, and the key that counts its runs."""
-
-    ask: Callable[[Config, Source, Mechanism, Dataset | None, dict[str, Any]], Task]
-    makes: type[Evidence]
-    counted: str
-
-
-_PAIR = _Game(_pair, PairScores, "trials")
-_GAMES = {
-    "one-run": _Game(_one_run, BitScores, "n_runs"),
-    "reconstruction": _Game(_reconstruction, Successes, "n_rounds"),
-}
-"""Name in [game] -> how it is asked. Without [game]: runs on a pair."""
 
 
 def _check_claim(task: Task, here: Config, source: Source, n_hypotheses: int) -> None:

@@ -14,19 +14,26 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpassay.attacks.distinguishing import Classifier
 from dpassay.audit import audit
 from dpassay.audit.bounds.base import LowerBound, PairBound
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson, FixedClopperPearson
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.mechanisms import Geometric, Laplace, Neighbours, PureDP, RandomizedResponse
 
-REPEATS = 400
+pytestmark = pytest.mark.usefixtures("without_power")
+
+REPEATS = pytest.mark.parametrize("repeats", [100, pytest.param(400, marks=pytest.mark.slow)])
 CONFIDENCE = 0.8
-LIMIT = int(stats.binom.isf(1e-6, REPEATS, 1 - CONFIDENCE))
 
 
-def misses(run, truth, repeats=REPEATS):
+def misses(run, truth, repeats):
     return sum(run(seed).bound.epsilon > truth for seed in range(repeats))
+
+
+def limit(repeats, rate=1 - CONFIDENCE):
+    """Most misses at this rate, but for a probability of 1e-6."""
+    return int(stats.binom.isf(1e-6, repeats, rate))
 
 
 @cache
@@ -60,6 +67,7 @@ class BestOfAllThresholds(asked.Own, PairBound):
 PAIR = Neighbours([1.0], [1.0, 1.0], "add_remove")
 
 
+@REPEATS
 @pytest.mark.parametrize(
     ("mechanism", "options", "truth"),
     [
@@ -70,23 +78,33 @@ PAIR = Neighbours([1.0], [1.0, 1.0], "add_remove")
     ],
     ids=["rr", "geometric-band", "two-bounds", "threshold"],
 )
-def test_the_bound_rarely_exceeds_the_truth(mechanism, options, truth):
-    missed = misses(lambda seed: audit(mechanism, confidence=CONFIDENCE, seed=seed, **options), truth)
-    assert missed <= LIMIT, f"{missed} of {REPEATS} bounds exceed {truth}; at most {LIMIT} may"
+def test_the_bound_rarely_exceeds_the_truth(mechanism, options, truth, repeats):
+    missed = misses(lambda seed: audit(mechanism, confidence=CONFIDENCE, seed=seed, **options), truth, repeats)
+    assert missed <= limit(repeats), f"{missed} of {repeats} bounds exceed {truth}; at most {limit(repeats)} may"
 
 
-def test_the_bound_on_a_kept_claim_rarely_exceeds_it():
-    assert misses(kept_claim, 0.5) <= LIMIT
+@REPEATS
+def test_the_bound_on_a_kept_claim_rarely_exceeds_it(repeats):
+    assert misses(kept_claim, 0.5, repeats) <= limit(repeats)
 
 
-@pytest.mark.parametrize("repeats", [24, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    ("function", "options", "truth"),
-    [(shifted, {}, 1.0), (shifted, {"attack": "threshold"}, 1.0), (constant, {}, 0.0)],
-    ids=["classifier", "threshold", "no-difference"],
+    ("function", "options", "truth", "repeats"),
+    [
+        (shifted, {"attack": Classifier(model="boosting")}, 1.0, 12),  # of all models the one that learns most by heart
+        (constant, {"attack": Classifier(model="boosting")}, 0.0, 12),
+        (shifted, {"attack": "threshold"}, 1.0, 24),
+        pytest.param(shifted, {"attack": "threshold"}, 1.0, 400, marks=pytest.mark.slow),
+        pytest.param(shifted, {}, 1.0, 400, marks=pytest.mark.slow),
+        pytest.param(constant, {}, 0.0, 400, marks=pytest.mark.slow),
+    ],
+    ids=["boosting", "boosting-no-difference", "threshold", "threshold-400", "classifier", "no-difference"],
 )
 def test_the_bound_of_a_function_rarely_exceeds_the_truth(function, options, truth, repeats):
-    """Functions are guarded call by call and, without an attack that is named, attacked by classifiers."""
+    """Functions are guarded call by call and, without an attack that is named, attacked by classifiers.
+
+    Of 12 bounds 10 may exceed the truth; where the pilot is counted in the place of the evaluation, all of boosting do.
+    """
     options = {"trials": 400, "neighbours": PAIR, "claim": PureDP(1.0), "confidence": CONFIDENCE} | options
     missed = misses(lambda seed: audit(function, seed=seed, **options), truth, repeats)
     assert missed <= stats.binom.isf(1e-6, repeats, 1 - CONFIDENCE)
@@ -94,14 +112,15 @@ def test_the_bound_of_a_function_rarely_exceeds_the_truth(function, options, tru
 
 def test_the_same_harness_catches_an_uncorrected_maximum():
     options = {"attack": "threshold", "bound": BestOfAllThresholds(), "trials": 400, "confidence": CONFIDENCE}
-    missed = misses(lambda seed: audit(Laplace(epsilon=1.0), seed=seed, **options), 1.0, repeats=200)
-    assert missed > int(stats.binom.isf(1e-6, 200, 1 - CONFIDENCE))
+    missed = misses(lambda seed: audit(Laplace(epsilon=1.0), seed=seed, **options), 1.0, repeats=150)
+    assert missed > limit(150)
 
 
-def test_a_p_value_is_uniform_or_larger_under_the_null():
-    levels = np.array([kept_claim(seed).p_value for seed in range(REPEATS)])
+@REPEATS
+def test_a_p_value_is_uniform_or_larger_under_the_null(repeats):
+    levels = np.array([kept_claim(seed).p_value for seed in range(repeats)])
     for level in (0.05, 0.2, 0.5):
-        assert np.count_nonzero(levels <= level) <= stats.binom.isf(1e-6, REPEATS, level)
+        assert np.count_nonzero(levels <= level) <= limit(repeats, level)
 
 
 # --- the pilot and the evaluation ------------------------------------------------------------------------------------

@@ -34,6 +34,8 @@ def leaks_far_away(dataset, size, rng):
     return dataset + rng.laplace(size=size)
 
 
+pytestmark = pytest.mark.usefixtures("without_power")
+
 PAIRS = [pair(0.2), pair(3.0), pair(1.0)]
 LEAK = {"claim": PureDP(1.0), "explore": 500, "trials": 4_000, "seed": 3}
 
@@ -105,13 +107,17 @@ def test_seeds_of_looks_and_confirmation_are_all_different():
 # --- what it finds ---------------------------------------------------------------------------------------------------
 
 
-def test_bad_pair_is_found_and_confirmed():
-    found = search(leaks_far_away, PAIRS, **LEAK)
-    assert found.candidate == 1
-    assert found.verdict is Verdict.VIOLATION
-    assert 2.0 < found.bound.epsilon <= 3.0
-    assert found.confirmed.confidence == 0.95
-    assert found.bound.confidence == pytest.approx(0.951)  # the test of independence has its share
+@pytest.fixture(scope="module")
+def leak():
+    return search(leaks_far_away, PAIRS, **LEAK)
+
+
+def test_bad_pair_is_found_and_confirmed(leak):
+    assert leak.candidate == 1
+    assert leak.verdict is Verdict.VIOLATION
+    assert 2.0 < leak.bound.epsilon <= 3.0
+    assert leak.confirmed.confidence == 0.95
+    assert leak.bound.confidence == pytest.approx(0.951)  # the test of independence has its share
 
 
 def test_good_attack_is_found_and_confirmed():
@@ -123,9 +129,8 @@ def test_good_attack_is_found_and_confirmed():
     assert found.verdict is Verdict.CONSISTENT
 
 
-def test_looks_are_audits_that_anyone_can_repeat():
-    found = search(leaks_far_away, PAIRS, **LEAK)
-    for look in found.looks:
+def test_looks_are_audits_that_anyone_can_repeat(leak):
+    for look in leak.looks:
         again = audit(
             leaks_far_away,
             PAIRS[look.candidate],
@@ -135,10 +140,10 @@ def test_looks_are_audits_that_anyone_can_repeat():
             seed=look.seed,
         )
         assert (again.bound.epsilon, again.p_value, again.attack) == (look.epsilon, look.p_value, look.attack)
-    best = max(range(3), key=lambda i: found.looks[i].epsilon)
-    assert found.winner == best
-    fresh = audit(leaks_far_away, PAIRS[1], claim=PureDP(1.0), trials=4_000, seed=found.confirmed.seed)
-    assert fresh.bounds == found.confirmed.bounds
+    best = max(range(3), key=lambda i: leak.looks[i].epsilon)
+    assert leak.winner == best
+    fresh = audit(leaks_far_away, PAIRS[1], claim=PureDP(1.0), trials=4_000, seed=leak.confirmed.seed)
+    assert fresh.bounds == leak.confirmed.bounds
 
 
 def test_one_pair_and_one_attack_leave_nothing_to_search():
@@ -178,19 +183,18 @@ def test_ledger_shows_every_look_and_why_the_level_holds():
     assert all(f"look {n}" in found.summary() for n in (1, 2, 3, 4))
 
 
-def test_json_round_trip():
-    found = search(leaks_far_away, PAIRS, **LEAK)
-    again = SearchResult.from_json(found.to_json())
-    assert again.to_json() == found.to_json()
+def test_json_round_trip(leak):
+    again = SearchResult.from_json(leak.to_json())
+    assert again.to_json() == leak.to_json()
     assert (again.looks, again.winner, again.bound, again.ledger) == (
-        found.looks,
-        found.winner,
-        found.bound,
-        found.ledger,
+        leak.looks,
+        leak.winner,
+        leak.bound,
+        leak.ledger,
     )
-    data = json.loads(found.to_json())
+    data = json.loads(leak.to_json())
     with pytest.raises(ResultError, match="format must be"):
-        SearchResult.from_json(found.confirmed.to_json())
+        SearchResult.from_json(leak.confirmed.to_json())
     with pytest.raises(ResultError, match="version must be 2, but is 99"):
         SearchResult.from_json(json.dumps(data | {"version": 99}))
 

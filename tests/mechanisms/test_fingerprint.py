@@ -61,7 +61,7 @@ def test_the_fingerprint_does_not_depend_on_hash_randomisation():
         subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
         ).stdout
-        for seed in "0123"
+        for seed in "01"
     }
     assert len(seen) == 1
 

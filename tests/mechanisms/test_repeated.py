@@ -92,7 +92,7 @@ def test_exact_guarantee_lies_below_every_claim_and_at_times_epsilon_for_delta_z
 
 
 @pytest.mark.parametrize(("heads", "exact"), [(0.6, 10.17801), (0.4, 5.24223)])
-def test_exact_or_claimed_an_asymmetric_mechanism_is_the_product_of_its_two_laws(heads, exact):
+def test_the_exact_guarantee_of_an_asymmetric_mechanism_is_the_product_of_its_two_laws(heads, exact):
     base = BiasedCoinResponse(heads=heads)
     laws = [np.array([1.0]), np.array([1.0])]
     for _ in range(8):

@@ -48,7 +48,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -58,8 +58,10 @@ from ....mechanisms.validation import one_of
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
 from ..base import SMALLEST_P_VALUE, Bound, Evidence, FixedBound, LedgerEntry, LowerBound
+from ..curve import CurveViolation
 from ..numerics.binomial import log_pmf, lower, upper
 from .guessing import Guessing, Size, bit_scores, check_counts
+from .profile import claimed_points, profile_p_value, profile_violation
 
 _STEPS = 64  # where the published delta term, which need not grow with epsilon, is looked at for its first crossing
 _TINY = 1e-250
@@ -83,6 +85,8 @@ class OneRun(Bound[BitScores]):
     Guarantees:
         * exact at every number of bits, for every mechanism and every dependence between the scores;
         * "sharp" is the best possible: for given m, r, v no smaller p holds for all (epsilon, delta)-DP mechanisms;
+        * the claim is judged at every delta at once: the p-value and the curve test read its whole curve, and cost the
+          bound nothing (`profile`);
         * the largest value at delta 0 is -ln(level^(-1/r) - 1) with r guesses;
         * well below the truth even for a perfect attack: one run with m bits cannot show more than about ln(m / 3).
 
@@ -147,14 +151,27 @@ class FixedOneRun(FixedBound[BitScores]):
         )
 
     def p_value(self, evidence: BitScores) -> float:
-        """In closed form, at the delta of the statement."""
-        scores, stated = bit_scores(evidence, OneRun.name), self.statement
-        level = {"epsilon": stated.epsilon, "delta": stated.delta}
+        """In closed form, over the whole claimed curve; see `profile`."""
+        scores = bit_scores(evidence, OneRun.name)
         each = [
-            guess_p_value(scores.n_bits, size, right, **level, delta_term=self.delta_term)
+            profile_p_value(self._points, scores.n_bits, size, right, self._terms)
             for size, right in zip(self.sizes, self.guessing.right(scores, self.sizes), strict=True)
         ]
         return min(1.0, len(self.sizes) * max(SMALLEST_P_VALUE, min(each)))
+
+    def curve_test(self, evidence: BitScores) -> CurveViolation | None:
+        """Where the profile that the guesses show lies above the claimed one; see `profile`."""
+        scores = bit_scores(evidence, OneRun.name)
+        counts = list(zip(self.sizes, self.guessing.right(scores, self.sizes), strict=True))
+        level = self.statement.significance / len(self.sizes)
+        return profile_violation(self._points, scores.n_bits, counts, level, self._terms, method=OneRun.name)
+
+    @cached_property
+    def _points(self) -> tuple[tuple[float, float], ...]:
+        return claimed_points(self.statement)
+
+    def _terms(self, n_guesses: int, n_correct: int, epsilon: float) -> tuple[float, float]:
+        return _terms(n_guesses, n_correct, epsilon, self.delta_term)
 
     def _least(self, n_bits: int, rights: tuple[int, ...]) -> list[float]:
         """The bound from each number of guesses, of which this many are right."""
@@ -187,15 +204,9 @@ def guess_p_value(
         0.073009
     """
     check_counts(n_bits, n_guesses, n_correct)
-    if n_correct == 0:
-        return 1.0
-    hit, miss = float(special.expit(epsilon)), float(special.expit(-epsilon))
-    tail = float(special.betainc(n_correct, n_guesses - n_correct + 1.0, hit))
+    tail, term = _terms(n_guesses, n_correct, epsilon, delta_term)
     if delta == 0.0:
         return tail
-    term = _sharp(n_guesses, n_correct, tail, hit, miss)
-    if delta_term == "published":
-        term = max(term, _published(n_guesses, n_correct, hit, miss))
     return min(1.0, tail + n_bits * delta * term)
 
 
@@ -249,6 +260,17 @@ def ledger(
         LedgerEntry("guesses", f"{guessing.describe(sizes, sizes[best])}; {right} right", paid),
         LedgerEntry("direction", "both", "in and out guesses are counted together"),
     )
+
+
+@lru_cache(maxsize=2**14)
+def _terms(n_guesses: int, n_correct: int, epsilon: float, delta_term: str) -> tuple[float, float]:
+    """F(v), and what m delta is multiplied by in (1)."""
+    if n_correct == 0:
+        return 1.0, 0.0
+    hit, miss = float(special.expit(epsilon)), float(special.expit(-epsilon))
+    tail = float(special.betainc(n_correct, n_guesses - n_correct + 1.0, hit))
+    term = _sharp(n_guesses, n_correct, tail, hit, miss)
+    return tail, term if delta_term == "sharp" else max(term, _published(n_guesses, n_correct, hit, miss))
 
 
 def _sharp(r: int, v: int, tail: float, hit: float, miss: float) -> float:

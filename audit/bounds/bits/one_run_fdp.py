@@ -99,7 +99,9 @@ class OneRunFDP(Bound[BitScores]):
 class FixedOneRunFDP(FixedBound[BitScores]):
     """In one family, with the rule of abstention and the numbers of guesses, which share the significance.
 
-    The claim is a member, so that the bound exceeds its epsilon where its whole curve is refuted, and nowhere else.
+    The claim is a member, so that the bound exceeds its epsilon where its whole curve is refuted, and nowhere else. The
+    bound is its own curve test: there is no count of right guesses at which another one would find more, and no
+    `curve_test` is added.
     """
 
     statement: Statement

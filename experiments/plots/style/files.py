@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -42,11 +44,22 @@ def save(figure: Figure, stem: Path, *, title: str, description: str) -> list[Pa
     svg, png = stem.with_name(f"{stem.name}.svg"), stem.with_name(f"{stem.name}.png")
     write_atomically(svg, svg_text(figure, title=title, description=description).encode())
     figure.set_layout_engine("none")  # everything has found its place
-    pixels = io.BytesIO()
-    with mpl.rc_context(_STYLED):
-        figure.savefig(pixels, format="png", dpi=DPI, facecolor="white", metadata={"Software": None})
-    write_atomically(png, pixels.getvalue())
+    write_atomically(png, _png(figure))
     return [svg, png]
+
+
+def _png(figure: Figure) -> bytes:
+    """The figure on white. `savefig` would draw it twice: once more for a layout that it has."""
+    pixels, before = io.BytesIO(), figure.dpi
+    figure.set_dpi(DPI)
+    figure.set_facecolor("white")
+    try:
+        with mpl.rc_context(_STYLED):
+            FigureCanvasAgg(figure).print_png(pixels, metadata={"Software": None})  # type: ignore[no-untyped-call]
+    finally:
+        figure.set_dpi(before)
+        figure.set_facecolor("none")
+    return pixels.getvalue()
 
 
 def _clean(figure: Figure) -> None:
@@ -59,14 +72,12 @@ def _clean(figure: Figure) -> None:
 
 def svg_text(figure: Figure, *, title: str, description: str) -> str:
     """The figure as one SVG element that follows the theme of the reader."""
-    buffer = io.StringIO()
-    with mpl.rc_context(_STYLED):
-        figure.savefig(
-            buffer,
-            format="svg",
-            transparent=True,
-            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
-        )
+    buffer, before = io.StringIO(), figure.dpi
+    try:
+        with mpl.rc_context(_STYLED):
+            FigureCanvasSVG(figure).print_svg(buffer, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))  # type: ignore[no-untyped-call]
+    finally:
+        figure.set_dpi(before)
     return _tidy(buffer.getvalue(), title, description)
 
 

@@ -210,12 +210,14 @@ def _optimal(parts: Parts, relation: Relation | None) -> Guarantee:
 
 
 def _renyi(parts: Parts, orders: Sequence[float] | None, relation: Relation | None) -> Guarantee:
+    """Equal parts are turned into divergences once."""
     if orders is None:
         listed = [set(part.orders) for part in parts if isinstance(part, RenyiDP)]
         orders = sorted(set.intersection(*listed) - {math.inf}) if listed else None
         if orders == []:
             raise AccountingError("these Renyi guarantees share no finite order. State them at the same orders.")
-    return _add_divergences([to_renyi(part, orders=orders) for part in parts], relation)
+    made = {part: to_renyi(part, orders=orders) for part in set(parts)}
+    return _add_divergences([made[part] for part in parts], relation)
 
 
 def _privacy_loss(parts: Parts, interval: float | None, relation: Relation | None, *, fixed_sides: bool) -> Guarantee:

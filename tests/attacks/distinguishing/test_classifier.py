@@ -101,7 +101,7 @@ def test_two_laws_that_are_equal_are_not_distinguished() -> None:
 )
 def test_differences_of_many_kinds_are_seen(name: str, make0, make1) -> None:
     rng = np.random.default_rng(7)
-    scorer = Classifier().fit(TARGET, *outputs(make0(rng, 3_000), make1(rng, 3_000)), rng)
+    scorer = Classifier().fit(TARGET, *outputs(make0(rng, 2_000), make1(rng, 2_000)), rng)
     out, in_ = (scorer.score(Outputs(make(rng, 3_000))) for make in (make0, make1))
     assert out.shape == in_.shape == (3_000,)
     assert auc(out, in_) > 0.6, name
@@ -144,14 +144,14 @@ def test_a_constant_column_changes_nothing() -> None:
 @pytest.mark.parametrize("model", ["auto", "logistic", "boosting"])
 def test_scores_are_the_same_bytes_whatever_the_threads(model: str) -> None:
     rng = np.random.default_rng(9)
-    pilot = outputs(rng.normal(size=(4_000, 3)), rng.normal(0.3, 1.0, size=(4_000, 3)))
+    pilot = outputs(rng.normal(size=(1_500, 3)), rng.normal(0.3, 1.0, size=(1_500, 3)))
     fresh = Outputs(rng.normal(size=(5_000, 3)))
     found = []
-    for threads in (1, 2, 4):
+    for threads in (1, 4):
         with threadpool_limits(threads):
             scorer = Classifier(model=model).fit(TARGET, *pilot, np.random.default_rng(3))
             found.append(scorer.score(fresh).tobytes())
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(

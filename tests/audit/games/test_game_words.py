@@ -1,11 +1,15 @@
-"""What every game is called: a new one is tested by its line in `Game` alone."""
+"""What every game is called: a new one is tested by its line in `Game` alone; and where a result says it."""
 
 import re
 from dataclasses import astuple
 
+import numpy as np
 import pytest
 
+from dpassay.audit import audit_scores
 from dpassay.audit.evidence.game import Game, Trials
+from dpassay.audit.evidence.scores import BitScores, PairScores, Successes
+from dpassay.mechanisms.guarantees import PureDP
 
 every = pytest.mark.parametrize("game", list(Game))
 
@@ -23,3 +27,21 @@ def test_its_trials_are_said_with_their_numbers(game, runs):
     for said in (game.counted(trials), game.cell(trials)):
         assert f"{runs:,}" in said
         assert not re.search(r"[{}]|None", said)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "row"),
+    [
+        (PairScores(np.arange(20.0), np.arange(20.0)), "pair        neighbours under add_remove"),
+        (
+            BitScores([[True, False] * 20], [[0.0, 1.0] * 20]),
+            "canaries    add_remove: each is in the run, or not",
+        ),
+        (Successes(3, 10, 0.5), "secret      add_remove: drawn from a known prior, afresh in each round, and guessed"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_its_table_says_what_was_compared_and_does_not_speak_of_pairs_where_there_is_none(evidence, row):
+    table = audit_scores(evidence, claim=PureDP(1.0), relation="add_remove").summary().splitlines()
+    assert any(line.startswith(row) for line in table)
+    assert any(line.startswith("pair ") for line in table) == isinstance(evidence, PairScores)

@@ -218,8 +218,8 @@ def test_numbers_do_not_depend_on_workers_or_on_what_else_is_measured():
     plan = Plan(
         "two",
         (
-            Setting(laplace_ratio(1.0), (0.0,), ((40, 40), (20, 60)), 300),
-            Setting(geometric(0.7), (0.0,), ((30, 30),), 300),
+            Setting(laplace_ratio(1.0), (0.0,), ((40, 40), (20, 60)), 60),
+            Setting(geometric(0.7), (0.0,), ((30, 30),), 60),
         ),
     )
     methods = [BoundMethod(ClopperPearson()), BoundMethod(SimultaneousBand())]

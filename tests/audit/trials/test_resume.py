@@ -75,7 +75,7 @@ def expected():
     return audit(Laplace(epsilon=1.0), **QUESTION).to_json()
 
 
-@pytest.mark.parametrize(("n_jobs", "dice"), [(1, 1), (1, 2), (2, 3)])
+@pytest.mark.parametrize(("n_jobs", "dice"), [(1, 1), pytest.param(1, 2, marks=pytest.mark.slow), (2, 3)])
 def test_killed_at_random_points_and_resumed_gives_the_same_bytes(tmp_path, expected, n_jobs, dice):
     out = tmp_path / "result.json"
     command = [sys.executable, "-c", KILLER, str(tmp_path / "trials"), str(out), str(n_jobs), str(dice)]
@@ -121,6 +121,6 @@ def noisy_sum(dataset, rng):
 def test_a_python_function_gives_the_same_bytes_on_two_processes():
     pair = Neighbours([1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 1.0], "add_remove")
     results = [
-        audit(noisy_sum, pair, claim=PureDP(1.0), trials=600, seed=5, n_jobs=n_jobs).to_json() for n_jobs in (1, 2)
+        audit(noisy_sum, pair, claim=PureDP(1.0), trials=200, seed=5, n_jobs=n_jobs).to_json() for n_jobs in (1, 2)
     ]
     assert results[0] == results[1]

@@ -1,5 +1,7 @@
 """A claim against scores that lie in a file."""
 
+import html
+import shlex
 import sys
 
 import numpy as np
@@ -11,6 +13,7 @@ from dpassay.audit.evidence.scores import BitScores, PairScores, Successes
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.cli import app
 from dpassay.experiments.cli.judge import read_evidence
+from dpassay.experiments.results.sweep import SweepResult
 from dpassay.mechanisms.errors import ParameterError
 
 
@@ -106,3 +109,66 @@ def test_parquet_without_pyarrow_is_refused_with_what_to_do(tmp_path, monkeypatc
     assert refused.exit_code != 0
     with pytest.raises(ParameterError, match=r"scores.parquet is Parquet, which needs pyarrow: pip install pyarrow"):
         read_evidence(file)
+
+
+# --- a directory of its own -------------------------------------------------------------------------------------------
+
+
+def rows(kind):
+    """A file of each kind of evidence, with what the command line needs to know of it."""
+    rng = np.random.default_rng(1)
+    if kind == "success":
+        return pd.DataFrame({"success": [1] * 60 + [0] * 40}), ("--prior-success", 0.1)
+    if kind == "side":
+        return pair(200), ()
+    bits = rng.integers(0, 2, 300)
+    return pd.DataFrame({"score": rng.normal(size=300) + bits, "bit": bits}), ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "figures", "said"),
+    [
+        ("side", {"bound-claim", "audit-01-tradeoff", "audit-01-profile", "audit-01-scores"}, "two datasets"),
+        ("bit", {"bound-claim", "audit-01-tradeoff", "audit-01-scores"}, "a coin was tossed for each of many canaries"),
+        ("success", {"bound-claim"}, "a secret was drawn afresh"),
+    ],
+)
+def test_out_holds_numbers_figures_and_a_report_for_every_kind_of_evidence(kind, figures, said, tmp_path):
+    file, out = tmp_path / "my scores.csv", tmp_path / "out"
+    table, words = rows(kind)
+    table.to_csv(file, index=False)
+    words = ("--epsilon", 4, "--delta", 1e-5, "--confidence", 0.95, *words)
+    done = judge(file, *words, "--out", out, "--json", tmp_path / "a")
+    assert done.exit_code == 0, done.output
+    assert {path.stem for path in (out / "figures").glob("*.svg")} == figures
+    kept = SweepResult.from_json((out / "results.json").read_text())
+    assert kept.points[0].result == AuditResult.from_json((tmp_path / "a").read_text())
+    assert (out / "results.csv").read_text().count("\n") == 2
+    page, summary = ((out / name).read_text() for name in ("report.html", "report.md"))
+    assert "Scores in my scores.csv" in summary
+    assert said in page
+    assert ("two datasets that differ" in page) == (kind == "side")
+    assert "The file cannot show whether that is so." in page
+    assert "by construction" not in page
+    command = page.split("<code>dpassay judge ")[1].split("</code>")[0]
+    named, *options = shlex.split(html.unescape(command))
+    assert judge(tmp_path / named, *options, "--out", tmp_path / "b").exit_code == 0
+    assert (tmp_path / "b" / "results.json").read_bytes() == (out / "results.json").read_bytes()
+
+
+def test_out_takes_the_same_question_again_and_no_other_one_and_no_foreign_folder(tmp_path):
+    file, out = tmp_path / "scores.csv", tmp_path / "out"
+    pair(200).to_csv(file, index=False)
+    assert judge(file, "--epsilon", 4, "--out", out).exit_code == 0
+    (out / "report.html").unlink()
+    assert judge(file, "--epsilon", 4, "--out", out).exit_code == 0
+    assert (out / "report.html").exists()
+    other = judge(file, "--epsilon", 5, "--out", out)
+    assert other.exit_code == 2
+    assert "the same ones judged otherwise: see judged.toml in it" in " ".join(other.output.split())
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    foreign = judge(file, "--epsilon", 4, "--out", tmp_path / "mine")
+    assert foreign.exit_code == 2
+    assert "not empty (found thesis.txt)" in " ".join(foreign.output.split())
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]

@@ -19,7 +19,7 @@ epsilon = 1.0
 """
 
 
-def test_an_experiment_stops_as_soon_as_the_claim_is_refuted(tmp_path):
+def test_an_experiment_stops_as_soon_as_the_claim_is_refuted(tmp_path, without_pictures):
     (tmp_path / "broken.toml").write_text(CONFIG)
     done = run(tmp_path / "broken.toml", out=tmp_path / "run")
     (point,) = done.result.points

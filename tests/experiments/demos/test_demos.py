@@ -1,6 +1,7 @@
 """The lectures: every number that they teach."""
 
 import contextlib
+import functools
 import io
 import math
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpassay.audit import Verdict
-from dpassay.experiments.demos import add_or_replace, catalogue, dp_sgd, get, randomized_response
+from dpassay.experiments.demos import catalogue, get, randomized_response
 from dpassay.experiments.demos.lecture import Lecture
 
 LOG_3 = math.log(3.0)
@@ -21,9 +22,23 @@ def test_every_demo_of_the_catalogue_has_a_main_with_a_summary(name):
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory):
-    out = tmp_path_factory.mktemp("figures")
-    return randomized_response.main(out), out
+def play(tmp_path_factory):
+    """A function that plays a lecture, once: what it found, what it printed, and the folder of its figures."""
+
+    @functools.cache
+    def once(name):
+        out = tmp_path_factory.mktemp("figures") if name == "randomized-response" else None
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            found = get(name)(out)
+        return found, printed.getvalue(), out
+
+    return once
+
+
+@pytest.fixture(scope="module")
+def played(play):
+    found, _, out = play("randomized-response")
+    return found, out
 
 
 class TestRandomizedResponse:
@@ -76,8 +91,8 @@ class TestRandomizedResponse:
 
 
 @pytest.fixture(scope="module")
-def found():
-    return add_or_replace.main()
+def found(play):
+    return play("add-or-replace")[0]
 
 
 class TestAddOrReplace:
@@ -99,47 +114,40 @@ class TestAddOrReplace:
 
 
 @pytest.fixture(scope="module")
-def trained():
-    """The lecture on DP-SGD, and what it printed."""
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        found = dp_sgd.main()
-    return found, printed.getvalue()
+def trained(play):
+    return play("dp-sgd")[0]
 
 
 class TestDPSGD:
     def test_the_private_classifier_learns(self, trained):
-        assert 0.75 < trained[0].private < trained[0].plain
+        assert 0.75 < trained.private < trained.plain
 
     def test_accuracy_does_not_show_the_slip(self, trained):
-        assert trained[0].slipped > trained[0].private - 0.02
+        assert trained.slipped > trained.private - 0.02
 
     def test_the_moments_accountant_says_1_26(self, trained):
-        found = trained[0].accountants
+        found = trained.accountants
         assert found["moments accountant"] == pytest.approx(1.2586, abs=5e-5)  # Abadi et al. (2016): 1.26
         assert list(found.values()) == sorted(found.values(), reverse=True)
         assert found["strong composition"] > 10 * found["moments accountant"]
 
     def test_attackers_who_see_and_choose_more_find_more_and_none_too_much(self, trained):
-        ordinary, mislabelled, crafted, gradient = (result.bound.epsilon for result in trained[0].attackers)
+        ordinary, mislabelled, crafted, gradient = (result.bound.epsilon for result in trained.attackers)
         assert ordinary < mislabelled < min(crafted, gradient)
         assert ordinary < 2.0
         assert crafted > 5.0
         assert gradient > 6.0
-        assert {result.verdict for result in trained[0].attackers} == {Verdict.CONSISTENT}
-        assert all("GaussianDP" in result.bound.assumptions[0] for result in trained[0].attackers)
+        assert {result.verdict for result in trained.attackers} == {Verdict.CONSISTENT}
+        assert all("GaussianDP" in result.bound.assumptions[0] for result in trained.attackers)
 
     def test_clipping_the_mean_is_caught_and_its_cure_is_not(self, trained):
-        assert trained[0].wrong.verdict is Verdict.VIOLATION
-        assert trained[0].right.verdict is Verdict.CONSISTENT
+        assert trained.wrong.verdict is Verdict.VIOLATION
+        assert trained.right.verdict is Verdict.CONSISTENT
 
 
 @pytest.mark.parametrize("name", list(catalogue))
-def test_a_lecture_reads_well_in_a_pipe(name, capsys, trained):
-    if name == "dp-sgd":  # takes ten seconds: played once
-        text = trained[1]
-    else:
-        get(name)()
-        text = capsys.readouterr().out
+def test_a_lecture_reads_well_in_a_pipe(name, play):
+    _, text, _ = play(name)
     assert text.count("──") > 3
     assert max(map(len, text.splitlines())) <= 92
     assert "\x1b" not in text

@@ -27,6 +27,7 @@ from made_results import (
     result_of,
     sweep_of,
 )
+from matplotlib.figure import Figure
 from PIL import Image
 from scipy.special import ndtr, ndtri
 
@@ -36,7 +37,7 @@ from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.plots import BoundClaim, Ladder, Profile, ScoreHistogram, Tradeoff, draw_all, draw_result
 from dpassay.experiments.plots.draw import overview, shown
 from dpassay.experiments.plots.style.canvas import new_figure, spread
-from dpassay.experiments.plots.style.files import described, svg_text
+from dpassay.experiments.plots.style.files import described, save, svg_text
 from dpassay.experiments.plots.style.palette import PAGE, PALETTE, RULE
 from dpassay.experiments.plots.tradeoff import _with_corners
 from dpassay.experiments.results.formatting import (
@@ -487,6 +488,15 @@ def test_each_plot_is_written_as_svg_and_png(drawn: list[Path]) -> None:
     stems = ["bound-claim"] + [f"audit-0{i}-{kind}" for i in (1, 2, 3) for kind in ("tradeoff", "profile", "scores")]
     assert [path.name for path in drawn] == [f"{stem}.{kind}" for stem in stems for kind in ("svg", "png")]
     assert all(path.is_file() for path in drawn)
+
+
+def test_a_figure_is_drawn_once_for_each_of_its_two_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure, drawn, draw = new_figure(), [], Figure.draw
+    figure.add_subplot()
+    monkeypatch.setattr(Figure, "draw", lambda self, to: drawn.append(type(to).__name__) or draw(self, to))
+    assert len(save(figure, tmp_path / "one", title="t", description="d")) == 2
+    assert drawn == ["MixedModeRenderer", "RendererAgg"]
+    assert (figure.get_dpi(), figure.get_facecolor()) == (new_figure().get_dpi(), new_figure().get_facecolor())
 
 
 def test_the_same_numbers_give_the_same_bytes(drawn: list[Path], tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
-"""Small projects that use the plugin, and sessions of pytest run on them in a process of their own."""
+"""Small projects that use the plugin, and sessions of pytest run on them in processes of their own."""
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -49,27 +51,88 @@ class Project:
             path.write_text(dedent(text))
         return self
 
-    def run(self, *arguments: str, plugin: bool = True, path: tuple[Path, ...] = (), **environment: str) -> Session:
-        """One session; the checks are read from its JUnit file."""
+    def run(
+        self,
+        *arguments: str,
+        plugin: bool = True,
+        fresh: bool = False,
+        path: tuple[Path, ...] = (),
+        **environment: str,
+    ) -> Session:
+        """One session; the checks are read from its JUnit file. It is `fresh` in a process that imported nothing."""
         junit = self.folder / JUNIT
         junit.unlink(missing_ok=True)
-        variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
-        variables |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "160", "PYTHONWARNINGS": "error"} | environment
-        variables["PYTHONPATH"] = os.pathsep.join(map(str, (*path, LIBRARY)))
+        variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))} | SETTINGS
         ours = ["-p", "dpassay.pytest_plugin"] if plugin else []
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "pytest",
-            *ours,
-            "-p",
-            "no:cacheprovider",
-            f"--junitxml={junit}",
-            *arguments,
-        ]
-        done = subprocess.run(command, cwd=self.folder, env=variables, capture_output=True, text=True, timeout=600)
-        return Session(done.returncode, done.stdout + done.stderr, _checks(junit))
+        words = [*ours, "-p", "no:cacheprovider", f"--junitxml={junit}", *arguments]
+        if fresh or environment:
+            variables["PYTHONPATH"] = os.pathsep.join(map(str, (*path, LIBRARY)))
+            command = [sys.executable, "-P", "-m", "pytest", *words]
+            done = subprocess.run(
+                command, cwd=self.folder, env=variables | environment, capture_output=True, text=True, timeout=600
+            )
+            return Session(done.returncode, done.stdout + done.stderr, _checks(junit))
+        code, output = _copies().run(self.folder, list(map(str, path)), words)
+        return Session(code, output, _checks(junit))
+
+
+SETTINGS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "160", "PYTHONWARNINGS": "error"}
+COPYING = """
+import gc, json, os, signal, sys, tempfile
+import pytest, joblib, dpassay.audit, dpassay.mechanisms
+
+gc.freeze()
+for request in sys.stdin:
+    folder, path, words = json.loads(request)
+    with tempfile.TemporaryFile() as output:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(600)
+            os.chdir(folder)
+            sys.path[:0] = path
+            for number in (1, 2):
+                os.dup2(output.fileno(), number)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            sys.exit(pytest.main(words))
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        output.seek(0)
+        print(json.dumps([code, output.read().decode()]), flush=True)
+"""
+
+
+class Copies:
+    """A process that has imported the library, and runs each session in a copy of itself: nothing is imported twice."""
+
+    def __init__(self) -> None:
+        variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))} | SETTINGS
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", COPYING],
+            env=variables | {"PYTHONPATH": str(LIBRARY)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """Ends the process."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+    def run(self, folder: Path, path: list[str], words: list[str]) -> tuple[int, str]:
+        """Exit code and output of a session."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps([str(folder), path, words]) + "\n")
+        self.process.stdin.flush()
+        code, output = json.loads(self.process.stdout.readline())
+        return code, output
+
+
+@cache
+def _copies() -> Copies:
+    return Copies()
 
 
 def _checks(junit: Path) -> dict[tuple[str, int], dict[str, Any]]:

@@ -66,7 +66,7 @@ def project(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def session(project):
-    return project.run()
+    return project.run(fresh=True)
 
 
 class TestVerdicts:
@@ -303,7 +303,7 @@ class TestCost:
                 assert {name for name in ours if not name.startswith(own)} == {"dpassay.experiments"}
                 assert "numpy" not in sys.modules
         """
-        session = Project(tmp_path).write(test_it=text).run()
+        session = Project(tmp_path).write(test_it=text).run(fresh=True)
         assert session.code == 0
         assert "privacy checks" not in session.output
 

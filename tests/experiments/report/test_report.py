@@ -8,6 +8,7 @@ import math
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -33,6 +34,7 @@ from dpassay.experiments.report import write
 from dpassay.experiments.report.content import content
 from dpassay.experiments.results.sentences import answer, reading, share_text
 from dpassay.experiments.results.sweep import SweepResult
+from dpassay.experiments.runs.runner import AGAIN
 
 EVIL = "<script>alert('1')</script> & \"quoted\" | *starred* `code` $x_"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -82,13 +84,30 @@ class Page(HTMLParser):
 def report(sweep: SweepResult, directory: Path, config: Any = None, *, figures: bool = True) -> tuple[str, str]:
     """The page and the Markdown."""
     drawn = draw_all(sweep, directory / "figures") if figures else []
-    html, markdown = write(sweep, config or Config(), directory, drawn)
+    text = (config or Config()).to_toml()
+    html, markdown = write(sweep, directory, drawn, command=AGAIN, config=text)
     return html.read_text(encoding="utf-8"), markdown.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _without_pixels() -> Iterator[None]:
+    """A page holds figures as SVG."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpassay.experiments.plots.style.files._png", lambda figure: b"")
+        yield
 
 
 @pytest.fixture(scope="module")
 def violation(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return report(broken_sweep(), tmp_path_factory.mktemp("broken"))
+
+
+@pytest.fixture(scope="module")
+def leaning(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a report on two audits, one of which leans on a family."""
+    folder = tmp_path_factory.mktemp("leaning")
+    report(sweep_of([{"k": 1}, {"k": 2}], [_leaning(), laplace_result()]), folder)
+    return folder
 
 
 # the page
@@ -295,8 +314,8 @@ def test_the_answer_to_consistent_comes_with_power() -> None:
     assert "9 of 10 such audits detect a true epsilon of" in text
     underpowered = dataclasses.replace(coin_result(), detectable=math.inf)
     sweep = answer(laplace_sweep((0.5, 1.0)))
-    assert "true epsilons from 1.05 times the claim on" in sweep
-    assert "No excess could have been caught" in answer(sweep_of([{}], [underpowered]))
+    assert "detect a true epsilon of 1.05 times the claim" in sweep
+    assert "no excess over the claim could have been detected" in answer(sweep_of([{}], [underpowered]))
 
 
 def test_the_answer_to_underpowered_says_what_the_trials_could_have_shown() -> None:
@@ -472,8 +491,8 @@ def test_a_table_names_the_bound_with_a_family_and_the_one_without() -> None:
     assert "if in the family of trade-off curves that they assume, and 40 to" in answer(sweep)
 
 
-def test_narrow_screens_get_cards_that_name_every_cell(tmp_path: Path) -> None:
-    html, _ = report(sweep_of([{"k": 1}, {"k": 2}], [_leaning(), laplace_result()]), tmp_path)
+def test_narrow_screens_get_cards_that_name_every_cell(leaning: Path) -> None:
+    html = (leaning / "report.html").read_text(encoding="utf-8")
     narrow = re.search(r"@media screen and \(max-width:640px\)\{(.*?)\n\}", html, re.DOTALL)
     assert narrow is not None
     assert "thead{display:none}" in narrow[1]
@@ -487,9 +506,9 @@ def test_narrow_screens_get_cards_that_name_every_cell(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="no browser here; the test of the style sheet holds")
-def test_only_figures_scroll_sideways_at_390_pixels(tmp_path: Path) -> None:
-    """Laid out by a browser: neither the page nor a table is wider than the screen; no figure has type under 7 pixels."""
-    report(sweep_of([{"k": 1}, {"k": 2}], [_leaning(), laplace_result()]), tmp_path)
+def test_only_figures_scroll_sideways_at_390_pixels(leaning: Path, tmp_path: Path) -> None:
+    """Laid out by a browser: neither the page nor a table is wider than the screen; type of 7 pixels or more."""
+    (tmp_path / "report.html").write_bytes((leaning / "report.html").read_bytes())
     probe = (
         "<iframe src='report.html' style='width:390px;height:900px;border:0'></iframe><p id=o></p><script>"
         "onload=()=>{const d=document.querySelector('iframe').contentDocument;document.title=[d.documentElement,"
@@ -512,6 +531,13 @@ def test_only_figures_scroll_sideways_at_390_pixels(tmp_path: Path) -> None:
     assert len(scales) >= 3
     assert 8 * min(scales) > 7  # the smallest type is 8 units
     assert 8 * max(scales) > 9
+
+
+def test_no_line_of_a_page_can_begin_with_a_per_cent_sign(tmp_path: Path) -> None:
+    html, _ = report(laplace_sweep((0.5, 1.0)), tmp_path)
+    prose = re.sub(r"<(svg|style|pre)\b.*?</\1>", "", html, flags=re.DOTALL)
+    assert re.findall(r"\d %", prose) == []
+    assert "95\u00a0% confidence" in prose
 
 
 def test_titles_of_all_figures_of_a_report_differ(tmp_path: Path) -> None:

@@ -77,6 +77,15 @@ def bad():
     return certify(PLAN, [BoundMethod(Overshoots()), BoundMethod(SimultaneousBand())], seed=0)
 
 
+@pytest.fixture(scope="module")
+def written(good, bad, tmp_path_factory):
+    """Both certificates, each with its figures and its page."""
+    return {
+        name: write_calibration(certificate, tmp_path_factory.mktemp(name), command="dpassay calibrate")
+        for name, certificate in (("good", good), ("bad", bad))
+    }
+
+
 @pytest.fixture
 def call(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -113,12 +122,10 @@ def test_mistakes_end_with_2_and_say_what_to_do(call, monkeypatch):
     assert CliRunner().invoke(app, ["calibrate", "--seed", "-1", "-q", "--bound", "simultaneous-band"]).exit_code == 2
 
 
-def test_same_seed_gives_the_same_bytes(good, tmp_path):
+def test_same_seed_gives_the_same_bytes(written, tmp_path):
     again = certify(PLAN, [BoundMethod(SimultaneousBand()), *uncorrected()], seed=0)
-    one, two = (
-        write_calibration(certificate, tmp_path / name, command="x")
-        for certificate, name in ((good, "a"), (again, "b"))
-    )
+    one, two = written["good"], write_calibration(again, tmp_path, command="dpassay calibrate")
+    assert len(one.files) > 5
     for path in one.files:
         assert path.read_bytes() == (two.directory / path.relative_to(one.directory)).read_bytes(), path
 
@@ -132,17 +139,15 @@ def test_csv_has_a_row_for_each_cell_and_reads_back(good):
 
 
 @pytest.mark.parametrize("which", ["good", "bad"])
-def test_page_stands_alone_and_says_the_verdict(which, request, tmp_path):
-    certificate = request.getfixturevalue(which)
-    done = write_calibration(certificate, tmp_path, command="dpassay calibrate")
-    page = done.page.read_text(encoding="utf-8")
+def test_page_stands_alone_and_says_the_verdict(which, written):
+    page = written[which].page.read_text(encoding="utf-8")
     assert all(link.startswith("#") for link in Nesting(page).links)
     assert not re.search(r"https?://(?!www\.w3\.org)", page)
     headline = "Every bound keeps its level" if which == "good" else "A bound misses too often"
     assert headline in page
     assert ("The places where a bound missed too often" in page) == (which == "bad")
     assert page.count("<svg") == 2 + 1  # two confidences; one law has several equal sizes and an epsilon above 0
-    for method in certificate.methods:
+    for method in written[which].certificate.methods:
         assert method in page
 
 

@@ -18,8 +18,9 @@ from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.sweep import point_seed, settings, swept_keys, unswept
 from dpassay.experiments.plots import Ladder
 from dpassay.experiments.runs.runner import run
-from dpassay.experiments.tasks.audits import OneRunTask
-from dpassay.experiments.tasks.build import build_mechanism, build_pair, load_data
+from dpassay.experiments.tasks.build import build_mechanism, load_data
+from dpassay.experiments.tasks.one_run import OneRunTask
+from dpassay.experiments.tasks.pair import build_pair
 from dpassay.experiments.tasks.planning import plan_tasks
 from dpassay.mechanisms.errors import ConfigError, ParameterError
 from dpassay.mechanisms.guarantees import GaussianDP, PrivacyLossDP, least_noise_multiplier
@@ -206,7 +207,7 @@ def test_the_shipped_ladder_has_every_rung_and_one_claim():
     assert len(worst) == 2
 
 
-def test_a_ladder_runs_and_is_drawn(tmp_path):
+def test_a_ladder_runs_and_is_drawn(tmp_path, without_pixels):
     path = tmp_path / "small.toml"
     path.write_text(SMALL + CASES, encoding="utf-8")
     done = run(path, out=tmp_path / "run")

@@ -1,5 +1,6 @@
 """Membership runs and one-run games, killed, interrupted, damaged and continued: the same results.json."""
 
+import json
 import os
 import signal
 import subprocess
@@ -27,7 +28,7 @@ CONFIGS = {"shadow-models": (STUDIES, 16), "references": (REFERENCES, 10), "grad
 
 KILLER = textwrap.dedent(
     """
-    import os, random, signal, sys, time
+    import json, os, random, signal, sys
     from pathlib import Path
     from dpassay.audit.trials import store
     import dpassay.audit.power
@@ -35,12 +36,11 @@ KILLER = textwrap.dedent(
     from dpassay.mechanisms.learning.dp_sgd.training import Trainer
     from dpassay.audit.power import Detectable
 
-    config, whole, out, n_jobs, dice = *map(Path, sys.argv[1:4]), int(sys.argv[4]), random.Random(3)
     runs.write_results = lambda result, config, name, home: home.write("results.json", result.to_json()) or []
     dpassay.audit.power.detectable_in_bits = lambda *given, **options: Detectable(1.0, None)
     real = {"fsync": os.fsync, "replace": Path.replace, "step": Trainer.add_noise}
 
-    def child(what, fuse):
+    def child(what, fuse, config, out, n_jobs):
         left = [fuse]
 
         def burning(function):
@@ -59,20 +59,38 @@ KILLER = textwrap.dedent(
         runs.run(config, out=out, n_jobs=n_jobs)
         os._exit(0)
 
-    runs.run(config, out=whole)  # everything is imported before the first fork
-    kills = 0
-    while kills < 6 and not (out / "results.json").exists():
+    def forked(*given):
         pid = os.fork()
         if pid == 0:
-            child(*dice.choice([("disk", dice.randint(1, 12)), ("training", dice.randint(1, 40))]))
-        kills += os.WIFSIGNALED(os.waitpid(pid, 0)[1])
-    pid = os.fork()
-    if pid == 0:
-        child("", 0)
-    assert os.waitpid(pid, 0)[1] == 0
-    print(kills)
+            child(*given)
+        return os.waitpid(pid, 0)[1]
+
+    def kills(config, whole, out, n_jobs):
+        runs.run(config, out=whole)  # everything is imported before the first fork
+        found, dice = 0, random.Random(3)
+        while found < 6 and not (out / "results.json").exists():
+            fuse = dice.choice([("disk", dice.randint(1, 12)), ("training", dice.randint(1, 40))])
+            found += os.WIFSIGNALED(forked(*fuse, config, out, n_jobs))
+        assert forked("", 0, config, out, n_jobs) == 0
+        return found
+
+    places = [(name, [Path(name) / place for place in ("asked.toml", "whole", "killed")]) for name in sys.argv[1::2]]
+    print(json.dumps([kills(*paths, int(n)) for (_, paths), n in zip(places, sys.argv[2::2], strict=True)]))
     """
 )
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """Each configuration, killed and continued: how often it was killed, and the folder of the runs."""
+    folders = {name: tmp_path_factory.mktemp(name) for name in CONFIGS}
+    words = []
+    for name, (text, n_models) in CONFIGS.items():
+        (folders[name] / "asked.toml").write_text(text)
+        words += [str(folders[name]), str(2 if n_models == 16 else 1)]
+    done = subprocess.run([sys.executable, "-c", KILLER, *words], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return dict(zip(CONFIGS, zip(json.loads(done.stdout), folders.values(), strict=True), strict=True))
 
 
 @pytest.fixture(params=sorted(CONFIGS))
@@ -108,16 +126,12 @@ def numbers(config, out, **options):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked children")
-def test_killed_at_random_points_and_continued_gives_the_same_numbers(tmp_path, asked):
-    config, n_models = asked
-    n_jobs = 2 if n_models == 16 else 1
-    places = [str(tmp_path / name) for name in ("whole", "killed")]
-    command = [sys.executable, "-c", KILLER, str(config), *places, str(n_jobs)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) >= 3, "the test killed almost nothing"
-    whole, killed = ((tmp_path / name / "results.json").read_bytes() for name in ("whole", "killed"))
-    assert killed == whole
+@pytest.mark.parametrize("name", CONFIGS)
+def test_killed_at_random_points_and_continued_gives_the_same_numbers(killed, name):
+    kills, folder = killed[name]
+    assert kills >= 3, "the test killed almost nothing"
+    whole, continued = ((folder / place / "results.json").read_bytes() for place in ("whole", "killed"))
+    assert continued == whole
 
 
 def test_what_was_finished_when_a_run_is_interrupted_is_kept(tmp_path, numbers_only, trained, monkeypatch, asked):
@@ -218,7 +232,7 @@ def test_keys_that_nothing_would_read_are_refused_at_their_line(tmp_path, text, 
     assert not (tmp_path / "out").exists()
 
 
-def test_a_summary_in_markdown_holds_the_answer_the_table_and_the_groups(tmp_path):
+def test_a_summary_in_markdown_holds_the_answer_the_table_and_the_groups(tmp_path, without_pixels):
     (tmp_path / "study.toml").write_text(STUDY.replace("Who was in?", "Who | was in?"))
     done = runs.run(tmp_path / "study.toml", out=tmp_path / "out")
     assert tmp_path / "out" / "report.md" in done.files

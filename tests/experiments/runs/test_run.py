@@ -45,12 +45,6 @@ def config(tmp_path, monkeypatch):
     return tmp_path / "mine.toml"
 
 
-@pytest.fixture
-def without_pictures(monkeypatch):
-    monkeypatch.setattr("dpassay.experiments.plots.draw_all", lambda *_: [])
-    monkeypatch.setattr("dpassay.experiments.report.write", lambda *_: [])
-
-
 def numbers(directory) -> bytes:
     return (Path(directory) / "results.json").read_bytes()
 
@@ -76,7 +70,7 @@ def test_the_line_says_where_a_claim_is_refuted_if_not_there():
     assert "refuted" not in run_module._found(laplace_result())
 
 
-def test_a_run_directory_holds_everything(config):
+def test_a_run_directory_holds_everything(config, one_picture):
     done = run(config)
     assert done.directory == Path("runs/mine")
     found = {path.name for path in done.directory.iterdir()}
@@ -252,14 +246,15 @@ def test_an_error_while_running_says_at_which_point(config, without_pictures, mo
     def broken(*_, **__):
         raise StoreError("broken")
 
-    monkeypatch.setattr("dpassay.experiments.tasks.audits.audit", broken)
+    monkeypatch.setattr("dpassay.experiments.tasks.pair.audit", broken)
     with pytest.raises(StoreError) as caught:
         run(config)
     assert caught.value.__notes__ == ["at mechanism.epsilon = 0.5"]
 
 
 def test_a_report_is_made_again_from_the_numbers_alone(config):
-    done = run(config, settings={"audit.trials": 500})
+    done = run(config, settings={"audit.trials": 500, "sweep": {}})
+    assert len(done.files) == 2 * 4 + 2
     before = numbers(done.directory)
     for path in done.files:
         path.unlink()
@@ -270,7 +265,7 @@ def test_a_report_is_made_again_from_the_numbers_alone(config):
 
 
 @pytest.fixture
-def finished_run(config, monkeypatch):
+def finished_run(config, one_picture, monkeypatch):
     """A function that runs the experiment again, and says what had to be done: "derive", "draw" or nothing."""
     monkeypatch.setattr("dpassay.experiments.results.provenance.code", lambda: "c0de")
     first = run(config, settings={"audit.trials": 500})
@@ -330,10 +325,12 @@ def test_a_run_without_its_trials_is_still_answered_from_its_numbers(finished_ru
     assert finished_run() == []
 
 
-def test_a_finished_run_with_other_words_has_them(config):
+def test_a_finished_run_with_other_words_has_them(config, one_picture):
     run(config, settings={"audit.trials": 500})
     config.write_text(CONFIG.replace('title = "Laplace"', 'title = "Pierre-Simon"'))
     assert run(config, settings={"audit.trials": 500}).result.title == "Pierre-Simon"
+    assert "<title>" in (page := Path("runs/mine/report.html").read_text())
+    assert "Pierre-Simon" in page.partition("</title>")[0]
 
 
 def test_the_code_that_derives_is_known_by_its_bytes(tmp_path, monkeypatch):
@@ -346,7 +343,7 @@ def test_the_code_that_derives_is_known_by_its_bytes(tmp_path, monkeypatch):
     assert provenance.code() != before
 
 
-def test_a_finished_run_is_answered_without_what_plans_and_draws(config):
+def test_a_finished_run_is_answered_without_what_plans_and_draws(config, one_picture):
     run(config, settings={"audit.trials": 500}, out="out")
     line = f"run {config} --set audit.trials=500 --out out"
     driver = (
@@ -376,6 +373,7 @@ def test_a_report_of_nothing_is_refused(tmp_path):
         report(tmp_path)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_a_sweep_whose_correction_leaves_no_power_is_underpowered_not_consistent(tmp_path):
     question = tmp_path / "blind.toml"
     question.write_text(

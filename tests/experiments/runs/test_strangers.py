@@ -54,14 +54,6 @@ WITHOUT = {"environment.json"}
 """Not the same for the same experiment."""
 
 
-@pytest.fixture
-def without_pictures(monkeypatch):
-    monkeypatch.setattr("dpassay.experiments.plots.draw_all", lambda *_: [])
-    monkeypatch.setattr("dpassay.experiments.report.write", lambda *_: [])
-    monkeypatch.setattr("dpassay.experiments.plots.membership.draw_study", lambda *_: [])
-    monkeypatch.setattr("dpassay.experiments.report.write_membership", lambda *_: [])
-
-
 class Active(HTMLParser):
     """Finds the tags and the attributes of a page that run or fetch something."""
 
@@ -85,7 +77,7 @@ def test_what_runs_or_fetches_is_found():
     assert Active.found_in("<p title='a onload=b'><b onload=x><img src=y>") == ["b onload", "img"]
 
 
-def test_no_name_reaches_the_terminal_or_a_file_as_a_command(tmp_path, monkeypatch):
+def test_no_name_reaches_the_terminal_or_a_file_as_a_command(tmp_path, monkeypatch, without_pixels):
     monkeypatch.chdir(tmp_path)
     Path("evil.toml").write_text(EVIL, encoding="utf-8")
     shown = CliRunner().invoke(app, ["run", "evil.toml", "--out", "out"])

@@ -26,47 +26,51 @@ def refused(tmp_path, text, **settings):
     return str(error.value)
 
 
-def test_a_study_runs_and_leaves_numbers_figures_and_a_page(tmp_path):
-    (tmp_path / "study.toml").write_text(STUDY)
-    done = run(tmp_path / "study.toml", out=tmp_path / "out")
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """The study, run once."""
+    folder = tmp_path_factory.mktemp("done")
+    (folder / "study.toml").write_text(STUDY)
+    return run(folder / "study.toml", out=folder / "out")
+
+
+def test_a_study_runs_and_leaves_numbers_figures_and_a_page(done):
     result = done.result
     assert [metrics.attack for metrics in result.attacks] == ["loss", "lira(mode='offline-tail')"]
     assert (result.n_models, result.n_records, result.region) == (8, 60, None)
     assert result["loss"].auc > 0.7
     assert done.verdict is None
-    assert MembershipResult.from_json((tmp_path / "out" / "results.json").read_text()) == result
-    table = pd.read_csv(tmp_path / "out" / "results.csv")
+    assert MembershipResult.from_json((done.directory / "results.json").read_text()) == result
+    table = pd.read_csv(done.directory / "results.csv")
     assert table["attack"].tolist() == [metrics.attack for metrics in result.attacks]
     assert table["tpr_at_0.01"][0] == pytest.approx(result["loss"].rate_at(0.01).tpr)
     names = {path.name for path in done.files}
     assert names >= {"membership-roc.svg", "membership-records.png", "report.html"}
-    page = (tmp_path / "out" / "report.html").read_text()
+    page = (done.directory / "report.html").read_text()
     assert "Who was in?" in page
     assert "no bound on epsilon follows" in page
     assert "label 0" in page
     assert "[membership]" in page
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_report_changes_none(tmp_path):
-    (tmp_path / "study.toml").write_text(STUDY)
-    for name in ("first", "second"):
-        run(tmp_path / "study.toml", out=tmp_path / name)
-    first, second = ((tmp_path / name / "results.json").read_bytes() for name in ("first", "second"))
-    assert first == second
-    (tmp_path / "first" / "report.html").unlink()
-    again = report(tmp_path / "first")
-    assert (tmp_path / "first" / "report.html") in again.files
-    assert (tmp_path / "first" / "results.json").read_bytes() == first
+def test_another_report_changes_no_number(done, without_pixels):
+    before = (done.directory / "results.json").read_bytes()
+    (done.directory / "report.html").unlink()
+    again = report(done.directory)
+    assert (done.directory / "report.html") in again.files
+    assert (done.directory / "report.html").exists()
+    assert (done.directory / "results.json").read_bytes() == before
 
 
-def test_the_command_line_prints_the_table_and_succeeds(tmp_path):
+def test_the_command_line_prints_the_table_and_gives_the_same_bytes_at_the_same_seed(tmp_path, done, without_pictures):
     from dpassay.experiments.cli.commands import app
 
     (tmp_path / "study.toml").write_text(STUDY)
-    done = CliRunner().invoke(app, ["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"), "--strict"])
-    assert done.exit_code == 0, done.output
-    assert "TPR@1%FPR" in done.output
-    assert "No bound on epsilon follows" in done.output
+    shown = CliRunner().invoke(app, ["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"), "--strict"])
+    assert shown.exit_code == 0, shown.output
+    assert "TPR@1%FPR" in shown.output
+    assert "No bound on epsilon follows" in shown.output
+    assert (tmp_path / "out" / "results.json").read_bytes() == (done.directory / "results.json").read_bytes()
 
 
 def test_a_trainer_with_a_claim_brings_the_region_that_no_attack_may_enter(tmp_path):

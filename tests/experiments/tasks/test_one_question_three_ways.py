@@ -62,7 +62,7 @@ def scores_of(monkeypatch, ask):
 
 
 @pytest.mark.parametrize("bounds", [["auto"], ["clopper-pearson", "simultaneous-band"], ["betting"]])
-def test_a_pair_is_answered_alike_by_config_api_and_scores(bounds, monkeypatch, tmp_path):
+def test_a_pair_is_answered_alike_by_config_api_and_scores(bounds, monkeypatch, without_pictures, tmp_path):
     (tmp_path / "pair.toml").write_text(PAIR + f"bounds = {bounds!r}\n")
     (point,) = run(tmp_path / "pair.toml", out=tmp_path / "out").result.points
     options = {"claim": PureDP(0.9), "confidence": 0.9, "bound": bounds, "seed": 4}

@@ -12,7 +12,8 @@ from dpassay.experiments.config.schema import Config
 from dpassay.experiments.plots.draw import plots_of
 from dpassay.experiments.plots.tradeoff import Tradeoff
 from dpassay.experiments.runs.runner import run
-from dpassay.experiments.tasks.audits import OneRunTask, PairTask
+from dpassay.experiments.tasks.one_run import OneRunTask
+from dpassay.experiments.tasks.pair import PairTask
 from dpassay.experiments.tasks.planning import plan_tasks
 from dpassay.mechanisms.guarantees import GaussianDP
 
@@ -35,7 +36,7 @@ def test_gradients_are_attacked_at_every_step_and_judged_by_the_bounds_of_one_ru
     assert AuditResult.from_json(result.to_json()) == result
 
 
-def test_more_runs_count_more_bits():
+def test_more_runs_count_more_bits(without_power):
     assert answer(GRADIENTS, **{"game.n_runs": 4}).bound.n_trials == 1600
 
 
@@ -96,7 +97,7 @@ def test_bounds_of_one_run_are_refused_for_a_pair_before_anything_runs():
     assert "'one-run' does not read the scores of runs on a pair" in refused(laplace)
 
 
-def test_a_case_of_a_sweep_may_play_another_game(tmp_path):
+def test_a_case_of_a_sweep_may_play_another_game(tmp_path, without_power, without_pixels):
     """Pairs and one run side by side, as on the ladder, drawn and reported."""
     pair = GRADIENTS.replace('[game]\nname = "one-run"\nn_canaries = 400\n', "").replace(
         "[audit]\n", "[audit]\ntrials = 100\nbounds = ['accountant-family']\n"
@@ -119,11 +120,14 @@ audit = {{ bounds = ["one-run-fdp"] }}
     assert "audit-02-profile.png" not in figures
     page = (tmp_path / "out" / "report.html").read_text()
     assert "1 × 400 canaries" in page
+    assert "100 a side" in page
+    assert "In 1 of 2 audits, the program was run many times on two datasets" in page
+    assert "In 1 of 2 audits, a coin was tossed for each of many canaries" in page
     table = json.loads((tmp_path / "out" / "results.json").read_text())
     assert [point["result"]["trials"]["n_canaries"] for point in table["points"]] == [None, 400]
 
 
-def test_scores_of_one_run_stand_in_no_band():
+def test_scores_of_one_run_stand_in_no_band(without_power):
     """One run makes all of them: the band of independent runs would claim too much."""
     result = answer(GRADIENTS)
     plot = Tradeoff.from_result(result)

@@ -87,7 +87,7 @@ def test_a_game_without_rounds_or_name_is_refused():
     assert "made.toml:1: game must be a table [game]" in refused("game = 3\n" + GUESSED.split("[game]")[0])
 
 
-def test_it_runs_reports_and_resumes_like_the_other_games(tmp_path):
+def test_it_runs_reports_and_resumes_like_the_other_games(tmp_path, without_pixels):
     (tmp_path / "guess.toml").write_text(GUESSED + CLAIM)
     first = run(tmp_path / "guess.toml", out=tmp_path / "one")
     spread = run(tmp_path / "guess.toml", out=tmp_path / "two", n_jobs=2)

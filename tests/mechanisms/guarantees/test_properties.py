@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -149,6 +149,7 @@ def test_arrays_and_scalars_agree(guarantee: Guarantee):
     assert type(guarantee.delta(0.2)) is float
 
 
+@settings(max_examples=20)
 @given(st.floats(0.01, 10.0), st.floats(1.001, 3.0))
 def test_more_noise_is_never_worse(parameter: float, factor: float):
     """Every kind is ordered by its parameter."""

@@ -220,7 +220,8 @@ BOUNDS = {
 @pytest.mark.parametrize("which", BOUNDS)
 def test_bound_never_exceeds_the_truth_at_any_time_more_often_than_it_may(which, law):
     bound, n_pilot = BOUNDS[which]
-    found, holds = ever_too_high(bound, *law, repeats=400, n_out=100, n_in=100, seed=1, n_pilot=n_pilot)
+    repeats = 400 if law[0] is NOTHING else 100  # where nothing is to be found, what is made up shows best
+    found, holds = ever_too_high(bound, *law, repeats=repeats, n_out=100, n_in=100, seed=1, n_pilot=n_pilot)
     assert holds, found
 
 
@@ -261,7 +262,7 @@ def test_twin_that_takes_the_best_bet_instead_of_their_average_is_caught(monkeyp
     monkeypatch.setattr(martingale, "_wealth", best_bet)
     several = Betting((0.0, 0.5, 1.0), direction="both")
     for law in (laplace(1.0), NOTHING):
-        found, holds = ever_too_high(several, law, 0.0, repeats=500, n_out=100, n_in=100, seed=1)
+        found, holds = ever_too_high(several, law, 0.0, repeats=300, n_out=100, n_in=100, seed=1)
         assert not holds, found
 
 
@@ -282,7 +283,7 @@ def test_twin_that_forgets_delta_is_caught():
 
 def test_twin_that_stakes_as_much_on_each_run_of_the_larger_side_is_caught(monkeypatch):
     def unshared(self, low, high, delta, roles):
-        return real(self, low, high, delta, [(gains, 1.0) for gains, _ in roles])
+        return real(self, low, high, delta, tuple((gains, 1.0) for gains, _ in roles))
 
     real = Bets.logs
     monkeypatch.setattr(Bets, "logs", unshared)
@@ -302,7 +303,7 @@ def mean_bound(bound, law, n, repeats, seed=5):
 
 
 def test_a_threshold_known_beforehand_shows_80_percent_of_epsilon_with_1000_trials():
-    assert mean_bound(Betting(threshold=1.0), laplace(1.0), 1000, 120) >= 0.80
+    assert mean_bound(Betting(threshold=1.0), laplace(1.0), 1000, 60) >= 0.80
 
 
 @pytest.mark.slow
@@ -316,7 +317,7 @@ def test_power_on_laplace_noise():
 
 @pytest.mark.parametrize("bound", [Betting(), Betting(threshold=1.99)], ids=["online", "fixed"])
 @pytest.mark.parametrize(("significance", "most"), [(0.05, 150), (1e-6, 600)])
-def test_a_claim_of_1_against_a_exact_or_claimed_2_is_refuted_soon(bound, significance, most):
+def test_a_claim_of_1_against_a_truth_of_2_is_refuted_soon(bound, significance, most):
     draws = laplace_ratio(2.0).draws(np.random.default_rng(7), most, most)
     level = {"delta": 0.0, "confidence": 1 - significance}
     refuted = sum(asked.exceeds(bound, 1.0, next(draws), **level) for _ in range(60))
@@ -344,7 +345,7 @@ def sample(data):
     return drawn(laplace(epsilon), n, seed)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(bound=KINDS, data=DATA, delta=st.floats(0.0, 0.3))
 def test_bound_falls_with_confidence_and_delta(bound, data, delta):
     scores = sample(data)
@@ -358,7 +359,7 @@ def test_bound_falls_with_confidence_and_delta(bound, data, delta):
         assert values == sorted(values, reverse=True)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(bound=KINDS, data=DATA)
 def test_bound_never_falls_when_trials_are_added(bound, data):
     scores = sample(data)
@@ -367,7 +368,7 @@ def test_bound_never_falls_when_trials_are_added(bound, data):
     assert values == sorted(values)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(data=DATA)
 def test_more_extreme_hits_never_lower_the_bound_of_a_fixed_event_and_centre(data):
     scores = sample(data)
@@ -377,7 +378,7 @@ def test_more_extreme_hits_never_lower_the_bound_of_a_fixed_event_and_centre(dat
     assert asked.lower_bound(bound, better, **level).epsilon >= asked.lower_bound(bound, scores, **level).epsilon
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(data=DATA, delta=st.sampled_from([0.0, 0.1]))
 def test_sides_swap_with_directions_and_increasing_maps_change_nothing(data, delta):
     scores, level = sample(data), {"delta": delta, "confidence": 0.8}

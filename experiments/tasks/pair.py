@@ -1,0 +1,192 @@
+"""Without [game]: many runs on each of two datasets.
+
+The pair is the worst case that the mechanism itself knows, or one that [neighbours] describes in a dataset, or one that
+a canary makes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ...attacks.base import Attack, Target
+from ...attacks.canaries.catalogue import catalogue as canaries
+from ...attacks.catalogue import choose
+from ...audit.api import audit
+from ...audit.bounds.base import Evidence
+from ...audit.evidence.scores import PairScores
+from ...audit.results.audit_result import AuditResult
+from ...audit.trials.plan import MINIMUM_TRIALS
+from ...mechanisms.base import Dataset, Mechanism, Neighbours
+from ...mechanisms.errors import ParameterError, RelationError
+from ...mechanisms.learning.capabilities import TakesCanaries, has
+from ...mechanisms.records import check_records, n_records, remove_record, replace_record, zero_record
+from ...mechanisms.relation import Relation
+from ...mechanisms.validation import whole
+from ..config.config_errors import pointing_at
+from ..config.schema import Config, NeighboursSection
+from ..config.source import Source
+from . import build
+from .base import Task
+
+SEARCHED = 20_000
+"""Records that are tried, at most, to find the one that matters most."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairTask(Task):
+    """Runs on both datasets of a pair.
+
+    Args:
+        neighbours, attack, trials, stop: as for `dpassay.audit.audit`.
+    """
+
+    makes: ClassVar[type[Evidence]] = PairScores
+    counted: ClassVar[str] = "trials"
+
+    neighbours: Neighbours | None
+    attack: str | Attack
+    trials: int
+    stop: str | None = None
+
+    @classmethod
+    def plan(
+        cls, here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
+    ) -> Self:
+        """The pair, and an attack that can be used on it."""
+        with pointing_at(source, "attack", here.attack):
+            attack = build.build_attack(here.attack)
+        with pointing_at(source, "neighbours", here.neighbours):
+            mechanism, given = build_stage(here.neighbours, data, mechanism)
+            pair = mechanism.worst_case() if given is None else given
+            fitted = mechanism.fitted_to(pair)
+        with pointing_at(source, "audit.trials"):
+            whole(MINIMUM_TRIALS, trials=here.audit.trials)
+        with pointing_at(source, "attack"):
+            choose(attack, Target(fitted, pair))
+        return cls(
+            **shared,
+            mechanism=mechanism,
+            neighbours=given,
+            attack=attack,
+            trials=here.audit.trials,
+            stop=here.audit.stop,
+        )
+
+    def _audited(self, stated: dict[str, Any], options: dict[str, Any]) -> AuditResult:
+        return audit(
+            self.mechanism,
+            self.neighbours,
+            attack=self.attack,
+            trials=self.trials,
+            stop=self.stop,
+            **stated,
+            **options,
+        )
+
+
+def build_stage(
+    section: NeighboursSection, data: Dataset | None, mechanism: Mechanism
+) -> tuple[Mechanism, Neighbours | None]:
+    """The mechanism as it faces the canary, and the pair; without a canary as `build_pair`."""
+    if section.canary is None:
+        return mechanism, build_pair(section, data, mechanism)
+    if section.record != "worst-case" or section.replacement is not None:
+        given = "record" if section.replacement is None else "replacement"
+        raise ParameterError(
+            f"{given} has no place next to canary, which is about a record of its own: canary = {{name = ..., record = "
+            "...}.",
+            argument=given,
+        )
+    if not has(mechanism, TakesCanaries):
+        raise ParameterError(
+            f"canary is for a trainer, such as dp-sgd, but the mechanism is {type(mechanism).__name__}.",
+            argument="canary",
+        )
+    if data is None:
+        raise ParameterError("canary needs a dataset to be put in: add [data].", argument="canary")
+    _check_relation(section, mechanism)
+    return build.build_canary(section.canary).stage(data, mechanism)
+
+
+def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mechanism) -> Neighbours | None:
+    """The pair that [neighbours] describes; None is the worst case that the mechanism itself knows.
+
+    With a dataset, side 1 is the dataset, and in side 0 one record is missing, replaced or blank, after the relation.
+    The record "worst-case" is the first of those that move the answer of the query most, in the L1 norm.
+    """
+    relation = _check_relation(section, mechanism)
+    if data is None:
+        if section.record != "worst-case" or section.replacement is not None:
+            raise ParameterError(
+                "record and replacement need a dataset to take the record from: add [data].", argument="record"
+            )
+        return None
+    if (section.replacement is None) == (relation is Relation.REPLACE_ONE):
+        needs = "needs the record's value in d0" if relation is Relation.REPLACE_ONE else "has no use for one"
+        raise ParameterError(
+            f"replacement is {section.replacement!r}, but relation {relation.value!r} {needs}.", argument="replacement"
+        )
+    if section.record != "worst-case":
+        pair = _pair(relation, data, section.record, section.replacement)
+        check_records(pair)
+        return pair
+    if has(mechanism, TakesCanaries):
+        raise ParameterError(
+            f"which record is in question? Give [neighbours] canary, one of {', '.join(canaries)}, or record, the "
+            "position of one."
+        )
+    return _worst_pair(relation, data, section.replacement, getattr(mechanism, "query", None))
+
+
+def _check_relation(section: NeighboursSection, mechanism: Mechanism) -> Relation:
+    """The relation that is meant; raises `RelationError` if the mechanism has another one."""
+    relation = mechanism.relation if section.relation is None else Relation.of(section.relation)
+    if relation is not mechanism.relation:
+        raise RelationError(
+            f"relation is {relation.value!r}, but the guarantee of the mechanism holds for "
+            f"{mechanism.relation.value!r}. Give both the same.",
+            argument="relation",
+        )
+    return relation
+
+
+def _pair(relation: Relation, data: Dataset, record: int, replacement: Any) -> Neighbours:
+    """Side 1 is `data`; side 0 lacks the record, or holds another one in its place."""
+    if relation is Relation.REPLACE_ONE:
+        return replace_record(data, record, replacement)
+    return remove_record(data, record) if relation is Relation.ADD_REMOVE else zero_record(data, record)
+
+
+def _worst_pair(relation: Relation, data: Dataset, replacement: Any, query: Any) -> Neighbours:
+    """The pair whose answers lie furthest apart."""
+    if query is None:
+        raise ParameterError(
+            "record is 'worst-case', but this mechanism has no query to search with. Name one.", argument="record"
+        )
+    candidates = _distinct_records(data)
+    if len(candidates) > SEARCHED:
+        raise ParameterError(
+            f"record is 'worst-case', but {len(candidates):,} records are more than the {SEARCHED:,} that are "
+            "searched. Give the position of one.",
+            argument="record",
+        )
+    answer1 = np.asarray(query(data), dtype=np.float64)
+    moves = [_move(query, answer1, _pair(relation, data, int(record), replacement)) for record in candidates]
+    return _pair(relation, data, int(candidates[int(np.argmax(moves))]), replacement)
+
+
+def _move(query: Any, answer1: Any, pair: Neighbours) -> float:
+    return float(np.abs(answer1 - np.asarray(query(pair.d0), dtype=np.float64)).sum())
+
+
+def _distinct_records(data: Dataset) -> Any:
+    """Positions of the records, of equal ones only the first where that is easy to tell."""
+    if isinstance(data, np.ndarray) and data.ndim == 1:
+        return np.sort(np.unique(data, return_index=True)[1])
+    return np.arange(n_records(data) or 0)
+
+
+__all__ = ["PairTask", "build_pair", "build_stage"]
