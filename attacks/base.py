@@ -1,6 +1,6 @@
-"""The interfaces of this room: read this first.
+"""The interfaces of this package: read this first.
 
-An attack turns outputs into scores. Higher score = side 1 = "the record was in". Stated once, true everywhere.
+An attack turns outputs into scores. Everywhere, a higher score means side 1: the record was in.
 
     Target   what is attacked: a mechanism and a pair
     Attack   learns from pilot outputs of both sides of a target ...
@@ -8,9 +8,9 @@ An attack turns outputs into scores. Higher score = side 1 = "the record was in"
 
 An attack has four public members; a subclass gives `fit`, and overrides the others where it is more particular:
 
-    minimum_pilot   fewest pilot outputs a side that it learns from; 0: it learns nothing
-    check           refuses a target that it cannot be used on, before anything runs
-    supports        whether "auto" may take it there
+    minimum_pilot   fewest pilot outputs a side that `fit` needs; 0: it learns nothing
+    check           refuses a target that it cannot attack, before anything runs
+    supports        whether "auto" may choose it for a target
     fit             the scorer, learned from pilot outputs
 
 A scorer is fixed before the first evaluation trial runs; that is what makes the scores of evaluation trials
@@ -31,7 +31,7 @@ from ..mechanisms.errors import AttackError
 
 
 class Scorer(Protocol):
-    """A fixed function from outputs to scores. Pickles, so that it can travel to workers."""
+    """A fixed function from outputs to scores. It can be pickled, since workers receive it."""
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
         """One score a run, shape `(size,)`, higher = side 1; never NaN, +-inf allowed."""
@@ -40,7 +40,7 @@ class Scorer(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What is attacked: `mechanism`, fitted to the pair, and the pair, `neighbours`."""
+    """What is attacked: a pair, `neighbours`, and `mechanism` as `fitted_to` returned it for that pair."""
 
     mechanism: Mechanism
     neighbours: Neighbours
@@ -50,16 +50,16 @@ class Attack(ABC):
     """A way to tell side 1 from side 0. Subclasses are frozen dataclasses whose fields are the options."""
 
     minimum_pilot: ClassVar[int] = 1
-    """Fewest ordinary pilot outputs a side from which `fit` learns; with fewer it raises `AttackError`. 0: the scorer
-    does not depend on them, and fewer pilot trials are enough."""
+    """Fewest ordinary pilot outputs a side that `fit` needs; with fewer it raises `AttackError`. 0: the scorer does not
+    depend on them."""
 
     def check(self, target: Target) -> None:  # noqa: B027 - most attacks can be used everywhere
-        """Raises `AttackError`, with the reason, where it cannot be used on `target`; so does `fit`."""
+        """Raises `AttackError`, with the reason, where this attack cannot be used on `target`; so does `fit`."""
 
     def supports(self, target: Target) -> bool:
-        """Whether "auto" may take this attack here: by default, wherever it can be used.
+        """Whether "auto" may choose this attack: by default, wherever `check` passes.
 
-        The target decides, before anything runs, so that the choice needs no correction.
+        It depends on the target alone, not on outputs, so that the choice needs no correction.
         """
         try:
             self.check(target)
@@ -69,4 +69,16 @@ class Attack(ABC):
 
     @abstractmethod
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """The scorer of outputs of `target`, learned from pilot outputs of side 0 and side 1."""
+        """Learns to score outputs of `target`.
+
+        Args:
+            target: the mechanism and the pair.
+            pilot0, pilot1: pilot outputs of side 0 and side 1, which are not counted afterwards.
+            rng: of a randomised attack.
+
+        Returns:
+            A scorer of evaluation outputs.
+
+        Raises:
+            AttackError: the attack cannot be used on `target`, or there are too few ordinary pilot outputs.
+        """

@@ -3,7 +3,7 @@
     mechanism and pair -> trials -> scores -> bounds -> verdict
 
 What is asked is checked and completed in `dpassay.audit.games.question`, and answered in `dpassay.audit.games.pair`;
-scores from elsewhere are judged in `dpassay.audit.games.outside`.
+scores from other code are judged in `dpassay.audit.games.outside`.
 """
 
 from __future__ import annotations
@@ -50,32 +50,32 @@ def audit(
     store: Path | str | None = None,
     progress: bool | Reporter = False,
 ) -> AuditResult:
-    """Runs `mechanism` on both datasets of a pair, attacks the outputs, and bounds epsilon from below.
+    """Runs `mechanism` on two neighbouring datasets, attacks the outputs, and bounds epsilon from below.
 
     Args:
         mechanism: a `Mechanism`, or a function `release(dataset, rng)` (one run) or `release(dataset, size, rng)`.
-        neighbours: the pair; None takes `mechanism.worst_case()`.
-        attack: a name in `dpassay.attacks.catalogue`, an `Attack`, or "auto": the likelihood ratio where the output law
-            is known, what looks for the canary in a DPSGD, else a classifier; see `dpassay.attacks.catalogue.choose`.
-        bound: a name in `dpassay.audit.bounds.catalogue`, a `Bound`, or several of these, which then share the
-            significance; "auto" is "joint-exact" with its threshold chosen on the pilot, or "betting" with
+        neighbours: the pair of datasets; None for `mechanism.worst_case()`. Needed for a function.
+        attack: a name in `dpassay.attacks.catalogue`, an `Attack`, or "auto": the likelihood ratio where the output
+            distribution is known, an attack on the canary for a DPSGD, else a classifier; see
+            `dpassay.attacks.catalogue.choose`.
+        bound: a name in `dpassay.audit.bounds.catalogue`, a `Bound`, or several of these, among which the significance
+            is divided; "auto" is "joint-exact" with its threshold chosen on the pilot, or "betting" with
             stop="anytime".
-        trials: runs per side, pilot included: a whole number, at least 10, also written 1e5. A classifier, which "auto"
-            is for a function, needs 60: it learns from 30 pilot runs a side.
-        delta: of the statement, in [0, 1); None takes the delta at which the claim is usually quoted.
-        confidence: strictly between 0 and 1.
-        claim: what is tested; None takes `mechanism.guarantee()`.
-        stop: "anytime" looks after 32 trials a side, and again whenever a quarter more has run, and stops as soon as
-            the claim is refuted; None runs all trials. The confidence is that of all looks together.
-        n_hypotheses: of how many audits this is one, whose verdicts are read together and corrected (Holm). Bound,
-            p-value and verdict are those of this audit alone; `detectable` says what the correction leaves of its
-            power.
-        seed: root of every random stream, a whole number >= 0; None draws a fresh one and records it.
-        n_jobs: workers; 1 runs here, -1 takes every core, None takes what `joblib.parallel_config` says.
+        trials: runs per side, pilot included: a whole number >= 10, also as a float such as 1e5. A classifier, the
+            "auto" attack on a function, needs 60: it learns from 30 pilot runs a side.
+        delta: at which epsilon is bounded, in [0, 1); None for the `default_delta` of the claim.
+        confidence: of the bound, strictly between 0 and 1; 1 - confidence is the probability of a false alarm.
+        claim: the guarantee that is tested; None for `mechanism.guarantee()`. Needed for a function.
+        stop: "anytime" tests the claim after 32 trials a side and again whenever a quarter more has run, and stops as
+            soon as it is refuted; None runs all trials. The confidence holds for all looks together.
+        n_hypotheses: number of audits, this one included, whose verdicts are corrected together (Holm), >= 1. Bound,
+            p-value and verdict are those of this audit alone; only `detectable` takes the correction into account.
+        seed: of every random stream, a whole number >= 0; None draws a fresh one and records it.
+        n_jobs: workers; 1 runs in this process, -1 uses every core, None follows `joblib.parallel_config`.
             The result does not depend on it.
-        timeout: seconds that one call of a Python function may take, > 0; None waits for ever. In this process a call
-            is stopped as soon as it comes back to Python; code that never does is only ended in a worker.
-        store: directory that keeps finished trials, so that an interrupted audit continues; None keeps none.
+        timeout: seconds that one call of a Python function may take, > 0; None for no limit. In this process a call
+            is stopped as soon as it returns to Python; code that never does is only stopped in a worker.
+        store: directory for finished trials, from which an interrupted audit continues; None stores nothing.
         progress: True shows a progress bar when stderr is a terminal; or a `Reporter`.
 
     Returns:
@@ -83,15 +83,16 @@ def audit(
 
     Raises:
         ParameterError: a value out of range; the message names it.
-        NeighboursError, RelationError: the pair is not one that the claim holds for.
+        NeighboursError, RelationError: the claim does not hold for such a pair.
         AttackError, ReleaseError, StoreError: see `dpassay.mechanisms.errors`.
 
-    Every exception of the audited code is an outcome or a named error, and what it changes in this process is put back
+    An exception of the audited code is an output, or an error that names it; its changes to this process are undone
     (see `AuditResult.warnings`). Code that ends the whole process, as `os._exit` does, ends this one too, unless
-    n_jobs > 1: then it is a worker that dies, a `ReleaseError`.
+    n_jobs > 1: then a worker dies, which is a `ReleaseError`.
 
     Guarantees:
-        * With probability at least `confidence`, `result.bound.epsilon` does not exceed the true epsilon at `delta`.
+        * With probability at least `confidence`, `result.bound.epsilon` does not exceed the true epsilon at `delta`,
+          if the runs are independent and the `assumptions` of the bound hold.
         * Serial, parallel and resumed audits with the same seed give the same result, byte for byte.
 
     Example:
@@ -117,14 +118,17 @@ def assert_private(
 ) -> AuditResult:
     """`audit`, but a violation raises `PrivacyViolation` (an AssertionError) with the evidence in its message.
 
-    Trials that are not independent leave no verdict, and raise `DependentTrialsError`.
-
     Args:
-        mechanism, neighbours, options: as for `audit`. In a test, fix `seed` and choose a `confidence` so close to 1
-            that a false alarm is out of the question, such as 1 - 1e-6.
+        mechanism, neighbours, options: as for `audit`. In a test, fix `seed`, and choose a `confidence` close to 1,
+            such as 1 - 1e-6.
 
     Returns:
         The result, whose verdict is `consistent` or `underpowered`.
+
+    Raises:
+        PrivacyViolation: the claim is refuted.
+        DependentTrialsError: the trials are not independent, which leaves no verdict.
+        DpassayError: as for `audit`.
 
     Example:
         >>> from dpassay.mechanisms import Laplace

@@ -216,7 +216,7 @@ NUMBERS = (
     Number(
         "early",
         BOUNDS,
-        "falls after about {100} runs a side at 95 % confidence, and after about {350} at",
+        "is refuted after about {100} runs a side at 95 % confidence, and after about {350} at",
         lambda: [runs_until_refuted(0.95), runs_until_refuted(1.0 - 1e-6)],
         50,
         60,

@@ -1,21 +1,21 @@
-"""The interfaces of this room: read this first.
+"""The interfaces of this package: read this first.
 
     Relation     how two neighbouring datasets may differ: relation.py
     Neighbours   a pair of datasets and the relation between them
     Outputs      what `size` runs of a mechanism returned, exceptional outputs included
     Mechanism    a randomised algorithm with a claimed guarantee
-    LogDensity   the law of its outputs, where it is known
+    LogDensity   the distribution of its outputs, where it is known
     Workers      who may run it: threads, processes, or this process alone
 
 A mechanism has eight public members; a subclass gives the first four, and overrides the others where it knows more:
 
     relation            the relation that its guarantee holds for
     release             `size` independent runs on a dataset, at once
-    guarantee           the claim: what theory, or its author, promises
+    guarantee           the claim
     worst_case          a pair on which the claim is tight, or nearly so
-    fitted_to           checks a pair, and looks along what differs in it
-    exact_guarantee     the exact curve of the worst case, where it is known; not the claim in `broken/`
-    output_law          the law of its outputs, where it is known: what the likelihood ratio reads
+    fitted_to           checks a pair, and adapts the mechanism to it where that is needed
+    exact_guarantee     the exact curve on the worst case, where it is known; differs from the claim in `broken/`
+    output_law          the distribution of its outputs, where it is known, for the likelihood ratio
     workers             which workers suit `release`
 
 Side 0 ("out") runs on `d0`, without the record in question; side 1 ("in") runs on `d1`, with it.
@@ -48,10 +48,12 @@ class Neighbours:
     Args:
         d0: the dataset of side 0, without the record.
         d1: the dataset of side 1, with it.
-        relation: how they differ.
+        relation: a `Relation` or its name: "add_remove", "replace_one" or "zero_out".
 
-    Whether the two really are neighbours is for the mechanism to say, which knows what its datasets
-    are: see `Mechanism.fitted_to`.
+    Raises:
+        ParameterError: an unknown relation.
+
+    Whether the two are neighbours is checked by the mechanism, which knows its datasets: `Mechanism.fitted_to`.
     """
 
     d0: Dataset
@@ -71,11 +73,11 @@ class Outputs:
     """What `size` independent runs returned. Run is axis 0.
 
     Args:
-        values: `(size, ...)` numbers; where an event took the place of a value, the row is filled with zeros.
+        values: `(size, ...)` numbers; zeros in a row whose output is exceptional.
         events: None when every run returned an ordinary finite value; otherwise `(size,)` strings: "" for an
-            ordinary run, else what happened instead, such as "nan", "None", "raised ValueError".
+            ordinary run, else the exceptional output, such as "nan", "None", "raised ValueError".
 
-    No run is ever dropped: an event that happens on one side only is a leak.
+    No run is ever dropped: an event on one side only is a leak.
     """
 
     values: NDArray[Any]
@@ -106,21 +108,31 @@ class Mechanism(ABC):
 
     @abstractmethod
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` independent runs on `dataset` at once."""
+        """`size` independent runs on `dataset` at once.
+
+        Args:
+            dataset: whatever the mechanism takes.
+            size: number of runs, >= 1.
+            rng: the only source of randomness.
+
+        Returns:
+            Outputs whose `values` have shape `(size, ...)`.
+        """
 
     @abstractmethod
     def guarantee(self) -> Guarantee:
-        """The claim: what theory, or the author of the mechanism, promises."""
+        """The claim: epsilon as a function of delta, and the trade-off curve, that theory or the author states."""
 
     @abstractmethod
     def worst_case(self) -> Neighbours:
         """A pair on which the claim is tight, or nearly so."""
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        """This mechanism, to be run on a pair that was checked; most are the same on every pair.
+        """The mechanism to run on this pair, after checking the pair; most return themselves.
 
         Raises:
-            RelationError, NeighboursError: the pair is not one that the claim holds for.
+            RelationError: the claim holds for another relation.
+            NeighboursError: the datasets are not neighbours under it.
         """
         if neighbours.relation is not self.relation:
             raise RelationError(
@@ -136,7 +148,7 @@ class Mechanism(ABC):
         return claim if claim.exact else None
 
     def output_law(self) -> LogDensity | None:
-        """The law of the outputs; None where it is not known."""
+        """The distribution of the outputs; None where it is not known."""
         return None
 
     @property
@@ -146,7 +158,7 @@ class Mechanism(ABC):
 
 
 class LogDensity(Protocol):
-    """The law of the outputs of a mechanism. Pickles, so that it can travel to workers."""
+    """The distribution of the outputs of a mechanism. It can be pickled, since workers receive it."""
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density (or log probability) of each output under `dataset`, shape `(size,)`; -inf where impossible."""

@@ -1,6 +1,6 @@
 """The interface of a lower bound on epsilon: read this first.
 
-Null hypothesis at epsilon: every event S that the bound looks at obeys
+Null hypothesis at epsilon: every event S that the bound uses satisfies
 
     Pr[in S | side 1] <= e^epsilon Pr[in S | side 0] + delta     and the same with the sides swapped.
 
@@ -19,7 +19,7 @@ lower bound at the confidence of a single test. A bound is asked in two steps, a
       curve_test      where the whole claimed curve is contradicted; None where it is not, or cannot be judged
       thresholds      events that a grid of counts must hold
 
-What was fixed before looking, and what was not and is therefore corrected for, stands in the ledger of each bound.
+The ledger of each bound lists what was fixed beforehand, and what was not, with its correction.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ E = TypeVar("E", bound=Evidence)
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One thing that was looked at or chosen, and what keeps the confidence honest in spite of it.
+    """A choice that could depend on the data, and the correction that keeps the confidence valid.
 
     Args:
         what: such as "threshold", "direction", "bounds", "sweep".
-        looked_at: what was tried or chosen, with its number.
+        looked_at: what was tried or chosen, and how many.
         correction: why the level holds, such as "chosen on pilot trials only" or "Bonferroni over 2".
     """
 
@@ -58,14 +58,14 @@ class LowerBound:
     """A number below the true epsilon with probability at least `confidence`.
 
     Args:
-        epsilon: the bound, >= 0; 0 means that nothing was shown. Natural logarithm.
+        epsilon: the bound, >= 0, in natural logarithms; 0 says nothing about the mechanism.
         delta: the delta of the statement "not (e, delta)-DP for any e < epsilon".
-        confidence: probability, before the trials, that the bound does not exceed the truth; at least.
+        confidence: the bound does not exceed the true epsilon with at least this probability over the trials.
         method: name of the bound in the catalogue.
         n_trials: evaluation trials that were counted, both sides together.
         ceiling: the largest bound that this number of trials could ever give.
-        ledger: what was looked at, and how it is paid for.
-        assumptions: what the statement leans on beyond independent trials; empty for a bound without a model.
+        ledger: the choices that went into it, with their corrections.
+        assumptions: beyond independent trials, such as a family of curves; empty for most bounds.
         threshold: the event {score >= threshold} that gave the bound; None if it is not one event.
         hits: (false positives, true positives) of that event.
     """
@@ -87,11 +87,17 @@ class LowerBound:
 
 
 class PilotMissingError(ParameterError):
-    """A bound is left to a pilot, and there is none."""
+    """A bound is to choose something on the pilot, and there is none."""
 
 
 class Bound(ABC, Generic[E]):
-    """A method that turns evidence into a lower bound on epsilon: its options. Subclasses are frozen dataclasses."""
+    """A method that turns evidence into a lower bound on epsilon. Subclasses are frozen dataclasses of its options.
+
+    Attributes:
+        name: in the catalogue.
+        reads: type of the evidence: `PairScores`, `BitScores` or `Successes`.
+        anytime: whether the bounds after every number of trials hold together, so that one may look and stop.
+    """
 
     name: ClassVar[str]
     reads: ClassVar[type[Evidence]]
@@ -99,17 +105,17 @@ class Bound(ABC, Generic[E]):
 
     @abstractmethod
     def fix(self, statement: Statement, pilot: E | None, sizes: tuple[int, ...]) -> FixedBound[E]:
-        """This bound with everything chosen that has to be chosen before the evidence.
+        """Chooses, before the evidence is seen, everything that a choice is left for, such as a threshold.
 
         Args:
-            statement: the claim that is judged, at the delta and the confidence of the bound.
-            pilot: evidence that will not be counted; None where there is none.
+            statement: the claim that is tested, with delta and confidence of the bound.
+            pilot: evidence that is not counted afterwards; None for none.
             sizes: of the evidence to come: `(n_out, n_in)` of a pair, `(n_bits,)`, or `(n_runs,)` of successes.
 
         Raises:
-            PilotMissingError: an option is left to the pilot, and there is none; raised after all that can be
-                checked without one.
-            ParameterError: an option that does not fit the claim.
+            PilotMissingError: an option is to be chosen on the pilot, and there is none; raised after all checks that
+                need none.
+            ParameterError: an option does not fit the claim.
             AccountingError: a family of curves is needed, and the claim belongs to none.
         """
 
@@ -121,7 +127,7 @@ class PairBound(Bound[Scores]):
 
     @property
     def needs_pilot(self) -> bool:
-        """Whether `fix` has to be given pilot scores; if no bound needs any, and no attack, every trial counts."""
+        """Whether `fix` needs pilot scores; where neither bounds nor attack need any, every trial counts."""
         return False
 
 

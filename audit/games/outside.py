@@ -1,10 +1,10 @@
-"""Scores from elsewhere, judged: the runs were made by other code, on other machines, in another language.
+"""Audits of scores from other code: the runs were made elsewhere, perhaps on other machines or in another language.
 
     PairScores, BitScores or Successes -> bounds -> verdict
 
 What has to be true of them for a bound to hold, and what no library can see from scores alone:
 
-    PairScores    every score is that of a run of its own, with randomness of its own, on one dataset of one pair; the
+    PairScores    each score comes from an independent run, with fresh randomness, on one dataset of one pair; the
                   attack that gave the scores was fixed before these runs, or trained on others
     BitScores     each bit is an independent fair coin, tossed before its run; a score may depend on the output of its
                   run and on what is public, never on the bit
@@ -55,38 +55,37 @@ def audit_scores(
     n_hypotheses: int = 1,
     seed: int = 0,
 ) -> AuditResult:
-    """Judges a claim by scores that are there already, wherever they come from.
+    """Audits a claim from attack scores that other code has computed.
 
     Args:
         evidence: `PairScores(out, in_)` of runs on the two datasets of a pair, side 1 scoring higher;
-            `BitScores(bits, scores)` of canaries, each in or out of its run by the toss of a coin; or
-            `Successes(n_success, n_runs, prior_success)` of reconstructions.
+            `BitScores(bits, scores)` of canaries, shape `(n_runs, n_canaries)`, each in or out by a coin toss; or
+            `Successes(n_success, n_runs, prior_success)` of reconstruction attacks.
         mechanism: what was run, for its claim and its name; None where only scores are known.
-        claim: what is tested; None takes `mechanism.guarantee()`, and must not be None without a mechanism.
+        claim: the guarantee that is tested; None for `mechanism.guarantee()`. Needed without a mechanism.
         delta, confidence, n_hypotheses: as for `dpassay.audit.audit`.
-        bound: a bound that reads this evidence, its name, or several, which share the significance. "auto" is
-            "joint-exact" for pairs, "one-run-fdp" and "one-run" for bits, "reconstruction" for successes.
+        bound: a bound that reads this evidence, its name, or several, among which the significance is divided. "auto"
+            is "joint-exact" for pairs, "one-run-fdp" and "one-run" for bits, "reconstruction" for successes.
         pilot: scores of runs that are not counted, to choose thresholds on; pairs only. Where a bound needs a pilot and
-            none is given, a share of `evidence` is set aside, drawn by `seed` without a look at the scores, and not
-            counted.
-        relation: of the pair, of the canaries (always "add_remove"), or of the secrets; None takes that of the
+            none is given, a random share of `evidence`, drawn with `seed`, is set aside and not counted.
+        relation: of the pair, of the canaries (always "add_remove"), or of the secrets; None for that of the
             mechanism, or of the claim.
-        attack: what gave the scores, for people.
-        seed: draws the pilot, and is recorded; that of the game where scores came from one.
+        attack: name of the attack, as the result states it.
+        seed: draws the pilot, and is recorded; a whole number >= 0. For scores of a game of this library, the game's.
 
     Returns:
-        A result like that of `audit`: the same bounds, tables, plots and JSON form. That of bits counts bits, not runs.
+        A result as from `audit`: the same bounds, tables, plots and JSON form. With `BitScores`, n_trials counts bits.
 
     Raises:
         ParameterError: no evidence of a known type, no claim, no delta, a bound that reads something else, or scores
             too few to set a pilot aside.
         RelationError: the claim holds for another relation.
-        AccountingError: a claim that is infinite at delta.
+        AccountingError: the claimed epsilon is infinite at delta.
 
     Guarantees:
         * if the evidence is as its type says (independent runs; coins tossed before the run; fresh secrets), then
-          `result.bound.epsilon` exceeds the true epsilon with probability at most 1 - `confidence`. Whether it is so
-          is not tested here: scores alone do not show how they were made.
+          `result.bound.epsilon` exceeds the true epsilon with probability at most 1 - `confidence`. That is assumed,
+          not tested: scores do not show how they were made.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -206,9 +205,9 @@ def _looks(counted: Evidence, pilot: PairScores | None, set_aside: bool) -> tupl
         seen = f"{counted.n_canaries} in each of {counted.n_runs} run(s)"
         return (LedgerEntry("canaries", seen, "fixed beforehand"),)
     if isinstance(counted, Successes):
-        return (LedgerEntry("rounds", f"{counted.n_runs}", "independent, as whoever gave them says"),)
+        return (LedgerEntry("rounds", f"{counted.n_runs}", "independent: assumed, not tested"),)
     entry = LedgerEntry(
-        "scores", "{:,} on side 0, {:,} on side 1".format(*counted.sizes), "independent runs, as whoever gave them says"
+        "scores", "{:,} on side 0, {:,} on side 1".format(*counted.sizes), "independent runs: assumed, not tested"
     )
     if pilot is None:
         return (entry,)

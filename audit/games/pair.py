@@ -244,6 +244,6 @@ def _looks(ask: Question) -> tuple[LedgerEntry, ...]:
     """What was chosen before the trials, and how it is paid for."""
     learned = "trained on pilot trials only" if ask.attack.minimum_pilot else "nothing learned from trials"
     return (
-        LedgerEntry("pair", "1, fixed beforehand", "none needed"),
+        LedgerEntry("pair", "1, fixed beforehand", "no correction needed"),
         LedgerEntry("attack", f"1, {ask.attack_name}", learned),
     )

@@ -40,32 +40,32 @@ class AuditResult(Saved):
     """One audit: a mechanism, a pair, an attack, its bounds, and the verdict on the claim.
 
     Args:
-        game: that made the evidence; its words are those of tables, plots and reports.
+        game: how the evidence was made: runs on a pair, canaries in one run, or reconstruction.
         mechanism: how the mechanism was configured, such as "Laplace(epsilon=1.0, sensitivity=1.0)".
         relation: the neighbouring relation of the pair and of the claim.
         attack: name of the attack.
         claim: the claimed epsilon at `delta`.
         claim_name: the guarantee that it comes from, such as "PureDP(epsilon=1.0)".
-        exact_epsilon: that of the worst-case pair at `delta` where it is known and that pair was run.
-        delta, confidence: of the whole statement "true epsilon >= bound".
+        exact_epsilon: true epsilon of the worst-case pair at `delta`, if known and if that pair was run; else None.
+        delta, confidence: of the statement "true epsilon at delta >= bound"; in [0, 1) and (0, 1).
         bounds: every bound that was computed, each at its share of the significance.
-        p_value: smallest significance at which the claim would be refuted, over all the bounds.
-        detectable: smallest true epsilon that a perfect attack would have exposed, with this many trials, 9 times in
-            10, if the truth is one of `detectable_family`; inf where no outcome could have refuted the claim.
+        p_value: smallest significance at which the claim would be refuted, corrected for the number of bounds.
+        detectable: smallest true epsilon that a perfect attack detects with this many trials at power 90 %, if the
+            truth is one of `detectable_family`; inf where no outcome could have refuted the claim.
         detectable_family: the curves that were considered, such as "GaussianDP for some mu".
-        trials: how many runs; `game.counted(trials)` says it.
-        seed: root of every random stream.
+        trials: numbers of pilot and evaluation runs; `game.counted(trials)` puts them in words.
+        seed: of every random stream.
         verdict: bound against claim.
-        ledger: what was looked at, and how it is paid for.
-        tally: hits of both sides on at most about 400 thresholds, for the curves.
-        claim_curve: the accountant's curve.
-        events: outcomes that were not ordinary values, such as {"raised ValueError": (0, 12)}, (side 0, side 1).
-        fingerprint: digest of everything that determines the trials.
+        ledger: every choice that could depend on the data, with its correction.
+        tally: counts of both sides above at most about 400 thresholds, for the curves.
+        claim_curve: trade-off curve and privacy profile of the claim.
+        events: counts of exceptional outputs on side 0 and side 1, such as {"raised ValueError": (0, 12)}.
+        fingerprint: SHA-256 of everything that determines the trials.
         curve_violation: where the claimed curve contradicts the trials most, at whatever delta; None where it does
             not, or where no bound judges curves.
-        dependence: why the trials are taken to be dependent, which leaves no verdict; None where nothing says so.
+        dependence: why the independence test rejected, which leaves no verdict; None where it did not.
         warnings: what a reader should know before relying on the result, a sentence each; usually empty.
-        estimates: best guesses of epsilon, without a guarantee, where they were asked for: `with_estimates`.
+        estimates: estimates of epsilon without a guarantee, if asked for with `with_estimates`.
     """
 
     FORMAT: ClassVar[str] = "dpassay.audit-result"
@@ -99,7 +99,7 @@ class AuditResult(Saved):
 
     @property
     def bound(self) -> LowerBound:
-        """The largest of the bounds; valid at `confidence` because they share the significance."""
+        """The largest of the bounds; valid at `confidence`, since the significance is divided among them."""
         return max(self.bounds, key=lambda bound: bound.epsilon)
 
     @property

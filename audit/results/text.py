@@ -49,9 +49,9 @@ def p_value(value: float) -> str:
 def detectable(result: AuditResult) -> str:
     """The power of an audit, in one line."""
     if math.isinf(result.detectable):
-        return "inf: no outcome of these trials could have exposed anything"
+        return "inf: no outcome of these trials could have contradicted the claim"
     return (
-        f"{result.detectable:.6g}: a perfect attack exposes this 9 times in 10, if the truth is "
+        f"{result.detectable:.6g}: a perfect attack detects an epsilon this large 9 times in 10, if the truth is "
         f"{result.detectable_family}"
     )
 
@@ -94,14 +94,14 @@ def summary(result: AuditResult) -> str:
     if len(most) > SHOWN:
         rows.append(("event", f"... and {len(most) - SHOWN:,} more kinds"))
     rows += [("assumes", text) for text in bound.assumptions]
-    rows += [("look", f"{entry.what}: {entry.looked_at}; {entry.correction}") for entry in result.ledger]
+    rows += [("ledger", f"{entry.what}: {entry.looked_at}; {entry.correction}") for entry in result.ledger]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {line(text)}" for name, text in rows)
 
 
 def _shown(result: AuditResult) -> str:
     if result.verdict is Verdict.DEPENDENT:
-        return f"none holds; {result.bound.epsilon:.6g} came out"
+        return f"no valid bound; {result.bound.epsilon:.6g} if the trials were independent"
     return f"epsilon >= {result.bound.epsilon:.6g} with {percent(result.confidence)} confidence"
 
 

@@ -34,8 +34,8 @@ CHECK_CONFIDENCE = 1 - 1e-6
 
 app = typer.Typer(
     name="dpassay",
-    help="Audits of differential privacy: lower bounds on epsilon that hold with a stated confidence.",
-    epilog="Exit codes: 0 consistent, 1 violation, 2 no verdict, 3 underpowered (with --strict), 130 interrupted.",
+    help="Audit differential privacy: lower bounds on epsilon that hold with a stated confidence.",
+    epilog="Exit codes: 0 consistent, 1 violation, 2 error or no verdict, 3 underpowered (--strict), 130 interrupted.",
     rich_markup_mode="markdown",  # in the other modes brackets are markup, and vanish
     no_args_is_help=True,
     add_completion=False,
@@ -81,7 +81,8 @@ def run_command(
     config: Annotated[str, typer.Argument(help="A .toml file, or a name from `dpassay list experiments`.")],
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Run directory. Default: runs/NAME.")] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Such as mechanism.epsilon=2; repeatable.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Set a key, such as mechanism.epsilon=2; repeatable."),
     ] = None,
     jobs: option.Jobs = 1,
     strict: option.Strict = False,
@@ -131,7 +132,7 @@ def check_command(
     markdown: option.Markdown = None,
     json_: option.JsonFile = None,
 ) -> int:
-    """Check the claim of a function, a mechanism or a program, as a test in a build would."""
+    """Check the privacy claim of a function, a mechanism or a program, as a CI test does."""
     from .check import Claimed, check, check_writable, write_summaries
 
     check_writable(markdown, json_)
@@ -161,20 +162,23 @@ def judge_command(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="CSV, NPZ or Parquet: columns score, side; or score, bit [run, canary]; or success, each 0 or 1.",
+            help="CSV, NPZ or Parquet: columns score, side; or score, bit [run, canary]; or success (0 or 1).",
         ),
     ],
-    epsilon: Annotated[float, typer.Option(metavar="E", help="The claim.")],
-    delta: Annotated[float, typer.Option(metavar="D", help="Of the claim, and where it is tested.")] = 0.0,
+    epsilon: Annotated[float, typer.Option(metavar="E", help="Claimed epsilon.")],
+    delta: Annotated[
+        float, typer.Option(metavar="D", help="Claimed delta; the bound on epsilon is at this delta.")
+    ] = 0.0,
     prior_success: Annotated[
-        float | None, typer.Option(metavar="P", help="For a column success: how often a guess is right without output.")
+        float | None,
+        typer.Option(metavar="P", help="For a column success: probability that a guess without the output succeeds."),
     ] = None,
     relation: Annotated[
-        str | None, typer.Option(metavar="R", help="add_remove, replace_one or zero_out, for the record.")
+        str | None, typer.Option(metavar="R", help="Stated in the result: add_remove, replace_one or zero_out.")
     ] = None,
     bound: option.BoundNames = None,
     confidence: option.Confidence = CHECK_CONFIDENCE,
-    seed: Annotated[int, typer.Option(metavar="S", help="Draws the rows that a threshold is chosen on.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="S", help="Seed of the choice of pilot rows.")] = 0,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="For numbers, figures, report; default: none.")
     ] = None,
@@ -182,7 +186,7 @@ def judge_command(
     markdown: option.Markdown = None,
     json_: option.JsonFile = None,
 ) -> int:
-    """Judge a claim by scores that other code made, which lie in a file."""
+    """Audit a claim from a file of attack scores that other code has computed."""
     from .check import check_writable, write_summaries
     from .judge import Judgement
     from .terminal import show_files
@@ -199,9 +203,11 @@ def judge_command(
 
 @command("list")
 def list_command(
-    kind: Annotated[str | None, typer.Argument(help="One of the kinds; without it, the kinds are listed.")] = None,
+    kind: Annotated[
+        str | None, typer.Argument(help="What to list, such as attacks. Default: what can be listed.")
+    ] = None,
 ) -> int:
-    """List what there is, with a line on each: mechanisms, attacks, bounds, experiments, datasets, demos and more."""
+    """List the mechanisms, attacks, bounds, experiments, datasets, demos and more, with one line on each."""
     from .listing import entries, kinds
     from .terminal import show_entries
 
@@ -214,7 +220,7 @@ def report_command(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
     strict: option.Strict = False,
 ) -> int:
-    """Draw and report a finished run again, from its numbers."""
+    """Write the figures and reports of a finished run again, from its saved results."""
     from ..runs.runner import report
     from .terminal import show_run
 
@@ -225,18 +231,20 @@ def report_command(
 
 @command("calibrate")
 def calibrate_command(
-    full: Annotated[bool, typer.Option("--full", help="Sizes up to 100,000, 2,000 audits a place: long.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="100,000 trials per side, 2,000 audits per setting: hours.")
+    ] = False,
     bound: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="See `dpassay list bounds`; repeatable. Default: all.")
     ] = None,
-    repeats: Annotated[int | None, typer.Option(metavar="N", help="Audits a place. Default: the plan's.")] = None,
+    repeats: Annotated[int | None, typer.Option(metavar="N", help="Audits per setting. Default: as planned.")] = None,
     peers: Annotated[bool, typer.Option("--peers", help="Measure jax-privacy too; needs dpassay[peers].")] = False,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Default: runs/certificate.")] = None,
     seed: option.Seed = 0,
     jobs: option.Jobs = 1,
     quiet: option.Quiet = False,
 ) -> int:
-    """Measure on known laws how often the bounds exceed the truth, and how close they come to it."""
+    """Measure coverage and tightness of the bounds on distributions whose exact epsilon is known."""
     from ..runs.calibration import calibrate
     from .terminal import show_calibration
 
@@ -258,7 +266,7 @@ def calibrate_command(
 def demo_command(
     name: Annotated[str, typer.Argument(help="A name from `dpassay list demos`.")],
 ) -> int:
-    """Give a lesson on the terminal."""
+    """Play a demo in the terminal."""
     import runpy
 
     from ...mechanisms.errors import UnknownNameError
@@ -274,7 +282,7 @@ def demo_command(
 def main(
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
-    """Audits of differential privacy: lower bounds on epsilon that hold with a stated confidence."""
+    """Audit differential privacy: lower bounds on epsilon that hold with a stated confidence."""
     if version:
         import dpassay
 

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 Evidence = PairScores | BitScores | Successes
 COLUMNS = "`score, side`, or `score, bit` with `run` and `canary` where there are several runs, or `success`"
 ASSUMED: dict[type[Evidence], str] = {
-    PairScores: "every row is a run of its own, with randomness of its own, and the attack that scored it was fixed, "
-    "or trained on other runs",
-    BitScores: "every bit is a fair coin of its own, tossed before its run, and no score has seen the bit",
-    Successes: "every row is a fresh secret from the known prior, a fresh run and one guess, and the tolerance was "
+    PairScores: "each row is an independent run with fresh randomness, and the attack that scored it was fixed "
+    "beforehand or trained on other runs",
+    BitScores: "each bit was an independent fair coin, tossed before its run, and no score was computed from its bit",
+    Successes: "each row is a fresh secret from the known prior, a fresh run and one guess, and the tolerance was "
     "fixed beforehand",
 }
 """What has to be true of the rows for the bound to hold: no file shows it."""
@@ -82,7 +82,7 @@ class Judgement:
     @property
     def assumed(self) -> str:
         """What the verdict rests on."""
-        return f"This holds if {ASSUMED[type(self.evidence)]}."
+        return f"The result is valid only if {ASSUMED[type(self.evidence)]}."
 
     @property
     def command(self) -> str:
@@ -104,7 +104,7 @@ class Judgement:
         from ..runs.judged import keep_judged
 
         asked = {"command": self.command, "scores": self.result.fingerprint}
-        rests_on = f"{self.assumed} No file shows whether it is so."
+        rests_on = f"{self.assumed} The file cannot show whether that is so."
         return keep_judged(self.result, out, name=self.file.name, asked=asked, assumed=rests_on, command=self.command)
 
 
@@ -121,7 +121,7 @@ def read_evidence(file: Path, *, prior_success: float | None = None) -> Evidence
     table = _table(file)
     if ("success" in table) == (prior_success is None):
         raise ParameterError(
-            f"--prior-success must be given for a file with a column success, and for no other: {file} has the columns "
+            f"--prior-success is required with a column success, and refused without one: {file} has the columns "
             f"{_listed(table)}."
         )
     if prior_success is not None:

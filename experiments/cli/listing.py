@@ -105,14 +105,14 @@ def _first_line(text: str) -> str:
 
 
 KINDS: dict[str, tuple[Callable[[], dict[str, str]], str]] = {
-    "mechanisms": (_mechanisms, "what is audited: [mechanism]"),
-    "queries": (_queries, "what a mechanism answers about a dataset: query = { name = ... } in [mechanism]"),
-    "games": (_games, "what is played in the place of many runs on a pair of datasets: [game]"),
+    "mechanisms": (_mechanisms, "the algorithms that are audited: [mechanism]"),
+    "queries": (_queries, "what a mechanism computes from a dataset: query = { name = ... } in [mechanism]"),
+    "games": (_games, "audits other than many runs on a pair of datasets: [game]"),
     "guarantees": (_guarantees, "what can be claimed instead of the mechanism's own promise: [claim]"),
-    "attacks": (_attacks, "who attacks: [attack]"),
+    "attacks": (_attacks, "what tells the runs on two datasets apart: [attack]"),
     "membership": (_membership, "membership attacks on shadow models: dpassay.audit.membership.evaluate"),
-    "bounds": (_bounds, "how success becomes a lower bound on epsilon: bounds in [audit]"),
-    "datasets": (_datasets, "what comes with scikit-learn, is made up, or lies in a data directory: [data]"),
+    "bounds": (_bounds, "how attack scores become a lower bound on epsilon: bounds in [audit]"),
+    "datasets": (_datasets, "from scikit-learn, synthetic, or in a data directory: [data]"),
     "experiments": (_experiments, "configurations that come with dpassay: dpassay run NAME"),
-    "demos": (demos, "lessons: dpassay demo NAME"),
+    "demos": (demos, "lectures that run: dpassay demo NAME"),
 }

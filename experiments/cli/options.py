@@ -23,28 +23,28 @@ def whole(given: str | int) -> int:
 # --- the claim and the pair -------------------------------------------------------------------------------------------
 
 Target = Annotated[
-    str | None, typer.Argument(help="package.module:object or file.py:object; a function or a mechanism.")
+    str | None, typer.Argument(help="A function or a mechanism: package.module:object or file.py:object.")
 ]
 Program = Annotated[
     str | None,
     typer.Option(
         "--command",
         metavar="LINE",
-        help='Any executable instead: it reads {"dataset": ..., "size": n, "seed": s} and writes n lines of JSON.',
+        help='A program instead: it reads {"dataset": ..., "size": n, "seed": s} and writes n lines of JSON.',
     ),
 ]
-Epsilon = Annotated[float | None, typer.Option(metavar="E", help="The claim; default: the mechanism's own.")]
-Delta = Annotated[float | None, typer.Option(metavar="D", help="Of the claim, and where it is tested.")]
+Epsilon = Annotated[float | None, typer.Option(metavar="E", help="Claimed epsilon. Default: the mechanism's own.")]
+Delta = Annotated[float | None, typer.Option(metavar="D", help="Claimed delta; the bound on epsilon is at this delta.")]
 D0 = Annotated[str | None, typer.Option(metavar="JSON", help="The dataset without the record, or @FILE that holds it.")]
 D1 = Annotated[str | None, typer.Option(metavar="JSON", help="The dataset with it, or @FILE.")]
 Relation = Annotated[str, typer.Option(metavar="R", help="add_remove, replace_one or zero_out.")]
 Records = Annotated[
-    bool, typer.Option(help="Whether the datasets are lists of records, and are checked to be neighbours.")
+    bool, typer.Option(help="Treat the datasets as lists of records, and check that they are neighbours.")
 ]
 
 # --- trials, attack and bound -----------------------------------------------------------------------------------------
 
-Trials = Annotated[int, typer.Option(metavar="N", parser=whole, help="Runs on each of the two datasets, such as 1e5.")]
+Trials = Annotated[int, typer.Option(metavar="N", parser=whole, help="Runs per side (on each dataset), such as 1e5.")]
 Stop = Annotated[
     str | None,
     typer.Option(metavar="WHEN", help="'anytime': stop as soon as the claim is refuted. Default: run all trials."),
@@ -52,12 +52,12 @@ Stop = Annotated[
 AttackName = Annotated[str, typer.Option(metavar="NAME", help="See `dpassay list attacks`.")]
 BoundNames = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="See `dpassay list bounds`; repeatable: several share the significance."),
+    typer.Option(metavar="NAME", help="See `dpassay list bounds`. Repeatable; the significance is divided among them."),
 ]
 Confidence = Annotated[
-    float, typer.Option(metavar="C", help="Of the bound; 1 - C is the probability of a false alarm.")
+    float, typer.Option(metavar="C", help="Confidence of the bound; a false alarm has probability at most 1 - C.")
 ]
-Seed = Annotated[int, typer.Option(metavar="S", help="Root of all randomness.")]
+Seed = Annotated[int, typer.Option(metavar="S", help="Seed of all randomness.")]
 Timeout = Annotated[
     float | None,
     typer.Option(metavar="S", help="Seconds for one call of a function, or one batch of a program (default: 600)."),
@@ -65,10 +65,12 @@ Timeout = Annotated[
 
 # --- how it is run and shown ------------------------------------------------------------------------------------------
 
-Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Workers; -1 is every core. Changes no number.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 when the trials could not have shown a violation.")]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", metavar="N", help="Workers; -1: one per core. Results stay the same.")
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 when the trials are too few to show a violation.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
 Markdown = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Append a Markdown summary, as for $GITHUB_STEP_SUMMARY.")
 ]
-JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the whole result.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the whole result as JSON.")]

@@ -55,7 +55,7 @@ class Source:
             raise ConfigError(f"{path}:{line}: this is not UTF-8 text, as TOML has to be. Save it as UTF-8.") from error
         except (OSError, ValueError) as error:
             path, reason = Path(name_or_path), getattr(error, "strerror", None) or error
-            raise ConfigError(f"cannot read the configuration {path}: {reason}.") from error
+            raise ConfigError(f"cannot read the configuration {path}: {str(reason).removesuffix('.')}.") from error
         return cls(path.stem, _shown(path), text, dict(settings or {}))
 
     def parse(self) -> dict[str, Any]:

@@ -152,7 +152,7 @@ def digits() -> tuple[NDArray[Any], NDArray[Any]]:
 def purchase_like(
     *, n: int = 2000, n_classes: int = 20, n_features: int = 100, seed: int = 0
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Made-up shoppers: what each has bought, X `(n, 100)` of 0 and 1, and one of 20 styles of shopping, y `(n,)`.
+    """Synthetic shoppers: what each has bought, X `(n, 100)` of 0 and 1, and one of 20 styles of shopping, y `(n,)`.
 
     In the manner of the Purchase tables of membership inference: each style buys each product with a probability of its
     own, drawn from Beta(0.6, 0.6) and moved half-way to 1/2. A linear model predicts about 7 in 10 right when half of

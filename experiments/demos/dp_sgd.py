@@ -190,7 +190,7 @@ def the_attackers(
         record and every attacker, and whoever may craft the record comes close to it, without seeing the steps: little
         is left to improve in the accountant.
 
-        (The bounds lean on one assumption, which stands in each result: that the curve is that of Gaussian noise.)
+        (The bounds make one assumption, stated in each result: that the curve is that of Gaussian noise.)
         """
     )
     return results

@@ -161,7 +161,7 @@ class Power:
         at = f", at delta {number(self.delta)}" if self.delta else ""
         best = max((means[-1] for _, kind, _, means in self.lines if kind == BOUND), default=math.nan)
         law = f"{self.law[:1].upper()}{self.law[1:]}{at}"
-        return f"{law}: the best bound shows {number(best)} of {number(self.exact_epsilon)}"
+        return f"{law}: the best bound shows {number(best)}\u00a0of\u00a0{number(self.exact_epsilon)}"
 
     @property
     def caption(self) -> str:

@@ -100,12 +100,10 @@ class Tradeoff:
         """Whether the attack errs less than the claim allows."""
         if self.gap is not None:
             fpr, upper, allowed = map(share, self.gap)
-            return (
-                f"At {fpr} false positives, the attack misses at most {upper}; the claim allows no less than {allowed}"
-            )
+            return f"At {fpr} false positives, the attack misses at most {upper}; by the claim, at least {allowed}"
         seen, allows = (float(np.min(a + b)) for a, b in ((self.fpr, self.fnr), (self.claim_fpr, self.claim_fnr)))
         attacked = "attack on the canaries" if self.of_bits else "attack"
-        return f"The two errors of the {attacked} add up to {share(seen)} at best; the claim allows {share(allows)}"
+        return f"The two error rates of the {attacked} sum to {share(seen)} at least; by the claim, to {share(allows)}"
 
     @property
     def caption(self) -> str:

@@ -68,13 +68,13 @@ class Summary:
             self.checks |= {(check["test"], check["call"]): check for check in checks}
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The table of checks: "catches" is the true epsilon that a check's trials would have caught 9 times in 10."""
+        """The table of checks: "detects" is the true epsilon that a check's trials detect 9 times in 10."""
         if not self.checks:
             return
         terminalreporter.section("privacy checks (dpassay)")
         terminalreporter.write_line(self._headline())
         terminalreporter.write_line(
-            f"{'verdict':<13} {'claim':>8} {'shown':>8} {'catches':>8} {'false alarm':>11}  test"
+            f"{'verdict':<13} {'claim':>8} {'bound':>8} {'detects':>8} {'false alarm':>11}  test"
         )
         for _, check in sorted(self.checks.items()):
             colours = COLOURS.get(check["verdict"], {})

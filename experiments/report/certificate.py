@@ -81,7 +81,7 @@ def summary_table(certificate: Certificate) -> Table:
         word, colour = _word(cells[0].kind, failed)
         rows.append((colour, (name, KIND_WORDS[cells[0].kind], *worst, kept, word)))
     allowed = [f"worst miss rate at {percent(c)}" for c in confidences]
-    return Table(("method", "kind", *allowed, "places within the limit", "verdict"), tuple(rows), 2)
+    return Table(("method", "kind", *allowed, "settings within the limit", "verdict"), tuple(rows), 2)
 
 
 def place_table(certificate: Certificate, confidence: float) -> Table:

@@ -229,10 +229,10 @@ def _table_caption(sweep: SweepResult) -> str:
     """What the confidence belongs to."""
     sure = percent(sweep.confidence)
     if len(sweep.points) == 1:
-        return f"Epsilon that is claimed, and epsilon that was shown with {sure} confidence."
+        return f"Claimed epsilon, and epsilon shown with {sure} confidence."
     return (
-        f"Epsilon that is claimed, and epsilon that was shown. Each lower bound holds with {sure} confidence on its "
-        f"own; the verdicts hold with {sure} confidence all together."
+        f"Claimed epsilon, and epsilon shown. Each lower bound holds with {sure} confidence on its "
+        f"own; all verdicts together hold with {sure} confidence."
     )
 
 
@@ -288,7 +288,7 @@ def _bounds(result: AuditResult) -> Table | None:
         )
         for b in result.bounds
     )
-    return Table(("bound", "holds", "epsilon, at least", "ceiling", "its share of confidence"), rows, 2)
+    return Table(("bound", "holds", "epsilon, at least", "ceiling", "confidence"), rows, 2)
 
 
 def _games(sweep: SweepResult) -> dict[Game, int]:
@@ -317,7 +317,7 @@ def _ledger(sweep: SweepResult) -> Table:
                 _ranges([getattr(e, name) for e in entries]) for name in ("looked_at", "correction")
             )
             rows.append((entries[0].what, looked_at, correction, _where(len(entries), len(sweep.points))))
-    return Table(("what", "looked at", "paid for by", "in"), tuple(("", row) for row in rows), 4)
+    return Table(("choice", "looked at", "correction", "in"), tuple(("", row) for row in rows), 4)
 
 
 def _where(count: int, n_audits: int) -> str:

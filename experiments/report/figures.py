@@ -11,6 +11,9 @@ from markupsafe import Markup
 
 from ..plots.style.files import described
 
+FITS_A_TELEPHONE = 400.0
+"""Points: figures that are wider scroll on a narrow screen, since their type would be too small to read."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -55,7 +58,9 @@ def _figure(path: Path) -> Figure:
     opening, _, body = text.partition(">")
     body = re.sub(r"<(title|desc|style)\b.*?</\1>", "", body, flags=re.DOTALL)
     body = re.sub(r"""(\bid="|url\(#|href="#)""", rf"\g<1>{path.stem}-", body)
-    box = re.search(r'viewBox="[^"]*"', opening)
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', opening)
     label = Markup.escape(title)
-    head = f'<svg {box[0] if box else ""} class="dpassay-figure" role="img" aria-label="{label}" xmlns:xlink="http://www.w3.org/1999/xlink">'
+    width = f' style="--width:{box[1]}"' if box and float(box[1]) > FITS_A_TELEPHONE else ""
+    size = f'viewBox="0 0 {box[1]} {box[2]}"{width}' if box else ""
+    head = f'<svg {size} class="dpassay-figure" role="img" aria-label="{label}" xmlns:xlink="http://www.w3.org/1999/xlink">'
     return Figure(path.stem, Markup(head + body), title, caption)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import escape
 
 from ...audit.trials.folder import Folder, write_atomically
 from ...mechanisms.printable import fenced, html, markdown
@@ -67,8 +69,8 @@ def write(
         audits=list(
             zip(shown.audits, each_caption_once([of_audit(drawn, a.number) for a in shown.audits]), strict=True)
         ),
-        config=config,
-        command=command,
+        config="" if config is None else escape(html(config)),
+        command=escape(html(command)),
         versions=versions_of(directory),
     )
     rows = sorted(shown.table.rows, key=lambda row: row[0] != "violation")
@@ -106,7 +108,7 @@ def _environment(*, html: bool) -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
         keep_trailing_newline=True,
-        finalize=_shown,
+        finalize=_tied if html else _shown,
     )
     made.filters["cell"] = markdown
     made.filters["fenced"] = fenced
@@ -116,6 +118,11 @@ def _environment(*, html: bool) -> Environment:
 def _shown(value: Any) -> Any:
     """Whatever a template prints; autoescape follows."""
     return html(value) if type(value) is str else value
+
+
+def _tied(value: Any) -> Any:
+    """The same on a page, where no line begins with a per cent sign."""
+    return re.sub(r"(?<=\d) %", "\u00a0%", html(value)) if type(value) is str else value
 
 
 def versions_text(known: dict[str, Any]) -> str:

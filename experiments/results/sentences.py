@@ -137,7 +137,7 @@ def _reach(points: Sequence[SweepPoint]) -> str:
         return f"{shown}."
     free = [bound.epsilon / r.claim for r in known if (bound := r.assumption_free_bound) is not None]
     without = f", and {percent_range(free)} with {NOTHING_ASSUMED}" if free else ""
-    return f"{shown} {IN_FAMILY} of trade-off curves that they lean on{without}."
+    return f"{shown} {IN_FAMILY} of trade-off curves that they assume{without}."
 
 
 def _unnoticed(sweep: SweepResult) -> str:
@@ -147,17 +147,17 @@ def _unnoticed(sweep: SweepResult) -> str:
         return ""
     worst = math.ceil(100.0 * max(detectable / claim for detectable, claim in claims)) / 100.0
     return (
-        f" A perfect attack catches true epsilons from {number(worst)} times the claim on in 9 of 10 such audits, if "
-        "the true curves are of the families of their claims."
+        f" With a perfect attack, 9 of 10 such audits detect a true epsilon of {number(worst)} times the claim, if "
+        "the true curve is of the family of the claim."
     )
 
 
 def _power(result: AuditResult) -> str:
     """What would have been noticed."""
     if result.detectable == math.inf:
-        return "No excess could have been caught reliably with this few trials."
+        return "With this few trials no excess over the claim could have been detected reliably."
     return (
-        f"A perfect attack catches a true epsilon of {number(result.detectable, 4)} in 9 of 10 such audits, if the "
+        f"With a perfect attack, 9 of 10 such audits detect a true epsilon of {number(result.detectable, 4)}, if the "
         f"truth is {result.detectable_family}."
     )
 

@@ -105,7 +105,7 @@ def corrected(
     entry = LedgerEntry(
         what="sweep",
         looked_at="1 audit" if len(points) == 1 else f"{len(points)} audits, each with a p-value for its own claim",
-        correction="none needed"
+        correction="no correction needed"
         if len(points) == 1
         else f"Holm over {len(points)} at significance {1 - confidence:.3g}",
     )

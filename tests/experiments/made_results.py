@@ -18,7 +18,7 @@ from dpassay.audit.results.audit_result import AuditResult, ClaimCurve
 from dpassay.experiments.results.sweep import SweepResult, corrected
 
 LEDGER = (
-    LedgerEntry("pair", "1, fixed beforehand", "none needed"),
+    LedgerEntry("pair", "1, fixed beforehand", "no correction needed"),
     LedgerEntry("attack", "1, likelihood-ratio", "known output law, nothing learned"),
     LedgerEntry("threshold", "1 of 512", "chosen on pilot trials only"),
 )

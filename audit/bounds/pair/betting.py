@@ -255,7 +255,7 @@ class FixedBetting(FixedBound[Scores]):
             LedgerEntry("bets", f"{len(self.options.stakes)} stakes, fixed beforehand", paid),
             LedgerEntry("time", "after every trial", "free: Ville's inequality")
             if ordered
-            else LedgerEntry("time", "once, at the end", "none needed"),
+            else LedgerEntry("time", "once, at the end", "no correction needed"),
         )
 
 

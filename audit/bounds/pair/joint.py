@@ -213,7 +213,7 @@ class FixedJointExact(FixedBound[Scores]):
         return (
             self.event.entry,
             LedgerEntry("direction", way, "chosen on pilot trials only" if on_pilot and not both else paid),
-            LedgerEntry("base rate", "all within limits", "supremum; the limits cost 1/1000 of the significance"),
+            LedgerEntry("nuisance rate", "all within its limits", "worst case; limits cost 1/1000 of the significance"),
         )
 
 

@@ -32,7 +32,7 @@ def test_a_file_of_a_pair_is_judged_with_exit_code_table_and_what_it_rests_on(tm
     refuted = judge(file, "--epsilon", 0.5, "--confidence", 0.95, "--json", kept)
     assert refuted.exit_code == 1, refuted.output
     assert "VIOLATION" in refuted.output
-    assert "This holds if every row is a run of its own" in refuted.output
+    assert "valid only if each row is an independent run" in refuted.output
     assert AuditResult.from_json(kept.read_text()).attack == "scores in scores.csv"
     assert judge(file, "--epsilon", 4, "--confidence", 0.95).exit_code == 0
 
@@ -65,7 +65,7 @@ def test_successes_need_what_a_guess_is_worth_without_the_output(tmp_path):
     pd.DataFrame({"success": [1] * 60 + [0] * 40}).to_csv(file, index=False)
     assert read_evidence(file, prior_success=0.1) == Successes(60, 100, 0.1)
     assert judge(file, "--epsilon", 1, "--prior-success", 0.1, "--confidence", 0.95).exit_code == 1
-    with pytest.raises(ParameterError, match="--prior-success must be given"):
+    with pytest.raises(ParameterError, match="--prior-success is required"):
         read_evidence(file)
 
 
@@ -148,7 +148,7 @@ def test_out_holds_numbers_figures_and_a_report_for_every_kind_of_evidence(kind,
     assert "Scores in my scores.csv" in summary
     assert said in page
     assert ("two datasets that differ" in page) == (kind == "side")
-    assert "No file shows whether it is so." in page
+    assert "The file cannot show whether that is so." in page
     assert "by construction" not in page
     command = page.split("<code>dpassay judge ")[1].split("</code>")[0]
     named, *options = shlex.split(html.unescape(command))

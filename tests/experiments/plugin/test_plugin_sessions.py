@@ -139,7 +139,7 @@ class TestBudget:
         assert lines[0].startswith("8 checks, seed 0.")
         assert f"at most {spent:.2g}, of a budget of 1e-06" in lines[0]
         assert len(lines) == 2 + 8
-        assert lines[1].split() == ["verdict", "claim", "shown", "catches", "false", "alarm", "test"]
+        assert lines[1].split() == ["verdict", "claim", "bound", "detects", "false", "alarm", "test"]
         leak = next(line for line in lines if "test_leak (check 2)" in line).split()
         check = session.checks["test_broken.py::test_leak", 2]
         assert leak[:3] == ["violation", "1", f"{check['bound']:.4g}"]

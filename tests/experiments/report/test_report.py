@@ -311,11 +311,11 @@ def test_the_answer_names_the_gravest_violation() -> None:
 
 def test_the_answer_to_consistent_comes_with_power() -> None:
     text = answer(sweep_of([{}], [coin_result()]))
-    assert "in 9 of 10 such audits" in text
+    assert "9 of 10 such audits detect a true epsilon of" in text
     underpowered = dataclasses.replace(coin_result(), detectable=math.inf)
     sweep = answer(laplace_sweep((0.5, 1.0)))
-    assert "true epsilons from 1.05 times the claim on" in sweep
-    assert "No excess could have been caught" in answer(sweep_of([{}], [underpowered]))
+    assert "detect a true epsilon of 1.05 times the claim" in sweep
+    assert "no excess over the claim could have been detected" in answer(sweep_of([{}], [underpowered]))
 
 
 def test_the_answer_to_underpowered_says_what_the_trials_could_have_shown() -> None:
@@ -385,7 +385,7 @@ def test_the_ledger_says_each_look_once_and_where_it_was_taken() -> None:
     )
     rows = [cells for _, cells in content(sweep_of([{"k": i} for i in range(3)], [first, first, second])).ledger.rows]
     assert rows[0][0] == "sweep"
-    assert ("pair", "1, fixed beforehand", "none needed", "2 of 3 audits") in rows
+    assert ("pair", "1, fixed beforehand", "no correction needed", "2 of 3 audits") in rows
     assert ("threshold", "9", "x", "1 of 3 audits") in rows
     assert len(rows) == len(set(rows)) == 5
 
@@ -488,7 +488,7 @@ def test_a_table_names_the_bound_with_a_family_and_the_one_without() -> None:
         "epsilon >=\nif in the family",
         "epsilon >=\nnothing assumed",
     ]
-    assert "if in the family of trade-off curves that they lean on, and 40 to" in answer(sweep)
+    assert "if in the family of trade-off curves that they assume, and 40 to" in answer(sweep)
 
 
 def test_narrow_screens_get_cards_that_name_every_cell(leaning: Path) -> None:
@@ -497,7 +497,7 @@ def test_narrow_screens_get_cards_that_name_every_cell(leaning: Path) -> None:
     assert narrow is not None
     assert "thead{display:none}" in narrow[1]
     assert "content:attr(data-label)" in narrow[1]
-    assert ".overview .dpassay-figure{min-width:0}" in narrow[1]
+    assert ".drawing{overflow-x:auto}.drawing .dpassay-figure{min-width:calc(var(--width,0)*1.2px)}" in narrow[1]
     page = Page(html)
     cells = [*page.all("td"), *(cell for cell in page.all("th") if cell.get("scope") == "row")]
     assert cells
@@ -506,13 +506,14 @@ def test_narrow_screens_get_cards_that_name_every_cell(leaning: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="no browser here; the test of the style sheet holds")
-def test_nothing_scrolls_sideways_at_390_pixels(leaning: Path, tmp_path: Path) -> None:
-    """Laid out by a browser: neither the page nor a table is wider than the screen."""
+def test_only_figures_scroll_sideways_at_390_pixels(leaning: Path, tmp_path: Path) -> None:
+    """Laid out by a browser: neither the page nor a table is wider than the screen; type of 7 pixels or more."""
     (tmp_path / "report.html").write_bytes((leaning / "report.html").read_bytes())
     probe = (
         "<iframe src='report.html' style='width:390px;height:900px;border:0'></iframe><p id=o></p><script>"
         "onload=()=>{const d=document.querySelector('iframe').contentDocument;document.title=[d.documentElement,"
-        "...d.querySelectorAll('.wide,.overview .drawing')].map(e=>e.scrollWidth-e.clientWidth).join(' ');"
+        "...d.querySelectorAll('.wide')].map(e=>e.scrollWidth-e.clientWidth).join(' ')+' / '+"
+        "[...d.querySelectorAll('.dpassay-figure')].map(e=>e.clientWidth/e.viewBox.baseVal.width).join(' ');"
         "document.getElementById('o').textContent='found '+document.title}</script>"
     )
     (tmp_path / "probe.html").write_text(probe)
@@ -521,11 +522,22 @@ def test_nothing_scrolls_sideways_at_390_pixels(leaning: Path, tmp_path: Path) -
     flags += ["--allow-file-access-from-files", "--virtual-time-budget=2000", f"--user-data-dir={tmp_path / 'profile'}"]
     address = (tmp_path / "probe.html").as_uri()
     done = subprocess.run(["chromium", *flags, address], capture_output=True, text=True, timeout=300, check=False)
-    found = re.search(r"found ([-\d ]+)<", done.stdout)
+    found = re.search(r"found ([-\d ]+) / ([\d. ]+)<", done.stdout)
     assert found is not None
     over = [int(number) for number in found[1].split()]
-    assert len(over) >= 3
+    assert len(over) >= 2
     assert max(over) <= 0
+    scales = [float(number) for number in found[2].split()]
+    assert len(scales) >= 3
+    assert 8 * min(scales) > 7  # the smallest type is 8 units
+    assert 8 * max(scales) > 9
+
+
+def test_no_line_of_a_page_can_begin_with_a_per_cent_sign(tmp_path: Path) -> None:
+    html, _ = report(laplace_sweep((0.5, 1.0)), tmp_path)
+    prose = re.sub(r"<(svg|style|pre)\b.*?</\1>", "", html, flags=re.DOTALL)
+    assert re.findall(r"\d %", prose) == []
+    assert "95\u00a0% confidence" in prose
 
 
 def test_titles_of_all_figures_of_a_report_differ(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_page_stands_alone_and_says_the_verdict(which, written):
     assert not re.search(r"https?://(?!www\.w3\.org)", page)
     headline = "Every bound keeps its level" if which == "good" else "A bound misses too often"
     assert headline in page
-    assert ("The places where a bound missed too often" in page) == (which == "bad")
+    assert ("The settings in which a bound missed too often" in page) == (which == "bad")
     assert page.count("<svg") == 2 + 1  # two confidences; one law has several equal sizes and an epsilon above 0
     for method in written[which].certificate.methods:
         assert method in page
@@ -184,6 +184,7 @@ def test_figures_hold_the_numbers_of_the_cells(good):
         "uncorrected katz-log",
     ]
     assert power.exact_epsilon == pytest.approx(1.0)
+    assert power.title.endswith("\u00a0of\u00a01")  # no line holds "of 1" alone
     assert all(len(means) == len(trials) for *_, trials, means in power.lines)
 
 

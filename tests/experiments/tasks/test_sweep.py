@@ -92,7 +92,7 @@ def test_claims_refuted_after_correction_make_the_sweep_a_violation(one_result):
 def test_a_single_audit_keeps_its_own_verdict(one_result):
     points, verdict, entry = corrected([{}], [with_p(one_result, 0.0501, Verdict.VIOLATION)], confidence=0.95)
     assert points[0].verdict is verdict is Verdict.VIOLATION
-    assert entry.correction == "none needed"
+    assert entry.correction == "no correction needed"
 
 
 def test_an_underpowered_audit_makes_the_sweep_underpowered_unless_there_is_a_violation(one_result):

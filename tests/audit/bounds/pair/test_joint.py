@@ -427,7 +427,7 @@ def test_pilot_chooses_event_and_direction():
         ready = asked.prepared(JointExact(), pilot, delta=0.0, confidence=0.95, n_out=9000, n_in=9000)
         assert (ready.event.threshold, ready.event.direction) == (0.5, direction)
         found = asked.lower_bound(ready, pilot, delta=0.0, confidence=0.95)
-        assert [entry.what for entry in found.ledger] == ["threshold", "direction", "base rate"]
+        assert [entry.what for entry in found.ledger] == ["threshold", "direction", "nuisance rate"]
         assert found.ledger[0].correction == found.ledger[1].correction == "chosen on pilot trials only"
         assert found.epsilon > 3
 
