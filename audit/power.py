@@ -266,14 +266,14 @@ class _Question:
         """The least member, above the claimed one, that refutes the claim; None if there is none."""
         precision = COARSE if family.precision > PRECISION / 2 else PRECISION
         look = partial(self.look, family, n_out, n_in)
-        slope = self.statement.epsilon / family.claimed if self._steered(min(n_out, n_in)) else math.nan
+        slope = self.statement.epsilon / family.claimed if self._steered(family, min(n_out, n_in)) else math.nan
         return least_shown(look, family.claimed, family.largest, precision, slope)
 
-    def _steered(self, n: int) -> bool:
+    def _steered(self, family: CurveFamily, n: int) -> bool:
         """Whether the bound at delta says where the search ends: other curves may be refuted elsewhere long before, and
         between rare events whether the claim is refuted goes up and down."""
         at_delta = self.statement.delta == 0.0 or isinstance(self.statement.claim, ApproximateDP)
-        return at_delta and 0.5 * n * math.exp(-self.statement.epsilon) >= _NOT_RARE
+        return family.claimed > 0.0 and at_delta and 0.5 * n * math.exp(-self.statement.epsilon) >= _NOT_RARE
 
     def look(self, family: CurveFamily, n_out: int, n_in: int, parameter: float) -> tuple[bool, float]:
         """Whether the claim is refuted by counts that this member gives with the given probability, and how clearly."""

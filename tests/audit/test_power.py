@@ -5,7 +5,7 @@ import math
 import asked
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import special
 
@@ -135,6 +135,9 @@ def test_a_threshold_that_was_given_is_taken_to_be_the_best(threshold):
     )
 
 
+@settings(max_examples=25)
+@example(claim=0.0, delta=0.0, n=500)
+@example(claim=5e-324, delta=1e-5, n=228)
 @given(claim=st.floats(0, 3), delta=st.sampled_from([0.0, 1e-5, 0.1]), n=st.integers(20, 5000))
 def test_detectable_epsilon_lies_above_the_claim_and_grows_with_probability(claim, delta, n):
     usual = epsilon(ClopperPearson(), ApproximateDP(claim, delta), delta, n=n)
