@@ -98,8 +98,12 @@ def execute(
 
 
 def _here(chunks: Iterable[Chunk], work: Work) -> Results:
-    for chunk in chunks:
-        yield chunk, work(chunk)
+    """Finished chunks in their order. BLAS gets one thread, as in workers: its rounding depends on their number."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        for chunk in chunks:
+            yield chunk, work(chunk)
 
 
 def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | None, workers: Workers) -> Results:

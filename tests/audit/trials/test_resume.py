@@ -6,6 +6,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpassay.audit import audit
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
@@ -124,3 +125,16 @@ def test_a_python_function_gives_the_same_bytes_on_two_processes():
         audit(noisy_sum, pair, claim=PureDP(1.0), trials=200, seed=5, n_jobs=n_jobs).to_json() for n_jobs in (1, 2)
     ]
     assert results[0] == results[1]
+
+
+def test_work_in_this_process_has_one_thread_of_the_linear_algebra_as_in_workers(without_power):
+    """The rounding of a large product depends on how many threads share it."""
+    seen = set()
+
+    def release(dataset, rng):
+        seen.update(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return noisy_sum(dataset, rng)
+
+    with threadpool_limits(limits=2):
+        audit(release, Neighbours([0.0], [1.0], "replace_one"), claim=PureDP(1.0), trials=100, n_jobs=1, seed=0)
+    assert seen == {1}
