@@ -53,7 +53,7 @@ def test_what_a_page_takes_from_the_code_is_current(page):
     assert (DOCS / f"{page}.md").read_text() == written, "fix with: make docs"
 
 
-def test_the_config_in_the_docs_runs(tmp_path, one_picture):
+def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
     page = (DOCS / "config.md").read_text()
     example, cases, data, canary, secret = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
     (tmp_path / "question.toml").write_text(example)

@@ -47,18 +47,29 @@ def research(tmp_path):
 
             pair = Neighbours([1], [1, 2], "add_remove")
             result = judged(count, pair, claim=PureDP(1.0), trials=300, seed=0)
-            print(audit.NOTE, first.RATE, result.verdict.value)
         """,
         "test_mine.py": """
             import pytest
             import audit
             from experiments.first import RATE
             from release import count
+            from typer.testing import CliRunner
+            from dpassay.experiments.cli.commands import app
 
             @pytest.mark.dp(epsilon=1.0, d0=[1], d1=[1, 2], relation="add_remove", trials=300)
             def test_count(dp_audit):
                 assert audit.NOTE and RATE
                 assert dp_audit(count).claim == 1.0
+
+            def test_config():
+                done = CliRunner().invoke(app, ["run", "experiments/mine.toml", "--out", "out", "--quiet"])
+                assert done.exit_code == 0, done.output
+
+            def test_api():
+                import api
+
+                assert (api.audit.NOTE, api.first.RATE) == (audit.NOTE, RATE)
+                assert api.result.verdict.value == "consistent"
         """,
     }
     for name, text in files.items():
@@ -68,25 +79,18 @@ def research(tmp_path):
 
 
 class TestAProjectWithFoldersOfTheSameNames:
-    def test_uses_the_api(self, research):
-        done = python("api.py", cwd=research)
-        assert (done.returncode, done.stdout.split()[-2:]) == (0, ["0.1", "consistent"]), done.stderr
-
-    def test_runs_its_configs(self, research):
-        done = python("-m", "dpassay", "run", "experiments/mine.toml", "--out", "out", "--quiet", cwd=research)
-        assert done.returncode == 0, done.stderr
-        assert (research / "out" / "results.json").exists()
-
     def test_checks_its_functions(self, research):
         pair = ("--d0", "[1]", "--d1", "[1, 2]", "--relation", "add_remove", "--epsilon", "1", "--trials", "300")
         done = python("-m", "dpassay", "check", "release.py:count", *pair, "--quiet", cwd=research)
         assert done.returncode == 0, done.stderr
 
-    def test_uses_the_plugin(self, research):
+    def test_uses_the_plugin_runs_its_configs_and_uses_the_api(self, research):
+        """In one process."""
         options = ("-p", "dpassay.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:randomly", "-q")
         done = python("-m", "pytest", *options, cwd=research)
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "1 passed" in done.stdout
+        assert "3 passed" in done.stdout
+        assert (research / "out" / "results.json").exists()
 
 
 def test_the_package_costs_next_to_nothing_until_a_room_is_asked_for(tmp_path):

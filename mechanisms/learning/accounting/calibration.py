@@ -39,10 +39,10 @@ def calibrate_noise(
         * `steps_guarantee(returned, ...).epsilon(delta) <= epsilon`.
 
     Example:
-        >>> setting = {"sampling": "poisson", "sampling_probability": 0.01, "steps": 1000}
+        >>> setting = {"sampling": "full-batch", "steps": 100}
         >>> noise = calibrate_noise(epsilon=1.0, delta=1e-5, **setting)
         >>> round(noise, 3), steps_guarantee(noise, **setting).epsilon(1e-5) <= 1.0
-        (1.415, True)
+        (37.307, True)
     """
 
     def guarantee_of(noise_multiplier: float, accounting: str | None = accounting) -> Guarantee:
