@@ -16,6 +16,8 @@ from dpassay.experiments.cli.judge import read_evidence
 from dpassay.experiments.results.sweep import SweepResult
 from dpassay.mechanisms.errors import ParameterError
 
+pytestmark = pytest.mark.usefixtures("without_pixels")
+
 
 def pair(n=600, shift=2.0):
     rng = np.random.default_rng(0)

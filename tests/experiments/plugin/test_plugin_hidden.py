@@ -8,7 +8,7 @@ import contextlib
 import pytest
 from dpassay.mechanisms.errors import PrivacyViolation
 
-CLAIM = dict(epsilon=0.1, d0=[1, 0], d1=[1, 0, 1], relation="add_remove", trials=300)
+CLAIM = dict(epsilon=0.1, d0=[1, 0], d1=[1, 0, 1], relation="add_remove", trials=300, attack="threshold")
 
 
 def leak(dataset, rng):

@@ -67,6 +67,14 @@ class Nesting(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _without_pixels():
+    """The PNG files of the figures are empty."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpassay.experiments.plots.style.files._png", lambda figure: b"")
+        yield
+
+
 @pytest.fixture(scope="module")
 def good():
     return certify(PLAN, [BoundMethod(SimultaneousBand()), *uncorrected()], seed=0)

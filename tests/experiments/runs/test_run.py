@@ -252,7 +252,7 @@ def test_an_error_while_running_says_at_which_point(config, without_pictures, mo
     assert caught.value.__notes__ == ["at mechanism.epsilon = 0.5"]
 
 
-def test_a_report_is_made_again_from_the_numbers_alone(config):
+def test_a_report_is_made_again_from_the_numbers_alone(config, without_pixels):
     done = run(config, settings={"audit.trials": 500, "sweep": {}})
     assert len(done.files) == 2 * 4 + 2
     before = numbers(done.directory)
@@ -265,7 +265,7 @@ def test_a_report_is_made_again_from_the_numbers_alone(config):
 
 
 @pytest.fixture
-def finished_run(config, one_picture, monkeypatch):
+def finished_run(config, one_picture, without_pixels, monkeypatch):
     """A function that runs the experiment again, and says what had to be done: "derive", "draw" or nothing."""
     monkeypatch.setattr("dpassay.experiments.results.provenance.code", lambda: "c0de")
     first = run(config, settings={"audit.trials": 500})
@@ -325,7 +325,7 @@ def test_a_run_without_its_trials_is_still_answered_from_its_numbers(finished_ru
     assert finished_run() == []
 
 
-def test_a_finished_run_with_other_words_has_them(config, one_picture):
+def test_a_finished_run_with_other_words_has_them(config, one_picture, without_pixels):
     run(config, settings={"audit.trials": 500})
     config.write_text(CONFIG.replace('title = "Laplace"', 'title = "Pierre-Simon"'))
     assert run(config, settings={"audit.trials": 500}).result.title == "Pierre-Simon"
@@ -343,7 +343,7 @@ def test_the_code_that_derives_is_known_by_its_bytes(tmp_path, monkeypatch):
     assert provenance.code() != before
 
 
-def test_a_finished_run_is_answered_without_what_plans_and_draws(config, one_picture):
+def test_a_finished_run_is_answered_without_what_plans_and_draws(config, one_picture, without_pixels):
     run(config, settings={"audit.trials": 500}, out="out")
     line = f"run {config} --set audit.trials=500 --out out"
     driver = (

@@ -210,7 +210,7 @@ CORRUPTIBLE = {
 
 
 @pytest.mark.parametrize("name", CORRUPTIBLE)
-@pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [5, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore")
 def test_a_corrupted_run_directory_gives_the_same_results_or_is_refused(
     count, name, tmp_path, monkeypatch, without_pictures
