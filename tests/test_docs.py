@@ -105,13 +105,13 @@ def asked(**changes):
     return question
 
 
-def test_the_whole_config_on_learning_runs_and_shows_nearly_all_of_the_claim():
+def test_the_whole_config_on_learning_runs_and_shows_nearly_all_of_the_claim(without_power):
     result = asked(audit_trials=300).answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
     assert result.verdict is Verdict.CONSISTENT
     assert 0.75 * result.claim < result.bound.epsilon <= result.claim
 
 
-def test_the_config_of_one_run_on_learning_runs_and_shows_no_more_than_the_page_says():
+def test_the_config_of_one_run_on_learning_runs_and_shows_no_more_than_the_page_says(without_power):
     source = Source("page", "learning.md")
     (question,) = plan_tasks(Config.check(tomllib.loads(ONE_RUN), source), source)
     result = question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
