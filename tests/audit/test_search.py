@@ -154,7 +154,7 @@ def test_one_pair_and_one_attack_leave_nothing_to_search():
 
 
 def test_confirmation_may_stop_at_any_time():
-    found = search(leaks_far_away, PAIRS, **LEAK | {"stop": "anytime"})
+    found = search(leaks_far_away, PAIRS, attacks="threshold", **LEAK | {"stop": "anytime"})
     assert found.verdict is Verdict.VIOLATION
     assert found.confirmed.trials.per_side < 2_000
 

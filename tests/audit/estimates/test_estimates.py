@@ -159,7 +159,7 @@ def test_mass_grows_with_epsilon_and_fills_everything(k0, k1, delta):
     assert found[-1] == pytest.approx(1.0, abs=1e-8)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(k0=st.integers(0, 60), k1=st.integers(0, 40), delta=st.sampled_from([0.0, 0.05]))
 def test_posterior_does_not_care_which_side_is_which(k0, k1, delta):
     plain = bayesian(counts(k0, 60, k1, 40), threshold=1.0, delta=delta)
@@ -313,7 +313,7 @@ def test_few_hits_give_a_wide_interval_and_no_warning(delta):
 
 
 @each_method
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 200))
 def test_estimates_do_not_depend_on_the_order_of_the_scores_or_on_increasing_maps(method, seed):
     scores = laplace_scores(60, seed)

@@ -337,7 +337,7 @@ class _PlugIn(_Twin):
     ids=lambda value: type(value).__name__ if isinstance(value, OneRunFDP) else None,
 )
 def test_broken_twin_is_caught(twin, law, delta, shape):
-    found = bit_misses(twin, law, shape=shape, repeats=600, confidence=0.8, delta=delta)
+    found = bit_misses(twin, law, shape=shape, repeats=200, confidence=0.8, delta=delta)
     assert not found.holds, found
 
 
