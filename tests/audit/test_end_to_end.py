@@ -23,7 +23,7 @@ from dpassay.mechanisms import Geometric, Laplace, Neighbours, PureDP, Randomize
 
 pytestmark = pytest.mark.usefixtures("without_power")
 
-REPEATS = pytest.mark.parametrize("repeats", [100, pytest.param(400, marks=pytest.mark.slow)])
+REPEATS = pytest.mark.parametrize("repeats", [40, pytest.param(400, marks=pytest.mark.slow)])
 CONFIDENCE = 0.8
 
 
@@ -91,19 +91,19 @@ def test_the_bound_on_a_kept_claim_rarely_exceeds_it(repeats):
 @pytest.mark.parametrize(
     ("function", "options", "truth", "repeats"),
     [
-        (shifted, {"attack": Classifier(model="boosting")}, 1.0, 12),  # of all models the one that learns most by heart
-        (constant, {"attack": Classifier(model="boosting")}, 0.0, 12),
-        (shifted, {"attack": "threshold"}, 1.0, 24),
+        (constant, {"attack": Classifier(model="boosting")}, 0.0, 9),  # of all models the one that learns most by heart
+        pytest.param(shifted, {"attack": Classifier(model="boosting")}, 1.0, 12, marks=pytest.mark.slow),
+        (shifted, {"attack": "threshold"}, 1.0, 12),
         pytest.param(shifted, {"attack": "threshold"}, 1.0, 400, marks=pytest.mark.slow),
         pytest.param(shifted, {}, 1.0, 400, marks=pytest.mark.slow),
         pytest.param(constant, {}, 0.0, 400, marks=pytest.mark.slow),
     ],
-    ids=["boosting", "boosting-no-difference", "threshold", "threshold-400", "classifier", "no-difference"],
+    ids=["boosting-no-difference", "boosting", "threshold", "threshold-400", "classifier", "no-difference"],
 )
 def test_the_bound_of_a_function_rarely_exceeds_the_truth(function, options, truth, repeats):
     """Functions are guarded call by call and, without an attack that is named, attacked by classifiers.
 
-    Of 12 bounds 10 may exceed the truth; where the pilot is counted in the place of the evaluation, all of boosting do.
+    Of 9 bounds 8 may exceed the truth; where the pilot is counted in the place of the evaluation, all of boosting do.
     """
     options = {"trials": 400, "neighbours": PAIR, "claim": PureDP(1.0), "confidence": CONFIDENCE} | options
     missed = misses(lambda seed: audit(function, seed=seed, **options), truth, repeats)
@@ -112,8 +112,8 @@ def test_the_bound_of_a_function_rarely_exceeds_the_truth(function, options, tru
 
 def test_the_same_harness_catches_an_uncorrected_maximum():
     options = {"attack": "threshold", "bound": BestOfAllThresholds(), "trials": 400, "confidence": CONFIDENCE}
-    missed = misses(lambda seed: audit(Laplace(epsilon=1.0), seed=seed, **options), 1.0, repeats=150)
-    assert missed > limit(150)
+    missed = misses(lambda seed: audit(Laplace(epsilon=1.0), seed=seed, **options), 1.0, repeats=40)
+    assert missed > limit(40)
 
 
 @REPEATS

@@ -65,7 +65,7 @@ def without_fresh_trials(found):
 
 
 def test_confirmed_winner_is_too_high_no_more_often_than_it_may_and_an_unconfirmed_one_is():
-    found = list(searches(40, n_pairs=20))
+    found = list(searches(25, n_pairs=20))
     assert covered([one.bound.epsilon for one in found]).holds
     assert not covered([without_fresh_trials(one) for one in found]).holds
 
@@ -154,7 +154,7 @@ def test_one_pair_and_one_attack_leave_nothing_to_search():
 
 
 def test_confirmation_may_stop_at_any_time():
-    found = search(leaks_far_away, PAIRS, **LEAK | {"stop": "anytime"})
+    found = search(leaks_far_away, PAIRS, attacks="threshold", **LEAK | {"stop": "anytime"})
     assert found.verdict is Verdict.VIOLATION
     assert found.confirmed.trials.per_side < 2_000
 

@@ -206,7 +206,7 @@ def broken_laplace_sensitivity():
 # --- learning ---------------------------------------------------------------------------------------------------------
 
 
-def regression_pairs(n_pairs=6):
+def regression_pairs(n_pairs=3):
     rng = np.random.default_rng(1)
     for _ in range(n_pairs):
         n = int(rng.integers(1, 6))
@@ -322,7 +322,7 @@ def dp_sgd():
     for (sampling, (options, size, rate)), relation, noise in product(SCHEMES.items(), RELATIONS, (0.7, 3.0)):
         if sampling == "poisson" and noise < 1.0:
             continue  # privacy-loss distributions of little noise take seconds
-        for steps in (2,) if sampling == "poisson" else (1, 2):
+        for steps in (2,) if sampling == "poisson" or noise < 1.0 else (1, 2):
             options = {"batch_size": 2} | options
             mechanism = DPSGD(
                 MODEL,

@@ -51,7 +51,7 @@ def test_likelihood_ratios_reach_epsilon_and_never_pass_it(mechanism: Mechanism)
 
 @pytest.mark.parametrize("mechanism", EVERY, ids=repr)
 def test_the_classifier_comes_close_to_the_likelihood_ratio(mechanism: Mechanism) -> None:
-    pilot, fresh = sides(mechanism, 20_000, seed=2), sides(mechanism, 50_000, seed=3)
+    pilot, fresh = sides(mechanism, 10_000, seed=2), sides(mechanism, 20_000, seed=3)
     target = Target(mechanism, mechanism.worst_case())
     _, optimal = choose("auto", target)
     learned, best = (fit_scorer(a, target, *pilot, np.random.default_rng(0)) for a in (Classifier(), optimal))

@@ -74,7 +74,7 @@ def test_bound_at_any_threshold_exceeds_exact_epsilon_no_more_often_than_it_may(
 
 
 @pytest.mark.parametrize("repeats", [200, pytest.param(1000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("confidence", [0.8, pytest.param(0.95, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("law", LAWS, ids=label)
 @pytest.mark.parametrize(
     ("bound", "n_pilot"),

@@ -59,7 +59,7 @@ def test_too_small_a_claim_is_refuted_by_one_run():
         assert result.p_value < 0.01
 
 
-def test_several_runs_count_together():
+def test_several_runs_count_together(without_power):
     mechanism = learner()
     one, ten = (
         audit_scores(gradient_canary_game(mechanism, np.eye(300), n_runs=n, seed=0), mechanism=mechanism, delta=1e-5)
@@ -126,7 +126,7 @@ def test_the_bound_of_one_run_exceeds_the_truth_no_more_often_than_it_may(bound)
     assert misses <= stats.binom.isf(1e-6, 150, 0.2)
 
 
-def test_scores_alone_are_judged_by_the_claim_that_is_given():
+def test_scores_alone_are_judged_by_the_claim_that_is_given(without_power):
     result = audit_scores(perfect(), claim=PureDP(1.0))
     assert (result.verdict, result.claim, result.delta) == (Verdict.VIOLATION, 1.0, 0.0)
     assert (result.mechanism, result.relation) == ("scores from elsewhere", "add_remove")

@@ -29,8 +29,8 @@ from dpassay.mechanisms.broken.laplace_scale import LaplaceInverseScale
 from dpassay.mechanisms.errors import ParameterError, ResultError
 from dpassay.mechanisms.guarantees import GaussianDP, PureDP
 
-MUTATIONS = 400
-"""Of each of five types of result: 2,000."""
+MUTATIONS = 150
+"""Of each of five types of result: 750."""
 
 
 def one_audit():

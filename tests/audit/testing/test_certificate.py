@@ -49,11 +49,11 @@ from dpassay.mechanisms.guarantees import ExactDP
 TINY = Plan(
     "tiny",
     (
-        Setting(randomized_response(1.0), (0.0,), ((100, 100), (20, 400)), 150, few=20),
-        Setting(geometric(0.7), (0.0, 0.05), ((100, 100),), 150, few=15),
-        Setting(laplace_ratio(1.0), (0.0,), ((200, 200),), 100, few=20),
-        Setting(randomized_response(1.0, 0.1), (0.1,), ((100, 100),), 150, few=15),
-        Setting(all_equal(), (0.0,), ((20, 20),), 150, few=15),
+        Setting(randomized_response(1.0), (0.0,), ((100, 100), (20, 400)), 60, few=10),
+        Setting(geometric(0.7), (0.0, 0.05), ((100, 100),), 60, few=8),
+        Setting(laplace_ratio(1.0), (0.0,), ((200, 200),), 60, few=10),
+        Setting(randomized_response(1.0, 0.1), (0.1,), ((100, 100),), 60, few=8),
+        Setting(all_equal(), (0.0,), ((20, 20),), 60, few=8),
     ),
     numbers=2,
 )
@@ -218,8 +218,8 @@ def test_numbers_do_not_depend_on_workers_or_on_what_else_is_measured():
     plan = Plan(
         "two",
         (
-            Setting(laplace_ratio(1.0), (0.0,), ((40, 40), (20, 60)), 60),
-            Setting(geometric(0.7), (0.0,), ((30, 30),), 60),
+            Setting(laplace_ratio(1.0), (0.0,), ((40, 40), (20, 60)), 12),
+            Setting(geometric(0.7), (0.0,), ((30, 30),), 12),
         ),
     )
     methods = [BoundMethod(ClopperPearson()), BoundMethod(SimultaneousBand())]

@@ -53,7 +53,7 @@ KILLER = textwrap.dedent(
         os._exit(0)
 
     kills = 0
-    while kills < 25 and not out.exists():
+    while kills < 10 and not out.exists():
         by_timer = dice.random() < 0.3
         end = {"fuse": 0, "seconds": dice.uniform(1e-3, 0.03)} if by_timer else {"fuse": dice.randint(1, 24)}
         pid = os.fork()
@@ -119,7 +119,7 @@ def noisy_sum(dataset, rng):
     return float(np.sum(dataset) + rng.laplace())
 
 
-def test_a_python_function_gives_the_same_bytes_on_two_processes():
+def test_a_python_function_gives_the_same_bytes_on_two_processes(without_power):
     pair = Neighbours([1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 1.0], "add_remove")
     results = [
         audit(noisy_sum, pair, claim=PureDP(1.0), trials=200, seed=5, n_jobs=n_jobs).to_json() for n_jobs in (1, 2)

@@ -53,7 +53,10 @@ def test_published_settings(q, z, steps, expected):
     assert claim.epsilon(1e-5) < RenyiDP.gaussian(z, sampling_probability=q, steps=steps).epsilon(1e-5)
 
 
-@pytest.mark.parametrize(("z", "steps", "expected"), [(0.901, 42, 4.0), (3.906, 2_760, 4.0), (7.683, 11_049, 4.0)])
+@pytest.mark.parametrize(
+    ("z", "steps", "expected"),
+    [pytest.param(0.901, 42, 4.0, marks=pytest.mark.slow), (3.906, 2_760, 4.0), (7.683, 11_049, 4.0)],
+)
 def test_noise_for_epsilon_four(z, steps, expected):
     """sigma for epsilon 4, delta 2e-5: q 1024/14732 whatever the batch in the accumulation bug's setting."""
     claim = PrivacyLossDP.gaussian(z, sampling_probability=1024 / 14_732, steps=steps)
@@ -93,7 +96,7 @@ def test_full_batch_laplace_is_the_closed_form():
     assert_allclose(PrivacyLossDP.laplace(1.0).delta(x), LaplaceDP(1.0).delta(x), atol=1e-8)
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.2, 0.9])
+@pytest.mark.parametrize("epsilon", [*(pytest.param(e, marks=pytest.mark.slow) for e in (0.01, 0.2)), 0.9])
 def test_sampled_gaussian_is_the_integral_in_the_worse_direction(epsilon):
     q, z = 0.3, 0.8
     base = lambda x: stats.norm.pdf(x, scale=z)  # noqa: E731

@@ -75,7 +75,7 @@ def test_several_numbers_of_guesses_share_the_level():
 # --- what it gains, and what it costs ---------------------------------------------------------------------------------
 
 
-def test_a_claim_is_refuted_at_another_delta_where_the_bound_stays_below_it():
+def test_a_claim_is_refuted_at_another_delta_where_the_bound_stays_below_it(without_power):
     claim, evidence = GaussianDP(0.5), guessed(1000, (500, 440))
     result = audit_scores(evidence, claim=claim, delta=1e-5, bound=OneRun(guesses=500, center=0.0))
     assert result.verdict is Verdict.VIOLATION

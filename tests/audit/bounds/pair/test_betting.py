@@ -250,7 +250,7 @@ def test_twin_that_chooses_its_event_on_the_present_runs_is_caught(monkeypatch):
         yield scores, now[-1][1]
 
     monkeypatch.setattr(betting, "rounds", peeking)
-    found, holds = ever_too_high(Betting(), NOTHING, 0.0, repeats=300, n_out=200, n_in=200, seed=1)
+    found, holds = ever_too_high(Betting(), NOTHING, 0.0, repeats=150, n_out=200, n_in=200, seed=1)
     assert not holds, found
 
 
@@ -262,7 +262,7 @@ def test_twin_that_takes_the_best_bet_instead_of_their_average_is_caught(monkeyp
     monkeypatch.setattr(martingale, "_wealth", best_bet)
     several = Betting((0.0, 0.5, 1.0), direction="both")
     for law in (laplace(1.0), NOTHING):
-        found, holds = ever_too_high(several, law, 0.0, repeats=300, n_out=100, n_in=100, seed=1)
+        found, holds = ever_too_high(several, law, 0.0, repeats=150, n_out=100, n_in=100, seed=1)
         assert not holds, found
 
 
@@ -378,7 +378,7 @@ def test_more_extreme_hits_never_lower_the_bound_of_a_fixed_event_and_centre(dat
     assert asked.lower_bound(bound, better, **level).epsilon >= asked.lower_bound(bound, scores, **level).epsilon
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(data=DATA, delta=st.sampled_from([0.0, 0.1]))
 def test_sides_swap_with_directions_and_increasing_maps_change_nothing(data, delta):
     scores, level = sample(data), {"delta": delta, "confidence": 0.8}

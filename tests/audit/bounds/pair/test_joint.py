@@ -339,12 +339,12 @@ LAWS = [
 ]
 
 
-@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("repeats", [150, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("confidence", [0.8, pytest.param(0.95, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law[0].name}-{law[1]}".replace(" ", "-"))
-def test_bound_with_its_event_from_a_pilot_keeps_its_level(law, confidence):
-    found = misses(
-        JointExact(), law[0], repeats=400, n_out=60, n_in=60, confidence=confidence, seed=1, delta=law[1], n_pilot=40
-    )
+def test_bound_with_its_event_from_a_pilot_keeps_its_level(law, confidence, repeats):
+    level = {"confidence": confidence, "delta": law[1], "n_pilot": 40}
+    found = misses(JointExact(), law[0], repeats=repeats, n_out=60, n_in=60, seed=1, **level)
     assert found.holds, found
 
 

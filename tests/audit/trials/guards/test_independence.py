@@ -235,8 +235,17 @@ def many_in_one_buffer():
     return release
 
 
-@pytest.mark.parametrize("make", [buffer, filled_list, many_in_one_buffer])
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(
+    ("make", "n_jobs"),
+    [
+        (buffer, 1),
+        (filled_list, 1),
+        (many_in_one_buffer, 1),
+        (many_in_one_buffer, 2),
+        pytest.param(buffer, 2, marks=pytest.mark.slow),
+        pytest.param(filled_list, 2, marks=pytest.mark.slow),
+    ],
+)
 def test_a_function_that_fills_the_same_array_again_is_as_good_as_one_that_does_not(make, n_jobs):
     result = audit(make(), PAIR, claim=PureDP(1.0), trials=2_000, seed=0, n_jobs=n_jobs, confidence=BUILD)
     assert result.verdict is Verdict.CONSISTENT

@@ -538,7 +538,7 @@ def test_a_search_that_returns_the_middle_is_off_by_what_was_reported(target, q,
     [
         pytest.param(1, None, 0.901, marks=pytest.mark.slow),
         (1, "renyi", 0.974),
-        (64, None, 3.906),
+        pytest.param(64, None, 3.906, marks=pytest.mark.slow),
         (256, None, 7.683),
     ],
 )

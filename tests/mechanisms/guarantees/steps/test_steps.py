@@ -93,8 +93,8 @@ CENTRES = {
 
 
 @pytest.mark.parametrize("relation", list(CENTRES))
-@pytest.mark.parametrize("sigma", [0.6, 1.5, 5.0])
-@pytest.mark.parametrize("q", [0.01, 0.3, 0.9])
+@pytest.mark.parametrize("sigma", [0.6, pytest.param(1.5, marks=pytest.mark.slow), 5.0])
+@pytest.mark.parametrize("q", [0.01, pytest.param(0.3, marks=pytest.mark.slow), 0.9])
 def test_fixed_size_bound_is_above_the_divergence_of_any_three_centres_on_a_line(relation, sigma, q):
     claim = fixed_size_gaussian(sigma, sampling_probability=q, relation=relation)
     for order in (2, 3, 4, 7, 16, 40):
@@ -339,7 +339,7 @@ def test_what_no_theorem_covers_is_refused(options, error, match):
         steps_guarantee(1.0, steps=10, **options)
 
 
-@pytest.mark.parametrize(("steps", "noise"), [(2760, 3.906), (11049, 7.683)])
+@pytest.mark.parametrize(("steps", "noise"), [pytest.param(2760, 3.906, marks=pytest.mark.slow), (11049, 7.683)])
 def test_calibrated_noise_is_the_least_that_is_enough(steps, noise):
     """1024 of 14,732 records a step, epsilon 4 at delta 2e-5, by privacy loss: three decimals computed elsewhere."""
     setting = {"sampling": "poisson", "sampling_probability": 1024 / 14732, "steps": steps}

@@ -180,9 +180,9 @@ def test_the_law_of_a_run_does_not_depend_on_blocks(sampling, monkeypatch):
     mechanism = mechanism_for(sampling=sampling, view="final")
     monkeypatch.setattr(training, "SMALLEST_BLOCK", 1)
     monkeypatch.setattr(training, "LARGEST_BLOCK", 1)
-    runs = mechanism.release(data, 400, np.random.default_rng(1)).values
+    runs = mechanism.release(data, 150, np.random.default_rng(1)).values
     monkeypatch.setattr(training, "LARGEST_BLOCK", 128)
-    blocks = mechanism.release(data, 400, np.random.default_rng(2)).values
+    blocks = mechanism.release(data, 150, np.random.default_rng(2)).values
     for a, b in zip(runs.T, blocks.T, strict=True):
         assert stats.ks_2samp(a, b).pvalue > FALSE_ALARM
     full = mechanism_for(sampling=SAMPLINGS[-1], noise_multiplier=0.0, view="final")
