@@ -410,8 +410,9 @@ def test_curves_hold_together_with_the_bound_at_the_level():
     n, significance, claim = 15, 0.2, ApproximateDP(0.5, 0.1)
     table = np.zeros((n + 1, n + 1))
     for i, j in itertools.product(range(n + 1), repeat=2):
-        refuted = asked.curve_test(FIXED, counts(j, n, i, n), claim, confidence=1 - significance) is not None
-        above = epsilon(j, n, i, n, delta=0.1, confidence=1 - significance) > 0.5
+        level = {"delta": 0.1, "confidence": 1 - significance}
+        refuted = asked.curve_test(FIXED, counts(j, n, i, n), claim, **level) is not None
+        above = epsilon(j, n, i, n, **level) > 0.5
         table[i, j] = 9.0 if refuted or above else 0.0
     assert table.any()
     assert worst_miss_rate(table, 0.5, 0.1, private=True) <= significance
