@@ -8,16 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from adapter_page import blocks, said
+from opacus_training import NORM, training
 
 from dpassay.attacks.base import Target
 from dpassay.attacks.canaries import Mislabelled, RandomDirection
 from dpassay.attacks.catalogue import choose
-from dpassay.attacks.distinguishing.threshold import Threshold
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.games import gradient_canary_game, membership_game
 from dpassay.mechanisms.errors import NeighboursError, ParameterError, ReleaseError
-from dpassay.mechanisms.external.opacus import OpacusTraining
 from dpassay.mechanisms.learning.base import Learner, TrainingData
 from dpassay.mechanisms.learning.capabilities import (
     ClipsGradients,
@@ -32,19 +31,6 @@ from dpassay.mechanisms.records import remove_record
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(12, 3)), RNG.integers(0, 2, size=12)
-
-NORM = Threshold(statistic="norm")
-
-
-def training(**changes):
-    options = {
-        "make_model": lambda: None,
-        "make_optimizer": lambda parameters: None,
-        "n_records": 12,
-        "batch_size": 4,
-        "noise_multiplier": 1.0,
-    }
-    return OpacusTraining(**options | changes)
 
 
 def torch():

@@ -5,32 +5,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from opacus_training import NORM, training
 
-from dpassay.attacks.distinguishing.threshold import Threshold
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError, RelationError, ReleaseError
-from dpassay.mechanisms.external.opacus import OpacusTraining, loading
+from dpassay.mechanisms.external.opacus import loading
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import SoftmaxRegression
 from dpassay.mechanisms.records import remove_record
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(12, 3)), RNG.integers(0, 2, size=12)
-
-NORM = Threshold(statistic="norm")
-
-
-def training(**changes):
-    options = {
-        "make_model": lambda: None,
-        "make_optimizer": lambda parameters: None,
-        "n_records": 12,
-        "batch_size": 4,
-        "noise_multiplier": 1.0,
-    }
-    return OpacusTraining(**options | changes)
 
 
 # --- without PyTorch --------------------------------------------------------------------------------------------------
