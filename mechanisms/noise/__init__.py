@@ -2,6 +2,7 @@
 
 additive.py      what every mechanism that adds independent noise to numbers shares
 calibration.py   how much Gaussian noise a wanted (epsilon, delta) takes
+counters.py      Gaussian noise on several counters, each with a sensitivity of its own
 gaussian.py      Gaussian noise on a number or a vector of numbers
 geometric.py     two-sided geometric noise on whole numbers: Laplace noise without floating-point trouble
 laplace.py       Laplace noise on a number or a vector of numbers
