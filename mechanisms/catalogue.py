@@ -36,6 +36,8 @@ catalogue = Catalogue(
         "broken-dp-sgd-realised-batch-size": "dpassay.mechanisms.broken.dp_sgd.divisor:RealisedBatchSize",
         "broken-dp-sgd-shuffled-as-poisson": "dpassay.mechanisms.broken.dp_sgd.counting:ShuffledCountedAsPoisson",
         "broken-dp-sgd-micro-steps": "dpassay.mechanisms.broken.dp_sgd.counting:MicroStepsCounted",
+        "snapping": "dpassay.mechanisms.noise.snapping:Snapping",
+        "broken-float-laplace": "dpassay.mechanisms.broken.floats.laplace:FloatLaplace",
     },
 )
 get = catalogue.get

@@ -6,6 +6,7 @@ be what the laws show. A new entry of the catalogue needs an entry here, or a re
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations_with_replacement, product
@@ -27,6 +28,7 @@ from dpassay.mechanisms.broken.dp_sgd.noise_scale import NoiseDividedTwice, Nois
 from dpassay.mechanisms.broken.dp_sgd.partial_noise import BiasWithoutNoise, NoiseAfterMomentum
 from dpassay.mechanisms.broken.dp_sgd.raw_mean import RawMeanMixedIn
 from dpassay.mechanisms.broken.dp_sgd.stale_noise import NoiseOfFixedSeed, NoiseReusedInLayers, NoiseReusedInSteps
+from dpassay.mechanisms.broken.floats import FloatLaplace
 from dpassay.mechanisms.catalogue import catalogue
 from dpassay.mechanisms.errors import AccountingError
 from dpassay.mechanisms.guarantees import (
@@ -52,7 +54,7 @@ from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.schedules import Cosine
 from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse
-from dpassay.mechanisms.noise import Gaussian, Geometric, Laplace
+from dpassay.mechanisms.noise import Gaussian, Geometric, Laplace, Snapping
 from dpassay.mechanisms.queries.base import Query
 from dpassay.mechanisms.queries.catalogue import catalogue as queries
 from dpassay.mechanisms.relation import Relation
@@ -76,7 +78,8 @@ class Case:
         delta: what the laws show at EPSILONS.
         hidden: the most that cutting the laws into cells may hide.
         worst: whether it is the worst case of the mechanism.
-        beyond: broken mechanisms only: the pair may show more than the truth, as nothing bounds it.
+        beyond: the pair may show more than the truth, which is that of the worst case: nothing bounds it, in broken
+            mechanisms, or the claim alone does.
     """
 
     mechanism: Mechanism
@@ -139,6 +142,35 @@ def geometric():
     vector = Geometric(0.9, sensitivity=2, n_queries=2)
     p0, p1 = (laws.geometric(d, 0.45, -20, 20, reach=60) for d in (0, 1))
     yield case(vector, Neighbours(np.zeros(2), np.ones(2), "add_remove"), laws.joint(p0, p0), laws.joint(p1, p1))
+
+
+def snapping():
+    """Also pairs that lie otherwise in the cells of the rounding, and answers and outputs beyond the bounds."""
+    for epsilon, sensitivity, bound in product((0.3, 1.0, 3.0), (1.0, 2.5), (40.0, 17.3)):
+        mechanism = Snapping(epsilon, sensitivity=sensitivity, bound=bound)
+        scale = sensitivity / epsilon
+        grid = 2.0 ** math.ceil(math.log2(scale * (1 + 1e-12)))
+        edges = np.arange(0.5 - math.ceil(bound / grid), math.ceil(bound / grid)) * grid
+        for start in (grid / 2, 0.0, -0.7, bound - sensitivity, bound - sensitivity / 2, -2 * bound):
+            pair = Neighbours(start, start + sensitivity, "add_remove")
+            two = [laws.laplace(np.clip(d, -bound, bound) / scale, 1.0, edges / scale) for d in (pair.d0, pair.d1)]
+            yield case(mechanism, pair, *two, worst=start == grid / 2, beyond=True)
+
+
+def broken_float_laplace():
+    """Every draw in turn, each output a number of its own."""
+    for sampler, bits, epsilon in product(("sign", "inverse-cdf"), (3, 6), (0.3, 1.0)):
+        mechanism, n = FloatLaplace(epsilon, sampler=sampler, bits=bits), 2**bits
+        if sampler == "sign":
+            noise = [sign * np.log((k + 1) / n) / epsilon for k in range(n) for sign in (1, -1)]
+        else:
+            noise = [np.log(2 * k / n) if 2 * k < n else -np.log(2 - 2 * k / n) for k in range(1, n)]
+            noise = [z / epsilon for z in noise]
+        for d1 in (1.0, 0.5):
+            sides = [Counter(float(z) + d for z in noise) for d in (0.0, d1)]
+            found = sorted({*sides[0], *sides[1]})
+            two = [np.array([side[y] for y in found]) / len(noise) for side in sides]
+            yield case(mechanism, Neighbours(0.0, d1, "add_remove"), *two, worst=d1 == 1.0, beyond=True)
 
 
 def exponential():
@@ -582,6 +614,8 @@ CASES = {
     "laplace": laplace,
     "gaussian": gaussian,
     "geometric": geometric,
+    "snapping": snapping,
+    "broken-float-laplace": broken_float_laplace,
     "exponential": exponential,
     "randomized-response": randomized_response,
     "k-ary-randomized-response": k_ary_randomized_response,
