@@ -125,17 +125,17 @@ class Snapping(AdditiveNoise):
         values *= self.granularity
         return Outputs(np.clip(values, -self.bound, self.bound, out=values))
 
-    def answers(self, dataset: Dataset) -> Floats:
-        """The answers, clamped."""
-        return np.clip(super().answers(dataset), -self.bound, self.bound)
+    def _centre(self, answers: Floats) -> Floats:
+        return np.clip(answers, -self.bound, self.bound)
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log probability of each output under `dataset`, shape `(size,)`; -inf where impossible."""
-        values, answers, half = outputs.values, self.answers(dataset), 0.5 * self.granularity
+        values, half = outputs.values, 0.5 * self.granularity
+        centre = self._centre(self.answers(dataset))
         inside, ends = np.abs(values) < self.bound, np.abs(values) == self.bound
         low = np.where(ends, self.last_edge, np.abs(values) - half)
         high = np.where(ends, np.inf, np.abs(values) + half)
-        shift = np.where(values < 0.0, -answers, answers)
+        shift = np.where(values < 0.0, -centre, centre)
         with np.errstate(divide="ignore"):
             each = np.log(laplace_mass(low - shift, high - shift, self.scale))
         each[~(ends | (inside & (values % self.granularity == 0.0)))] = -np.inf

@@ -35,6 +35,9 @@ EXTRA = {
     "gaussian": {"noise_multiplier": 2.0},
     "dp-sgd": {"sampling": "full-batch", "batch_size": 1, "view": "noisy_gradients"},
     "broken-float-laplace": {"bits": 12},
+    "broken-float-gaussian": {"bits": 6},
+    "broken-rounded-sum": {"dtype": "float16"},
+    "grid-laplace": {"granularity": 0.25, "sensitivity": 0.6},
 }
 """Options that a mechanism needs besides the required ones, and those with which its exact curve is known."""
 FALSE_ALARM = 1e-6
@@ -198,7 +201,7 @@ def test_claim_is_above_the_exact_guarantee_unless_broken(name):
     with np.errstate(invalid="ignore"):
         excess = np.asarray(truth.epsilon(deltas)) - np.asarray(claim.epsilon(deltas))
     if name.startswith("broken-"):
-        assert excess[0] > 0.01
+        assert np.nanmax(excess) > 0.01
     else:
         assert np.all(~(excess > 1e-3 if name == "repeated" else excess > 1e-9))
 

@@ -19,7 +19,7 @@ from ...queries.base import AnyQuery, Floats
 from ...relation import Relation
 from ...validation import one_of, positive, whole
 from .preimages import Indices, n_preimages
-from .tables import ENUMERABLE, exact_law
+from .tables import ENUMERABLE, curve_of_outputs
 
 SAMPLERS = ("sign", "inverse-cdf")
 
@@ -97,7 +97,7 @@ class FloatLaplace(AdditiveNoise):
         if self.bits > ENUMERABLE:
             return None
         noise = self.noise(np.arange(self.n_draws))
-        return exact_law(noise + 0.0, noise + self.sensitivity, relation=self.relation)
+        return curve_of_outputs(noise, noise + self.sensitivity, relation=self.relation)
 
     def noise(self, draws: Indices) -> Floats:
         """The noise of each draw, from 0 to `n_draws` - 1: it never falls as the draw grows."""

@@ -33,12 +33,12 @@ def n_preimages(output: Sampler, n: int, values: Floats, low: Indices, high: Ind
         low, high: `(size,)` guesses of the first index that gives y and of the first that gives more: speed alone
             depends on them.
     """
-    first = _first(lambda k: output(k) >= values, n, low)
-    return _first(lambda k: output(k) > values, n, np.maximum(high, first)) - first
+    first = first_index(lambda k: output(k) >= values, n, low)
+    return first_index(lambda k: output(k) > values, n, np.maximum(high, first)) - first
 
 
-def _first(reached: Callable[[Indices], NDArray[np.bool_]], n: int, guess: Indices) -> Indices:
-    """The least index from which on `reached` holds, n where it holds nowhere: bisection around a guess.
+def first_index(reached: Callable[[Indices], NDArray[np.bool_]], n: int, guess: Indices) -> Indices:
+    """The least index from which on `reached` holds, n where it holds nowhere: bisection, first around a guess.
 
     `before` is an index that is known not to have reached, or -1; `at` one that has, or n.
     """
