@@ -42,6 +42,14 @@ catalogue = Catalogue(
         "broken-dp-sgd-realised-batch-size": "dpassay.mechanisms.broken.dp_sgd.divisor:RealisedBatchSize",
         "broken-dp-sgd-shuffled-as-poisson": "dpassay.mechanisms.broken.dp_sgd.counting:ShuffledCountedAsPoisson",
         "broken-dp-sgd-micro-steps": "dpassay.mechanisms.broken.dp_sgd.counting:MicroStepsCounted",
+        "snapping": "dpassay.mechanisms.noise.snapping:Snapping",
+        "discrete-gaussian": "dpassay.mechanisms.noise.discrete_gaussian:DiscreteGaussian",
+        "staircase": "dpassay.mechanisms.noise.staircase:Staircase",
+        "grid-laplace": "dpassay.mechanisms.noise.grid:GridLaplace",
+        "broken-float-gaussian": "dpassay.mechanisms.broken.floats.gaussian:FloatGaussian",
+        "broken-rounded-sum": "dpassay.mechanisms.broken.floats.rounded_sum:RoundedSum",
+        "broken-loop-count-released": "dpassay.mechanisms.broken.floats.loop_count:LoopCountReleased",
+        "broken-float-laplace": "dpassay.mechanisms.broken.floats.laplace:FloatLaplace",
     },
 )
 get = catalogue.get

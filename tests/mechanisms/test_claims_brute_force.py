@@ -6,6 +6,7 @@ be what the laws show. A new entry of the catalogue needs an entry here, or a re
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations_with_replacement, product
@@ -28,6 +29,7 @@ from dpassay.mechanisms.broken.dp_sgd.partial_noise import BiasWithoutNoise, Noi
 from dpassay.mechanisms.broken.dp_sgd.raw_mean import RawMeanMixedIn
 from dpassay.mechanisms.broken.dp_sgd.stale_noise import NoiseOfFixedSeed, NoiseReusedInLayers, NoiseReusedInSteps
 from dpassay.mechanisms.broken.ensembles import SamePartForAll, TeachersKept, VoteScaleInverse
+from dpassay.mechanisms.broken.floats import FloatGaussian, FloatLaplace, LoopCountReleased, RoundedSum
 from dpassay.mechanisms.catalogue import catalogue
 from dpassay.mechanisms.ensembles import TeacherVotes
 from dpassay.mechanisms.errors import AccountingError
@@ -54,7 +56,7 @@ from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.schedules import Cosine
 from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse
-from dpassay.mechanisms.noise import Gaussian, Geometric, Laplace
+from dpassay.mechanisms.noise import DiscreteGaussian, Gaussian, Geometric, GridLaplace, Laplace, Snapping, Staircase
 from dpassay.mechanisms.noise.counters import GaussianCounters
 from dpassay.mechanisms.queries.base import Query
 from dpassay.mechanisms.queries.catalogue import catalogue as queries
@@ -79,7 +81,8 @@ class Case:
         delta: what the laws show at EPSILONS.
         hidden: the most that cutting the laws into cells may hide.
         worst: whether it is the worst case of the mechanism.
-        beyond: broken mechanisms only: the pair may show more than the truth, as nothing bounds it.
+        beyond: the pair may show more than the truth, which is that of the worst case: nothing bounds it, in broken
+            mechanisms, or the claim alone does.
     """
 
     mechanism: Mechanism
@@ -142,6 +145,130 @@ def geometric():
     vector = Geometric(0.9, sensitivity=2, n_queries=2)
     p0, p1 = (laws.geometric(d, 0.45, -20, 20, reach=60) for d in (0, 1))
     yield case(vector, Neighbours(np.zeros(2), np.ones(2), "add_remove"), laws.joint(p0, p0), laws.joint(p1, p1))
+
+
+def snapping():
+    """Also pairs that lie otherwise in the cells of the rounding, and answers and outputs beyond the bounds."""
+    for epsilon, sensitivity, bound in product((0.3, 1.0, 3.0), (1.0, 2.5), (40.0, 17.3)):
+        mechanism = Snapping(epsilon, sensitivity=sensitivity, bound=bound)
+        scale = sensitivity / epsilon
+        grid = 2.0 ** math.ceil(math.log2(scale * (1 + 1e-12)))
+        edges = np.arange(0.5 - math.ceil(bound / grid), math.ceil(bound / grid)) * grid
+        for start in (grid / 2, 0.0, -0.7, bound - sensitivity, bound - sensitivity / 2, -2 * bound):
+            pair = Neighbours(start, start + sensitivity, "add_remove")
+            two = [laws.laplace(np.clip(d, -bound, bound) / scale, 1.0, edges / scale) for d in (pair.d0, pair.d1)]
+            yield case(mechanism, pair, *two, worst=start == grid / 2, beyond=True)
+
+
+def discrete_gaussian():
+    for multiplier, sensitivity, relation in product((0.4, 1.0, 3.0), (1, 3), RELATIONS):
+        mechanism = DiscreteGaussian(multiplier, sensitivity=sensitivity, relation=relation)
+        for d1 in range(1, sensitivity + 1):
+            two = [laws.discrete_gaussian(d, multiplier * sensitivity) for d in (0, d1)]
+            yield case(mechanism, Neighbours(0.0, float(d1), relation), *two, worst=d1 == sensitivity)
+    for moved in ((2, 0), (1, 1), (1, -1)):
+        vector = DiscreteGaussian(0.7, sensitivity=2, n_queries=2)
+        two = [laws.joint(*(laws.discrete_gaussian(d, 1.4, 20) for d in ds)) for ds in ((0, 0), moved)]
+        yield case(vector, Neighbours(np.zeros(2), np.array(moved), "add_remove"), *two, worst=moved == (2, 0))
+
+
+def staircase():
+    """Answers that move by less than the sensitivity meet the claim, but not the curve of those that move by all."""
+    for epsilon, gamma, sensitivity in product((0.4, 1.0, 3.0), (None, 0.2, 0.5, 0.9), (1.0, 2.5)):
+        mechanism = Staircase(epsilon, gamma=gamma, sensitivity=sensitivity)
+        for step in (1.0, 0.35):
+            d1, edges = step * sensitivity, []
+            for d in (0.0, d1):
+                edges += [d + (k + c) * sensitivity for k in range(-60, 61) for c in (0.0, mechanism.step)]
+                edges += [d - (k + c) * sensitivity for k in range(-60, 61) for c in (0.0, mechanism.step)]
+            edges = np.unique(edges)
+            two = [laws.staircase(edges - d, epsilon, mechanism.step, sensitivity) for d in (0.0, d1)]
+            pair = Neighbours(0.0, d1, "add_remove")
+            yield case(mechanism, pair, *two, worst=step == 1.0, beyond=True)
+
+
+def grid_laplace():
+    for epsilon, sensitivity, granularity in product((0.4, 2.0), (1.0, 0.6, 0.1), (0.25, 0.125)):
+        mechanism = GridLaplace(epsilon, sensitivity=sensitivity, granularity=granularity)
+        steps = math.ceil(sensitivity / granularity)
+        worst = steps * granularity - sensitivity
+        for start in (worst, 0.0, 0.05, -0.3):
+            places = [math.floor(start / granularity), math.floor((start + sensitivity) / granularity)]
+            two = [laws.geometric(place, epsilon / steps) for place in places]
+            pair = Neighbours(start, start + sensitivity, "add_remove")
+            yield case(mechanism, pair, *two, worst=start == worst)
+
+
+def tabled(noise, *answers, weights=None):
+    """The laws of sums that are listed one by one."""
+    weights = [1 / len(noise)] * len(noise) if weights is None else weights
+    sides = [Counter() for _ in answers]
+    for side, answer in zip(sides, answers, strict=True):
+        for z, w in zip(noise, weights, strict=True):
+            side[z + answer] += w
+    found = list({*sides[0], *sides[1]})
+    return [np.array([side[y] for y in found]) for side in sides]
+
+
+def broken_float_gaussian():
+    """Every pair of draws in turn, each pair of outputs a number of its own."""
+    n = 16
+    for sampler, multiplier in product(("box-muller", "polar"), (0.5, 2.0)):
+        mechanism, noise = FloatGaussian(multiplier, sampler=sampler, bits=4), []
+        for i, j in product(range(n), repeat=2):
+            if sampler == "box-muller":
+                radius, angle = np.sqrt(-2 * np.log((i + 1) / n)), 2 * np.pi * (j / n)
+                noise.append((radius * np.cos(angle), radius * np.sin(angle)))
+            elif 0 < (s := (2 * (i / n) - 1) ** 2 + (2 * (j / n) - 1) ** 2) < 1:
+                noise.append(tuple((2 * (k / n) - 1) * np.sqrt(-2 * np.log(s) / s) for k in (i, j)))
+        noise = [complex(x * multiplier, y * multiplier) for x, y in noise]
+        for d1 in ([1.0, 0.0], [0.6, 0.8]):
+            pair = Neighbours([0.0, 0.0], d1, "add_remove")
+            yield case(mechanism, pair, *tabled(noise, 0, complex(*d1)), worst=d1[1] == 0.0, beyond=True)
+
+
+def broken_rounded_sum():
+    """Every float of 16 bits in turn, with the mass of the numbers that are rounded to it."""
+    floats = np.sort(np.arange(2**16, dtype=np.uint16).view(np.float16))
+    floats = np.unique(floats[np.isfinite(floats)])
+    wide = floats.astype(float)
+    edges = 0.5 * (wide[1:] + wide[:-1])
+    for epsilon in (0.5, 2.0):
+        mechanism = RoundedSum(epsilon, dtype="float16")
+        for d1 in (1.0, 0.5):
+            with np.errstate(over="ignore"):
+                outputs = [(floats + np.float16(d)).astype(float) for d in (0.0, d1)]
+            values, at = np.unique(np.concatenate(outputs), return_inverse=True)
+            masses = laws.cells(stats.laplace(scale=1 / epsilon).cdf, edges)
+            two = [np.bincount(part, masses, minlength=len(values)) for part in np.split(at, 2)]
+            yield case(mechanism, Neighbours(0.0, d1, "add_remove"), *two, worst=d1 == 1.0, beyond=True)
+
+
+def broken_loop_count_released():
+    for epsilon in (0.2, 1.0, 3.0):
+        a = math.exp(-epsilon)
+        z, thrown = np.arange(-120, 121), np.arange(120)
+        masses = np.outer((1 - a) / (1 + a) * a ** np.abs(z), (1 + a) / 2 * ((1 - a) / 2) ** thrown)
+        turns = np.abs(z)[:, None] + 1 + thrown
+        two = []
+        for count in (0, 1):
+            places = (z + count + 121)[:, None] * 300 + turns
+            two.append(np.bincount(places.ravel(), masses.ravel(), minlength=250 * 300))
+        yield case(LoopCountReleased(epsilon), Neighbours(0.0, 1.0, "add_remove"), *two, worst=True)
+
+
+def broken_float_laplace():
+    """Every draw in turn, each output a number of its own."""
+    for sampler, bits, epsilon in product(("sign", "inverse-cdf"), (3, 6), (0.3, 1.0)):
+        mechanism, n = FloatLaplace(epsilon, sampler=sampler, bits=bits), 2**bits
+        if sampler == "sign":
+            noise = [sign * np.log((k + 1) / n) / epsilon for k in range(n) for sign in (1, -1)]
+        else:
+            noise = [np.log(2 * k / n) if 2 * k < n else -np.log(2 - 2 * k / n) for k in range(1, n)]
+            noise = [z / epsilon for z in noise]
+        for d1 in (1.0, 0.5):
+            two = tabled([float(z) for z in noise], 0.0, d1)
+            yield case(mechanism, Neighbours(0.0, d1, "add_remove"), *two, worst=d1 == 1.0, beyond=True)
 
 
 def exponential():
@@ -631,6 +758,14 @@ CASES = {
     "laplace": laplace,
     "gaussian": gaussian,
     "geometric": geometric,
+    "snapping": snapping,
+    "discrete-gaussian": discrete_gaussian,
+    "staircase": staircase,
+    "grid-laplace": grid_laplace,
+    "broken-float-laplace": broken_float_laplace,
+    "broken-float-gaussian": broken_float_gaussian,
+    "broken-rounded-sum": broken_rounded_sum,
+    "broken-loop-count-released": broken_loop_count_released,
     "exponential": exponential,
     "randomized-response": randomized_response,
     "k-ary-randomized-response": k_ary_randomized_response,
