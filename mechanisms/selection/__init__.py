@@ -1,8 +1,14 @@
-"""Mechanisms that choose one of finitely many candidates.
+"""Mechanisms that choose among finitely many candidates.
 
-exponential.py   the exponential mechanism: choose one of finitely many candidates, good ones more often
+base.py               what they share: utilities, their sensitivity, a factor of two
+laws.py               which score is the largest after noise: exact probabilities
+exponential.py        the exponential mechanism: choose one of finitely many candidates, good ones more often
+noisy_max.py          report noisy max: add noise to every utility, and tell which is largest
+permute_and_flip.py   visit the candidates in random order, and take the first whose coin says so
 """
 
 from .exponential import Exponential
+from .noisy_max import ReportNoisyMax
+from .permute_and_flip import PermuteAndFlip
 
-__all__ = ["Exponential"]
+__all__ = ["Exponential", "PermuteAndFlip", "ReportNoisyMax"]

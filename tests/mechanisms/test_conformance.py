@@ -123,7 +123,7 @@ def test_release_depends_on_the_generator_only_and_leaves_the_dataset_alone(name
 @dense
 def test_runs_are_independent_of_their_neighbours_in_the_chunk(name):
     """Lag-one correlation of the privacy losses of consecutive runs."""
-    loss = losses(name)[0]
+    loss = np.clip(losses(name)[0], -50.0, 50.0)
     correlation = np.corrcoef(loss[:-1], loss[1:])[0, 1]
     assert abs(correlation) < stats.norm.isf(FALSE_ALARM / 2) / math.sqrt(SIZE)
 
@@ -144,12 +144,13 @@ def test_log_density_gives_one_number_a_run_and_does_not_change_the_outputs(name
 
 @dense
 def test_density_ratio_averages_to_one(name):
-    """E[q(Y) / p(Y)] = 1 for Y from p, on both sides: a test of the density and of the sampler together."""
-    for loss in losses(name):
-        ratio = np.exp(-loss)
-        error = ratio.std() / math.sqrt(len(ratio))
+    """E[q(Y) / p(Y)] = 1 for Y from p, on both sides, less what is possible under q only: a test of the density and of
+    the sampler together."""
+    for loss, other in (losses(name), losses(name)[::-1]):
+        ratio, impossible = np.exp(-loss), np.isposinf(other)
+        error = math.hypot(ratio.std(), impossible.std()) / math.sqrt(SIZE)
         assert error > 0
-        assert abs(ratio.mean() - 1.0) < stats.norm.isf(FALSE_ALARM / 2) * error
+        assert abs(ratio.mean() + impossible.mean() - 1.0) < stats.norm.isf(FALSE_ALARM / 2) * error
 
 
 def exact_or_claimed(mechanism: Mechanism) -> Guarantee:
@@ -164,7 +165,7 @@ def test_exact_guarantee_is_the_hockey_stick_divergence_of_the_densities(name):
     truth = mechanism.exact_guarantee()
     assert truth is not None, "a mechanism with a known density has a known exact curve on its worst case"
     limit = math.sqrt(math.log(2 * 10 / FALSE_ALARM) / (2 * SIZE))
-    top = truth.epsilon(1e-6)
+    top = min(truth.epsilon(1e-6), 20.0)
     for t in np.linspace(0.0, top, 5):
         seen = max(float(np.mean(np.maximum(0.0, -np.expm1(np.minimum(0.0, t - loss))))) for loss in losses(name))
         assert truth.delta(float(t)) == pytest.approx(seen, abs=limit)

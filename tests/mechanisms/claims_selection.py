@@ -1,0 +1,136 @@
+"""Output laws of private selection worked out again: by numerical integration, by enumeration of orders and of sets.
+
+CASES: name of the catalogue -> function that yields (mechanism, pair, p0, p1, options of `Case`).
+"""
+
+from itertools import permutations, product
+
+import claims_laws as laws
+import numpy as np
+from scipy import integrate
+from scipy.special import softmax
+
+from dpassay.mechanisms.base import Neighbours
+from dpassay.mechanisms.broken.selection import ExponentialMaxValue, HalvedScoreSensitivity, LaplaceMaxValue
+from dpassay.mechanisms.selection import PermuteAndFlip, ReportNoisyMax
+
+APPROACHED = {"beyond": True}
+"""Of pairs that are not the worst case, where that is one of a sequence that approaches the claim."""
+
+
+def _cdf(z):
+    return 0.5 * np.exp(z) if z < 0 else 1.0 - 0.5 * np.exp(-z)
+
+
+def by_integration(scores):
+    """Which score is the largest after Laplace noise."""
+    found, points = [], sorted(scores)
+    for i, score in enumerate(scores):
+        others = [s for j, s in enumerate(scores) if j != i]
+        value = 0.0
+        for low, high in zip([points[0] - 60, *points], [*points, points[-1] + 60], strict=True):
+            value += integrate.quad(
+                lambda z, score=score, others=others: (
+                    0.5 * np.exp(-abs(z - score)) * np.prod([_cdf(z - s) for s in others])
+                ),
+                low,
+                high,
+                epsabs=1e-13,
+                epsrel=1e-11,
+                limit=200,
+            )[0]
+        found.append(value)
+    return np.array(found)
+
+
+def by_orders(scores):
+    """Permute-and-flip, all orders one after another."""
+    taken, found = np.exp(scores - np.max(scores)), np.zeros(len(scores))
+    orders = list(permutations(range(len(scores))))
+    for order in orders:
+        left = 1.0 / len(orders)
+        for i in order:
+            found[i] += left * taken[i]
+            left *= 1.0 - taken[i]
+    return found
+
+
+def moves(mechanism, rng, n_pairs):
+    """The worst case, and pairs at random in which every utility moves as far as it may."""
+    yield mechanism.worst_case()
+    low = 0.0 if getattr(mechanism, "monotone", False) else -1.0
+    for _ in range(n_pairs):
+        start = rng.normal(size=mechanism.n_candidates) * 2 / mechanism.epsilon
+        step = mechanism.sensitivity * rng.choice([low, 1.0], size=mechanism.n_candidates)
+        if step.any():
+            yield Neighbours(start, start + step, mechanism.relation)
+
+
+def one_index(make, law, beyond, sizes=(2, 4), sensitivities=(1.0, 2.5), n_pairs=2):
+    rng = np.random.default_rng(5)
+    for epsilon, n, monotone, sensitivity in product((0.4, 2.0), sizes, (False, True), sensitivities):
+        mechanism = make(epsilon, n, monotone=monotone, sensitivity=sensitivity)
+        for i, pair in enumerate(moves(mechanism, rng, n_pairs)):
+            rate = epsilon / sensitivity / (1 if monotone else 2)
+            two = (law(rate * np.asarray(pair.side(side))) for side in (0, 1))
+            yield mechanism, pair, *two, ({"worst": True} if i == 0 else beyond)
+
+
+def report_noisy_max():
+    for noise, law in (("laplace", by_integration), ("gumbel", softmax), ("exponential", by_orders)):
+        yield from one_index(
+            lambda *a, noise=noise, **kw: ReportNoisyMax(*a, noise=noise, relation="replace_one", **kw),
+            law,
+            APPROACHED,
+            sizes=(3,),
+            sensitivities=(2.5,),
+            n_pairs=1,
+        )
+
+
+def permute_and_flip():
+    yield from one_index(PermuteAndFlip, by_orders, APPROACHED)
+
+
+def largest_value(kind, cdf):
+    """Cells of the largest of independent sums, cut where a law begins as well."""
+    edges = np.linspace(-15.0, 50.0, 26_001)
+    for epsilon, n, sensitivity in product((0.4, 2.0), (1, 3, 5), (1.0, 3.0)):
+        mechanism = kind(epsilon, n, sensitivity=sensitivity, relation="zero_out")
+        one = Neighbours(np.zeros(n), sensitivity * np.eye(n)[0], "zero_out")
+        for i, pair in enumerate([mechanism.worst_case(), one]):
+            scores = [np.asarray(pair.side(side)) * epsilon / (2 * sensitivity) for side in (0, 1)]
+            near = np.max(scores[1]) + np.append(0.0, np.geomspace(1e-4, 1.0, 5_000))
+            cut = np.union1d(edges, np.concatenate([*scores, near]))
+            two = (laws.cells(lambda z, s=s: np.prod([cdf(z - t) for t in s], axis=0), cut) for s in scores)
+            yield mechanism, pair, *two, {"hidden": 5e-6, "worst": i == 0 or n == 1}
+
+
+def laplace_value():
+    def cdf(z):
+        return np.where(z < 0, 0.5 * np.exp(-np.abs(z)), 1.0 - 0.5 * np.exp(-np.abs(z)))
+
+    yield from largest_value(LaplaceMaxValue, cdf)
+
+
+def exponential_value():
+    yield from largest_value(ExponentialMaxValue, lambda z: -np.expm1(-np.maximum(z, 0.0)))
+
+
+def halved_score_sensitivity():
+    for epsilon, n, sensitivity in product((0.3, 2.0), (2, 4), (1.0, 2.0)):
+        mechanism = HalvedScoreSensitivity(epsilon, n, sensitivity=sensitivity)
+        swap = np.zeros((2, n))
+        swap[:, 0] = sensitivity * np.array([1.0, -1.0])
+        for i, pair in enumerate([mechanism.worst_case(), Neighbours(np.zeros((2, n)), swap, "add_remove")]):
+            two = (softmax(epsilon * (pair.side(s)[0] - pair.side(s)[1]) / (2 * sensitivity)) for s in (0, 1))
+            yield mechanism, pair, *two, ({"worst": True} if i == 0 else APPROACHED)
+
+
+CASES = {
+    "report-noisy-max": report_noisy_max,
+    "permute-and-flip": permute_and_flip,
+    "broken-noisy-max-value-laplace": laplace_value,
+    "broken-noisy-max-value-exponential": exponential_value,
+    "broken-score-sensitivity-halved": halved_score_sensitivity,
+}
