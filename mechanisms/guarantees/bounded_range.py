@@ -40,12 +40,12 @@ class BoundedRange(ProfileGuarantee):
         * Several: `compose(..., accounting="optimal")`.
 
     References:
-        Durfee, Rogers (2019); Dong, Durfee, Rogers (2020), section 3 (the worst mechanism for a known t).
+        Durfee, Rogers (2019); Dong, Durfee, Rogers (2020) (the worst mechanism for a known t).
 
     Example:
         >>> claim = BoundedRange(1.0)
         >>> claim.epsilon(0.0), round(claim.epsilon(0.01), 6), round(claim.delta(0.0), 6)
-        (1.0, 0.834477, 0.244919)
+        (1.0, 0.83431, 0.244919)
     """
 
     eta: float

@@ -95,7 +95,7 @@ class Selection(Mechanism):
     def leading(self, n_leaders: int, lead: float) -> Neighbours:
         """The first `n_leaders` candidates gain as much as they may, while the others lose as much as they may.
 
-        On `d0` the leaders stand `lead` / `rate` above the others; on `d1` `lead` + epsilon.
+        On `d0` the leaders stand `lead` / `rate` above the others.
         """
         refuse_worst_case(type(self).__name__, self.query)
         start, step = (

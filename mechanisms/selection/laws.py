@@ -22,6 +22,8 @@ TAIL = 45.0
 """Beyond the scores: e^-45 is far below the accuracy of a float."""
 _NODES = 16
 _MOST_NODES = 256
+_BLOCK = 2_000_000
+"""Numbers that one step of the quadrature holds."""
 
 
 @lru_cache(maxsize=64)
@@ -63,9 +65,14 @@ def log_top_set_laplace(scores: Floats, sets: NDArray[np.int64]) -> Floats:
     away = z[:, np.newaxis] - scores
     log_below, log_above = laplace_log_cdf(away), laplace_log_cdf(-away)
     log_density = -np.abs(away) - np.log(2.0)
-    gained = (log_above - log_below)[:, sets].sum(axis=2) + log_below.sum(axis=1, keepdims=True)
-    least = logsumexp((log_density - log_above)[:, sets], axis=2)
-    return np.asarray(logsumexp(gained + least, axis=0, b=weights[:, np.newaxis]))
+    log_odds, all_below = log_above - log_below, log_below.sum(axis=1, keepdims=True)
+    found = np.empty(len(sets))
+    block = max(1, _BLOCK // (len(z) * sets.shape[1]))
+    for start in range(0, len(sets), block):
+        some = sets[start : start + block]
+        log_term = log_odds[:, some].sum(axis=2) + logsumexp((log_density - log_above)[:, some], axis=2)
+        found[start : start + block] = logsumexp(all_below + log_term, axis=0, b=weights[:, np.newaxis])
+    return found
 
 
 def laplace_log_cdf(x: Floats) -> Floats:

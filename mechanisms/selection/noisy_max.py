@@ -85,9 +85,9 @@ class ReportNoisyMax(ChoosesOne):
     Example:
         >>> mechanism = ReportNoisyMax(epsilon=1.0, n_candidates=3)
         >>> mechanism.probabilities([0.0, 0.0, 2.0]).round(6)
-        array([0.202384, 0.202384, 0.595232])
+        array([0.204907, 0.204907, 0.590186])
         >>> round(mechanism.exact_guarantee().epsilon(0.0), 3)
-        0.933
+        0.992
     """
 
     _: KW_ONLY

@@ -3,7 +3,7 @@
 CASES: name of the catalogue -> function that yields (mechanism, pair, p0, p1, options of `Case`).
 """
 
-from itertools import permutations, product
+from itertools import combinations, pairwise, permutations, product
 
 import claims_laws as laws
 import numpy as np
@@ -12,7 +12,14 @@ from scipy.special import softmax
 
 from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.broken.selection import ExponentialMaxValue, HalvedScoreSensitivity, LaplaceMaxValue
-from dpassay.mechanisms.selection import PermuteAndFlip, ReportNoisyMax
+from dpassay.mechanisms.selection import (
+    GumbelTopK,
+    GumbelTopKCounts,
+    LaplaceTopK,
+    PeelingTopK,
+    PermuteAndFlip,
+    ReportNoisyMax,
+)
 
 APPROACHED = {"beyond": True}
 """Of pairs that are not the worst case, where that is one of a sequence that approaches the claim."""
@@ -117,6 +124,71 @@ def exponential_value():
     yield from largest_value(ExponentialMaxValue, lambda z: -np.expm1(-np.maximum(z, 0.0)))
 
 
+def rankings(scores, k):
+    """Every ranked list of k, and its probability by the product of its rounds."""
+    weights = np.exp(np.asarray(scores) - np.max(scores))
+    for chosen in permutations(range(len(scores)), k):
+        chance, left = 1.0, list(range(len(scores)))
+        for i in chosen:
+            chance *= weights[i] / weights[left].sum()
+            left.remove(i)
+        yield chosen, chance
+
+
+def ranked(kind):
+    rng = np.random.default_rng(6)
+    for epsilon, (n, k), monotone in product((0.4, 1.5), ((2, 1), (4, 3), (3, 3)), (False, True)):
+        mechanism = kind(epsilon, n, k, monotone=monotone, sensitivity=2.0, relation="replace_one")
+        for i, pair in enumerate(moves(mechanism, rng, 2)):
+            rate = epsilon / 2.0 / (1 if monotone else 2)
+            two = ([p for _, p in rankings(rate * np.asarray(pair.side(side)), k)] for side in (0, 1))
+            yield mechanism, pair, *map(np.array, two), ({"worst": True} if i == 0 else APPROACHED)
+
+
+def sets_by_integration(scores, k):
+    """All sets of k, by Simpson's rule over the least sum of the set, between the scores."""
+    z = np.concatenate(
+        [np.linspace(a, b, 3001) for a, b in pairwise(np.unique([*scores, *(scores - 40), *(scores + 40)]))]
+    )
+    away = z - scores[:, None]
+    density, tail = 0.5 * np.exp(-np.abs(away)), 0.5 * np.exp(-np.abs(away))
+    below, above = np.where(away < 0, tail, 1.0 - tail), np.where(away < 0, 1.0 - tail, tail)
+    found = []
+    for chosen in combinations(range(len(scores)), k):
+        rest = np.prod([below[i] for i in range(len(scores)) if i not in chosen], axis=0)
+        first = [density[i] * np.prod([above[j] for j in chosen if j != i] or [1.0], axis=0) for i in chosen]
+        parts = zip((rest * sum(first)).reshape(-1, 3001), z.reshape(-1, 3001), strict=True)
+        found.append(sum(integrate.simpson(y, x=x) for y, x in parts))
+    return np.array(found) / np.sum(found)
+
+
+def laplace_top_k():
+    rng = np.random.default_rng(7)
+    for (n, k, delta), monotone in product(((2, 1, 1e-6), (4, 2, 0.04), (4, 3, 1e-3)), (False, True)):
+        mechanism = LaplaceTopK(0.19, n, k, delta, monotone=monotone)
+        scale = 8.0 * np.sqrt(k * np.log(n / delta)) / 0.19
+        for i, pair in enumerate(moves(mechanism, rng, 1)):
+            two = (sets_by_integration(np.asarray(pair.side(side)) / scale, k) for side in (0, 1))
+            yield mechanism, pair, *two, ({"worst": True} if i == 0 else APPROACHED)
+
+
+def gumbel_top_k_counts():
+    """Counts that are the same on both sides tell nothing, and are left out."""
+    for (n, k), epsilon, monotone in product(((2, 1), (3, 2)), (0.5, 3.0), (False, True)):
+        mechanism = GumbelTopKCounts(epsilon, n, k, 1e-3, monotone=monotone, sensitivity=2.0)
+        root = 2.0 * (np.sqrt(np.log(1e3) + epsilon) - np.sqrt(np.log(1e3)))
+        other = Neighbours(np.array([1.0, 0.0, 0.0][:n]), np.array([1.0, 2.0, 0.0][:n]), "add_remove")
+        for i, pair in enumerate([mechanism.worst_case(), other]):
+            two = []
+            for side in (0, 1):
+                counts = np.asarray(pair.side(side))
+                noise = [laws.laplace(c * root / (4.0 * np.sqrt(k)), 1.0) for c in counts]
+                moved = np.flatnonzero(pair.d0 != pair.d1)[0]
+                law = rankings(counts * root / np.sqrt(k) / (2.0 if monotone else 4.0), k)
+                two.append(np.concatenate([p * (noise[moved] if moved in chosen else np.ones(1)) for chosen, p in law]))
+            yield mechanism, pair, *two, ({"worst": True, "hidden": 2e-5} if i == 0 else APPROACHED)
+
+
 def halved_score_sensitivity():
     for epsilon, n, sensitivity in product((0.3, 2.0), (2, 4), (1.0, 2.0)):
         mechanism = HalvedScoreSensitivity(epsilon, n, sensitivity=sensitivity)
@@ -130,6 +202,10 @@ def halved_score_sensitivity():
 CASES = {
     "report-noisy-max": report_noisy_max,
     "permute-and-flip": permute_and_flip,
+    "peeling-top-k": lambda: ranked(PeelingTopK),
+    "gumbel-top-k": lambda: ranked(GumbelTopK),
+    "laplace-top-k": laplace_top_k,
+    "gumbel-top-k-counts": gumbel_top_k_counts,
     "broken-noisy-max-value-laplace": laplace_value,
     "broken-noisy-max-value-exponential": exponential_value,
     "broken-score-sensitivity-halved": halved_score_sensitivity,

@@ -30,12 +30,15 @@ SAMPLE = {
     "model": LogisticRegression(2),
     "steps": 2,
     "noise_multiplier": 2.0,
+    "delta": 1e-4,
 }
 EXTRA = {
     "gaussian": {"noise_multiplier": 2.0},
+    **{name: {"k": 2} for name in ("peeling-top-k", "gumbel-top-k", "gumbel-top-k-counts")},
+    "laplace-top-k": {"k": 2, "epsilon": 0.15},
     "dp-sgd": {"sampling": "full-batch", "batch_size": 1, "view": "noisy_gradients"},
 }
-"""Options of mechanisms that have no required one but need some."""
+"""Options of mechanisms that need others than SAMPLE, or more."""
 FALSE_ALARM = 1e-6
 SIZE = 100_000
 
@@ -53,7 +56,7 @@ dense = pytest.mark.parametrize("name", [name for name in NAMES if name not in N
 def sample(name: str) -> Mechanism:
     parameters = inspect.signature(get(name)).parameters.values()
     required = {p.name: SAMPLE[p.name] for p in parameters if p.default is p.empty}
-    mechanism = build(name, **required, **EXTRA.get(name, {}))
+    mechanism = build(name, **(required | EXTRA.get(name, {})))
     assert isinstance(mechanism, Mechanism)
     return mechanism
 

@@ -100,7 +100,7 @@ class _MaxValue(Mechanism):
         """The curve of `worst_case()` from the masses of 15,000 cells: exact at delta 0, where the first cell decides,
         and elsewhere too small by less than 1e-6 in delta."""
         shift = self.sensitivity / self.scale
-        above = np.append(0.0, np.geomspace(1e-12, TAIL, 2 * _CELLS))
+        above = np.append(0.0, np.geomspace(1e-4, TAIL, 2 * _CELLS))
         ends = np.concatenate([np.linspace(0.0, shift, _CELLS)[:-1], shift + above])
         laws: list[Floats] = []
         for centre in (0.0, shift):

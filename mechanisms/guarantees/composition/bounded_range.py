@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ..numerics.losses import LossProfile
 from ..profile import ProfileGuarantee
 from .optimal import OptimalComposition
 
-_FINEST, _COARSEST, _WORK = 400, 10, 3000
+_FINEST, _COARSEST, _WORK = 150, 10, 3000
 """Cells of one range: `_WORK` / count, within these limits."""
 _LARGEST = 100.0
 """Beyond it a range of eta is as bad as pure eta-DP, up to e^-50 in delta."""
@@ -49,7 +49,7 @@ class BoundedRangeComposition(ProfileGuarantee):
         * Never above `OptimalComposition` of pure mechanisms with epsilon = eta.
 
     References:
-        Dong, Durfee, Rogers (2020), section 5 (adaptive composition).
+        Dong, Durfee, Rogers (2020) (adaptive composition).
 
     Example:
         >>> claim = BoundedRangeComposition(0.1, count=100)
@@ -74,28 +74,34 @@ class BoundedRangeComposition(ProfileGuarantee):
     def _parameters(self) -> Mapping[str, float]:
         return {"eta": self.eta, "count": self.count}
 
-    @cached_property
+    @property
     def profile(self) -> LossProfile:
         """delta at multiples of eta / m, with chords between them."""
-        if self.eta > _LARGEST:
-            return OptimalComposition(self.eta, 0.0, count=self.count).profile
-        m = min(_FINEST, max(_COARSEST, _WORK // self.count))
-        step = self.eta / m
-        reach = self.count * self.eta**2 / 8.0 + _DEVIATIONS * math.sqrt(self.count) * self.eta
-        table = np.zeros(1)
-        for k in range(1, self.count + 1):
-            table = _next(table, min(k * m, math.ceil(reach / step)), m, step)
-        bends = np.append(self.count * self.eta, step * np.arange(len(table))[::-1])
-        deltas = np.append(0.0, table[::-1])
-        if bends[1] >= bends[0] * (1.0 - 1e-12):
-            bends, deltas = bends[1:], np.append(0.0, deltas[2:])
-        return LossProfile(bends, deltas, np.diff(deltas) / -np.expm1(np.diff(bends)))
+        return _profile(self.eta, self.count)
 
     def _delta(self, epsilon: Floats) -> Floats:
         return self.profile.delta(epsilon)
 
     def _epsilon(self, delta: Floats) -> Floats:
         return self.profile.epsilon(delta)
+
+
+@lru_cache(maxsize=64)
+def _profile(eta: float, count: int) -> LossProfile:
+    """Remembered, as a mechanism is asked for its claim many times."""
+    if eta > _LARGEST:
+        return OptimalComposition(eta, 0.0, count=count).profile
+    m = min(_FINEST, max(_COARSEST, _WORK // count))
+    step = eta / m
+    reach = count * eta**2 / 8.0 + _DEVIATIONS * math.sqrt(count) * eta
+    table = np.zeros(1)
+    for k in range(1, count + 1):
+        table = _next(table, min(k * m, math.ceil(reach / step)), m, step)
+    bends = np.append(count * eta, step * np.arange(len(table))[::-1])
+    deltas = np.append(0.0, table[::-1])
+    if bends[1] >= bends[0] * (1.0 - 1e-12):
+        bends, deltas = bends[1:], np.append(0.0, deltas[2:])
+    return LossProfile(bends, deltas, np.diff(deltas) / -np.expm1(np.diff(bends)))
 
 
 def _next(table: Floats, last: int, m: int, step: float) -> Floats:
