@@ -7,17 +7,20 @@ from itertools import combinations, pairwise, permutations, product
 
 import claims_laws as laws
 import numpy as np
-from scipy import integrate
+from scipy import integrate, stats
 from scipy.special import softmax
 
 from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.broken.selection import ExponentialMaxValue, HalvedScoreSensitivity, LaplaceMaxValue
 from dpassay.mechanisms.selection import (
+    BernoulliParameter,
     GumbelTopK,
     GumbelTopKCounts,
     LaplaceTopK,
+    NoisyMaxWithGap,
     PeelingTopK,
     PermuteAndFlip,
+    PublishRandomRecord,
     ReportNoisyMax,
 )
 
@@ -189,6 +192,74 @@ def gumbel_top_k_counts():
             yield mechanism, pair, *two, ({"worst": True, "hidden": 2e-5} if i == 0 else APPROACHED)
 
 
+def noisy_max_with_gap():
+    """Cells of the gap for each index, by Simpson's rule over the next noisy score."""
+    edges = np.concatenate([np.linspace(0.0, 12.0, 49), [60.0]])
+    for epsilon, n, monotone in ((0.4, 2, True), (2.0, 3, False)):
+        mechanism = NoisyMaxWithGap(epsilon, n, monotone=monotone, sensitivity=2.0, relation="replace_one")
+        other = np.array([1.0, 0.0, 3.0])[:n]
+        for i, pair in enumerate(
+            [mechanism.worst_case(), Neighbours(other, other + 2.0 * np.eye(n)[1], "replace_one")]
+        ):
+            rate = epsilon / 2.0 / (1 if monotone else 2)
+            two = (gap_cells(rate * np.asarray(pair.side(side)), edges) for side in (0, 1))
+            yield mechanism, pair, *two, ({"worst": True, "hidden": 5e-3} if i == 0 else APPROACHED)
+
+
+def gap_cells(scores, edges):
+    y = np.linspace(np.min(scores) - 40.0, np.max(scores) + 40.0, 6_001)
+    away = y - scores[:, None]
+    half = 0.5 * np.exp(-np.abs(away))
+    below, found = np.where(away < 0, half, 1.0 - half), []
+    for i, score in enumerate(scores):
+        others = [j for j in range(len(scores)) if j != i]
+        next_best = sum(half[j] * np.prod([below[m] for m in others if m != j] or [1.0], axis=0) for j in others)
+        beyond = [
+            np.where(y + g < score, 1.0 - 0.5 * np.exp(-np.abs(y + g - score)), 0.5 * np.exp(-np.abs(y + g - score)))
+            for g in edges
+        ]
+        above = np.array([integrate.trapezoid(next_best * b, x=y) for b in beyond])
+        found.append(-np.diff(above))
+    return np.concatenate(found)
+
+
+def bernoulli_parameter():
+    """Cells of a Beta law cut off at the ends."""
+    edges = np.linspace(0.1, 0.9, 4001)
+    for relation, d0, d1 in (
+        ("add_remove", [1.0], [1.0, 1.0]),
+        ("add_remove", [1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]),
+        ("add_remove", [1.0] * 50 + [0.0] * 50, [1.0] * 51 + [0.0] * 50),
+        ("replace_one", [0.0], [1.0]),
+        ("replace_one", [1.0] * 100, [1.0] * 99 + [0.0]),
+        ("zero_out", [0.0], [1.0]),
+    ):
+        for epsilon in (0.1, 3.0):
+            mechanism = BernoulliParameter(epsilon, relation=relation)
+            c = epsilon / (2 * (np.log(10.0) if relation == "add_remove" else np.log(9.0)))
+            two = []
+            for d in (d0, d1):
+                mass = np.diff(stats.beta(1 + c * np.sum(d), 1 + c * (len(d) - np.sum(d))).cdf(edges))
+                two.append(mass / mass.sum())
+            worst = len(d1) == (2 if relation == "add_remove" else 1)
+            yield (
+                mechanism,
+                Neighbours(np.array(d0), np.array(d1), relation),
+                *two,
+                {"worst": worst, "hidden": 1e-5, "beyond": True},
+            )
+
+
+def publish_random_record():
+    for n in (2, 3, 50):
+        mechanism = PublishRandomRecord(n)
+        p0, p1 = np.append(np.full(n, 1.0 / n), 0.0), np.append(np.full(n, 1.0 / n), 0.0)
+        p1[[n - 1, n]] = p1[[n, n - 1]]
+        yield mechanism, mechanism.worst_case(), p0, p1, {"worst": True}
+        same = np.ones(n)
+        yield mechanism, Neighbours(same, np.append(same[1:], 5.0), "replace_one"), [1.0, 0.0], [1 - 1 / n, 1 / n], {}
+
+
 def halved_score_sensitivity():
     for epsilon, n, sensitivity in product((0.3, 2.0), (2, 4), (1.0, 2.0)):
         mechanism = HalvedScoreSensitivity(epsilon, n, sensitivity=sensitivity)
@@ -202,6 +273,9 @@ def halved_score_sensitivity():
 CASES = {
     "report-noisy-max": report_noisy_max,
     "permute-and-flip": permute_and_flip,
+    "noisy-max-with-gap": noisy_max_with_gap,
+    "bernoulli-parameter": bernoulli_parameter,
+    "publish-random-record": publish_random_record,
     "peeling-top-k": lambda: ranked(PeelingTopK),
     "gumbel-top-k": lambda: ranked(GumbelTopK),
     "laplace-top-k": laplace_top_k,

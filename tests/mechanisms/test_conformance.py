@@ -31,6 +31,7 @@ SAMPLE = {
     "steps": 2,
     "noise_multiplier": 2.0,
     "delta": 1e-4,
+    "n_records": 20,
 }
 EXTRA = {
     "gaussian": {"noise_multiplier": 2.0},
