@@ -9,6 +9,7 @@ floats/                  noise that is right in real numbers and wrong in floats
 laplace_scale.py         wrong on purpose: Laplace noise whose scale is upside down
 laplace_sensitivity.py   wrong on purpose: Laplace noise that forgets the sensitivity
 zero_sensitivity.py      wrong on purpose: counters of which one that never moves takes the noise from all
+selection/               private selection that is wrong on purpose: one slip each, the claim that it makes
 """
 
 from .biased_coin import BiasedCoinResponse

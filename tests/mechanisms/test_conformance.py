@@ -32,9 +32,13 @@ SAMPLE = {
     "noise_multiplier": 2.0,
     "mu": 1.0,
     "rate": 0.4,
+    "delta": 1e-4,
+    "n_records": 20,
 }
 EXTRA = {
     "gaussian": {"noise_multiplier": 2.0},
+    **{name: {"k": 2} for name in ("peeling-top-k", "gumbel-top-k", "gumbel-top-k-counts")},
+    "laplace-top-k": {"k": 2, "epsilon": 0.15},
     "dp-sgd": {"sampling": "full-batch", "batch_size": 1, "view": "noisy_gradients"},
     "broken-float-laplace": {"bits": 12},
     "broken-float-gaussian": {"bits": 6},
@@ -60,7 +64,7 @@ dense = pytest.mark.parametrize("name", [name for name in NAMES if name not in N
 def sample(name: str) -> Mechanism:
     parameters = inspect.signature(get(name)).parameters.values()
     required = {p.name: SAMPLE[p.name] for p in parameters if p.default is p.empty}
-    mechanism = build(name, **required, **EXTRA.get(name, {}))
+    mechanism = build(name, **(required | EXTRA.get(name, {})))
     assert isinstance(mechanism, Mechanism)
     return mechanism
 
