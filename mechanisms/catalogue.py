@@ -36,6 +36,16 @@ catalogue = Catalogue(
         "broken-dp-sgd-realised-batch-size": "dpassay.mechanisms.broken.dp_sgd.divisor:RealisedBatchSize",
         "broken-dp-sgd-shuffled-as-poisson": "dpassay.mechanisms.broken.dp_sgd.counting:ShuffledCountedAsPoisson",
         "broken-dp-sgd-micro-steps": "dpassay.mechanisms.broken.dp_sgd.counting:MicroStepsCounted",
+        "above-threshold": "dpassay.mechanisms.sparse_vector.above_threshold:AboveThreshold",
+        "numerical-sparse-vector": "dpassay.mechanisms.sparse_vector.numerical:NumericalSparseVector",
+        "prefix-sums": "dpassay.mechanisms.noise.prefix_sums:PrefixSums",
+        "broken-sparse-vector-tested-value": "dpassay.mechanisms.broken.sparse_vector.tested_value:ReleasesTestedValue",
+        "broken-sparse-vector-noise-without-count": (
+            "dpassay.mechanisms.broken.sparse_vector.noise_without_count:NoiseWithoutCount"
+        ),
+        "broken-sparse-vector-no-query-noise": "dpassay.mechanisms.broken.sparse_vector.no_query_noise:NoQueryNoise",
+        "broken-sparse-vector-no-stop": "dpassay.mechanisms.broken.sparse_vector.no_stop:NeverStops",
+        "broken-sparse-vector-two": "dpassay.mechanisms.broken.sparse_vector.side_by_side:TwoBrokenSparseVectors",
     },
 )
 get = catalogue.get

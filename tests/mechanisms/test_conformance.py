@@ -27,6 +27,7 @@ SAMPLE = {
     "n_candidates": 3,
     "base": Laplace(0.8),
     "times": 2,
+    "n_queries": 4,
     "model": LogisticRegression(2),
     "steps": 2,
     "noise_multiplier": 2.0,
@@ -122,8 +123,9 @@ def test_release_depends_on_the_generator_only_and_leaves_the_dataset_alone(name
 
 @dense
 def test_runs_are_independent_of_their_neighbours_in_the_chunk(name):
-    """Lag-one correlation of the privacy losses of consecutive runs."""
-    loss = losses(name)[0]
+    """Lag-one correlation of the privacy losses of consecutive runs, on the first side where they vary."""
+    bounded = (np.tanh(loss) for loss in losses(name))  # an infinite loss has no correlation
+    loss = next(loss for loss in bounded if np.ptp(loss) > 0)
     correlation = np.corrcoef(loss[:-1], loss[1:])[0, 1]
     assert abs(correlation) < stats.norm.isf(FALSE_ALARM / 2) / math.sqrt(SIZE)
 
@@ -144,12 +146,15 @@ def test_log_density_gives_one_number_a_run_and_does_not_change_the_outputs(name
 
 @dense
 def test_density_ratio_averages_to_one(name):
-    """E[q(Y) / p(Y)] = 1 for Y from p, on both sides: a test of the density and of the sampler together."""
-    for loss in losses(name):
-        ratio = np.exp(-loss)
-        error = ratio.std() / math.sqrt(len(ratio))
+    """E[q(Y) / p(Y)] = 1 for Y from p, on both sides: a test of the density and of the sampler together.
+
+    What p cannot give is missing in the mean: as much as q gives of it, where the loss is infinite.
+    """
+    for loss, other in zip(losses(name), reversed(losses(name)), strict=True):
+        ratio, missing = np.exp(-loss), np.isposinf(other)
+        error = math.hypot(ratio.std(), missing.std()) / math.sqrt(len(ratio))
         assert error > 0
-        assert abs(ratio.mean() - 1.0) < stats.norm.isf(FALSE_ALARM / 2) * error
+        assert abs(ratio.mean() + missing.mean() - 1.0) < stats.norm.isf(FALSE_ALARM / 2) * error
 
 
 def exact_or_claimed(mechanism: Mechanism) -> Guarantee:
@@ -164,7 +169,7 @@ def test_exact_guarantee_is_the_hockey_stick_divergence_of_the_densities(name):
     truth = mechanism.exact_guarantee()
     assert truth is not None, "a mechanism with a known density has a known exact curve on its worst case"
     limit = math.sqrt(math.log(2 * 10 / FALSE_ALARM) / (2 * SIZE))
-    top = truth.epsilon(1e-6)
+    top = min(truth.epsilon(1e-6), 50.0)
     for t in np.linspace(0.0, top, 5):
         seen = max(float(np.mean(np.maximum(0.0, -np.expm1(np.minimum(0.0, t - loss))))) for loss in losses(name))
         assert truth.delta(float(t)) == pytest.approx(seen, abs=limit)
