@@ -7,7 +7,7 @@ catalogue = Catalogue(
     {
         "laplace": "dpassay.mechanisms.noise.laplace:Laplace",
         "gaussian": "dpassay.mechanisms.noise.gaussian:Gaussian",
-        "geometric": "dpassay.mechanisms.noise.geometric:Geometric",
+        "geometric": "dpassay.mechanisms.noise.discrete.geometric:Geometric",
         "exponential": "dpassay.mechanisms.selection.exponential:Exponential",
         "report-noisy-max": "dpassay.mechanisms.selection.noisy_max:ReportNoisyMax",
         "permute-and-flip": "dpassay.mechanisms.selection.permute_and_flip:PermuteAndFlip",
@@ -55,13 +55,23 @@ catalogue = Catalogue(
         "broken-dp-sgd-shuffled-as-poisson": "dpassay.mechanisms.broken.dp_sgd.counting:ShuffledCountedAsPoisson",
         "broken-dp-sgd-micro-steps": "dpassay.mechanisms.broken.dp_sgd.counting:MicroStepsCounted",
         "snapping": "dpassay.mechanisms.noise.snapping:Snapping",
-        "discrete-gaussian": "dpassay.mechanisms.noise.discrete_gaussian:DiscreteGaussian",
+        "discrete-gaussian": "dpassay.mechanisms.noise.discrete.discrete_gaussian:DiscreteGaussian",
         "staircase": "dpassay.mechanisms.noise.staircase:Staircase",
-        "grid-laplace": "dpassay.mechanisms.noise.grid:GridLaplace",
+        "grid-laplace": "dpassay.mechanisms.noise.discrete.grid:GridLaplace",
         "broken-float-gaussian": "dpassay.mechanisms.broken.floats.gaussian:FloatGaussian",
         "broken-rounded-sum": "dpassay.mechanisms.broken.floats.rounded_sum:RoundedSum",
         "broken-loop-count-released": "dpassay.mechanisms.broken.floats.loop_count:LoopCountReleased",
         "broken-float-laplace": "dpassay.mechanisms.broken.floats.laplace:FloatLaplace",
+        "above-threshold": "dpassay.mechanisms.sparse_vector.above_threshold:AboveThreshold",
+        "numerical-sparse-vector": "dpassay.mechanisms.sparse_vector.numerical:NumericalSparseVector",
+        "prefix-sums": "dpassay.mechanisms.noise.prefix_sums:PrefixSums",
+        "broken-sparse-vector-tested-value": "dpassay.mechanisms.broken.sparse_vector.tested_value:ReleasesTestedValue",
+        "broken-sparse-vector-noise-without-count": (
+            "dpassay.mechanisms.broken.sparse_vector.noise_without_count:NoiseWithoutCount"
+        ),
+        "broken-sparse-vector-no-query-noise": "dpassay.mechanisms.broken.sparse_vector.no_query_noise:NoQueryNoise",
+        "broken-sparse-vector-no-stop": "dpassay.mechanisms.broken.sparse_vector.no_stop:NeverStops",
+        "broken-sparse-vector-two": "dpassay.mechanisms.broken.sparse_vector.side_by_side:TwoBrokenSparseVectors",
     },
 )
 get = catalogue.get

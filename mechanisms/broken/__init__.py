@@ -10,6 +10,7 @@ laplace_scale.py         wrong on purpose: Laplace noise whose scale is upside d
 laplace_sensitivity.py   wrong on purpose: Laplace noise that forgets the sensitivity
 zero_sensitivity.py      wrong on purpose: counters of which one that never moves takes the noise from all
 selection/               private selection that is wrong on purpose: one slip each, the claim that it makes
+sparse_vector/           sparse vector techniques that are wrong on purpose: one slip each
 """
 
 from .biased_coin import BiasedCoinResponse

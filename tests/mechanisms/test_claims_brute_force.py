@@ -15,6 +15,7 @@ import claims_laws as laws
 import claims_selection
 import numpy as np
 import pytest
+import sparse_vector_laws
 from numpy.typing import NDArray
 from scipy import optimize, stats
 from scipy.special import expit, softmax
@@ -31,6 +32,13 @@ from dpassay.mechanisms.broken.dp_sgd.raw_mean import RawMeanMixedIn
 from dpassay.mechanisms.broken.dp_sgd.stale_noise import NoiseOfFixedSeed, NoiseReusedInLayers, NoiseReusedInSteps
 from dpassay.mechanisms.broken.ensembles import SamePartForAll, TeachersKept, VoteScaleInverse
 from dpassay.mechanisms.broken.floats import FloatGaussian, FloatLaplace, LoopCountReleased, RoundedSum
+from dpassay.mechanisms.broken.sparse_vector import (
+    NeverStops,
+    NoiseWithoutCount,
+    NoQueryNoise,
+    ReleasesTestedValue,
+    TwoBrokenSparseVectors,
+)
 from dpassay.mechanisms.catalogue import catalogue
 from dpassay.mechanisms.ensembles import TeacherVotes
 from dpassay.mechanisms.errors import AccountingError
@@ -57,13 +65,23 @@ from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.schedules import Cosine
 from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse
-from dpassay.mechanisms.noise import DiscreteGaussian, Gaussian, Geometric, GridLaplace, Laplace, Snapping, Staircase
+from dpassay.mechanisms.noise import (
+    DiscreteGaussian,
+    Gaussian,
+    Geometric,
+    GridLaplace,
+    Laplace,
+    PrefixSums,
+    Snapping,
+    Staircase,
+)
 from dpassay.mechanisms.noise.counters import GaussianCounters
 from dpassay.mechanisms.queries.base import Query
 from dpassay.mechanisms.queries.catalogue import catalogue as queries
 from dpassay.mechanisms.relation import Relation
 from dpassay.mechanisms.repeated import Repeated
 from dpassay.mechanisms.selection import Exponential
+from dpassay.mechanisms.sparse_vector import AboveThreshold, NumericalSparseVector
 
 EPSILONS = np.array([0.0, 0.05, 0.2, 0.5, 0.9, 1.0, 1.5, 2.5, 4.0, 7.0])
 CUT = 4e-3
@@ -289,6 +307,80 @@ def exponential():
 
 def selection(name):
     return lambda: (case(*one, **options) for *one, options in claims_selection.CASES[name]())
+
+
+def prefix_sums():
+    """The laws of the terms: sums of them and they tell each other."""
+    yield from additive(
+        lambda **kw: PrefixSums(0.7, **kw),
+        lambda m, a, edges=laws.EDGES: laws.laplace(a / m.sensitivity * m.epsilon, 1.0, edges),
+    )
+
+
+# --- sparse vector ----------------------------------------------------------------------------------------------------
+
+QUADRATURE = 1e-5
+"""What the grid of thresholds may hide, or add."""
+
+
+def sparse_vector(make, law, n_queries=(3, 4), hidden=QUADRATURE):
+    """The worst case, a random pair, and one under another relation and sensitivity."""
+    rng = np.random.default_rng(2)
+    for n in n_queries:
+        mechanism = make(n_queries=n, threshold=0.5)
+        moved = make(n_queries=n, sensitivity=2.0, relation="replace_one")
+        d0 = rng.normal(size=n)
+        pairs = [(mechanism, mechanism.worst_case(), True)]
+        pairs += [(mechanism, Neighbours(d0, d0 + rng.choice([-1.0, 0.3, 1.0], size=n), "add_remove"), False)]
+        pairs += [(moved, Neighbours(d0, d0 + rng.choice([-2.0, 2.0], size=n), "replace_one"), False)]
+        for one, pair, worst in pairs:
+            yield case(one, pair, law(one, pair.d0), law(one, pair.d1), hidden, worst=worst, beyond=not worst)
+
+
+def history_law(rho, nu, stop_after=99, redraw=False):
+    """The law of answers, from scales in units of sensitivity / epsilon."""
+
+    def law(m, queries):
+        unit = m.sensitivity / m.epsilon
+        found = sparse_vector_laws.answers(queries, m.threshold, rho * unit, nu * unit, stop_after, redraw)
+        return np.array(list(found.values()))
+
+    return law
+
+
+def above_threshold():
+    yield from sparse_vector(lambda **kw: AboveThreshold(1.1, **kw), history_law(2, 4, 1))
+    yield from sparse_vector(lambda **kw: AboveThreshold(2.0, stop_after=2, **kw), history_law(2, 8, 2))
+    yield from sparse_vector(
+        lambda **kw: AboveThreshold(2.0, stop_after=2, redraw=True, **kw), history_law(4, 8, 2, redraw=True)
+    )
+
+
+def value_law(of, *scales):
+    def law(m, queries):
+        return of(queries, m.threshold, *(scale * m.sensitivity / m.epsilon for scale in scales))
+
+    return law
+
+
+def numerical_sparse_vector():
+    law = value_law(sparse_vector_laws.answers_and_fresh_value, 3, 6, 3)
+    yield from sparse_vector(lambda **kw: NumericalSparseVector(1.5, **kw), law, hidden=1e-4)
+
+
+def broken_sparse_vector_tested_value():
+    law = value_law(sparse_vector_laws.answers_and_tested_value, 2, 2)
+    yield from sparse_vector(lambda **kw: ReleasesTestedValue(0.9, **kw), law, hidden=1e-4)
+
+
+def broken_sparse_vector_two():
+    def law(m, queries):
+        unit = m.sensitivity / m.epsilon
+        tested = sparse_vector_laws.answers_and_tested_value(queries, m.threshold, 2 * unit, 2 * unit, n_cells=1000)
+        answers = sparse_vector_laws.answers(queries, m.threshold, 4 * unit, 4 / 3 * unit, 1)
+        return laws.joint(tested, list(answers.values()))
+
+    yield from sparse_vector(lambda **kw: TwoBrokenSparseVectors(0.47, **kw), law, (4,), hidden=CUT)
 
 
 # --- local ------------------------------------------------------------------------------------------------------------
@@ -778,6 +870,18 @@ CASES = {
     "objective-perturbation": objective_perturbation,
     "noisy-projected-sgd": noisy_projected_sgd,
     "repeated": repeated,
+    "prefix-sums": prefix_sums,
+    "above-threshold": above_threshold,
+    "numerical-sparse-vector": numerical_sparse_vector,
+    "broken-sparse-vector-tested-value": broken_sparse_vector_tested_value,
+    "broken-sparse-vector-noise-without-count": lambda: sparse_vector(
+        lambda **kw: NoiseWithoutCount(0.9, **kw), history_law(4, 4 / 3, 1)
+    ),
+    "broken-sparse-vector-no-stop": lambda: sparse_vector(lambda **kw: NeverStops(0.9, **kw), history_law(2, 2)),
+    "broken-sparse-vector-no-query-noise": lambda: sparse_vector(
+        lambda **kw: NoQueryNoise(0.9, **kw), history_law(2, 0)
+    ),
+    "broken-sparse-vector-two": broken_sparse_vector_two,
     "dp-sgd": dp_sgd,
     "gaussian-counters": gaussian_counters,
     "teacher-votes": lambda: votes(TeacherVotes, first_of_each, lambda rate: 1 / rate),
