@@ -11,6 +11,8 @@ catalogue = Catalogue(
         "exponential": "dpassay.mechanisms.selection.exponential:Exponential",
         "randomized-response": "dpassay.mechanisms.local.randomized_response:RandomizedResponse",
         "k-ary-randomized-response": "dpassay.mechanisms.local.k_ary:KAryRandomizedResponse",
+        "one-time-rappor": "dpassay.mechanisms.local.rappor:OneTimeRAPPOR",
+        "rappor": "dpassay.mechanisms.local.rappor:RAPPOR",
         "output-perturbation": "dpassay.mechanisms.learning.convex.output_perturbation:OutputPerturbation",
         "objective-perturbation": "dpassay.mechanisms.learning.convex.objective_perturbation:ObjectivePerturbation",
         "noisy-projected-sgd": "dpassay.mechanisms.learning.convex.projected_sgd:NoisyProjectedSGD",

@@ -51,7 +51,7 @@ from dpassay.mechanisms.learning.convex.projected_sgd import NoisyProjectedSGD
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.schedules import Cosine
 from dpassay.mechanisms.learning.models import LogisticRegression
-from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse
+from dpassay.mechanisms.local import RAPPOR, KAryRandomizedResponse, OneTimeRAPPOR, RandomizedResponse
 from dpassay.mechanisms.noise import Gaussian, Geometric, Laplace
 from dpassay.mechanisms.queries.base import Query
 from dpassay.mechanisms.queries.catalogue import catalogue as queries
@@ -181,6 +181,34 @@ def randomized_response():
 def k_ary_randomized_response():
     for epsilon, k in product((0.2, 1.0, 4.0), (2, 3, 5)):
         yield from local(KAryRandomizedResponse(epsilon, k), responses(k, epsilon))
+
+
+def flipped_bits(codes, p, q):
+    """Laws of vectors of bits, each sent as 1 with probability p where it is 1, and q where it is 0."""
+    return np.array([laws.joint(*[[1 - p, p] if bit else [1 - q, q] for bit in code]) for code in codes])
+
+
+FILTERS = np.array([[bit in code for bit in range(20)] for code in ({0, 11, 18}, {3, 10, 13}, {7, 10, 11, 19})])
+
+
+def bloom(mechanism, p, q):
+    """The bits of which the two filters agree say nothing, and are left out."""
+    for a, b in product(range(3), repeat=2):
+        if a != b:
+            differ = FILTERS[a] != FILTERS[b]
+            two = flipped_bits(FILTERS[[a, b]][:, differ], p, q)
+            yield case(mechanism, Neighbours(a, b, "replace_one"), *two, worst=(a, b) == (0, 1))
+
+
+def one_time_rappor():
+    for f in (0.95, 0.3):
+        yield from bloom(OneTimeRAPPOR(f), 1 - f / 2, f / 2)
+
+
+def rappor():
+    for f, p, q in ((0.75, 0.45, 0.55), (0.0, 0.1, 0.6), (0.5, 0.3, 0.9)):
+        fair = f * (p + q) / 2
+        yield from bloom(RAPPOR(f, p, q), fair + (1 - f) * q, fair + (1 - f) * p)
 
 
 def broken_randomized_response():
@@ -585,6 +613,8 @@ CASES = {
     "exponential": exponential,
     "randomized-response": randomized_response,
     "k-ary-randomized-response": k_ary_randomized_response,
+    "one-time-rappor": one_time_rappor,
+    "rappor": rappor,
     "output-perturbation": output_perturbation,
     "objective-perturbation": objective_perturbation,
     "noisy-projected-sgd": noisy_projected_sgd,
