@@ -16,7 +16,7 @@ class FrequencyOracle(LocalMechanism):
     """A message supports some values: that of its user with probability `p_support`, any other with `q_support`.
 
     The share of users who hold v is then estimated by (share of messages that support v - q) / (p - q). (Wang, Blocki,
-    Li and Jha 2017, "pure protocols": equation (1) and Theorem 2.)
+    Li and Jha 2017, "pure protocols".)
     """
 
     @property

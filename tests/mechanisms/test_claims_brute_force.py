@@ -8,13 +8,14 @@ be what the laws show. A new entry of the catalogue needs an entry here, or a re
 import math
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, product
 
 import claims_laws as laws
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import optimize, stats
+from scipy.linalg import hadamard
 from scipy.special import expit, softmax
 
 from dpassay.mechanisms.base import Mechanism, Neighbours
@@ -51,7 +52,16 @@ from dpassay.mechanisms.learning.convex.projected_sgd import NoisyProjectedSGD
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.schedules import Cosine
 from dpassay.mechanisms.learning.models import LogisticRegression
-from dpassay.mechanisms.local import RAPPOR, KAryRandomizedResponse, OneTimeRAPPOR, RandomizedResponse
+from dpassay.mechanisms.local import (
+    RAPPOR,
+    HadamardResponse,
+    KAryRandomizedResponse,
+    LocalHashing,
+    OneTimeRAPPOR,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from dpassay.mechanisms.noise import Gaussian, Geometric, Laplace
 from dpassay.mechanisms.queries.base import Query
 from dpassay.mechanisms.queries.catalogue import catalogue as queries
@@ -186,6 +196,37 @@ def k_ary_randomized_response():
 def flipped_bits(codes, p, q):
     """Laws of vectors of bits, each sent as 1 with probability p where it is 1, and q where it is 0."""
     return np.array([laws.joint(*[[1 - p, p] if bit else [1 - q, q] for bit in code]) for code in codes])
+
+
+def unary_encoding():
+    for epsilon, k in product((0.3, 2.0), (2, 3)):
+        half = expit(epsilon / 2)
+        for kind, p, q in (("symmetric", half, 1 - half), ("optimized", 0.5, expit(-epsilon))):
+            yield from local(UnaryEncoding(epsilon, k, kind=kind), flipped_bits(np.eye(k), p, q))
+
+
+def local_hashing():
+    """All functions v -> (a v + b mod prime) mod g, and all buckets."""
+    for epsilon, k, prime, g in ((0.3, 3, 3, 2), (1.0, 3, 5, 3), (3.0, 2, 5, 5)):
+        hashed = np.array([[[(a * v + b) % prime % g for b in range(prime)] for a in range(prime)] for v in range(k)])
+        response = responses(g, epsilon)
+        channel = [np.ravel(response[hashed[v]]) / prime**2 for v in range(k)]
+        yield from local(LocalHashing(epsilon, k, n_buckets=g, prime=prime), np.array(channel))
+
+
+def subset_selection():
+    for epsilon, k, d in ((0.3, 3, 1), (1.0, 4, 2), (2.0, 4, 3)):
+        sets = np.array([[v in members for members in combinations(range(k), d)] for v in range(k)])
+        weights = np.where(sets, math.exp(epsilon), 1.0)
+        mechanism = SubsetSelection(epsilon, k, subset_size=d)
+        yield from local(mechanism, weights / weights.sum(axis=1, keepdims=True))
+
+
+def hadamard_response():
+    for epsilon, k in product((0.3, 2.0), (2, 3, 4)):
+        size = 4 if k < 4 else 8
+        weights = np.where(hadamard(size)[1 : k + 1] > 0, math.exp(epsilon), 1.0)
+        yield from local(HadamardResponse(epsilon, k), weights / weights.sum(axis=1, keepdims=True))
 
 
 FILTERS = np.array([[bit in code for bit in range(20)] for code in ({0, 11, 18}, {3, 10, 13}, {7, 10, 11, 19})])
@@ -613,6 +654,10 @@ CASES = {
     "exponential": exponential,
     "randomized-response": randomized_response,
     "k-ary-randomized-response": k_ary_randomized_response,
+    "unary-encoding": unary_encoding,
+    "local-hashing": local_hashing,
+    "subset-selection": subset_selection,
+    "hadamard-response": hadamard_response,
     "one-time-rappor": one_time_rappor,
     "rappor": rappor,
     "output-perturbation": output_perturbation,
