@@ -17,6 +17,7 @@ catalogue = Catalogue(
         "hadamard-response": "dpassay.mechanisms.local.hadamard:HadamardResponse",
         "one-time-rappor": "dpassay.mechanisms.local.rappor:OneTimeRAPPOR",
         "rappor": "dpassay.mechanisms.local.rappor:RAPPOR",
+        "shuffled": "dpassay.mechanisms.shuffle.shuffled:Shuffled",
         "output-perturbation": "dpassay.mechanisms.learning.convex.output_perturbation:OutputPerturbation",
         "objective-perturbation": "dpassay.mechanisms.learning.convex.objective_perturbation:ObjectivePerturbation",
         "noisy-projected-sgd": "dpassay.mechanisms.learning.convex.projected_sgd:NoisyProjectedSGD",

@@ -11,6 +11,7 @@ renyi.py              RenyiDP              Renyi divergences at finitely many or
 exact.py              ExactDP              everything, from two finite output distributions
 privacy_loss.py       PrivacyLossDP        privacy-loss distributions, by dp-accounting
 composition/          compose, group, subsample: several releases, several records, samples
+shuffling/            ClonesDP: messages of local mechanisms in random order
 steps/                Gaussian noise on batches, many times: what DP-SGD is accounted by
 conversion/           to_..., least_noise_multiplier: from one kind to another, from epsilon to noise
 numerics/             what they share
@@ -32,6 +33,7 @@ from .laplace import LaplaceDP
 from .privacy_loss import PrivacyLossDP
 from .pure import PureDP
 from .renyi import RenyiDP
+from .shuffling.clones import ClonesDP
 from .steps.deterministic_batches import deterministic_batches, shuffled_epsilon_at_least
 from .steps.fixed_size import fixed_size_gaussian
 from .steps.moments import MomentsDP
@@ -40,6 +42,7 @@ from .steps.noisy_sgd import epsilon_curves, strong_composition
 __all__ = [
     "AdvancedComposition",
     "ApproximateDP",
+    "ClonesDP",
     "ConcentratedDP",
     "ExactDP",
     "GaussianDP",

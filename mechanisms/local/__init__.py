@@ -2,6 +2,7 @@
 
 base.py                  what every mechanism on users' own categorical values shares
 bits.py                  what local mechanisms share whose message is a vector of bits, each of which is flipped
+contraction.py           what a random channel does to the distance of two distributions
 frequency.py             how often each value is held, from the messages of all users
 hadamard.py              Hadamard response: a column in which the row of the user's value is likely +1
 hashing.py               local hashing: a user hashes their value with a function of their own

@@ -18,6 +18,7 @@ from dpassay.mechanisms.catalogue import build, catalogue, get
 from dpassay.mechanisms.errors import ParameterError, RelationError
 from dpassay.mechanisms.guarantees.base import Guarantee
 from dpassay.mechanisms.learning.models import LogisticRegression
+from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.relation import Relation
 
@@ -30,6 +31,8 @@ SAMPLE = {
     "model": LogisticRegression(2),
     "steps": 2,
     "noise_multiplier": 2.0,
+    "randomizer": RandomizedResponse(0.8),
+    "n_users": 5,
 }
 EXTRA = {
     "gaussian": {"noise_multiplier": 2.0},
