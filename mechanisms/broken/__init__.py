@@ -4,6 +4,7 @@ Broken trainers are in `dpassay.mechanisms.broken.dp_sgd`.
 
 biased_coin.py           wrong on purpose: randomised response with a biased coin
 dp_sgd/                  DP-SGD that is wrong on purpose: one slip each, the claim that it makes
+end_point_slip.py        wrong on purpose: an accountant of shuffling that looks at one end of an interval twice
 laplace_scale.py         wrong on purpose: Laplace noise whose scale is upside down
 laplace_sensitivity.py   wrong on purpose: Laplace noise that forgets the sensitivity
 """
