@@ -19,6 +19,7 @@ registry.py      a catalogue: public names, and where the classes behind them li
 relation.py      how two neighbouring datasets may differ
 repeated.py      a mechanism that is run several times on the same dataset, and whose outputs are all seen
 selection/       mechanisms that choose one of finitely many candidates
+statistics/      statistics of records whose noise depends on more than a sensitivity
 validation.py    shared checks of arguments
 """
 

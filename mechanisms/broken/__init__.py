@@ -6,6 +6,7 @@ biased_coin.py           wrong on purpose: randomised response with a biased coi
 dp_sgd/                  DP-SGD that is wrong on purpose: one slip each, the claim that it makes
 laplace_scale.py         wrong on purpose: Laplace noise whose scale is upside down
 laplace_sensitivity.py   wrong on purpose: Laplace noise that forgets the sensitivity
+statistics/              statistics that are wrong on purpose: sums, means, histograms, moments
 """
 
 from .biased_coin import BiasedCoinResponse

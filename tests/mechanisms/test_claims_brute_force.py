@@ -11,6 +11,7 @@ from functools import cache
 from itertools import combinations_with_replacement, product
 
 import claims_laws as laws
+import claims_statistics
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -201,6 +202,11 @@ def broken_laplace_sensitivity():
     yield from additive(
         lambda **kw: LaplaceForgottenSensitivity(0.6, **kw), lambda m, a, e=laws.EDGES: laws.laplace(a * 0.6, 1.0, e)
     )
+
+
+def statistics(cases):
+    for *arguments, worst in cases():
+        yield case(*arguments, worst=worst)
 
 
 # --- learning ---------------------------------------------------------------------------------------------------------
@@ -593,6 +599,7 @@ CASES = {
     "broken-laplace-scale": broken_laplace_scale,
     "broken-laplace-sensitivity": broken_laplace_sensitivity,
     "broken-randomized-response": broken_randomized_response,
+    **{name: lambda cases=cases: statistics(cases) for name, cases in claims_statistics.CASES.items()},
     "broken-dp-sgd-mean-clipped": lambda: shifted(MeanClipped, 30.0),
     "broken-dp-sgd-microbatch-mean-clipped": lambda: shifted(MicrobatchMeanClipped, 6.0, beyond=(Relation.ADD_REMOVE,)),
     "broken-dp-sgd-noise-on-average": lambda: shifted(NoiseOnAverage, 1.0, microbatch_size=2),
