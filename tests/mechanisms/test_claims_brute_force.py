@@ -77,7 +77,7 @@ class Case:
         delta: what the laws show at EPSILONS.
         hidden: the most that cutting the laws into cells may hide.
         worst: whether it is the worst case of the mechanism.
-        beyond: broken mechanisms only: the pair may show more than the truth, as nothing bounds it.
+        beyond: the pair may show more than the truth, as nothing bounds it, or as no pair shows the most everywhere.
     """
 
     mechanism: Mechanism
@@ -206,7 +206,7 @@ def broken_laplace_sensitivity():
 
 def statistics(cases):
     for *arguments, worst in cases():
-        yield case(*arguments, worst=worst)
+        yield case(*arguments, worst=worst, beyond=not worst)
 
 
 # --- learning ---------------------------------------------------------------------------------------------------------
