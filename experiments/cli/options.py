@@ -37,9 +37,25 @@ Epsilon = Annotated[float | None, typer.Option(metavar="E", help="Claimed epsilo
 Delta = Annotated[float | None, typer.Option(metavar="D", help="Claimed delta; the bound on epsilon is at this delta.")]
 D0 = Annotated[str | None, typer.Option(metavar="JSON", help="The dataset without the record, or @FILE that holds it.")]
 D1 = Annotated[str | None, typer.Option(metavar="JSON", help="The dataset with it, or @FILE.")]
-Relation = Annotated[str, typer.Option(metavar="R", help="add_remove, replace_one or zero_out.")]
+Relation = Annotated[
+    str | None,
+    typer.Option(metavar="R", help="add_remove, replace_one or zero_out. Default: the mechanism's, or add_remove."),
+]
 Records = Annotated[
     bool, typer.Option(help="Treat the datasets as lists of records, and check that they are neighbours.")
+]
+
+Search = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DOMAIN",
+        help="Find a bad pair instead of --d0 and --d1: 'numbers 0..1', 'integers 0..10 x 5; 20 records', "
+        "'categories a,b,c; one value', 'answers x 5; norm inf', or @FILE.",
+    ),
+]
+Budget = Annotated[
+    int | None,
+    typer.Option(metavar="N", parser=whole, help="Runs per side of all looks of a search (default: 120,000)."),
 ]
 
 # --- trials, attack and bound -----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..base import Dataset, Mechanism, Neighbours, Outputs, Workers
-from ..errors import DpassayError, ParameterError, RelationError, ReleaseError
+from ..errors import AlwaysRaisesError, DpassayError, ParameterError, RelationError, ReleaseError
 from ..guarantees.base import Guarantee
 from ..records import check_different, check_records
 from ..validation import one_of
@@ -278,11 +278,12 @@ class FunctionMechanism(Mechanism):
         said = text if words[0] == words[1] else f"{words[0]!r} on side 0, {words[1]!r} on side 1"
         call = "dataset" if self.style == "own-randomness" else "dataset, rng"
         raised = kind if kind == kind1 else "an exception"
-        raise ReleaseError(
+        raise AlwaysRaisesError(
             f"{self.name}({call}) raised {raised} in each of {2 * PROBES} first runs, on both sides: {said}. Fix the "
             "function or its call (style=...); an exception counts as an outcome only if some run succeeds. On the "
             "command line, wrap the call in a function of (dataset, rng). To audit it all the same, give "
-            "form=dpassay.mechanisms.external.outcomes.Form()."
+            "form=dpassay.mechanisms.external.outcomes.Form().",
+            alike=words[0] == words[1],
         ) from errors[0]
 
     def _error(self, side: int) -> BaseException | None:
