@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpassay.audit import Verdict, audit
-from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
+from dpassay.audit.bounds.pair.joint import JointExact
 from dpassay.audit.search import SearchResult, search
 from dpassay.audit.testing.coverage import Coverage
 from dpassay.mechanisms import KAryRandomizedResponse, Laplace, Neighbours, PureDP
@@ -117,7 +117,7 @@ def test_steps_from_the_best_pair_climb_where_no_pattern_lies():
 # --- the level -------------------------------------------------------------------------------------------------------
 
 MECHANISM = KAryRandomizedResponse(epsilon=1.0, k=6)  # all pairs are equally bad, as bad as a pure guarantee allows
-QUESTION = {"bound": ClopperPearson(threshold=0.5), "confidence": 0.8, "enough": 0}
+QUESTION = {"bound": JointExact(threshold=0.5, direction="in"), "confidence": 0.8, "enough": 0}
 
 
 def covered(bounds):
@@ -141,7 +141,7 @@ def at_full_confidence(found):
 
 @pytest.mark.slow
 def test_confirmation_of_a_search_in_a_domain_keeps_its_level_and_the_best_look_does_not():
-    found = list(searches(100, n_looks=12))
+    found = list(searches(80, n_looks=20))
     assert covered([one.bound.epsilon for one in found]).holds
     assert not covered([at_full_confidence(one) for one in found]).holds
 
