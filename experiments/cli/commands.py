@@ -128,6 +128,7 @@ def check_command(
     confidence: option.Confidence = CHECK_CONFIDENCE,
     seed: option.Seed = 0,
     timeout: option.Timeout = None,
+    record: option.Record = False,
     jobs: option.Jobs = 1,
     strict: option.Strict = False,
     quiet: option.Quiet = False,
@@ -155,6 +156,7 @@ def check_command(
         n_jobs=jobs,
         timeout=timeout,
         sought=None if search is None else Sought(search, budget),
+        recorded=record,
         progress=not quiet,
     )
     sys.stdout.write(result.summary() + "\n")
