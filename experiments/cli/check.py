@@ -16,7 +16,7 @@ from ...audit.results.audit_result import AuditResult
 from ...audit.search import domain_from, search
 from ...mechanisms.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.errors import DpassayError, NeighboursError, ParameterError, StoreError
-from ...mechanisms.external.command import BATCH_SECONDS, Command
+from ...mechanisms.external.command import BATCH_SECONDS, Command, PlainCommand
 from ...mechanisms.external.function import FunctionMechanism
 from ...mechanisms.external.guard import calls_take_at_most, expendable
 from ...mechanisms.external.labels import in_words
@@ -91,6 +91,7 @@ def check(
     seed: int,
     n_jobs: int,
     timeout: float | None = None,
+    plain: bool = False,
     sought: Sought | None = None,
     recorded: bool = False,
     **options: Any,
@@ -105,6 +106,7 @@ def check(
         timeout: seconds for one call of a Python function, or for one batch of a program; None is no limit for a
             function, `BATCH_SECONDS` for a program.
         recorded: also compare what a function does with its noise on both sides; its findings are warnings.
+        plain: whether the program reads and writes plain lines, and not JSON.
         sought: the domain of a search.
 
     Raises:
@@ -115,6 +117,8 @@ def check(
     ask = partial(_check, claimed=claimed) if sought is None else partial(_search, claimed=claimed, sought=sought)
     if (target is None) == (program is None):
         raise ParameterError("give either a TARGET, such as noise.py:release, or --command.")
+    if target is not None and plain:
+        raise ParameterError("--plain is for --command LINE: give both, or leave it out.", argument="--plain")
     if in_child():
         expendable()
     if target is None and recorded:
@@ -122,7 +126,8 @@ def check(
             "--record needs a Python function: what a program draws cannot be seen.", argument="--record"
         )
     if target is None:
-        found: Any = Command(program or "", timeout=BATCH_SECONDS if timeout is None else timeout)
+        kind = PlainCommand if plain else Command
+        found: Any = kind(program or "", timeout=BATCH_SECONDS if timeout is None else timeout)
         return ask(found, target, **options)
     with calls_take_at_most(timeout):
         loaded = _instance(load_target(target), target)

@@ -113,6 +113,7 @@ def run_command(
 def check_command(
     target: option.Target = None,
     program: option.Program = None,
+    plain: option.Plain = False,
     epsilon: option.Epsilon = None,
     delta: option.Delta = None,
     d0: option.D0 = None,
@@ -155,6 +156,7 @@ def check_command(
         seed=seed,
         n_jobs=jobs,
         timeout=timeout,
+        plain=plain,
         sought=None if search is None else Sought(search, budget),
         recorded=record,
         progress=not quiet,

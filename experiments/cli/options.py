@@ -41,6 +41,13 @@ Program = Annotated[
         help='A program instead: it reads {"dataset": ..., "size": n, "seed": s} and writes n lines of JSON.',
     ),
 ]
+Plain = Annotated[
+    bool,
+    typer.Option(
+        "--plain",
+        help="The program of --command reads the dataset, one record a line, and writes one release a line.",
+    ),
+]
 Epsilon = Annotated[float | None, typer.Option(metavar="E", help="Claimed epsilon. Default: the mechanism's own.")]
 Delta = Annotated[float | None, typer.Option(metavar="D", help="Claimed delta; the bound on epsilon is at this delta.")]
 D0 = Annotated[str | None, typer.Option(metavar="JSON", help="The dataset without the record, or @FILE that holds it.")]
