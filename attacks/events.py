@@ -11,9 +11,9 @@ equally often on both sides thus lands in the middle, where it does not blur wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ ONE_SIDED = 8  # pilot events on one side and none on the other that make the la
 N_BINS = 32
 EXCEPTIONAL = ("", "nan", "inf", "-inf")
 LONGEST_LABEL = 60
+SHOWN = 3  # events that a description names
 
 
 def mark(outputs: Outputs) -> Outputs:
@@ -99,16 +100,21 @@ def fit_scorer(
     (ordinary0, labels0), (ordinary1, labels1) = _split(marked0, shapes), _split(marked1, shapes)
     starved = min(len(ordinary0), len(ordinary1)) < attack.minimum_pilot <= min(len(pilot0), len(pilot1))
     base = Indifferent() if starved else attack.fit(target, ordinary0, ordinary1, rng)
+    held_out = getattr(base, "held_out", None)
+    if held_out is not None:
+        base = replace(cast(Any, base), held_out=None)
+    scorer = EventScorer(base, shapes, held_out=held_out)
     if not len(labels0) + len(labels1):
-        return EventScorer(base, shapes)
+        return scorer
     n0, n1 = len(pilot0), len(pilot1)
     names, at = np.unique(np.concatenate([labels0, labels1]), return_inverse=True)
     counts0 = np.append(np.bincount(at[: len(labels0)], minlength=len(names)), len(labels0))
     counts1 = np.append(np.bincount(at[len(labels0) :], minlength=len(names)), len(labels1))
-    places = _places(log_odds_of_counts(counts0, counts1, n0, n1), base, (ordinary0, ordinary1), (n0, n1))
+    scores = held_out or tuple(base.score(rows) if len(rows) else np.empty(0) for rows in (ordinary0, ordinary1))
+    places = _places(log_odds_of_counts(counts0, counts1, n0, n1), scores, (n0, n1))
     places[(counts0 == 0) & (counts1 >= ONE_SIDED)] = np.inf
     places[(counts1 == 0) & (counts0 >= ONE_SIDED)] = -np.inf
-    return EventScorer(base, shapes, names.astype(np.str_), places[:-1], float(places[-1]))
+    return replace(scorer, labels=names.astype(np.str_), label_scores=places[:-1], unseen=float(places[-1]))
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,8 @@ class EventScorer:
         labels: `(n_labels,)` events of the pilot, sorted.
         label_scores: `(n_labels,)` their scores.
         unseen: score of every other event.
+        held_out: scores of the ordinary pilot outputs of each side as fresh ones would have them, where the attack
+            knows these too well to score them itself; None elsewhere.
     """
 
     base: Scorer
@@ -138,6 +146,7 @@ class EventScorer:
     labels: Labels | None = None
     label_scores: Floats | None = None
     unseen: float = np.inf
+    held_out: tuple[Floats, Floats] | None = None
 
     def score(self, outputs: Outputs) -> Floats:
         """Scores of `outputs`, shape `(size,)`, higher = side 1; never NaN."""
@@ -150,6 +159,25 @@ class EventScorer:
             scores[ordinary] = self._base_score(Outputs(outputs.values[ordinary]))
         scores[~ordinary] = self._event_scores(events[~ordinary])
         return scores
+
+    def score_pilot(self, pilot0: Outputs, pilot1: Outputs) -> tuple[Floats, Floats]:
+        """Scores of the pilot outputs that this was learned from, as fresh ones would have them."""
+        scores = self.score(pilot0), self.score(pilot1)
+        for side, pilot in enumerate((pilot0, pilot1)):
+            if self.held_out is not None:
+                scores[side][_ordinary(mark(pilot), self.shapes)[0]] = self.held_out[side]
+        return scores
+
+    def describe(self, threshold: float) -> str:
+        """Which outputs score at or above the threshold, in words."""
+        base = getattr(self.base, "describe", None)
+        said = f"score >= {threshold:.6g}" if base is None else base(threshold)
+        if self.labels is None or self.label_scores is None:
+            return str(said)
+        reach = self.labels[self.label_scores >= threshold].tolist()
+        more = f" and {len(reach) - SHOWN:,} more" * (len(reach) > SHOWN)
+        events = f"the event {' or '.join(map(repr, reach[:SHOWN]))}{more}"
+        return f"{said}; or {events}" if reach else str(said)
 
     def _event_scores(self, events: Labels) -> Floats:
         """The score of each label."""
@@ -217,13 +245,13 @@ def _split(outputs: Outputs, shapes: tuple[Shape, ...] | None) -> tuple[Outputs,
     return Outputs(outputs.values[ordinary]), events[~ordinary]
 
 
-def _places(log_odds: Floats, base: Scorer, ordinary: tuple[Outputs, Outputs], n: tuple[int, int]) -> Floats:
-    """The score that puts each of `log_odds` where it is least out of order among the pilot's ordinary scores.
+def _places(log_odds: Floats, ordinary: tuple[Floats, Floats], n: tuple[int, int]) -> Floats:
+    """The score that puts each of `log_odds` where it is least out of order among the pilot's `ordinary` scores.
 
     Put below bin k, a label is out of order with the bins below it that have higher log odds and with those from k on
     that have lower ones; summed over bins of equal size, this is a cumulative sum, and its minimum is the place.
     """
-    scores = [np.sort(base.score(rows)) if len(rows) else np.empty(0) for rows in ordinary]
+    scores = [np.sort(side) for side in ordinary]
     pooled = np.sort(np.concatenate(scores))
     if len(pooled) == 0:
         return np.where(log_odds >= 0.0, np.inf, -np.inf)
