@@ -15,7 +15,7 @@ from ..base import Attack, Target
 from ..features import as_matrix
 from ..fine.repeats import Repeats
 from ..fine.rules import Floats, Levels, Rule, coordinates_of, rules_for
-from ..fine.screen import Beyond, learn_beyond, promise
+from ..fine.screen import Beyond, learn_beyond, log_p_value, promise
 from .classifier import Classifier, ClassifierScorer
 
 N_FOLDS = 3
@@ -174,17 +174,17 @@ def _taken(
     candidates = _candidates(as_matrix(values), sides, bits=bits)
     taken: list[tuple[Rule, Beyond]] = []
     while candidates and len(taken) < MOST_RULES:
-        learned = [learn_beyond(levels, sides, scores) for _, levels in candidates]
-        best = int(np.argmin([one.log_p_value for one in learned]))
-        if learned[best].log_p_value > LOG_FALSE_ALARM - math.log(len(candidates)):
+        chances = [log_p_value(levels, sides, scores) for _, levels in candidates]
+        best = int(np.argmin(chances))
+        if chances[best] > LOG_FALSE_ALARM - math.log(len(candidates)):
             break
         rule, levels = candidates.pop(best)
-        taken.append((rule, learned[best].beyond))
         for one in range(N_FOLDS):
             test, train = fold == one, fold != one
-            without = learn_beyond(levels[train], sides[train], scores[train]).beyond
-            held_out[test] += without.of(levels[test])
-        scores = scores + learned[best].beyond.of(levels)
+            held_out[test] += learn_beyond(levels[train], sides[train], scores[train]).of(levels[test])
+        beyond = learn_beyond(levels, sides, scores)
+        taken.append((rule, beyond))
+        scores = scores + beyond.of(levels)
     return tuple(taken), (held_out[sides == 0], held_out[sides == 1])
 
 

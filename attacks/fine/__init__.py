@@ -7,6 +7,17 @@ screen.py    the log odds of a level beyond what a score already says, and wheth
 
 from .repeats import Repeats
 from .rules import Decimals, Granularity, Rule, Statistic, rules_for
-from .screen import Beyond, learn_beyond, promise
+from .screen import Beyond, learn_beyond, log_p_value, promise
 
-__all__ = ["Beyond", "Decimals", "Granularity", "Repeats", "Rule", "Statistic", "learn_beyond", "promise", "rules_for"]
+__all__ = [
+    "Beyond",
+    "Decimals",
+    "Granularity",
+    "Repeats",
+    "Rule",
+    "Statistic",
+    "learn_beyond",
+    "log_p_value",
+    "promise",
+    "rules_for",
+]

@@ -1,9 +1,9 @@
 """What the level of an output adds to a score.
 
-A score gives each pilot output a probability p of side 1. Among the n outputs of one level, sum p are expected on side
-1, with a variance of sum p (1 - p); more or fewer than that is what the level adds: log odds of what was found less
-log odds of what was expected. Under a score that misses nothing, the standardised differences are nearly normal, so
-that their largest and the sum of their squares tell whether a rule sees what the score does not.
+A score gives each pilot output a probability p of side 1. Among the outputs of one level, sum p are expected on side 1,
+with a variance of sum p (1 - p); where more or fewer are found, the level adds the log odds that explain it. Under a
+score that misses nothing, the standardised differences are nearly normal, so that their largest and the sum of their
+squares tell whether a rule sees what the score does not.
 
 Nothing here needs a correction: it is learned and chosen on pilot outputs.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,8 @@ FEWEST = 2.0
 """Variance of the number of outputs of a level from which on it is looked at."""
 CLEAR = 2.0
 """Standard deviations from which on a level counts: others add nothing but noise."""
+N_STEPS, LARGEST_STEP = 15, 1.0
+"""Of Newton's method: the log odds of a level of one side only grow with the logarithm of its outputs."""
 PILOT_LEVEL = 0.05
 """Rates are taken at one-sided limits of this level, so that a few lucky outputs promise nothing."""
 
@@ -48,40 +49,70 @@ class Beyond:
         return np.where(self.known[at] == levels, self.log_odds[at], 0.0)
 
 
-class Learned(NamedTuple):
-    """What a rule adds to a score, and the logarithm of the chance that it only seems to."""
+@dataclass(frozen=True, eq=False)
+class _Levels:
+    """Levels of pilot outputs, what was found among those of each, and what a score expects.
 
-    beyond: Beyond
-    log_p_value: float
+    Args:
+        known: `(n_levels,)` levels, in order.
+        at: `(n,)` place of each output's level in them.
+        scores: `(n,)` log odds of side 1, for sides of the sizes that they have here.
+        found: `(n_levels,)` outputs of side 1.
+    """
+
+    known: Levels
+    at: Levels
+    scores: Floats
+    found: Floats
+
+    @classmethod
+    def of(cls, levels: Levels, sides: NDArray[np.int64], scores: Floats) -> _Levels:
+        """From levels, sides and log odds of `(n,)` outputs."""
+        n_in = int(np.count_nonzero(sides))
+        prior = math.log(max(n_in, 1) / max(len(sides) - n_in, 1))
+        known, at = np.unique(levels, return_inverse=True)
+        return cls(known, at, scores + prior, np.bincount(at, weights=sides).astype(np.float64))
+
+    def expected(self, log_odds: Floats) -> tuple[Floats, Floats]:
+        """Mean and variance of the outputs of side 1 in each level, if it adds `log_odds` to the scores."""
+        p = special.expit(self.scores + log_odds[self.at])
+        mean, variance = (np.bincount(self.at, weights=each) for each in (p, p * (1.0 - p)))
+        return mean.astype(np.float64), variance.astype(np.float64)
+
+    def away(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """How many standard deviations were found more than expected, and which levels are looked at."""
+        mean, variance = self.expected(np.zeros(len(self.known)))
+        return (self.found - mean) / np.sqrt(np.maximum(variance, 1e-300)), variance >= FEWEST
 
 
-def learn_beyond(levels: Levels, sides: NDArray[np.int64], scores: Floats) -> Learned:
-    """What levels add to the scores of the same pilot outputs.
+def log_p_value(levels: Levels, sides: NDArray[np.int64], scores: Floats) -> float:
+    """Logarithm of the chance that levels only seem to add something to scores: nearly, by normal approximations.
 
     Args:
         levels: `(n,)` of pilot outputs of both sides.
         sides: `(n,)` 0 or 1.
         scores: `(n,)` log odds of side 1, natural logarithms.
     """
-    n_in = int(np.count_nonzero(sides))
-    prior = math.log(max(n_in, 1) / max(len(sides) - n_in, 1))
-    probability = special.expit(scores + prior)
-    known, at = np.unique(levels, return_inverse=True)
-    number, found, expected, variance = (
-        np.bincount(at, weights=weights).astype(np.float64)
-        for weights in (np.ones(len(at)), sides, probability, probability * (1.0 - probability))
-    )
-    away = (found - expected) / np.sqrt(np.maximum(variance, 1e-300))
-    looked_at = variance >= FEWEST
-    if not looked_at.any():
-        return Learned(Beyond(known[:0], np.empty(0)), 0.0)
-    odds = _log_odds(found, number) - _log_odds(expected, number)
+    away, looked_at = _Levels.of(levels, sides, scores).away()
+    return _log_p_value(away[looked_at]) if looked_at.any() else 0.0
+
+
+def learn_beyond(levels: Levels, sides: NDArray[np.int64], scores: Floats) -> Beyond:
+    """What levels add to scores of the same pilot outputs, arguments as for `log_p_value`.
+
+    That of a level is the maximum of its likelihood times a logistic prior, which is worth half an output on each side:
+    for levels of one side only it gives the smoothed log odds of counts.
+    """
+    seen = _Levels.of(levels, sides, scores)
+    away, looked_at = seen.away()
+    log_odds = np.zeros(len(seen.known))
+    for _ in range(N_STEPS):
+        mean, variance = seen.expected(log_odds)
+        prior = special.expit(log_odds)
+        slope, bend = seen.found - mean + 0.5 - prior, variance + prior * (1.0 - prior)
+        log_odds += np.clip(slope / bend, -LARGEST_STEP, LARGEST_STEP)
     kept = looked_at & (np.abs(away) >= CLEAR)
-    return Learned(Beyond(known[kept], odds[kept]), _log_p_value(away[looked_at]))
-
-
-def _log_odds(count: Floats, number: Floats) -> Floats:
-    return np.asarray(np.log(count + 0.5) - np.log(number - count + 0.5))
+    return Beyond(seen.known[kept], log_odds[kept])
 
 
 def _log_p_value(away: Floats) -> float:
@@ -120,4 +151,4 @@ def _ratio(gain: NDArray[np.int64], n_gain: int, loss: NDArray[np.int64], n_loss
     return np.asarray(ratio)
 
 
-__all__ = ["Beyond", "Learned", "learn_beyond", "promise"]
+__all__ = ["Beyond", "learn_beyond", "log_p_value", "promise"]

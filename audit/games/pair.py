@@ -11,13 +11,13 @@ rounds of chunks and nothing else, so that where an audit stops does not depend 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...attacks.base import Scorer
-from ...attacks.events import fit_scorer
+from ...attacks.events import EventScorer, fit_scorer
 from ...mechanisms.base import Mechanism
 from ...mechanisms.external.first_runs import FirstRuns
 from ...mechanisms.external.function import FunctionMechanism
@@ -73,10 +73,12 @@ class Run:
         grid = self._grid(pilot, bounds)
         independence = self._independence(pilot, bounds, first)
         if self.question.stop:
-            return self._conclude(bounds, *self._evaluate_until_refuted(scorer, bounds, independence), independence)
-        return self._conclude(bounds, *self._evaluate(scorer, grid, bounds, independence), (), independence)
+            seen = self._evaluate_until_refuted(scorer, bounds, independence)
+        else:
+            seen = (*self._evaluate(scorer, grid, bounds, independence), ())
+        return self._conclude(bounds, *seen, independence, scorer)
 
-    def _pilot(self, independence: Independence | None) -> tuple[Scorer, PairScores]:
+    def _pilot(self, independence: Independence | None) -> tuple[EventScorer, PairScores]:
         """The scorer, and the pilot scores that thresholds are chosen on."""
         ask, outputs = self.question, PilotOutputs(independence)
         work = PilotWork(ask.mechanism, ask.neighbours, self.seed, ask.guarded, self.timeout)
@@ -184,6 +186,7 @@ class Run:
         evaluation: EvaluationScores,
         looks: tuple[LedgerEntry, ...],
         independence: Independence | None,
+        scorer: EventScorer,
     ) -> AuditResult:
         ask, n = self.question, scores.n_in
         subject = Subject(
@@ -201,6 +204,7 @@ class Run:
             dependence=self._dependence(evaluation, independence),
             events=evaluation.events(),
             warnings=(*_warnings(ask.mechanism, evaluation.unvarying.sides), *self.changed.warnings()),
+            unseen=_unseen(evaluation.events(), scorer) / (2 * n) if self.plan.pilot else 0.0,
         )
         return conclude(ask.statement, ask.bounds, fixed, scores, subject)
 
@@ -214,6 +218,12 @@ class Run:
             what = f"{' and '.join(remembered)} changed in the first runs, and every run gave the same output"
             return Dependence("memory", sides[0] if len(sides) == 1 else None, 0.0, what)
         return independence.dependence(self.question.guard_significance)
+
+
+def _unseen(events: Mapping[str, tuple[int, int]], scorer: EventScorer) -> int:
+    """Evaluation runs with an exceptional output that no pilot run gave."""
+    known = set() if scorer.labels is None else set(scorer.labels.tolist())
+    return sum(sum(counts) for label, counts in events.items() if label not in known)
 
 
 def _guard_entry(ask: Question, independence: Independence | None) -> tuple[LedgerEntry, ...]:
