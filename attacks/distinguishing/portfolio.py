@@ -70,7 +70,7 @@ class Portfolio(Attack):
         >>> out, in_ = rng.normal(size=3_000).round(5), rng.normal(size=3_000).round(4)
         >>> scorer = Portfolio().fit(target, Outputs(out), Outputs(in_), rng)
         >>> scorer.score(Outputs(np.array([0.51234, 0.5123]))).round().tolist()
-        [-7.0, 2.0]
+        [-6.0, 3.0]
     """
 
     minimum_pilot: ClassVar[int] = Classifier.minimum_pilot

@@ -74,9 +74,8 @@ class Run:
         independence = self._independence(pilot, bounds, first)
         if self.question.stop:
             seen = self._evaluate_until_refuted(scorer, bounds, independence)
-        else:
-            seen = (*self._evaluate(scorer, grid, bounds, independence), ())
-        return self._conclude(bounds, *seen, independence, scorer)
+            return self._conclude(scorer, bounds, *seen, independence)
+        return self._conclude(scorer, bounds, *self._evaluate(scorer, grid, bounds, independence), (), independence)
 
     def _pilot(self, independence: Independence | None) -> tuple[EventScorer, PairScores]:
         """The scorer, and the pilot scores that thresholds are chosen on."""
@@ -181,12 +180,12 @@ class Run:
 
     def _conclude(
         self,
+        scorer: EventScorer,
         fixed: FixedBounds,
         scores: Scores,
         evaluation: EvaluationScores,
         looks: tuple[LedgerEntry, ...],
         independence: Independence | None,
-        scorer: EventScorer,
     ) -> AuditResult:
         ask, n = self.question, scores.n_in
         subject = Subject(
