@@ -11,6 +11,7 @@ search.py    many pairs and attacks: the winner is confirmed on fresh trials
 membership/  metrics of membership attacks
 estimates/   numbers without coverage: another type
 testing/     coverage and power on laws with a known epsilon
+witness/     findings without statistics, and how a third party checks a violation
 results/     what is returned, its words, its JSON form
 """
 
@@ -21,6 +22,7 @@ from .evidence.scores import BitScores, PairScores, Successes
 from .evidence.verdict import Verdict
 from .results.audit_result import AuditResult
 from .search import SearchResult, search
+from .witness import Witness
 
 __all__ = [
     "AuditResult",
@@ -33,6 +35,7 @@ __all__ = [
     "SearchResult",
     "Successes",
     "Verdict",
+    "Witness",
     "assert_private",
     "audit",
     "audit_scores",

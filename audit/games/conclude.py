@@ -23,6 +23,7 @@ from ..power import detectable, refutable
 from ..results.audit_result import AuditResult
 from ..results.claim_curve import claim_curve
 from ..trials.guards.independence import Dependence
+from ..witness.base import Witness
 
 KEPT = 400
 """Thresholds kept in a result, for its curves."""
@@ -43,7 +44,7 @@ class Subject:
         looks: what was looked at or chosen before the bounds, and `later`, after them.
         part: of the significance that is left to the bounds.
         dependence: why the runs are not independent; None where nothing says so.
-        events, warnings: as in `AuditResult`.
+        events, warnings, witnesses, notes: as in `AuditResult`.
     """
 
     game: Game
@@ -60,6 +61,8 @@ class Subject:
     dependence: Dependence | None = None
     events: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    witnesses: tuple[Witness, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def conclude(
@@ -109,6 +112,7 @@ def conclude(
             curve_refuted=violation is not None,
             curve_refutable=ceiling <= statement.epsilon and refutable(bounds, shared, evidence),
             dependent=dependence is not None,
+            witnessed=any(witness.refutes for witness in subject.witnesses),
         ),
         ledger=(*subject.looks, *_ledger(fixed, found, best), *subject.later),
         tally=evidence.thinned(KEPT, keep=best.threshold),
@@ -118,6 +122,8 @@ def conclude(
         curve_violation=violation if dependence is None else None,
         dependence=None if dependence is None else str(dependence),
         warnings=subject.warnings,
+        witnesses=subject.witnesses,
+        notes=subject.notes,
     )
 
 

@@ -15,6 +15,7 @@ from ..estimates.base import Estimate
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Tally
 from ..evidence.verdict import Verdict
+from ..witness.base import Witness
 from . import consistency
 from .drawing import draw
 from .saved import Saved
@@ -65,11 +66,13 @@ class AuditResult(Saved):
             not, or where no bound judges curves.
         dependence: why the independence test rejected, which leaves no verdict; None where it did not.
         warnings: what a reader should know before relying on the result, a sentence each; usually empty.
+        witnesses: findings without statistics; one that `refutes` the claim is a violation, whatever the bounds say.
+        notes: what runs with the same seed on both sides showed, a sentence each: nothing against the claim by itself.
         estimates: estimates of epsilon without a guarantee, if asked for with `with_estimates`.
     """
 
     FORMAT: ClassVar[str] = "dpassay.audit-result"
-    VERSION: ClassVar[int] = 3
+    VERSION: ClassVar[int] = 4
 
     game: Game
     mechanism: str
@@ -95,6 +98,8 @@ class AuditResult(Saved):
     curve_violation: CurveViolation | None = None
     dependence: str | None = None
     warnings: tuple[str, ...] = ()
+    witnesses: tuple[Witness, ...] = ()
+    notes: tuple[str, ...] = ()
     estimates: tuple[Estimate, ...] = ()
 
     @property
@@ -121,6 +126,20 @@ class AuditResult(Saved):
     def refuted_elsewhere(self) -> CurveViolation | None:
         """Where the claim is refuted, if it is not at `delta`, where the bound stays below it; else None."""
         return self.curve_violation if self.verdict is Verdict.VIOLATION and self.bound.epsilon <= self.claim else None
+
+    @property
+    def refuted_by(self) -> str | None:
+        """What refutes the claim: "witness", else "bound" or "curve"; None where nothing does."""
+        if self.verdict is not Verdict.VIOLATION:
+            return None
+        if self.witness is not None:
+            return "witness"
+        return "bound" if self.bound.epsilon > self.claim else "curve"
+
+    @property
+    def witness(self) -> Witness | None:
+        """The first witness that refutes the claim."""
+        return next((witness for witness in self.witnesses if witness.refutes), None)
 
     def summary(self) -> str:
         """The table that a person reads."""
@@ -180,7 +199,11 @@ def check_audit(result: AuditResult, at: str = "") -> None:
 
 
 def _check_verdict(result: AuditResult, at: str) -> None:
-    """The verdict follows from the numbers next to it; dependent trials leave none."""
+    """The verdict follows from the numbers next to it; a witness needs none, and dependent trials leave none."""
+    if result.witness is not None:
+        said = f"the verdict is {result.verdict.value!r}, but a witness refutes the claim"
+        consistency.require(result.verdict is Verdict.VIOLATION, at, said)
+        return
     if result.dependence is not None or result.verdict is Verdict.DEPENDENT:
         said = f"the verdict is {result.verdict.value!r}, and the reason for dependent trials {result.dependence!r}"
         agree = result.dependence is not None and result.verdict is Verdict.DEPENDENT

@@ -1,0 +1,8 @@
+"""Findings without statistics: what one side can give and the other cannot, and how a third party looks at it again.
+
+base.py        Witness: its kind, what was seen, and what it contradicts
+"""
+
+from .base import CERTAIN, Kind, Witness
+
+__all__ = ["CERTAIN", "Kind", "Witness"]
