@@ -36,6 +36,9 @@ from ..trials.reduction import EvaluationScores, PilotOutputs, Reduction
 from ..trials.seeds import Stage, stream
 from ..trials.store import TrialStore
 from ..trials.work import EvaluationWork, PilotWork
+from ..witness.base import Witness
+from ..witness.datasets import as_json
+from ..witness.impossible import impossible_outputs
 from .conclude import Subject, conclude
 from .question import Question
 
@@ -200,9 +203,38 @@ class Run:
             part=ask.part,
             dependence=self._dependence(evaluation, independence),
             events=evaluation.events(),
-            warnings=(*_warnings(ask.mechanism, evaluation.unvarying.sides), *self.changed.warnings()),
+            warnings=(*self._warnings(evaluation), *self.changed.warnings()),
+            witnesses=self._witnesses(evaluation, n),
         )
         return conclude(ask.statement, ask.bounds, fixed, scores, subject)
+
+    def _witnesses(self, evaluation: EvaluationScores, n_runs: int) -> tuple[Witness, ...]:
+        """What refutes the claim without statistics."""
+        ask = self.question
+        return impossible_outputs(
+            evaluation.impossible,
+            ask.statement.claim,
+            mechanism=label(ask.mechanism),
+            n_runs=n_runs,
+            seed=self.seed,
+            datasets=as_json(ask.neighbours),
+        )
+
+    def _warnings(self, evaluation: EvaluationScores) -> tuple[str, ...]:
+        """What a reader should know: randomness from elsewhere, outputs that never vary, a law that is not theirs."""
+        mechanism, unvarying = self.question.mechanism, evaluation.unvarying.sides
+        found = list(_first_runs(mechanism).warnings)
+        if unvarying:
+            where = "on both sides" if len(unvarying) == 2 else f"on side {unvarying[0]}"
+            found.append(
+                f"the output never varied {where}: no noise was added there, or an earlier result was given again."
+            )
+        if evaluation.impossible.broken:
+            found.append(
+                f"the output law of {label(mechanism)} finds some of its own outputs impossible: it is not the law of "
+                "these runs. (Bounds do not lean on it.)"
+            )
+        return tuple(found)
 
     def _dependence(self, evaluation: EvaluationScores, independence: Independence | None) -> Dependence | None:
         """Why these trials are not independent; None where nothing says so."""
@@ -227,17 +259,6 @@ def _guard_entry(ask: Question, independence: Independence | None) -> tuple[Ledg
 def _first_runs(mechanism: Mechanism) -> FirstRuns:
     seen = mechanism.first_runs if isinstance(mechanism, FunctionMechanism) else None
     return FirstRuns() if seen is None else seen
-
-
-def _warnings(mechanism: Mechanism, unvarying: tuple[int, ...]) -> tuple[str, ...]:
-    """What a reader should know: randomness from elsewhere, outputs that never vary."""
-    found = list(_first_runs(mechanism).warnings)
-    if unvarying:
-        where = "on both sides" if len(unvarying) == 2 else f"on side {unvarying[0]}"
-        found.append(
-            f"the output never varied {where}: no noise was added there, or an earlier result was given again."
-        )
-    return tuple(found)
 
 
 def _looks(ask: Question) -> tuple[LedgerEntry, ...]:

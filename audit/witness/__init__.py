@@ -1,6 +1,8 @@
 """Findings without statistics: what one side can give and the other cannot, and how a third party looks at it again.
 
 base.py        Witness: its kind, what was seen, and what it contradicts
+impossible.py  outputs that the other side never gives
+datasets.py    datasets as JSON, where they can be
 """
 
 from .base import CERTAIN, Kind, Witness

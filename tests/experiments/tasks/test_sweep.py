@@ -132,7 +132,7 @@ def test_the_json_form_reads_back_and_writes_the_same_bytes(sweep_result):
     assert again.to_json() == text
     assert again.points[1].parameters == sweep_result.points[1].parameters
     assert again.verdict is sweep_result.verdict
-    assert json.loads(text)["version"] == 2
+    assert json.loads(text)["version"] == 3
 
 
 @pytest.mark.parametrize(
