@@ -39,6 +39,7 @@ from ..trials.work import EvaluationWork, PilotWork
 from ..witness.base import Witness
 from ..witness.datasets import as_json
 from ..witness.impossible import impossible_outputs
+from ..witness.no_randomness import Replayed, no_randomness, replay
 from .conclude import Subject, conclude
 from .question import Question
 
@@ -189,6 +190,10 @@ class Run:
         independence: Independence | None,
     ) -> AuditResult:
         ask, n = self.question, scores.n_in
+        datasets = as_json(ask.neighbours)
+        replayed = replay(ask.mechanism, ask.neighbours, evaluation.unvarying)
+        name, claim = label(ask.mechanism), ask.statement.claim
+        no_noise = no_randomness(replayed, claim, mechanism=name, n_runs=n, datasets=datasets)
         subject = Subject(
             game=Game.DISTINGUISHING,
             mechanism=label(ask.mechanism),
@@ -201,15 +206,18 @@ class Run:
             looks=_looks(ask),
             later=(*looks, *_guard_entry(ask, independence)),
             part=ask.part,
-            dependence=self._dependence(evaluation, independence),
+            dependence=None if no_noise else self._dependence(evaluation, independence, replayed),
             events=evaluation.events(),
             warnings=(*self._warnings(evaluation), *self.changed.warnings()),
-            witnesses=self._witnesses(evaluation, n),
+            witnesses=(*self._impossible(evaluation, n, datasets), *no_noise),
+            notes=_notes(ask.mechanism),
         )
         return conclude(ask.statement, ask.bounds, fixed, scores, subject)
 
-    def _witnesses(self, evaluation: EvaluationScores, n_runs: int) -> tuple[Witness, ...]:
-        """What refutes the claim without statistics."""
+    def _impossible(
+        self, evaluation: EvaluationScores, n_runs: int, datasets: tuple[str, str] | None
+    ) -> tuple[Witness, ...]:
+        """Outputs that the other side never gives."""
         ask = self.question
         return impossible_outputs(
             evaluation.impossible,
@@ -217,7 +225,7 @@ class Run:
             mechanism=label(ask.mechanism),
             n_runs=n_runs,
             seed=self.seed,
-            datasets=as_json(ask.neighbours),
+            datasets=datasets,
         )
 
     def _warnings(self, evaluation: EvaluationScores) -> tuple[str, ...]:
@@ -236,11 +244,16 @@ class Run:
             )
         return tuple(found)
 
-    def _dependence(self, evaluation: EvaluationScores, independence: Independence | None) -> Dependence | None:
+    def _dependence(
+        self, evaluation: EvaluationScores, independence: Independence | None, replayed: Replayed
+    ) -> Dependence | None:
         """Why these trials are not independent; None where nothing says so."""
         if independence is None:
             return None
         mechanism, sides = self.question.mechanism, evaluation.unvarying.sides
+        if replayed.remembered:
+            what = "every run in one process gave the same output, but a run in a fresh one gives another"
+            return Dependence("memory", None, 0.0, what)
         remembered = _first_runs(mechanism).changed
         if remembered and sides:
             what = f"{' and '.join(remembered)} changed in the first runs, and every run gave the same output"
@@ -261,10 +274,21 @@ def _first_runs(mechanism: Mechanism) -> FirstRuns:
     return FirstRuns() if seen is None else seen
 
 
+def _notes(mechanism: Mechanism) -> tuple[str, ...]:
+    """What the first runs showed that is nothing against the claim."""
+    found = _first_runs(mechanism).compared.notes
+    if isinstance(mechanism, FunctionMechanism) and mechanism.style == "one-at-a-time":
+        found += ("each run is a call of its own, with size=1: calls of many runs raise, or repeat each other.",)
+    return found
+
+
 def _looks(ask: Question) -> tuple[LedgerEntry, ...]:
     """What was chosen before the trials, and how it is paid for."""
     learned = "trained on pilot trials only" if ask.attack.minimum_pilot else "nothing learned from trials"
+    raised = "2: a call of many runs raised, and all runs were made anew, one a call"
+    again = (LedgerEntry("audits", raised, f"{SHARE:.0%} of the significance for the second"),) if ask.again else ()
     return (
+        *again,
         LedgerEntry("pair", "1, fixed beforehand", "no correction needed"),
         LedgerEntry("attack", f"1, {ask.attack_name}", learned),
     )

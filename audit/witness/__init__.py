@@ -2,6 +2,7 @@
 
 base.py        Witness: its kind, what was seen, and what it contradicts
 impossible.py  outputs that the other side never gives
+no_randomness.py  outputs that never vary, in fresh interpreters too
 datasets.py    datasets as JSON, where they can be
 """
 
