@@ -12,13 +12,15 @@ rounds of chunks and nothing else, so that where an audit stops does not depend 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...attacks.base import Scorer
 from ...attacks.events import fit_scorer
 from ...mechanisms.base import Mechanism
+from ...mechanisms.errors import ReleaseError
 from ...mechanisms.external.first_runs import FirstRuns
 from ...mechanisms.external.function import FunctionMechanism
 from ...mechanisms.label import label
@@ -30,14 +32,15 @@ from ..trials.execution import Work, execute
 from ..trials.guards.changed import Changed
 from ..trials.guards.independence import SHARE, Dependence, Independence
 from ..trials.guards.replay import ReplayGuard
-from ..trials.plan import Chunks, TrialPlan
+from ..trials.plan import Chunk, Chunks, TrialPlan
 from ..trials.progress import Reporter
 from ..trials.reduction import EvaluationScores, PilotOutputs, Reduction
 from ..trials.seeds import Stage, stream
 from ..trials.store import TrialStore
-from ..trials.work import EvaluationWork, PilotWork
+from ..trials.work import EvaluationWork, PilotWork, run
 from ..witness.base import Witness
 from ..witness.datasets import as_json
+from ..witness.event import rule_of
 from ..witness.impossible import impossible_outputs
 from ..witness.no_randomness import Replayed, no_randomness, replay
 from .conclude import Subject, conclude
@@ -45,6 +48,8 @@ from .question import Question
 
 GRID = 1024
 """Thresholds on the grid of counts, from quantiles of the pilot scores."""
+RULE_RUNS = 1_000
+"""Runs of each side from which the rule of an event is read."""
 QUANTILES = (0.1, 0.5, 0.9)
 """Of the pilot scores: events whose independence is tested besides those of the bounds."""
 FixedBounds = tuple[FixedBound[Scores], ...]
@@ -77,8 +82,22 @@ class Run:
         grid = self._grid(pilot, bounds)
         independence = self._independence(pilot, bounds, first)
         if self.question.stop:
-            return self._conclude(bounds, *self._evaluate_until_refuted(scorer, bounds, independence), independence)
-        return self._conclude(bounds, *self._evaluate(scorer, grid, bounds, independence), (), independence)
+            result = self._conclude(bounds, *self._evaluate_until_refuted(scorer, bounds, independence), independence)
+        else:
+            result = self._conclude(bounds, *self._evaluate(scorer, grid, bounds, independence), (), independence)
+        return self._shown(result, scorer) if result.refuted_by is not None else result
+
+    def _shown(self, result: AuditResult, scorer: Scorer) -> AuditResult:
+        """A violation with what somebody else needs to see it again: the datasets, and the event as a rule on outputs,
+        read from runs of their own."""
+        ask, decided = self.question, result.refuted_elsewhere or result.bound
+        rule, size = None, min(RULE_RUNS, self.plan.evaluation)
+        if decided.threshold is not None and result.dependence is None:
+            chunks = [Chunk(Stage.PROBE, side, 1, 0, size) for side in (0, 1)]
+            with suppress(ReleaseError):  # a function may raise here that did not before
+                parts = [run(ask.mechanism, ask.neighbours, self.seed, chunk, self.timeout)[0] for chunk in chunks]
+                rule = rule_of(scorer, parts[0], parts[1], decided.threshold)
+        return replace(result, datasets=as_json(ask.neighbours), event_rule=rule)
 
     def _pilot(self, independence: Independence | None) -> tuple[Scorer, PairScores]:
         """The scorer, and the pilot scores that thresholds are chosen on."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from ..bounds.base import LedgerEntry, LowerBound
@@ -16,6 +17,7 @@ from ..evidence.game import Game, Trials
 from ..evidence.scores import Tally
 from ..evidence.verdict import Verdict
 from ..witness.base import Witness
+from ..witness.event import Rule
 from . import consistency
 from .drawing import draw
 from .saved import Saved
@@ -68,6 +70,8 @@ class AuditResult(Saved):
         warnings: what a reader should know before relying on the result, a sentence each; usually empty.
         witnesses: findings without statistics; one that `refutes` the claim is a violation, whatever the bounds say.
         notes: what runs with the same seed on both sides showed, a sentence each: nothing against the claim by itself.
+        datasets: of side 0 and side 1 of a violation, as JSON; None where they have no such form, or are long.
+        event_rule: the event that decided a violation, as a rule on outputs; None where there is none.
         estimates: estimates of epsilon without a guarantee, if asked for with `with_estimates`.
     """
 
@@ -100,6 +104,8 @@ class AuditResult(Saved):
     warnings: tuple[str, ...] = ()
     witnesses: tuple[Witness, ...] = ()
     notes: tuple[str, ...] = ()
+    datasets: tuple[str, str] | None = None
+    event_rule: Rule | None = None
     estimates: tuple[Estimate, ...] = ()
 
     @property
@@ -152,6 +158,17 @@ class AuditResult(Saved):
         from .text import evidence
 
         return evidence(self)
+
+    def to_witness(self, path: Path | str) -> None:
+        """Writes a violation as JSON, with datasets, event, counts and seeds, for `dpassay.audit.witness.checker`.
+
+        Raises:
+            ResultError: this is no violation.
+            StoreError: the file cannot be written.
+        """
+        from ..witness.file import write
+
+        write(self, path)
 
     def plot(self) -> Any:
         """A matplotlib Figure: bound and claim, trade-off curve, privacy profile, scores of the two sides."""

@@ -131,11 +131,12 @@ def check_command(
     quiet: option.Quiet = False,
     markdown: option.Markdown = None,
     json_: option.JsonFile = None,
+    witness: option.WitnessFile = None,
 ) -> int:
     """Check the privacy claim of a function, a mechanism or a program, as a CI test does."""
     from .check import Claimed, check, check_writable, write_summaries
 
-    check_writable(markdown, json_)
+    check_writable(markdown, json_, witness)
     claimed = Claimed(epsilon, delta, d0, d1, relation, records)
     result = check(
         target,
@@ -153,6 +154,8 @@ def check_command(
     )
     sys.stdout.write(result.summary() + "\n")
     write_summaries(result, markdown=markdown, json_file=json_)
+    if witness is not None and result.refuted_by is not None:
+        result.to_witness(witness)
     return _exit_code(result.verdict, strict=strict)
 
 
