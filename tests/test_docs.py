@@ -16,7 +16,8 @@ from dpassay.audit.bounds.catalogue import catalogue as bounds
 from dpassay.audit.evidence.scores import BitScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.experiments.config.schema import Config, DataSection, MembershipSection
+from dpassay.experiments.config.schema import Config
+from dpassay.experiments.config.sections import DataSection, MembershipSection
 from dpassay.experiments.config.source import Source
 from dpassay.experiments.runs.runner import run
 from dpassay.experiments.tasks.build import load_data
@@ -47,7 +48,7 @@ batch_size = 30
 """
 
 
-@pytest.mark.parametrize("page", ["catalogue", "learning"])
+@pytest.mark.parametrize("page", ["catalogue", "learning", "systems"])
 def test_what_a_page_takes_from_the_code_is_current(page):
     written = runpy.run_path(str(DOCS / "build.py"))[f"{page}_page"]()
     assert (DOCS / f"{page}.md").read_text() == written, "fix with: make docs"
@@ -70,7 +71,7 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
     assert 0.97 < point.result.bound.epsilon < 1.0
 
 
-@pytest.mark.parametrize("page", ["membership", "scores"])
+@pytest.mark.parametrize("page", ["local", "membership", "scores"])
 def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page):
     for block in re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(), flags=re.DOTALL):
         with contextlib.redirect_stdout(io.StringIO()) as printed:

@@ -27,7 +27,10 @@ from ...mechanisms.label import label
 from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Floats, PairScores, Scores
+from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
+from ..results.deciding import DecidingEvent, points_to_side_1
+from ..trials.examples import Examples
 from ..trials.execution import Work, execute
 from ..trials.guards.changed import Changed
 from ..trials.guards.independence import SHARE, Dependence, Independence
@@ -40,7 +43,7 @@ from ..trials.store import TrialStore
 from ..trials.work import EvaluationWork, PilotWork, run
 from ..witness.base import Witness
 from ..witness.datasets import as_json
-from ..witness.event import rule_of
+from ..witness.event import Rule, rule_of
 from ..witness.impossible import impossible_outputs
 from ..witness.no_randomness import Replayed, no_randomness, replay
 from .conclude import Subject, conclude
@@ -69,10 +72,12 @@ class Run:
     timeout: float | None = None
     repeats: ReplayGuard = field(init=False)
     changed: Changed = field(init=False)
+    examples: Examples = field(init=False)
 
     def __post_init__(self) -> None:
         self.repeats = ReplayGuard(label(self.question.mechanism))
         self.changed = Changed(label(self.question.mechanism))
+        self.examples = Examples()
 
     def result(self) -> AuditResult:
         """Pilot, evaluation, bounds, verdict."""
@@ -80,24 +85,28 @@ class Run:
         scorer, pilot = self._pilot(first)
         bounds = self._fix(pilot)
         grid = self._grid(pilot, bounds)
+        self.examples.follow([threshold for bound in bounds for threshold in bound.thresholds])
         independence = self._independence(pilot, bounds, first)
         if self.question.stop:
-            result = self._conclude(bounds, *self._evaluate_until_refuted(scorer, bounds, independence), independence)
+            found = self._conclude(bounds, *self._evaluate_until_refuted(scorer, bounds, independence), independence)
         else:
-            result = self._conclude(bounds, *self._evaluate(scorer, grid, bounds, independence), (), independence)
-        return self._shown(result, scorer) if result.refuted_by is not None else result
+            found = self._conclude(bounds, *self._evaluate(scorer, grid, bounds, independence), (), independence)
+        if found.refuted_by is None:
+            return found
+        rule, datasets = self._rule(found, scorer), as_json(self.question.neighbours)
+        return replace(found, deciding=self._deciding(found, scorer), datasets=datasets, event_rule=rule)
 
-    def _shown(self, result: AuditResult, scorer: Scorer) -> AuditResult:
-        """A violation with what somebody else needs to see it again: the datasets, and the event as a rule on outputs,
-        read from runs of their own."""
-        ask, decided = self.question, result.refuted_elsewhere or result.bound
-        rule, size = None, min(RULE_RUNS, self.plan.evaluation)
-        if decided.threshold is not None and result.dependence is None:
-            chunks = [Chunk(Stage.PROBE, side, 1, 0, size) for side in (0, 1)]
-            with suppress(ReleaseError):  # a function may raise here that did not before
-                parts = [run(ask.mechanism, ask.neighbours, self.seed, chunk, self.timeout)[0] for chunk in chunks]
-                rule = rule_of(scorer, parts[0], parts[1], decided.threshold)
-        return replace(result, datasets=as_json(ask.neighbours), event_rule=rule)
+    def _rule(self, found: AuditResult, scorer: Scorer) -> Rule | None:
+        """The event that refutes the claim as a rule on outputs, read from runs of its own; None where it has none."""
+        ask, decided = self.question, found.refuted_elsewhere or found.bound
+        size = min(RULE_RUNS, self.plan.evaluation)
+        if decided.threshold is None or found.dependence is not None:
+            return None
+        chunks = [Chunk(Stage.PROBE, side, 1, 0, size) for side in (0, 1)]
+        with suppress(ReleaseError):  # a function may raise here that did not before
+            parts = [run(ask.mechanism, ask.neighbours, self.seed, chunk, self.timeout)[0] for chunk in chunks]
+            return rule_of(scorer, parts[0], parts[1], decided.threshold)
+        return None
 
     def _pilot(self, independence: Independence | None) -> tuple[Scorer, PairScores]:
         """The scorer, and the pilot scores that thresholds are chosen on."""
@@ -178,7 +187,9 @@ class Run:
     def _work(self, scorer: Scorer, grid: Floats | None, independence: Independence | None) -> EvaluationWork:
         ask = self.question
         events = None if independence is None else independence.events
-        return EvaluationWork(ask.mechanism, ask.neighbours, self.seed, scorer, grid, events, self.timeout)
+        return EvaluationWork(
+            ask.mechanism, ask.neighbours, self.seed, scorer, grid, events, self.timeout, self.examples.thresholds
+        )
 
     def _execute(self, stage: Stage, work: Work, into: Reduction, note: Callable[[], str] = str) -> None:
         everything = self.plan.pilot_chunks() if stage is Stage.PILOT else next(self.plan.rounds())
@@ -190,7 +201,7 @@ class Run:
         execute(
             chunks,
             work,
-            self.changed.noting(into),
+            self.examples.noting(self.changed.noting(into)),
             store=self.store,
             n_jobs=self.n_jobs,
             workers=self.question.workers,
@@ -262,6 +273,19 @@ class Run:
                 "these runs. (Bounds do not lean on it.)"
             )
         return tuple(found)
+
+    def _deciding(self, found: AuditResult, scorer: Scorer) -> DecidingEvent | None:
+        """The event that refutes the claim, as a person sees it; None where none does, or none was followed."""
+        decided = found.refuted_elsewhere or found.bound
+        if found.verdict is not Verdict.VIOLATION or decided.threshold is None or decided.hits is None:
+            return None
+        above = points_to_side_1(decided.hits, (found.tally.n_out, found.tally.n_in))
+        outputs = self.examples.of(decided.threshold, above=above)
+        if outputs is None:
+            return None
+        describe = getattr(scorer, "describe", None) or getattr(getattr(scorer, "base", None), "describe", None)
+        rule = describe(decided.threshold) if describe is not None else ""
+        return DecidingEvent(rule if above or not rule else f"not: {rule}", decided.threshold, above, *outputs)
 
     def _dependence(
         self, evaluation: EvaluationScores, independence: Independence | None, replayed: Replayed

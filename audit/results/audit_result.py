@@ -19,6 +19,7 @@ from ..evidence.verdict import Verdict
 from ..witness.base import Witness
 from ..witness.event import Rule
 from . import consistency
+from .deciding import DecidingEvent
 from .drawing import draw
 from .saved import Saved
 
@@ -72,6 +73,8 @@ class AuditResult(Saved):
         notes: what runs with the same seed on both sides showed, a sentence each: nothing against the claim by itself.
         datasets: of side 0 and side 1 of a violation, as JSON; None where they have no such form, or are long.
         event_rule: the event that decided a violation, as a rule on outputs; None where there is none.
+        deciding: the event that refutes the claim, with outputs of each side in it; None where none does, or where
+            many events decide together.
         estimates: estimates of epsilon without a guarantee, if asked for with `with_estimates`.
     """
 
@@ -106,6 +109,7 @@ class AuditResult(Saved):
     notes: tuple[str, ...] = ()
     datasets: tuple[str, str] | None = None
     event_rule: Rule | None = None
+    deciding: DecidingEvent | None = None
     estimates: tuple[Estimate, ...] = ()
 
     @property

@@ -113,12 +113,15 @@ def run_command(
 def check_command(
     target: option.Target = None,
     program: option.Program = None,
+    plain: option.Plain = False,
     epsilon: option.Epsilon = None,
     delta: option.Delta = None,
     d0: option.D0 = None,
     d1: option.D1 = None,
-    relation: option.Relation = "add_remove",
+    relation: option.Relation = None,
     records: option.Records = True,
+    search: option.Search = None,
+    budget: option.Budget = None,
     trials: option.Trials = 100_000,
     stop: option.Stop = None,
     attack: option.AttackName = "auto",
@@ -126,6 +129,7 @@ def check_command(
     confidence: option.Confidence = CHECK_CONFIDENCE,
     seed: option.Seed = 0,
     timeout: option.Timeout = None,
+    record: option.Record = False,
     jobs: option.Jobs = 1,
     strict: option.Strict = False,
     quiet: option.Quiet = False,
@@ -134,8 +138,11 @@ def check_command(
     witness: option.WitnessFile = None,
 ) -> int:
     """Check the privacy claim of a function, a mechanism or a program, as a CI test does."""
-    from .check import Claimed, check, check_writable, write_summaries
+    from ...mechanisms.errors import ParameterError
+    from .check import Claimed, Sought, check, check_writable, write_summaries
 
+    if search is None and budget is not None:
+        raise ParameterError("--budget is for --search DOMAIN: give both, or leave it out.", argument="--budget")
     check_writable(markdown, json_, witness)
     claimed = Claimed(epsilon, delta, d0, d1, relation, records)
     result = check(
@@ -150,6 +157,9 @@ def check_command(
         seed=seed,
         n_jobs=jobs,
         timeout=timeout,
+        plain=plain,
+        sought=None if search is None else Sought(search, budget),
+        recorded=record,
         progress=not quiet,
     )
     sys.stdout.write(result.summary() + "\n")

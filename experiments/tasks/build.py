@@ -29,7 +29,7 @@ from ...mechanisms.learning.models.base import Model
 from ...mechanisms.learning.models.catalogue import catalogue as models
 from ...mechanisms.queries.catalogue import catalogue as queries
 from ...mechanisms.registry import Catalogue
-from ..config.schema import DataSection, Named
+from ..config.sections import DataSection, Named
 from ..data import datasets, examples
 
 guarantees = Catalogue(
@@ -40,11 +40,13 @@ guarantees = Catalogue(
         "gaussian": "dpassay.mechanisms.guarantees:GaussianDP",
         "laplace": "dpassay.mechanisms.guarantees:LaplaceDP",
         "concentrated": "dpassay.mechanisms.guarantees:ConcentratedDP",
+        "bounded-range": "dpassay.mechanisms.guarantees:BoundedRange",
     },
 )
 INSIDE = {
     "query": queries,
     "base": mechanisms,
+    "randomizer": mechanisms,
     "model": models,
     "sampling": samplings,
     "learning_rate": schedules,

@@ -11,9 +11,10 @@ import pytest
 
 from dpassay.mechanisms.base import Neighbours, Workers
 from dpassay.mechanisms.errors import NeighboursError, ParameterError, RelationError, ReleaseError, UnknownNameError
+from dpassay.mechanisms.external.calls.style import name_of, style_of
 from dpassay.mechanisms.external.command import Command
 from dpassay.mechanisms.external.forms import Form, Raised, usual_form
-from dpassay.mechanisms.external.function import FunctionMechanism, name_of, style_of
+from dpassay.mechanisms.external.function import FunctionMechanism
 from dpassay.mechanisms.external.labels import cut
 from dpassay.mechanisms.external.mutation import content_digest
 from dpassay.mechanisms.external.outcomes import collect, collect_array, read
