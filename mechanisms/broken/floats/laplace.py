@@ -32,7 +32,7 @@ class FloatLaplace(AdditiveNoise):
 
     The slip: the proof is about real numbers, the code is not. A uniform number takes 2^bits values, so that an answer
     x reaches only some of the floats, with holes between them, and the holes depend on x. An output that only one of
-    two neighbours can give tells them apart for certain: no epsilon holds. (Mironov 2012, section 4.)
+    two neighbours can give tells them apart for certain: no epsilon holds. (Mironov 2012.)
 
         sampler        release                                      U
         sign           x + scale * sign * ln(U)                     in (0, 1], and a fair sign
