@@ -8,6 +8,7 @@ laplace.py            LaplaceDP            the exact curve of Laplace noise on o
 gaussian.py           GaussianDP           the exact curve of Gaussian noise
 concentrated.py       ConcentratedDP       rho-zCDP
 renyi.py              RenyiDP              Renyi divergences at finitely many orders
+bounded_range.py      BoundedRange         all log ratios lie in an interval of a known length
 exact.py              ExactDP              everything, from two finite output distributions
 privacy_loss.py       PrivacyLossDP        privacy-loss distributions, by dp-accounting
 composition/          compose, group, subsample: several releases, several records, samples
@@ -18,7 +19,9 @@ numerics/             what they share
 
 from .approximate import ApproximateDP
 from .base import Guarantee
+from .bounded_range import BoundedRange
 from .composition.advanced import AdvancedComposition
+from .composition.bounded_range import BoundedRangeComposition
 from .composition.compose import common_relation, compose
 from .composition.grouping import group
 from .composition.optimal import OptimalComposition
@@ -41,6 +44,8 @@ from .steps.noisy_sgd import epsilon_curves, strong_composition
 __all__ = [
     "AdvancedComposition",
     "ApproximateDP",
+    "BoundedRange",
+    "BoundedRangeComposition",
     "ConcentratedDP",
     "ExactDP",
     "GaussianDP",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...guarantees import ExactDP, PureDP
 from ...guarantees.base import Guarantee
-from ...noise.geometric import Geometric
+from ...noise.discrete.geometric import Geometric
 from ...relation import Relation
 from ...validation import positive
 

@@ -10,7 +10,7 @@ from dpassay.audit import audit
 from dpassay.mechanisms.base import Outputs
 from dpassay.mechanisms.broken.floats import LoopCountReleased
 from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.noise.geometric import Geometric
+from dpassay.mechanisms.noise.discrete.geometric import Geometric
 
 FALSE_ALARM = 1e-6
 

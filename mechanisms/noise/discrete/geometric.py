@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, Neighbours, Outputs
-from ..errors import ParameterError
-from ..guarantees import ExactDP
-from ..guarantees.base import Guarantee
-from ..queries.base import AnyQuery, Floats
-from ..relation import Relation
-from ..validation import positive, whole
-from .additive import LARGEST, AdditiveNoise, check_whole
+from ...base import Dataset, Neighbours, Outputs
+from ...errors import ParameterError
+from ...guarantees import ExactDP
+from ...guarantees.base import Guarantee
+from ...queries.base import AnyQuery, Floats
+from ...relation import Relation
+from ...validation import positive, whole
+from ..additive import LARGEST, AdditiveNoise, check_whole
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, Outputs
-from ..errors import ParameterError
-from ..guarantees import ConcentratedDP, ExactDP
-from ..guarantees.base import Guarantee
-from ..queries.base import AnyQuery, Floats
-from ..relation import Relation
-from ..validation import positive, whole
-from .additive import AdditiveNoise, check_whole
+from ...base import Dataset, Outputs
+from ...errors import ParameterError
+from ...guarantees import ConcentratedDP, ExactDP
+from ...guarantees.base import Guarantee
+from ...queries.base import AnyQuery, Floats
+from ...relation import Relation
+from ...validation import positive, whole
+from ..additive import AdditiveNoise, check_whole
 
 LARGEST_SIGMA = 2.0**17
 """Beyond it the law has too many outputs to be listed."""
