@@ -59,6 +59,15 @@ def test_value_lies_between_the_published_bounds_and_steps_go_up():
     assert exact == coarse[0] < coarse[1] < coarse[2] < 0.17279
 
 
+@pytest.mark.parametrize("step", [2, 5, 50])
+def test_steps_leave_no_count_of_clones_out(step):
+    for local_epsilon, n in ((0.5, 12), (3.0, 30)):
+        epsilons = np.linspace(0.0, local_epsilon, 7)
+        exact, coarse = (ClonesDP(local_epsilon, n, step=s).delta(epsilons) for s in (1, step))
+        assert np.all(coarse >= exact - 1e-15)
+        assert coarse[0] > exact[0]
+
+
 @pytest.mark.parametrize(("local_epsilon", "n"), [(0.5, 40), (3.0, 200)])
 def test_more_clones_never_tell_more(local_epsilon, n):
     counts = np.arange(n, dtype=float)
