@@ -44,12 +44,14 @@ class Form:
         exceptional: places, in the flattened result, that have a mark: after the numbers, in this order.
         padded: results of any form are laid out, cut or padded to the same length, with a number for the form at the
             end.
+        known: forms of the first runs that no length tells apart, each with how many numbers it has; for `parts`.
     """
 
     shape: tuple[int, ...] = ()
     label: str = "shape ()"
     exceptional: tuple[int, ...] = ()
     padded: bool = False
+    known: tuple[tuple[str, int], ...] = ()
 
     @property
     def plain(self) -> bool:
@@ -79,6 +81,24 @@ class Form:
             size = row.numbers.size
             extra.append(float(size) if row.label == shape_label((size,)) else code(row.label))
         return np.concatenate([numbers, extra])
+
+    def parts(self, placed: Floats) -> tuple[list[float | str], str]:
+        """What `place` laid out, for people: the numbers, or the names of exceptional values, and the name of the form
+        where results have several.
+
+        >>> Form((3,), "any form", padded=True, known=(("keys a", 1),)).parts(np.array([2.5, 0.0, code("keys a")]))
+        ([2.5], 'keys a')
+        """
+        end = len(placed) - self.padded
+        numbers: list[float | str] = placed[: end - len(self.exceptional)].tolist()
+        for place, mark in zip(self.exceptional, placed[end - len(self.exceptional) : end].tolist(), strict=True):
+            if mark:
+                numbers[place] = NAMES.get(mark, "text") if mark > 0.0 and not numbers[place] else numbers[place]
+        if not self.padded:
+            return numbers, ""
+        known = {code(label): (label, size) for label, size in self.known}
+        label, size = known.get(float(placed[-1]), ("", len(numbers)))
+        return numbers[: size if label or placed[-1] > len(numbers) else int(placed[-1])], label
 
 
 @dataclass(frozen=True)
@@ -136,7 +156,8 @@ def usual_form(rows: Iterable[Row]) -> Form:
     exceptional = tuple(sorted({i for row in rows for i in np.flatnonzero(row.marks).tolist()}))
     if len({row.label for row in rows}) > 1:
         width = max(row.numbers.size for row in rows)
-        return Form((width + len(exceptional) + 1,), "any form", exceptional, padded=True)
+        known = {row.label: row.numbers.size for row in rows if row.label != shape_label((row.numbers.size,))}
+        return Form((width + len(exceptional) + 1,), "any form", exceptional, True, tuple(sorted(known.items())))
     first = rows[0]
     if not exceptional:
         return Form(first.shape, first.label)
