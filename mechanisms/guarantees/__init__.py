@@ -27,6 +27,7 @@ from .composition.grouping import group
 from .composition.optimal import OptimalComposition
 from .composition.subsampling import subsample
 from .concentrated import ConcentratedDP
+from .conversion.belief import posterior_interval
 from .conversion.calibration import least_noise_multiplier
 from .conversion.convert import to_approximate, to_concentrated, to_privacy_loss, to_renyi
 from .exact import ExactDP
@@ -62,6 +63,7 @@ __all__ = [
     "fixed_size_gaussian",
     "group",
     "least_noise_multiplier",
+    "posterior_interval",
     "shuffled_epsilon_at_least",
     "strong_composition",
     "subsample",
