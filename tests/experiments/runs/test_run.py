@@ -76,7 +76,7 @@ def test_a_run_directory_holds_everything(config, one_picture):
     found = {path.name for path in done.directory.iterdir()}
     assert found == {
         "config.toml", "results.json", "results.csv", "environment.json",
-        "figures", "report.html", "report.md", "trials",
+        "figures", "report.html", "report.md", "times.json", "trials",
     }  # fmt: skip
     assert len(list((done.directory / "trials").iterdir())) == 2
     assert {path.suffix for path in (done.directory / "figures").iterdir()} == {".svg", ".png"}
