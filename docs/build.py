@@ -16,6 +16,7 @@ from dpassay.attacks.canaries import Canary, worst_case_initial
 from dpassay.attacks.canaries.catalogue import catalogue as canaries
 from dpassay.experiments.cli.listing import entries, kinds
 from dpassay.experiments.config.schema import DataSection
+from dpassay.experiments.systems import FAMILIES, System, load
 from dpassay.experiments.tasks.one_run import OneRunSection
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.catalogue import samplings, schedules
@@ -35,9 +36,42 @@ def catalogue_page() -> str:
     """Every name of every kind, with a line on each."""
     parts = ["# Names\n\nWritten by `make docs`. `dpassay list KIND` shows the same.\n"]
     for kind, line in kinds().items():
+        if kind == "systems":
+            continue  # has a page of its own
         rows = [(f"`{name}`", said) for name, said in entries(kind).items()]
         parts.append(f"## {kind.capitalize()}\n\n{line[0].upper()}{line[1:]}\n\n{table(('name', 'what it is'), rows)}")
     return "\n".join(parts)
+
+
+def systems_page() -> str:
+    """Every system of the literature, by family: what it promises, and what implements, shows and tests it."""
+    parts = [
+        "# Systems\n\nWhat the literature describes, and where it is here. Written by `make docs` from "
+        "`experiments/systems/*.toml`; `dpassay list systems` shows it in short.\n"
+    ]
+    head = ("", "system", "guarantee", "relation", "implemented by", "shown by", "tested by")
+    systems = load()
+    for family, title in FAMILIES.items():
+        rows = [_system_row(system) for system in systems if system.family == family]
+        if rows:
+            parts.append(f"## {title}\n\n{table(head, rows)}")
+    return "\n".join(parts)
+
+
+def _system_row(system: System) -> tuple[str, ...]:
+    shown = system.shown_by
+    page = shown.removeprefix("docs/")
+    implemented = ", ".join(f"`{path.partition(':')[2]}`" for path in system.implementation)
+    file, _, test = system.test.partition("::")
+    return (
+        "" if system.number is None else str(system.number),
+        system.name,
+        system.guarantee,
+        system.relation,
+        implemented,
+        f"[{page}]({page})" if page != shown else f"`{shown}`",
+        f"[{test.rpartition('::')[2].removeprefix('test_').replace('_', ' ')}](../{file})",
+    )
 
 
 def learning_page() -> str:
@@ -115,3 +149,4 @@ TABLES = {
 if __name__ == "__main__":
     (HERE / "catalogue.md").write_text(catalogue_page())
     (HERE / "learning.md").write_text(learning_page())
+    (HERE / "systems.md").write_text(systems_page())

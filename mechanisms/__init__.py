@@ -5,6 +5,7 @@ guarantees/      the theoretical accountant
 noise/ selection/ local/ queries/ learning/ external/   mechanisms, a folder a kind
 broken/          wrong on purpose, each with its true epsilon
 catalogue.py     all of them by name
+ensembles/       teachers that vote: models of disjoint parts of the data
 errors.py        every error that the library raises on purpose
 external/        other people's mechanisms: Python functions, scikit-learn classifiers
 fingerprint.py   what a run is known by: a description that changes with the behaviour of what runs, and its digest
@@ -41,8 +42,8 @@ from .guarantees import (
 from .learning import DPSGD, TrainingData
 from .local.k_ary import KAryRandomizedResponse
 from .local.randomized_response import RandomizedResponse
+from .noise.discrete.geometric import Geometric
 from .noise.gaussian import Gaussian
-from .noise.geometric import Geometric
 from .noise.laplace import Laplace
 from .relation import Relation
 from .repeated import Repeated

@@ -47,7 +47,7 @@ batch_size = 30
 """
 
 
-@pytest.mark.parametrize("page", ["catalogue", "learning"])
+@pytest.mark.parametrize("page", ["catalogue", "learning", "systems"])
 def test_what_a_page_takes_from_the_code_is_current(page):
     written = runpy.run_path(str(DOCS / "build.py"))[f"{page}_page"]()
     assert (DOCS / f"{page}.md").read_text() == written, "fix with: make docs"

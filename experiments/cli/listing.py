@@ -88,6 +88,12 @@ def _datasets() -> dict[str, str]:
     return {name: _first_line(inspect.getdoc(loader) or "") for name, loader in LOADERS.items()}
 
 
+def _systems() -> dict[str, str]:
+    from ..systems import load
+
+    return {system.title: f"{system.guarantee}; {system.shown_by}" for system in load()}
+
+
 def _summaries(catalogue: Catalogue) -> dict[str, str]:
     return {name: _summary(catalogue, name) for name in catalogue}
 
@@ -115,4 +121,5 @@ KINDS: dict[str, tuple[Callable[[], dict[str, str]], str]] = {
     "datasets": (_datasets, "from scikit-learn, synthetic, or in a data directory: [data]"),
     "experiments": (_experiments, "configurations that come with dpassay: dpassay run NAME"),
     "demos": (demos, "lectures that run: dpassay demo NAME"),
+    "systems": (_systems, "the literature's systems: what each promises, and what shows it; docs/systems.md has more"),
 }

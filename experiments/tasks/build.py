@@ -40,6 +40,7 @@ guarantees = Catalogue(
         "gaussian": "dpassay.mechanisms.guarantees:GaussianDP",
         "laplace": "dpassay.mechanisms.guarantees:LaplaceDP",
         "concentrated": "dpassay.mechanisms.guarantees:ConcentratedDP",
+        "bounded-range": "dpassay.mechanisms.guarantees:BoundedRange",
     },
 )
 INSIDE = {

@@ -8,6 +8,7 @@ laplace.py            LaplaceDP            the exact curve of Laplace noise on o
 gaussian.py           GaussianDP           the exact curve of Gaussian noise
 concentrated.py       ConcentratedDP       rho-zCDP
 renyi.py              RenyiDP              Renyi divergences at finitely many orders
+bounded_range.py      BoundedRange         all log ratios lie in an interval of a known length
 exact.py              ExactDP              everything, from two finite output distributions
 privacy_loss.py       PrivacyLossDP        privacy-loss distributions, by dp-accounting
 composition/          compose, group, subsample: several releases, several records, samples
@@ -18,12 +19,15 @@ numerics/             what they share
 
 from .approximate import ApproximateDP
 from .base import Guarantee
+from .bounded_range import BoundedRange
 from .composition.advanced import AdvancedComposition
+from .composition.bounded_range import BoundedRangeComposition
 from .composition.compose import common_relation, compose
 from .composition.grouping import group
 from .composition.optimal import OptimalComposition
 from .composition.subsampling import subsample
 from .concentrated import ConcentratedDP
+from .conversion.belief import posterior_interval
 from .conversion.calibration import least_noise_multiplier
 from .conversion.convert import to_approximate, to_concentrated, to_privacy_loss, to_renyi
 from .exact import ExactDP
@@ -40,6 +44,8 @@ from .steps.noisy_sgd import epsilon_curves, strong_composition
 __all__ = [
     "AdvancedComposition",
     "ApproximateDP",
+    "BoundedRange",
+    "BoundedRangeComposition",
     "ConcentratedDP",
     "ExactDP",
     "GaussianDP",
@@ -57,6 +63,7 @@ __all__ = [
     "fixed_size_gaussian",
     "group",
     "least_noise_multiplier",
+    "posterior_interval",
     "shuffled_epsilon_at_least",
     "strong_composition",
     "subsample",

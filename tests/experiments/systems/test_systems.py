@@ -1,0 +1,70 @@
+"""The table of systems: every row has an implementation, a test that exists, and something that shows it."""
+
+import ast
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from dpassay.experiments.cli.listing import demos, entries
+from dpassay.experiments.config.source import shipped
+from dpassay.experiments.systems import FAMILIES, load, table
+from dpassay.mechanisms.errors import ConfigError
+
+CHECKOUT = Path(__file__).parents[3]
+SYSTEMS = load()
+
+
+@cache
+def names_in(file):
+    """Names of the tests of a file, methods as Class::method."""
+    found = set()
+    for node in ast.parse((CHECKOUT / file).read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}::{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+    return found
+
+
+def test_no_number_and_no_name_stands_twice():
+    numbers = [system.number for system in SYSTEMS if system.number is not None]
+    assert len(numbers) == len(set(numbers))
+    assert len({system.name for system in SYSTEMS}) == len(SYSTEMS)
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.title)
+def test_a_row_leads_to_what_implements_tests_and_shows_it(system):
+    assert system.implementation
+    for path in system.implementation:
+        module, _, name = path.partition(":")
+        assert hasattr(import_module(module), name), path
+    file, _, test = system.test.partition("::")
+    assert test in names_in(file), system.test
+    kind, _, name = system.shown_by.removeprefix("dpassay ").partition(" ")
+    shown = {"run": shipped, "demo": demos}.get(kind)
+    assert name in shown() if shown else (CHECKOUT / system.shown_by).suffix == ".md", system.shown_by
+    assert shown or (CHECKOUT / system.shown_by).exists(), system.shown_by
+    assert system.guarantee
+    assert system.relation
+
+
+def test_the_command_line_lists_every_system():
+    assert list(entries("systems")) == [system.title for system in SYSTEMS]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("[[system]]\nname = 'x'\n", "implementation"), ("[[sys", "a.toml"), ("x = 1\n", "system")]
+)
+def test_a_row_that_lacks_something_is_refused_by_file(text, said, tmp_path, monkeypatch):
+    (tmp_path / "a.toml").write_text(text)
+    monkeypatch.setattr(table, "__file__", str(tmp_path / "table.py"))
+    with pytest.raises(ConfigError, match=said):
+        load()
+
+
+def test_families_are_in_the_order_of_their_numbers():
+    numbers = [[system.number for system in SYSTEMS if system.family == family] for family in FAMILIES]
+    flat = [number for family in numbers for number in family if number is not None]
+    assert flat == sorted(flat)
