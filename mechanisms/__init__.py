@@ -2,7 +2,7 @@
 
 base.py          Mechanism, Neighbours, Relation: read this first
 guarantees/      the theoretical accountant
-noise/ selection/ local/ queries/ learning/ external/   mechanisms, a folder a kind
+noise/ selection/ local/ shuffle/ queries/ learning/ external/   mechanisms, a folder a kind
 broken/          wrong on purpose, each with its true epsilon
 catalogue.py     all of them by name
 ensembles/       teachers that vote: models of disjoint parts of the data
@@ -19,6 +19,7 @@ records.py       datasets as collections of records: pairs built from one datase
 registry.py      a catalogue: public names, and where the classes behind them live
 relation.py      how two neighbouring datasets may differ
 repeated.py      a mechanism that is run several times on the same dataset, and whose outputs are all seen
+shuffle/         the shuffle model: users randomise their own messages, and somebody takes the names off
 selection/       mechanisms that choose one of finitely many candidates
 sparse_vector/   sparse vector technique: many queries against a noisy threshold
 validation.py    shared checks of arguments

@@ -46,6 +46,7 @@ guarantees = Catalogue(
 INSIDE = {
     "query": queries,
     "base": mechanisms,
+    "randomizer": mechanisms,
     "model": models,
     "sampling": samplings,
     "learning_rate": schedules,

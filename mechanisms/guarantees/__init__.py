@@ -12,6 +12,7 @@ bounded_range.py      BoundedRange         all log ratios lie in an interval of 
 exact.py              ExactDP              everything, from two finite output distributions
 privacy_loss.py       PrivacyLossDP        privacy-loss distributions, by dp-accounting
 composition/          compose, group, subsample: several releases, several records, samples
+shuffling/            ClonesDP: messages of local mechanisms in random order
 steps/                Gaussian noise on batches, many times: what DP-SGD is accounted by
 conversion/           to_..., least_noise_multiplier: from one kind to another, from epsilon to noise
 numerics/             what they share
@@ -36,6 +37,7 @@ from .laplace import LaplaceDP
 from .privacy_loss import PrivacyLossDP
 from .pure import PureDP
 from .renyi import RenyiDP
+from .shuffling.clones import ClonesDP
 from .steps.deterministic_batches import deterministic_batches, shuffled_epsilon_at_least
 from .steps.fixed_size import fixed_size_gaussian
 from .steps.moments import MomentsDP
@@ -46,6 +48,7 @@ __all__ = [
     "ApproximateDP",
     "BoundedRange",
     "BoundedRangeComposition",
+    "ClonesDP",
     "ConcentratedDP",
     "ExactDP",
     "GaussianDP",

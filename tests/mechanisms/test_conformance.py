@@ -18,6 +18,7 @@ from dpassay.mechanisms.catalogue import build, catalogue, get
 from dpassay.mechanisms.errors import ParameterError, RelationError
 from dpassay.mechanisms.guarantees.base import Guarantee
 from dpassay.mechanisms.learning.models import LogisticRegression
+from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.relation import Relation
 
@@ -35,6 +36,8 @@ SAMPLE = {
     "rate": 0.4,
     "delta": 1e-4,
     "n_records": 20,
+    "randomizer": RandomizedResponse(0.8),
+    "n_users": 5,
 }
 EXTRA = {
     "gaussian": {"noise_multiplier": 2.0},
