@@ -44,7 +44,7 @@ class Subject:
         looks: what was looked at or chosen before the bounds, and `later`, after them.
         part: of the significance that is left to the bounds.
         dependence: why the runs are not independent; None where nothing says so.
-        events, warnings, witnesses, notes: as in `AuditResult`.
+        events, warnings, witnesses, notes, unseen: as in `AuditResult`.
     """
 
     game: Game
@@ -63,6 +63,7 @@ class Subject:
     warnings: tuple[str, ...] = ()
     witnesses: tuple[Witness, ...] = ()
     notes: tuple[str, ...] = ()
+    unseen: float = 0.0
 
 
 def conclude(
@@ -113,6 +114,7 @@ def conclude(
             curve_refutable=ceiling <= statement.epsilon and refutable(bounds, shared, evidence),
             dependent=dependence is not None,
             witnessed=any(witness.refutes for witness in subject.witnesses),
+            unseen=subject.unseen,
         ),
         ledger=(*subject.looks, *_ledger(fixed, found, best), *subject.later),
         tally=evidence.thinned(KEPT, keep=best.threshold),
@@ -124,6 +126,7 @@ def conclude(
         warnings=subject.warnings,
         witnesses=subject.witnesses,
         notes=subject.notes,
+        unseen=subject.unseen,
     )
 
 

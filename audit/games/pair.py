@@ -11,14 +11,14 @@ rounds of chunks and nothing else, so that where an audit stops does not depend 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...attacks.base import Scorer
-from ...attacks.events import fit_scorer
+from ...attacks.events import EventScorer, fit_scorer
 from ...mechanisms.base import Mechanism
 from ...mechanisms.errors import ReleaseError
 from ...mechanisms.external.first_runs import FirstRuns
@@ -88,9 +88,11 @@ class Run:
         self.examples.follow([threshold for bound in bounds for threshold in bound.thresholds])
         independence = self._independence(pilot, bounds, first)
         if self.question.stop:
-            found = self._conclude(bounds, *self._evaluate_until_refuted(scorer, bounds, independence), independence)
+            seen = self._evaluate_until_refuted(scorer, bounds, independence)
+            found = self._conclude(scorer, bounds, *seen, independence)
         else:
-            found = self._conclude(bounds, *self._evaluate(scorer, grid, bounds, independence), (), independence)
+            seen = (*self._evaluate(scorer, grid, bounds, independence), ())
+            found = self._conclude(scorer, bounds, *seen, independence)
         if found.refuted_by is None:
             return found
         rule, datasets = self._rule(found, scorer), as_json(self.question.neighbours)
@@ -108,7 +110,7 @@ class Run:
             return rule_of(scorer, parts[0], parts[1], decided.threshold)
         return None
 
-    def _pilot(self, independence: Independence | None) -> tuple[Scorer, PairScores]:
+    def _pilot(self, independence: Independence | None) -> tuple[EventScorer, PairScores]:
         """The scorer, and the pilot scores that thresholds are chosen on."""
         ask, outputs = self.question, PilotOutputs(independence)
         work = PilotWork(ask.mechanism, ask.neighbours, self.seed, ask.guarded, self.timeout)
@@ -117,7 +119,7 @@ class Run:
         scorer = fit_scorer(ask.attack, ask.target, side0, side1, stream(self.seed, Stage.FIT))
         if self.plan.pilot == 0:
             return scorer, PairScores(np.empty(0), np.empty(0))
-        return scorer, PairScores(scorer.score(side0), scorer.score(side1))
+        return replace(scorer, held_out=None), PairScores(*scorer.score_pilot(side0, side1))
 
     def _fix(self, pilot: PairScores) -> FixedBounds:
         ask, n = self.question, self.plan.evaluation
@@ -213,6 +215,7 @@ class Run:
 
     def _conclude(
         self,
+        scorer: EventScorer,
         fixed: FixedBounds,
         scores: Scores,
         evaluation: EvaluationScores,
@@ -241,6 +244,7 @@ class Run:
             warnings=(*self._warnings(evaluation), *self.changed.warnings()),
             witnesses=(*self._impossible(evaluation, n, datasets), *no_noise),
             notes=_notes(ask.mechanism),
+            unseen=_unseen(evaluation.events(), scorer) / (2 * n) if self.plan.pilot else 0.0,
         )
         return conclude(ask.statement, ask.bounds, fixed, scores, subject)
 
@@ -302,6 +306,12 @@ class Run:
             what = f"{' and '.join(remembered)} changed in the first runs, and every run gave the same output"
             return Dependence("memory", sides[0] if len(sides) == 1 else None, 0.0, what)
         return independence.dependence(self.question.guard_significance)
+
+
+def _unseen(events: Mapping[str, tuple[int, int]], scorer: EventScorer) -> int:
+    """Evaluation runs with an exceptional output that no pilot run gave."""
+    known = set() if scorer.labels is None else set(scorer.labels.tolist())
+    return sum(sum(counts) for label, counts in events.items() if label not in known)
 
 
 def _guard_entry(ask: Question, independence: Independence | None) -> tuple[LedgerEntry, ...]:

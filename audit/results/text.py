@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ...mechanisms.printable import line
-from ..evidence.verdict import Verdict
+from ..evidence.verdict import Verdict, nothing_to_go_on
 from .deciding import words
 
 if TYPE_CHECKING:
@@ -36,6 +36,20 @@ def meaning(verdict: Verdict) -> str:
     return _MEANING[verdict]
 
 
+def reason(result: AuditResult) -> str:
+    """What the verdict of this result says, in one clause."""
+    if result.refuted_by == "witness":
+        return "a witness contradicts the claim, without statistics: implementation, proof or accounting is wrong"
+    if result.verdict is Verdict.UNDERPOWERED and nothing_to_go_on(result.unseen):
+        return f"nothing to go on: {new_outputs(result)}, so that the attack could learn nothing of them"
+    return meaning(result.verdict)
+
+
+def new_outputs(result: AuditResult) -> str:
+    """How many of the outputs were new, a clause."""
+    return f"{result.unseen:.3%} of the evaluation runs gave a text or an event that no pilot run gave"
+
+
 def percent(confidence: float) -> str:
     """A confidence for people: "95 %", "99.9999 %"; beyond that, what is missing to certainty."""
     missing = 1.0 - confidence
@@ -61,13 +75,6 @@ BEST_GUESS = "best guess, no guarantee"
 """What an estimate is called wherever it is shown."""
 
 
-def why(result: AuditResult) -> str:
-    """What the verdict of this audit says, in one clause."""
-    if result.refuted_by == "witness":
-        return "a witness contradicts the claim, without statistics: implementation, proof or accounting is wrong"
-    return meaning(result.verdict)
-
-
 def witnessed(result: AuditResult) -> list[tuple[str, str]]:
     """The witnesses, as rows of a table."""
     rows: list[tuple[str, str]] = []
@@ -84,7 +91,7 @@ def summary(result: AuditResult) -> str:
     """The table of one audit."""
     bound = result.bound
     rows = [
-        ("verdict", f"{result.verdict.value.upper()}: {why(result)}"),
+        ("verdict", f"{result.verdict.value.upper()}: {reason(result)}"),
         ("mechanism", result.mechanism),
         (result.game.words.setting.lower(), result.game.relation(result.relation)),
         ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
