@@ -36,15 +36,14 @@ def judge(
     curve_refuted: bool = False,
     curve_refutable: bool = False,
     dependent: bool = False,
-    witnessed: bool = False,
     unseen: float = 0.0,
+    witnessed: bool = False,
 ) -> Verdict:
     """The verdict on `claim` from a lower bound and the largest value that it could have had.
 
     The same limits may refute the claimed curve at another delta (`curve_refuted`), or might have (`curve_refutable`).
-    Nothing of this holds where the trials are `dependent`. `unseen` is the share of the evaluation runs that gave an
-    exceptional output which no pilot run gave.
-    A claim that a witness refutes (`witnessed`) is refuted.
+    Nothing of this holds where the trials are `dependent`. A claim that a witness refutes (`witnessed`) is refuted.
+    `unseen` is the share of the evaluation runs that gave an exceptional output which no pilot run gave.
     """
     if witnessed:
         return Verdict.VIOLATION

@@ -61,9 +61,9 @@ class Subject:
     dependence: Dependence | None = None
     events: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    unseen: float = 0.0
     witnesses: tuple[Witness, ...] = ()
     notes: tuple[str, ...] = ()
-    unseen: float = 0.0
 
 
 def conclude(
@@ -113,8 +113,8 @@ def conclude(
             curve_refuted=violation is not None,
             curve_refutable=ceiling <= statement.epsilon and refutable(bounds, shared, evidence),
             dependent=dependence is not None,
-            witnessed=any(witness.refutes for witness in subject.witnesses),
             unseen=subject.unseen,
+            witnessed=any(witness.refutes for witness in subject.witnesses),
         ),
         ledger=(*subject.looks, *_ledger(fixed, found, best), *subject.later),
         tally=evidence.thinned(KEPT, keep=best.threshold),
@@ -124,9 +124,9 @@ def conclude(
         curve_violation=violation if dependence is None else None,
         dependence=None if dependence is None else str(dependence),
         warnings=subject.warnings,
+        unseen=subject.unseen,
         witnesses=subject.witnesses,
         notes=subject.notes,
-        unseen=subject.unseen,
     )
 
 

@@ -241,10 +241,10 @@ class Run:
             part=ask.part,
             dependence=None if no_noise else self._dependence(evaluation, independence, replayed),
             events=evaluation.events(),
+            unseen=_unseen(evaluation.events(), scorer) / (2 * n) if self.plan.pilot else 0.0,
             warnings=(*self._warnings(evaluation), *self.changed.warnings()),
             witnesses=(*self._impossible(evaluation, n, datasets), *no_noise),
             notes=_notes(ask.mechanism),
-            unseen=_unseen(evaluation.events(), scorer) / (2 * n) if self.plan.pilot else 0.0,
         )
         return conclude(ask.statement, ask.bounds, fixed, scores, subject)
 
