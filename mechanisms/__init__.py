@@ -5,6 +5,7 @@ guarantees/      the theoretical accountant
 noise/ selection/ local/ queries/ learning/ external/   mechanisms, a folder a kind
 broken/          wrong on purpose, each with its true epsilon
 catalogue.py     all of them by name
+composed/        mechanisms that are made of others: post-processed, subsampled, in parallel
 errors.py        every error that the library raises on purpose
 external/        other people's mechanisms: Python functions, scikit-learn classifiers
 fingerprint.py   what a run is known by: a description that changes with the behaviour of what runs, and its digest

@@ -3,6 +3,7 @@
 Broken trainers are in `dpassay.mechanisms.broken.dp_sgd`.
 
 biased_coin.py           wrong on purpose: randomised response with a biased coin
+composed/                composition and amplification that are wrong on purpose
 dp_sgd/                  DP-SGD that is wrong on purpose: one slip each, the claim that it makes
 laplace_scale.py         wrong on purpose: Laplace noise whose scale is upside down
 laplace_sensitivity.py   wrong on purpose: Laplace noise that forgets the sensitivity

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations_with_replacement, product
 
+import claims_composed
 import claims_laws as laws
 import claims_statistics
 import numpy as np
@@ -204,7 +205,7 @@ def broken_laplace_sensitivity():
     )
 
 
-def statistics(cases):
+def worked_out(cases):
     for *arguments, worst in cases():
         yield case(*arguments, worst=worst, beyond=not worst)
 
@@ -599,7 +600,10 @@ CASES = {
     "broken-laplace-scale": broken_laplace_scale,
     "broken-laplace-sensitivity": broken_laplace_sensitivity,
     "broken-randomized-response": broken_randomized_response,
-    **{name: lambda cases=cases: statistics(cases) for name, cases in claims_statistics.CASES.items()},
+    **{
+        name: lambda cases=cases: worked_out(cases)
+        for name, cases in (claims_statistics.CASES | claims_composed.CASES).items()
+    },
     "broken-dp-sgd-mean-clipped": lambda: shifted(MeanClipped, 30.0),
     "broken-dp-sgd-microbatch-mean-clipped": lambda: shifted(MicrobatchMeanClipped, 6.0, beyond=(Relation.ADD_REMOVE,)),
     "broken-dp-sgd-noise-on-average": lambda: shifted(NoiseOnAverage, 1.0, microbatch_size=2),

@@ -41,7 +41,7 @@ SIZE = 100_000
 RARE = 8.0
 """Privacy loss from which on SIZE runs do not estimate a mean ratio."""
 
-NO_DENSITY = {"noisy-projected-sgd"}
+NO_DENSITY = {"noisy-projected-sgd", "post-processed"}
 """Mechanisms whose output law is not known: what stands on densities is not asked of them."""
 
 NAMES = [name for name in catalogue if not name.startswith("broken-dp-sgd-")]

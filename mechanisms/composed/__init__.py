@@ -1,0 +1,12 @@
+"""Mechanisms that are made of others, with the guarantee that a theorem gives.
+
+parallel.py         disjoint parts of the records, each with its own mechanism
+post_processed.py   a function of the outputs that does not look at the data
+subsampled.py       a mechanism that runs on a secret random sample of the records
+"""
+
+from .parallel import Parallel
+from .post_processed import PostProcessed
+from .subsampled import Subsampled, SubsampledDP, simplified_epsilon
+
+__all__ = ["Parallel", "PostProcessed", "Subsampled", "SubsampledDP", "simplified_epsilon"]
