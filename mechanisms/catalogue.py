@@ -22,6 +22,7 @@ catalogue = Catalogue(
         "parallel": "dpassay.mechanisms.composed.parallel:Parallel",
         "post-processed": "dpassay.mechanisms.composed.post_processed:PostProcessed",
         "subsampled": "dpassay.mechanisms.composed.subsampled:Subsampled",
+        "user-level": "dpassay.mechanisms.composed.user_level:UserLevel",
         "naive-bayes-counts": "dpassay.mechanisms.statistics.naive_bayes:NaiveBayesCounts",
         "broken-parallel": "dpassay.mechanisms.broken.composed.parallel:BrokenParallel",
         "broken-fixed-sample": "dpassay.mechanisms.broken.composed.fixed_sample:FixedSample",

@@ -128,7 +128,7 @@ class Parallel(Mechanism):
         """The exact curve of the part of the worst case, where it adds noise to an answer that moves by all of its
         sensitivity; None elsewhere."""
         base = self.bases[self._largest]
-        return base.exact_guarantee() if moves_fully(base, np.zeros(0), np.array([self.record])) else None
+        return base.exact_guarantee() if moves_by_all(base, np.zeros(0), np.array([self.record])) else None
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
         super().fitted_to(neighbours)
@@ -136,11 +136,12 @@ class Parallel(Mechanism):
         return self
 
 
-def moves_fully(base: Mechanism, d0: Dataset, d1: Dataset) -> bool:
-    """Whether `base` adds noise to one answer, which lies its whole sensitivity apart on the two datasets."""
+def moves_by_all(base: Mechanism, d0: Dataset, d1: Dataset, steps: int = 1) -> bool:
+    """Whether `base` adds noise to one answer, which lies `steps` times its sensitivity apart on the two datasets."""
     if not isinstance(base, AdditiveNoise) or base.n_queries != 1:
         return False
-    return math.isclose(abs(float(base.answers(d1) - base.answers(d0))), base.sensitivity, rel_tol=1e-9)
+    moved = abs(float(base.answers(d1) - base.answers(d0)))
+    return math.isclose(moved, steps * base.sensitivity, rel_tol=1e-9)
 
 
 def _rows(values: NDArray[np.generic]) -> NDArray[np.float64]:

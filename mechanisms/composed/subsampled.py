@@ -21,7 +21,7 @@ from ..queries.counts import Count
 from ..records import check_records
 from ..relation import Relation
 from ..validation import finite, one_of, positive, unit_interval, whole
-from .parallel import moves_fully
+from .parallel import moves_by_all
 
 RELATIONS = {"poisson": Relation.ADD_REMOVE, "fixed-size": Relation.REPLACE_ONE}
 MOST_SAMPLES = 10_000
@@ -186,7 +186,7 @@ class Subsampled(Mechanism):
         not move it at all; None elsewhere."""
         exact, pair = self.base.exact_guarantee(), self.worst_case()
         alike = self.n_records == 1 or moves_nothing(self.base, self.other)
-        if exact is None or not alike or not moves_fully(self.base, pair.d0, pair.d1):
+        if exact is None or not alike or not moves_by_all(self.base, pair.d0, pair.d1):
             return None
         return SubsampledDP(exact, self.rate, self.relation, exact=True)
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.broken.composed import BrokenParallel, FixedSample
-from dpassay.mechanisms.composed import Parallel, PostProcessed, Subsampled
+from dpassay.mechanisms.composed import Parallel, PostProcessed, Subsampled, UserLevel
 from dpassay.mechanisms.noise import Gaussian, Laplace
 from dpassay.mechanisms.queries import Count, Sum
 from dpassay.mechanisms.statistics import NaiveBayesCounts
@@ -120,7 +120,20 @@ def fixed_sample():
         yield FixedSample(epsilon), unseen, on, on, ROUNDING, False
 
 
+def user_level():
+    for epsilon, k, relation in product((0.3, 1.0), (1, 3), ("add_remove", "replace_one")):
+        mechanism = UserLevel(Laplace(epsilon, query=Sum(), relation=relation), most_records=k)
+        for owned, worst in ((k, True), (k + 4, None)):
+            before, after = np.array([9.0]), np.ones(owned)
+            users = np.append(5, np.zeros(owned, dtype=int))
+            full = (users, np.append(before, after))
+            out = (users[:1], before) if relation == "add_remove" else (users, np.append(before, 0 * after))
+            two = laws.laplace(0.0, 1.0), laws.laplace(k * epsilon, 1.0)
+            yield mechanism, Neighbours(out, full, relation), *two, FINE, worst is True
+
+
 CASES = {
+    "user-level": user_level,
     "subsampled": subsampled,
     "parallel": parallel,
     "post-processed": post_processed,

@@ -9,9 +9,19 @@ from scipy import stats
 from dpassay.mechanisms import Gaussian, Geometric, Laplace, Neighbours, Outputs
 from dpassay.mechanisms.broken.composed import BrokenParallel, FixedSample
 from dpassay.mechanisms.broken.composed.parallel import VIOLATIONS
-from dpassay.mechanisms.composed import Parallel, PostProcessed, Subsampled, SubsampledDP, simplified_epsilon
+from dpassay.mechanisms.composed import (
+    Parallel,
+    PostProcessed,
+    Subsampled,
+    SubsampledDP,
+    UserLevel,
+    check_users,
+    remove_user,
+    replace_user,
+    simplified_epsilon,
+)
 from dpassay.mechanisms.composed.subsampled import LARGEST_SIMPLE
-from dpassay.mechanisms.errors import ParameterError, RelationError
+from dpassay.mechanisms.errors import NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, PureDP, subsample
 from dpassay.mechanisms.queries import Count, Histogram, Sum
 from dpassay.mechanisms.statistics import NaiveBayesCounts
@@ -207,6 +217,47 @@ def test_counts_and_classes_are_those_of_loops():
         assert mechanism.classify(mechanism.counts(records), [x])[0] == int(np.argmax(scores))
 
 
+# --- users ------------------------------------------------------------------------------------------------------------
+
+
+def test_records_beyond_the_bound_are_dropped_in_their_order():
+    rng = np.random.default_rng(0)
+    users, values = rng.integers(0, 6, 40), rng.normal(size=40)
+    for most in (1, 3, 50):
+        seen, kept = {}, []
+        for user, value in zip(users.tolist(), values.tolist(), strict=True):
+            seen[user] = seen.get(user, 0) + 1
+            if seen[user] <= most:
+                kept.append(value)
+        assert UserLevel(most_records=most).bounded((users, values)).tolist() == kept
+    assert UserLevel().bounded((users[:0], values[:0])).tolist() == []
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_claim_for_a_user_is_that_of_a_group_of_records(relation):
+    for base, known in (
+        (Laplace(0.4, query=Sum(), relation=relation), 1.2),
+        (Gaussian(noise_multiplier=2.0, query=Sum(), relation=relation), GaussianDP(1.5).epsilon(1e-5)),
+    ):
+        mechanism = UserLevel(base)
+        delta = 1e-5 if isinstance(base, Gaussian) else 0.0
+        assert mechanism.guarantee().epsilon(delta) == pytest.approx(known)
+        assert mechanism.exact_guarantee().epsilon(delta) == pytest.approx(known)
+    assert UserLevel(Laplace(0.4, query=Count(), relation="add_remove"), record=9.0).exact_guarantee() is not None
+
+
+def test_pairs_of_users_differ_in_one_user_with_all_records():
+    data = (np.array([4, 5, 4, 6]), np.array([0.1, 0.2, 0.3, 0.4]))
+    check_users(remove_user(data, 4))
+    check_users(replace_user(data, 4, [0.9, 0.3]))
+    one_record = Neighbours((data[0][1:], data[1][1:]), data, "add_remove")
+    two_users = Neighbours((data[0][:1], data[1][:1]), data, "add_remove")
+    changed_twice = Neighbours((data[0], data[1] + [1, 1, 0, 0]), data, "replace_one")
+    for pair in (one_record, two_users, changed_twice, Neighbours(data, data, "replace_one")):
+        with pytest.raises(NeighboursError, match="one user"):
+            UserLevel(Laplace(1.0, query=Sum(), relation=pair.relation)).fitted_to(pair)
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -228,6 +279,12 @@ def test_counts_and_classes_are_those_of_loops():
         (lambda: PostProcessed(Laplace(1.0), 3), "function must be"),
         (lambda: PostProcessed("laplace"), "base must be a Mechanism"),
         (lambda: NaiveBayesCounts(n_values=()), "a feature at least"),
+        (lambda: UserLevel(most_records=0), "most_records must be"),
+        (lambda: UserLevel(Laplace(1.0, relation="zero_out")), "zero_out"),
+        (lambda: UserLevel().bounded([1.0]), "pair"),
+        (lambda: UserLevel().bounded((np.zeros(2), np.zeros(3))), "one length"),
+        (lambda: remove_user((np.zeros(2), np.zeros(2)), 3), "owns none"),
+        (lambda: replace_user((np.zeros(2), np.zeros(2)), 0, [1.0]), "each of the 2 records"),
         (lambda: NaiveBayesCounts(relation="zero_out"), "add_remove or replace_one"),
         (lambda: NaiveBayesCounts().counts([[0, 0, 3]]), "whole numbers"),
     ],
