@@ -8,6 +8,7 @@ trials/      plan, seeds, execution, store on disk, resume
 power.py     what this many trials could have shown
 least_shown.py  the search for the least that would have been seen
 search.py    many pairs and attacks: the winner is confirmed on fresh trials
+recording/   what a program does with its noise, compared on both sides: no statistics
 membership/  metrics of membership attacks
 estimates/   numbers without coverage: another type
 testing/     coverage and power on laws with a known epsilon
@@ -19,6 +20,7 @@ from .api import assert_private, audit, audit_scores
 from .bounds.base import Bound, LedgerEntry, LowerBound
 from .evidence.scores import BitScores, PairScores, Successes
 from .evidence.verdict import Verdict
+from .recording import record
 from .results.audit_result import AuditResult
 from .search import SearchResult, search
 
@@ -36,5 +38,6 @@ __all__ = [
     "assert_private",
     "audit",
     "audit_scores",
+    "record",
     "search",
 ]

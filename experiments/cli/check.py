@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...audit.api import audit
+from ...audit.recording import record
 from ...audit.results.audit_result import AuditResult
 from ...mechanisms.base import Dataset, Mechanism, Neighbours
-from ...mechanisms.errors import NeighboursError, ParameterError, StoreError
+from ...mechanisms.errors import DpassayError, NeighboursError, ParameterError, StoreError
 from ...mechanisms.external.command import BATCH_SECONDS, Command
 from ...mechanisms.external.function import FunctionMechanism
 from ...mechanisms.external.guard import calls_take_at_most, expendable
+from ...mechanisms.external.labels import in_words
 from ...mechanisms.external.target import load_target
 from ...mechanisms.guarantees import ApproximateDP, PureDP
 from ...mechanisms.guarantees.base import Guarantee
@@ -68,6 +70,7 @@ def check(
     seed: int,
     n_jobs: int,
     timeout: float | None = None,
+    recorded: bool = False,
     **options: Any,
 ) -> AuditResult:
     """The audit that the command line asks for.
@@ -79,19 +82,43 @@ def check(
         seed, n_jobs, options: as for `dpassay.audit.audit`.
         timeout: seconds for one call of a Python function, or for one batch of a program; None is no limit for a
             function, `BATCH_SECONDS` for a program.
+        recorded: also compare what a function does with its noise on both sides; its findings are warnings.
 
     Raises:
-        ParameterError: target and program, or neither; claim or pair missing.
+        ParameterError: target and program, or neither; claim or pair missing; a recording of what is no function.
     """
     if (target is None) == (program is None):
         raise ParameterError("give either a TARGET, such as noise.py:release, or --command.")
     if in_child():
         expendable()
+    if target is None and recorded:
+        raise ParameterError(
+            "--record needs a Python function: what a program draws cannot be seen.", argument="--record"
+        )
     if target is None:
         found: Any = Command(program or "", timeout=BATCH_SECONDS if timeout is None else timeout)
         return _check(found, target, claimed, seed=seed, n_jobs=n_jobs, **options)
     with calls_take_at_most(timeout):
-        return _check(load_target(target), target, claimed, seed=seed, n_jobs=n_jobs, timeout=timeout, **options)
+        loaded = load_target(target)
+        warnings = _findings(loaded, target, claimed) if recorded else ()
+        result = _check(loaded, target, claimed, seed=seed, n_jobs=n_jobs, timeout=timeout, **options)
+    return replace(result, warnings=(*result.warnings, *warnings)) if warnings else result
+
+
+def _findings(function: Any, target: str, claimed: Claimed) -> tuple[str, ...]:
+    """What a recording of the function shows, in sentences."""
+    pair = claimed.pair(as_json=False)
+    if isinstance(function, (Mechanism, type)) or pair is None:
+        raise ParameterError(
+            f"--record needs a function with --d0 and --d1, but {target} is none.", argument="--record"
+        )
+    try:
+        found = record(function, pair)
+    except DpassayError:
+        raise
+    except Exception as error:
+        return (f"recorded: nothing, as {target} raised {in_words(error)} on the datasets.",)
+    return tuple(f"recorded: {one}" for one in found.findings(claimed.guarantee(), delta=claimed.delta))
 
 
 def _check(found: Any, target: str | None, claimed: Claimed, **options: Any) -> AuditResult:

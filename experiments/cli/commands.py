@@ -126,6 +126,7 @@ def check_command(
     confidence: option.Confidence = CHECK_CONFIDENCE,
     seed: option.Seed = 0,
     timeout: option.Timeout = None,
+    record: option.Record = False,
     jobs: option.Jobs = 1,
     strict: option.Strict = False,
     quiet: option.Quiet = False,
@@ -149,6 +150,7 @@ def check_command(
         seed=seed,
         n_jobs=jobs,
         timeout=timeout,
+        recorded=record,
         progress=not quiet,
     )
     sys.stdout.write(result.summary() + "\n")

@@ -20,6 +20,14 @@ def whole(given: str | int) -> int:
     return int(text.replace("_", "")) if text.replace("_", "").lstrip("+-").isdigit() else int(number)
 
 
+Record = Annotated[
+    bool,
+    typer.Option(
+        "--record",
+        help="Also compare what a function does with its noise on both datasets: warnings, without statistics.",
+    ),
+]
+
 # --- the claim and the pair -------------------------------------------------------------------------------------------
 
 Target = Annotated[

@@ -3,6 +3,7 @@
 budget.py    the share of the session's false alarms that one check may spend, and its seed
 check.py     DPAudit: what the fixture `dp_audit` gives a test
 options.py   options of a check: names, merged from marks and call, and as arguments of `audit`
+recording.py DPRecord: what the fixture `dp_record` gives a test
 session.py   what the checks of a session share, and what became of each
 summary.py   the table of checks at the end of a session
 swallowed.py a test cannot hide what its checks raised

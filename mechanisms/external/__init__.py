@@ -12,6 +12,7 @@ opacus/                training with Opacus, audited
 outcomes.py            what a function returned, made into `Outputs`: one row of numbers a run
 private_estimator.py   any scikit-learn style estimator that is private by itself, such as those of diffprivlib
 process_state.py       what audited code may change in the process that calls it, and how that is put back
+recording/             recording and replaying the random primitives that other people's code calls
 target.py              finding an object by "package.module:object" or "file.py:object"
 """
 

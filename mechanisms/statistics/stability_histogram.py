@@ -13,7 +13,7 @@ from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..errors import ParameterError
 from ..guarantees import ApproximateDP, ExactDP
 from ..guarantees.base import Guarantee
-from ..noise.geometric import Geometric
+from ..noise.discrete.geometric import Geometric
 from ..queries.base import Floats, column_of
 from ..records import check_records
 from ..relation import Relation
@@ -82,7 +82,7 @@ class StabilityHistogram(Mechanism):
     @property
     def unique_probability(self) -> float:
         """Probability that a category which one record alone has is listed: a^T / (1 + a)."""
-        return math.exp(float(self._noise._log_tail(np.float64(self._least_listed - 1))))  # type: ignore[arg-type]
+        return math.exp(float(self._noise._log_tail(np.array(self._least_listed - 1.0))))
 
     @property
     def _least_listed(self) -> int:

@@ -32,6 +32,7 @@ import pytest
 from .experiments.plugin.budget import FALSE_ALARM
 from .experiments.plugin.check import DPAudit
 from .experiments.plugin.options import OPTIONS
+from .experiments.plugin.recording import DPRecord
 from .experiments.plugin.session import CALLS, OUTCOMES, PLAN, Plan
 from .experiments.plugin.summary import Summary
 from .experiments.plugin.swallowed import fail_where_swallowed, noting_expected
@@ -50,6 +51,12 @@ def dp_audit(request: pytest.FixtureRequest) -> DPAudit:
     item.stash[CALLS] = 0  # a test that is run again makes the same checks again, not new ones
     item.stash[OUTCOMES] = []
     return DPAudit(item, plan)
+
+
+@pytest.fixture
+def dp_record(request: pytest.FixtureRequest) -> DPRecord:
+    """Compares what a function does with its noise on two neighbouring datasets; fails the test without statistics."""
+    return DPRecord(request.node)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

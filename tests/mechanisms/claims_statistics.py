@@ -21,7 +21,7 @@ from dpassay.mechanisms.broken.statistics import (
     LocalSensitivityMedian,
     MeanWithExactCounts,
     NaNSurvivesClipping,
-    RoundedSum,
+    SinglePrecisionSum,
     UpperBoundIgnored,
     WishartNoise,
     WrappedSum,
@@ -65,13 +65,13 @@ def rounded_sum():
             ("half-up", [3.0] * 1365, 2**24 - 1, 2**24 + 5460),
             ("up", [1.0001] * 4095, 2**24 - 1, 2**24 + 8190),
         ):
-            broken = RoundedSum(epsilon, case=case)
+            broken = SinglePrecisionSum(epsilon, case=case)
             yield around(broken, large[1:] + small, large + small, (sum0, scale), (sum1, scale))
             exact = math.fsum(small) + 2**24
-            twin = RoundedSum(epsilon, case=case, correct=True)
+            twin = SinglePrecisionSum(epsilon, case=case, correct=True)
             yield around(twin, large[1:] + small, large + small, (exact - 4096, scale), (exact, scale))
         ones = [1.0] * 12_288
-        broken, sums = RoundedSum(epsilon, case="order"), (2**24, 2**24 + 16_384)
+        broken, sums = SinglePrecisionSum(epsilon, case="order"), (2**24, 2**24 + 16_384)
         yield around(broken, large + ones, [*ones, *large, 4096.0], *((s, scale) for s in sums))
 
 
@@ -267,8 +267,8 @@ CASES = {
     "restricted-edge-count": restricted_edge_count,
     "broken-local-sensitivity": local_sensitivity,
     "broken-histogram-at-threshold": histogram_at_threshold,
-    "broken-sum-wrapped": wrapped_sum,
-    "broken-sum-rounded": rounded_sum,
+    "broken-wrapped-sum": wrapped_sum,
+    "broken-single-precision-sum": rounded_sum,
     "broken-regression-upper-bound-ignored": upper_bound_ignored,
     "broken-bounds-from-data": bounds_from_data,
     "broken-domain-from-data": domain_from_data,

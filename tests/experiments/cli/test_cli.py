@@ -65,6 +65,16 @@ def test_a_claim_that_is_kept_exits_with_0(call):
     assert "99.9999 % confidence" in done.stdout
 
 
+def test_a_check_records_what_a_function_does_with_its_noise(call, tmp_path):
+    (tmp_path / "means.py").write_text("def release(d, rng):\n    return (sum(d) + rng.laplace()) / len(d)\n")
+    done = call("check", "means.py:release", "--epsilon", 9, *PAIR, "--trials", 500, "--record")
+    assert done.exit_code == 0
+    assert "recorded: parameters: the noise of primitive 1 (numpy laplace) is multiplied by 0.5" in done.stdout
+    refused = call("check", "--command", "cat", "--epsilon", 1, *PAIR, "--record")
+    assert refused.exit_code == 2
+    assert "--record needs a Python function" in refused.stderr
+
+
 def test_a_check_may_stop_as_soon_as_the_claim_is_refuted(call):
     done = call("check", "counting.py:release", "--epsilon", 0.1, *PAIR, "--stop", "anytime", "--confidence", 0.95)
     assert done.exit_code == 1

@@ -43,7 +43,7 @@ def lines(text):
 def test_every_block_of_python_is_a_whole_file():
     blocks = re.findall(r"```python\n", PAGE)
     assert (len(README), len(PRINTED)) == (1, len(blocks))
-    assert len(PRINTED) == 3
+    assert len(PRINTED) == 4
 
 
 def test_a_file_passes_and_prints_what_the_page_says(tmp_path):
@@ -57,7 +57,7 @@ def test_a_file_passes_and_prints_what_the_page_says(tmp_path):
 
 def test_the_other_files_pass_as_printed(tmp_path):
     """In one session."""
-    others = README | {name: text for name, text in PRINTED.items() if name != "test_release.py"}
+    others = README | {name: text for name, text in PRINTED.items() if name not in ("test_release.py", "test_mean.py")}
     assert len(others) == 3
     for name, text in others.items():
         write(tmp_path, name, text)
@@ -67,6 +67,16 @@ def test_the_other_files_pass_as_printed(tmp_path):
         checked = [line for line in lines(done.output) if f"{name}::" in line]
         assert checked, name
         assert all(line.startswith("consistent") for line in checked)
+
+
+def test_the_recorded_mean_fails_with_the_lines_on_the_page(tmp_path):
+    write(tmp_path, "test_mean.py", PRINTED["test_mean.py"])
+    code, output = session(tmp_path)
+    shown = next(block for block in re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL) if "multiplied" in block)
+    assert code == 1
+    assert set(lines(shown)) <= set(lines(output))
+    write(tmp_path, "test_mean.py", PRINTED["test_mean.py"].replace("len(dataset)", "3"))
+    assert session(tmp_path)[0] == 0
 
 
 @pytest.mark.slow

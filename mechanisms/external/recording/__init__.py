@@ -1,0 +1,14 @@
+"""Recording and replaying the random primitives that other people's code calls.
+
+tape.py        Call, Tape: what is recorded, and how it is replayed
+session.py     running: primitives are replaced while a tape runs
+charges.py     what one call of a primitive gives away
+standard.py    numpy, scipy.stats, random, secrets
+libraries.py   the measurements of OpenDP and the mechanisms of diffprivlib
+"""
+
+from .session import running
+from .standard import RecordingGenerator
+from .tape import Call, Tape
+
+__all__ = ["Call", "RecordingGenerator", "Tape", "running"]
