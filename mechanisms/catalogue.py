@@ -42,6 +42,8 @@ catalogue = Catalogue(
         "naive-bayes-counts": "dpassay.mechanisms.statistics.naive_bayes:NaiveBayesCounts",
         "broken-parallel": "dpassay.mechanisms.broken.composed.parallel:BrokenParallel",
         "broken-fixed-sample": "dpassay.mechanisms.broken.composed.fixed_sample:FixedSample",
+        "quantile": "dpassay.mechanisms.statistics.quantile:Quantile",
+        "sum-and-count": "dpassay.mechanisms.statistics.mean:SumAndCount",
         "stability-histogram": "dpassay.mechanisms.statistics.stability_histogram:StabilityHistogram",
         "smooth-sensitivity-median": "dpassay.mechanisms.statistics.smooth_sensitivity:SmoothSensitivityMedian",
         "propose-test-release": "dpassay.mechanisms.statistics.propose_test_release:ProposeTestRelease",

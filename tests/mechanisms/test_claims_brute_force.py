@@ -795,6 +795,7 @@ QUERIES = {
     "histogram": ({"edges": (-2.0, 0.2, 3.0, 6.0)}, {"categories": (0.4, 2.0)}, {"categories": (5.0,)}),
     "sum": ({}, {"lower": -2.0, "upper": 3.0}, {"lower": 1.0, "upper": 4.0}, {"lower": -3.0, "upper": -1.0}),
     "mean": ({"n_records": 2}, {"lower": -2.0, "upper": 3.0, "n_records": 4}),
+    "prefix-counts": ({"thresholds": (-1.0, 0.4, 3.0)}, {"thresholds": (9.0,)}),
     "median-utility": ({"candidates": (-1.0, 0.4, 3.0)}, {"candidates": (0.0, 2.0)}),
 }
 
@@ -818,6 +819,8 @@ def test_answers_of_neighbours_lie_no_further_apart_than_the_sensitivity(name, r
         for norm in (1.0, 2.0, math.inf):
             stated = query.sensitivity(relation, norm=norm)
             assert np.linalg.norm(moves, ord=norm, axis=1).max() <= stated * (1 + 1e-12), (query, norm)
+        ranges = moves.max(axis=1) - moves.min(axis=1)
+        assert ranges.max() <= query.range_sensitivity(relation) * (1 + 1e-12)
         if query.monotone(relation):
             assert not np.any((moves.min(axis=1) < 0) & (moves.max(axis=1) > 0))
 
