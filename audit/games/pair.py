@@ -11,13 +11,13 @@ rounds of chunks and nothing else, so that where an audit stops does not depend 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...attacks.base import Scorer
-from ...attacks.events import fit_scorer
+from ...attacks.events import EventScorer, fit_scorer
 from ...mechanisms.base import Mechanism
 from ...mechanisms.external.first_runs import FirstRuns
 from ...mechanisms.external.function import FunctionMechanism
@@ -25,7 +25,10 @@ from ...mechanisms.label import label
 from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Floats, PairScores, Scores
+from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
+from ..results.deciding import DecidingEvent, points_to_side_1
+from ..trials.examples import Examples
 from ..trials.execution import Work, execute
 from ..trials.guards.changed import Changed
 from ..trials.guards.independence import SHARE, Dependence, Independence
@@ -60,10 +63,12 @@ class Run:
     timeout: float | None = None
     repeats: ReplayGuard = field(init=False)
     changed: Changed = field(init=False)
+    examples: Examples = field(init=False)
 
     def __post_init__(self) -> None:
         self.repeats = ReplayGuard(label(self.question.mechanism))
         self.changed = Changed(label(self.question.mechanism))
+        self.examples = Examples()
 
     def result(self) -> AuditResult:
         """Pilot, evaluation, bounds, verdict."""
@@ -71,12 +76,17 @@ class Run:
         scorer, pilot = self._pilot(first)
         bounds = self._fix(pilot)
         grid = self._grid(pilot, bounds)
+        self.examples.follow([threshold for bound in bounds for threshold in bound.thresholds])
         independence = self._independence(pilot, bounds, first)
         if self.question.stop:
-            return self._conclude(bounds, *self._evaluate_until_refuted(scorer, bounds, independence), independence)
-        return self._conclude(bounds, *self._evaluate(scorer, grid, bounds, independence), (), independence)
+            seen = self._evaluate_until_refuted(scorer, bounds, independence)
+            found = self._conclude(scorer, bounds, *seen, independence)
+        else:
+            seen = (*self._evaluate(scorer, grid, bounds, independence), ())
+            found = self._conclude(scorer, bounds, *seen, independence)
+        return replace(found, deciding=self._deciding(found, scorer))
 
-    def _pilot(self, independence: Independence | None) -> tuple[Scorer, PairScores]:
+    def _pilot(self, independence: Independence | None) -> tuple[EventScorer, PairScores]:
         """The scorer, and the pilot scores that thresholds are chosen on."""
         ask, outputs = self.question, PilotOutputs(independence)
         work = PilotWork(ask.mechanism, ask.neighbours, self.seed, ask.guarded, self.timeout)
@@ -85,7 +95,7 @@ class Run:
         scorer = fit_scorer(ask.attack, ask.target, side0, side1, stream(self.seed, Stage.FIT))
         if self.plan.pilot == 0:
             return scorer, PairScores(np.empty(0), np.empty(0))
-        return scorer, PairScores(scorer.score(side0), scorer.score(side1))
+        return replace(scorer, held_out=None), PairScores(*scorer.score_pilot(side0, side1))
 
     def _fix(self, pilot: PairScores) -> FixedBounds:
         ask, n = self.question, self.plan.evaluation
@@ -155,7 +165,9 @@ class Run:
     def _work(self, scorer: Scorer, grid: Floats | None, independence: Independence | None) -> EvaluationWork:
         ask = self.question
         events = None if independence is None else independence.events
-        return EvaluationWork(ask.mechanism, ask.neighbours, self.seed, scorer, grid, events, self.timeout)
+        return EvaluationWork(
+            ask.mechanism, ask.neighbours, self.seed, scorer, grid, events, self.timeout, self.examples.thresholds
+        )
 
     def _execute(self, stage: Stage, work: Work, into: Reduction, note: Callable[[], str] = str) -> None:
         everything = self.plan.pilot_chunks() if stage is Stage.PILOT else next(self.plan.rounds())
@@ -167,7 +179,7 @@ class Run:
         execute(
             chunks,
             work,
-            self.changed.noting(into),
+            self.examples.noting(self.changed.noting(into)),
             store=self.store,
             n_jobs=self.n_jobs,
             workers=self.question.workers,
@@ -179,6 +191,7 @@ class Run:
 
     def _conclude(
         self,
+        scorer: EventScorer,
         fixed: FixedBounds,
         scores: Scores,
         evaluation: EvaluationScores,
@@ -201,8 +214,22 @@ class Run:
             dependence=self._dependence(evaluation, independence),
             events=evaluation.events(),
             warnings=(*_warnings(ask.mechanism, evaluation.unvarying.sides), *self.changed.warnings()),
+            unseen=_unseen(evaluation.events(), scorer) / (2 * n) if self.plan.pilot else 0.0,
         )
         return conclude(ask.statement, ask.bounds, fixed, scores, subject)
+
+    def _deciding(self, found: AuditResult, scorer: Scorer) -> DecidingEvent | None:
+        """The event that refutes the claim, as a person sees it; None where none does, or none was followed."""
+        decided = found.refuted_elsewhere or found.bound
+        if found.verdict is not Verdict.VIOLATION or decided.threshold is None or decided.hits is None:
+            return None
+        above = points_to_side_1(decided.hits, (found.tally.n_out, found.tally.n_in))
+        outputs = self.examples.of(decided.threshold, above=above)
+        if outputs is None:
+            return None
+        describe = getattr(scorer, "describe", None) or getattr(getattr(scorer, "base", None), "describe", None)
+        rule = describe(decided.threshold) if describe is not None else ""
+        return DecidingEvent(rule if above or not rule else f"not: {rule}", decided.threshold, above, *outputs)
 
     def _dependence(self, evaluation: EvaluationScores, independence: Independence | None) -> Dependence | None:
         """Why these trials are not independent; None where nothing says so."""
@@ -214,6 +241,12 @@ class Run:
             what = f"{' and '.join(remembered)} changed in the first runs, and every run gave the same output"
             return Dependence("memory", sides[0] if len(sides) == 1 else None, 0.0, what)
         return independence.dependence(self.question.guard_significance)
+
+
+def _unseen(events: Mapping[str, tuple[int, int]], scorer: EventScorer) -> int:
+    """Evaluation runs with an exceptional output that no pilot run gave."""
+    known = set() if scorer.labels is None else set(scorer.labels.tolist())
+    return sum(sum(counts) for label, counts in events.items() if label not in known)
 
 
 def _guard_entry(ask: Question, independence: Independence | None) -> tuple[LedgerEntry, ...]:
