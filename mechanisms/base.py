@@ -5,6 +5,7 @@
     Outputs      what `size` runs of a mechanism returned, exceptional outputs included
     Mechanism    a randomised algorithm with a claimed guarantee
     LogDensity   the distribution of its outputs, where it is known
+    KnownCurve   what these give away on any pair, where that is known
     Workers      who may run it: threads, processes, or this process alone
 
 A mechanism has eight public members; a subclass gives the first four, and overrides the others where it knows more:
@@ -26,7 +27,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,6 +163,15 @@ class LogDensity(Protocol):
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density (or log probability) of each output under `dataset`, shape `(size,)`; -inf where impossible."""
+        ...
+
+
+@runtime_checkable
+class KnownCurve(Protocol):
+    """An output law that also knows what it gives away on any pair, not only on the worst case."""
+
+    def curve(self, neighbours: Neighbours) -> Guarantee | None:
+        """The exact curve of the pair; None where it cannot be computed."""
         ...
 
 

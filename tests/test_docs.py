@@ -56,7 +56,7 @@ def test_what_a_page_takes_from_the_code_is_current(page):
 
 def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
     page = (DOCS / "config.md").read_text()
-    example, cases, data, canary, secret = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    example, cases, compared, data, canary, secret = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
     (tmp_path / "question.toml").write_text(example)
     done = run(tmp_path / "question.toml", settings={"audit.trials": 200}, out=tmp_path / "out")
     assert len(done.result.points) == 6
@@ -66,6 +66,9 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
     (tmp_path / "learned.toml").write_text(learned)
     config, source = Config.load(tmp_path / "learned.toml")
     assert [question.mechanism.view for question in plan_tasks(config, source)] == ["final", "noisy_gradients"]
+    (tmp_path / "compared.toml").write_text('[mechanism]\nname = "laplace"\n[audit]\ntrials = 200\n' + compared)
+    table = run(tmp_path / "compared.toml", out=tmp_path / "table").result.to_frame()
+    assert table[["published_DP-Sniper", "published_StatDP"]].to_numpy().tolist() == [[0.098, 0.099]]
     (tmp_path / "secret.toml").write_text(secret)
     (point,) = run(tmp_path / "secret.toml", out=tmp_path / "guessed").result.points
     assert 0.97 < point.result.bound.epsilon < 1.0

@@ -19,10 +19,11 @@ import numpy as np
 
 from ...attacks.base import Scorer
 from ...attacks.events import EventScorer, fit_scorer
-from ...mechanisms.base import Mechanism
+from ...mechanisms.base import KnownCurve, Mechanism
 from ...mechanisms.errors import ReleaseError
 from ...mechanisms.external.first_runs import FirstRuns
 from ...mechanisms.external.function import FunctionMechanism
+from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.label import label
 from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
@@ -235,7 +236,7 @@ class Run:
             trials=Trials(self.plan.pilot + n, self.plan.pilot, n),
             seed=self.seed,
             fingerprint=self.fingerprint,
-            exact=ask.mechanism.exact_guarantee() if ask.on_worst_case else None,
+            exact=_exact(ask),
             looks=_looks(ask),
             later=(*looks, *_guard_entry(ask, independence)),
             part=ask.part,
@@ -306,6 +307,14 @@ class Run:
             what = f"{' and '.join(remembered)} changed in the first runs, and every run gave the same output"
             return Dependence("memory", sides[0] if len(sides) == 1 else None, 0.0, what)
         return independence.dependence(self.question.guard_significance)
+
+
+def _exact(ask: Question) -> Guarantee | None:
+    """The exact curve of the pair, where it is known: of the worst case, or of any."""
+    if ask.on_worst_case:
+        return ask.mechanism.exact_guarantee()
+    law = ask.mechanism.output_law()
+    return law.curve(ask.neighbours) if isinstance(law, KnownCurve) else None
 
 
 def _unseen(events: Mapping[str, tuple[int, int]], scorer: EventScorer) -> int:

@@ -50,7 +50,7 @@ class AuditResult(Saved):
         attack: name of the attack.
         claim: the claimed epsilon at `delta`.
         claim_name: the guarantee that it comes from, such as "PureDP(epsilon=1.0)".
-        exact_epsilon: true epsilon of the worst-case pair at `delta`, if known and if that pair was run; else None.
+        exact_epsilon: true epsilon of the pair at `delta`, where it is known; else None.
         delta, confidence: of the statement "true epsilon at delta >= bound"; in [0, 1) and (0, 1).
         bounds: every bound that was computed, each at its share of the significance.
         p_value: smallest significance at which the claim would be refuted, corrected for the number of bounds.

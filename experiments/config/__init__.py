@@ -1,5 +1,6 @@
 """Configurations: one TOML file, one experiment; what is wrong in it is shown with its line.
 
+cases.py           named cases of a sweep: what each may hold
 config_errors.py   where an error in a configuration is shown: the line and key, or the setting, that is to blame
 games.py           names of the games that [game] may name, each with its task
 overrides.py       settings on top of a configuration: `--set mechanism.epsilon=2`, and the points of a sweep

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +30,7 @@ from pydantic import BaseModel, BeforeValidator, Field, SerializeAsAny, Validati
 from pydantic_core import PydanticCustomError
 
 from ...mechanisms.errors import ConfigError, unknown_name_message
+from .cases import check_cases
 from .games import catalogue as games
 from .overrides import apply
 from .sections import (
@@ -45,7 +46,7 @@ from .sections import (
     Whole,
 )
 from .source import Source
-from .sweep import CASE, CASE_KEYS, swept_keys, unswept
+from .sweep import CASE, swept_keys, unswept, without_published
 from .toml_text import to_toml
 
 UNKNOWN_GAME = "unknown_game"
@@ -152,8 +153,11 @@ class Config(Section):
 
     @property
     def question(self) -> dict[str, Any]:
-        """The part of `resolved()` that determines the numbers: all but the words."""
-        return {key: value for key, value in self.resolved().items() if key not in WORDS}
+        """The part of `resolved()` that determines the numbers: all but the words, and what others have published."""
+        question = {key: value for key, value in self.resolved().items() if key not in WORDS}
+        if CASE in self.sweep:
+            question["sweep"] = {key: without_published(key, value) for key, value in question["sweep"].items()}
+        return question
 
     @property
     def fingerprint(self) -> str:
@@ -206,7 +210,7 @@ def _check_sweep(config: Config, source: Source) -> None:
     """Raises `ConfigError` for keys that cannot be swept, and for values that occur twice."""
     for key, values in config.sweep.items():
         if key == CASE:
-            _check_cases(values, source)
+            check_cases(values, source)
         for part in swept_keys(key, values):
             reason = NOT_SWEPT.get(part) or NOT_SWEPT.get(part.partition(".")[0])
             if reason:
@@ -217,29 +221,6 @@ def _check_sweep(config: Config, source: Source) -> None:
             raise source.error(
                 ("sweep", key), f"the sweep over {key} holds {twice} twice. To repeat audits, sweep over seed."
             )
-
-
-def _check_cases(cases: Sequence[Any], source: Source) -> None:
-    """Raises `ConfigError` unless every case has a name of its own, and tables otherwise."""
-    for case in cases:
-        named = isinstance(case, Mapping) and isinstance(case.get("name"), str) and case["name"]
-        if not named or not all(isinstance(inside, Mapping) for key, inside in case.items() if key not in CASE_KEYS):
-            raise source.error(
-                ("sweep", CASE),
-                f"a case of the sweep must be a table with a name, and tables such as attack = {{name = ...}} for what "
-                f"it sets, but is {case!r}.",
-            )
-        seed = case.get("seed", 0)
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise source.error(
-                ("sweep", CASE),
-                f"seed of the case {case['name']!r} must be a whole number >= 0, but is {seed!r}. Leave it out for one "
-                "that follows from what the case sets.",
-            )
-    names = [case["name"] for case in cases]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise source.error(("sweep", CASE), f"two cases of the sweep are called {twice!r}. Give each its own name.")
 
 
 def _message(detail: Any, tables: Mapping[str, type[BaseModel]], source: Source) -> str:

@@ -20,6 +20,8 @@ def named(value: Any) -> Any:
 Whole = Annotated[int, BeforeValidator(_whole)]
 Values = Annotated[tuple[Any, ...], Field(strict=False, min_length=1)]
 Names = Annotated[tuple[str, ...], Field(strict=False)]
+Number = Annotated[float, Field(allow_inf_nan=False, strict=False)]
+Answers = Number | Annotated[tuple[Number, ...], Field(strict=False, min_length=1)]
 
 
 class Section(BaseModel):
@@ -64,6 +66,8 @@ class NeighboursSection(Section):
     relation: Literal["add_remove", "replace_one", "zero_out"] | None = Field(
         default=None, description="'add_remove', 'replace_one' or 'zero_out'"
     )
+    d0: Answers | None = Field(default=None, description="a number or a list of numbers: the dataset of side 0 itself")
+    d1: Answers | None = Field(default=None, description="a number or a list of numbers: the dataset of side 1 itself")
     record: Annotated[int, Field(ge=0)] | Literal["worst-case"] = Field(
         default="worst-case", description="the position of a record, a whole number >= 0, or 'worst-case'"
     )

@@ -18,7 +18,9 @@ Parameters = Mapping[str, Any]
 """Sweep key -> value."""
 CASE = "case"
 """The sweep key whose values are named cases."""
-CASE_KEYS = ("name", "seed")
+PUBLISHED = "published"
+"""What a case says of other tools: name -> the epsilon that each found. It changes no number of the audit."""
+CASE_KEYS = ("name", "seed", PUBLISHED)
 """What a case says of itself; all else in it are tables of what it sets."""
 
 
@@ -102,6 +104,24 @@ def _case_without(case: Any, keys: Collection[str]) -> dict[str, Any]:
     }
 
 
+def published(parameters: Parameters) -> Mapping[str, float]:
+    """What other tools found at this point, by their names.
+
+    >>> published({"case": {"name": "a", "published": {"StatDP": 0.1}}})
+    {'StatDP': 0.1}
+    """
+    case = parameters.get(CASE)
+    found: Mapping[str, float] = case.get(PUBLISHED, {}) if isinstance(case, Mapping) else {}
+    return found
+
+
+def without_published(key: str, values: Sequence[Any]) -> list[Any]:
+    """The values of a sweep key, without what others have published: what determines the numbers."""
+    if key != CASE:
+        return list(values)
+    return [{name: inside for name, inside in case.items() if name != PUBLISHED} for case in values]
+
+
 def point_seed(seed: int, parameters: Parameters) -> int:
     """The seed of one audit, from the seed of the experiment and what the point sets.
 
@@ -144,4 +164,5 @@ def point_text(parameters: Parameters) -> str:
 
 
 def _canonical(parameters: Parameters) -> str:
-    return json.dumps(parameters, sort_keys=True, separators=(",", ":"))
+    asked = {key: without_published(key, [value])[0] for key, value in parameters.items()}
+    return json.dumps(asked, sort_keys=True, separators=(",", ":"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...audit.bounds.base import SMALLEST_P_VALUE, LedgerEntry
@@ -12,6 +13,8 @@ from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.deciding import DecidingEvent
 from ...audit.results.text import BEST_GUESS, percent
+from ...mechanisms.printable import line
+from ..config.sweep import folder_name, published
 from ..results.formatting import (
     DAGGER,
     IN_FAMILY,
@@ -107,8 +110,8 @@ class Content:
     n_audits: int
 
 
-def content(sweep: SweepResult) -> Content:
-    """The text of a report on `sweep`."""
+def content(sweep: SweepResult, seconds: Mapping[str, float] | None = None) -> Content:
+    """The text of a report on `sweep`; `seconds` is how long each audit took, by the folder of its trials."""
     return Content(
         name=sweep.name,
         title=sweep.title or sweep.name,
@@ -118,7 +121,7 @@ def content(sweep: SweepResult) -> Content:
         headline=headline(sweep),
         answer=answer(sweep),
         common=_common([point.result for point in sweep.points]),
-        table=_table(sweep),
+        table=_table(sweep, seconds or {}),
         table_caption=_table_caption(sweep),
         notes=(*warning_notes(sweep.points), *elsewhere_notes(sweep.points)),
         audits=tuple(_audit(place, point) for place, point in enumerate(sweep.points, start=1)),
@@ -173,7 +176,7 @@ def _common(results: list[AuditResult]) -> tuple[Row, ...]:
     return tuple((name, text) for name, text in facts[0].items() if all(f.get(name) == text for f in facts))
 
 
-def _table(sweep: SweepResult) -> Table:
+def _table(sweep: SweepResult, seconds: Mapping[str, float]) -> Table:
     """One row an audit; columns that would be empty or the same in every row are left out."""
     names = sweep.parameter_names
     results = [point.result for point in sweep.points]
@@ -197,6 +200,7 @@ def _table(sweep: SweepResult) -> Table:
     }
     if any(r.exact_epsilon is not None for r in results):
         columns["exact"] = [number(r.exact_epsilon, 4) for r in results]
+    columns |= _published_columns(sweep, seconds)
     for method in dict.fromkeys(one.method for r in results for one in r.estimates):
         guesses = [{one.method: one.value for one in r.estimates}.get(method) for r in results]
         columns[f"{BEST_GUESS} ({method})"] = [number(guess, 4) for guess in guesses]
@@ -211,6 +215,17 @@ def _table(sweep: SweepResult) -> Table:
     cells = zip(*columns.values(), strict=True)
     rows = tuple((point.verdict.value, row) for point, row in zip(sweep.points, cells, strict=True))
     return Table(tuple(columns), rows, n_text)
+
+
+def _published_columns(sweep: SweepResult, seconds: Mapping[str, float]) -> dict[str, list[str]]:
+    """What other tools found, and next to it how long the audits took here; nothing where nothing is published."""
+    found = [published(point.parameters) for point in sweep.points]
+    tools = dict.fromkeys(tool for one in found for tool in one)
+    columns = {line(tool): [number(one.get(tool), 4) for one in found] for tool in tools}
+    took = [seconds.get(folder_name(point.parameters)) for point in sweep.points]
+    if columns and any(took):
+        columns["time"] = [number(one) + " s" if one else "–" for one in took]
+    return columns
 
 
 def _bound_columns(results: list[AuditResult]) -> dict[str, list[str]]:

@@ -15,6 +15,7 @@ from markupsafe import escape
 from ...audit.trials.folder import Folder, write_atomically
 from ...mechanisms.printable import fenced, html, markdown
 from ..plots.style.palette import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules
+from ..results import times
 from ..results.provenance import environment
 from ..results.sweep import SweepResult
 from .content import content
@@ -50,7 +51,8 @@ def write(
 
     Args:
         sweep: the result.
-        directory: the run directory. Its `environment.json` is quoted if it is there, else the versions in use.
+        directory: the run directory. Its `environment.json` is quoted if it is there, else the versions in use; from
+            `times.json` is how long the audits took.
         figures: what `dpassay.experiments.plots.draw_all` returned; the SVG files go into the page.
         command: gives the same numbers again.
         config: the text of the config.toml that the command reads, printed in full; None where it reads none.
@@ -59,7 +61,7 @@ def write(
     Returns:
         The two files. The page needs no other file and no network.
     """
-    shown = content(sweep)
+    shown = content(sweep, times.read(directory))
     shown = shown if assumed is None else replace(shown, assumed=assumed)
     drawn = load(figures)
     text = page(

@@ -4,6 +4,7 @@ formatting.py   numbers and parameters as people write them, in figures and in r
 provenance.py   what a result depended on besides its configuration: versions, commit, machine
 sentences.py    what a result says, in sentences
 sweep.py        the result of an experiment: its audits, and one verdict that is corrected over all of them
+times.py        times.json: how long each audit of a run took
 """
 
 from .provenance import environment

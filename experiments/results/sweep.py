@@ -20,7 +20,7 @@ from ...audit.evidence.verdict import Verdict
 from ...audit.results import consistency
 from ...audit.results.audit_result import AuditResult, check_audit
 from ...audit.results.saved import Saved
-from ..config.sweep import value_name
+from ..config.sweep import published, value_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,6 +162,7 @@ def _row(point: SweepPoint) -> dict[str, Any]:
         "epsilon_lower_in_family": _epsilon(result.family_bound),
         "claim": result.claim,
         "exact_epsilon": result.exact_epsilon,
+        **{f"published_{tool}": found for tool, found in published(point.parameters).items()},
         **{f"best_guess_{one.method.replace('-', '_')}": one.value for one in result.estimates},
         "delta": result.delta,
         "confidence": result.confidence,

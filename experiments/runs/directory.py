@@ -7,6 +7,7 @@
     figures/           drawn from the numbers
     report.html/.md    written from the numbers
     environment.json   versions, commit, machine, and when it ran
+    times.json         how long each audit took
 
 Every file is written under another name and then renamed: what has its name is whole. Links below the folder are not
 followed, so that no write leaves it; see `dpassay.audit.trials.folder`.

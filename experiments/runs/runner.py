@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,10 +20,11 @@ from ...audit.evidence.verdict import Verdict
 from ...audit.membership.result import MembershipResult
 from ...audit.results.audit_result import AuditResult
 from ...audit.trials.progress import Bar
-from ...mechanisms.errors import ResultError
+from ...mechanisms.errors import ResultError, StoreError
 from ...mechanisms.printable import csv_cell
 from ..config.schema import Config
 from ..config.source import Source
+from ..results import times
 from ..results.formatting import cut, parameters_text
 from ..results.sweep import SweepResult, corrected
 from .directory import RunDirectory
@@ -239,10 +240,24 @@ def _answer(
     """One of `n_hypotheses` audits, in its own folder of trials."""
     store, point = directory.trials(task.folder), parameters_text(task.parameters)
     bar = Bar(f"{place} {cut(point, 40)}") if progress else False
-    result = task.answer(n_hypotheses=n_hypotheses, n_jobs=n_jobs, store=store, progress=bar)
+    with _timed(directory, task.folder):
+        result = task.answer(n_hypotheses=n_hypotheses, n_jobs=n_jobs, store=store, progress=bar)
     if tell is not None:
         tell(f"{place} {point or result.mechanism}: {_found(result)}")
     return result
+
+
+@contextmanager
+def _timed(directory: RunDirectory, point: str) -> Iterator[None]:
+    """Adds the seconds that pass to what was noted of the audit, also of one that is interrupted."""
+    clock = time.monotonic()
+    try:
+        yield
+    finally:
+        noted = times.read(directory.path)
+        noted[point] = noted.get(point, 0.0) + time.monotonic() - clock
+        with suppress(StoreError):  # a disk that is full must not hide what ended the audit
+            directory.write(times.NAME, times.written(noted))
 
 
 def _found(result: AuditResult) -> str:

@@ -103,9 +103,10 @@ def _canaries(
             "name is 'one-run', which needs [data], and canary in [neighbours] to say of which kind.", argument="name"
         )
     check_relation(mechanism)
-    if section.record != "worst-case" or section.replacement is not None:
+    whole_datasets = section.d0 is not None or section.d1 is not None
+    if section.record != "worst-case" or section.replacement is not None or whole_datasets:
         raise ParameterError(
-            "canary says which records it is about: give record inside its table, and no replacement.",
+            "canary says which records it is about: give record inside its table, and no replacement, d0 or d1.",
             argument="canary",
         )
     canaries, records = build.build_canary(section.canary).several(data, mechanism, game.n_canaries)

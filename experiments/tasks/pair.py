@@ -94,8 +94,10 @@ def build_stage(
     """The mechanism as it faces the canary, and the pair; without a canary as `build_pair`."""
     if section.canary is None:
         return mechanism, build_pair(section, data, mechanism)
-    if section.record != "worst-case" or section.replacement is not None:
-        given = "record" if section.replacement is None else "replacement"
+    described = {"record": section.record != "worst-case", "replacement": section.replacement is not None}
+    described |= {name: getattr(section, name) is not None for name in ("d0", "d1")}
+    given = next((name for name, there in described.items() if there), None)
+    if given is not None:
         raise ParameterError(
             f"{given} has no place next to canary, which is about a record of its own: canary = {{name = ..., record = "
             "...}.",
@@ -113,12 +115,14 @@ def build_stage(
 
 
 def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mechanism) -> Neighbours | None:
-    """The pair that [neighbours] describes; None is the worst case that the mechanism itself knows.
+    """The pair that [neighbours] gives or describes; None is the worst case that the mechanism itself knows.
 
     With a dataset, side 1 is the dataset, and in side 0 one record is missing, replaced or blank, after the relation.
     The record "worst-case" is the first of those that move the answer of the query most, in the L1 norm.
     """
     relation = _check_relation(section, mechanism)
+    if section.d0 is not None or section.d1 is not None:
+        return _given_pair(section, relation, data)
     if data is None:
         if section.record != "worst-case" or section.replacement is not None:
             raise ParameterError(
@@ -140,6 +144,19 @@ def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mech
             "position of one."
         )
     return _worst_pair(relation, data, section.replacement, getattr(mechanism, "query", None))
+
+
+def _given_pair(section: NeighboursSection, relation: Relation, data: Dataset | None) -> Neighbours:
+    """The two datasets that stand in the configuration."""
+    if section.d0 is None or section.d1 is None:
+        missing = "d0" if section.d0 is None else "d1"
+        raise ParameterError(f"{missing} is missing: d0 and d1 make a pair. Give both.", argument=missing)
+    if data is not None:
+        raise ParameterError("d0 is a dataset, and so is [data]. Leave one of them out.", argument="d0")
+    if section.record != "worst-case" or section.replacement is not None:
+        given = "record" if section.replacement is None else "replacement"
+        raise ParameterError(f"{given} has no place next to d0 and d1, which are whole datasets.", argument=given)
+    return Neighbours(np.asarray(section.d0, dtype=np.float64), np.asarray(section.d1, dtype=np.float64), relation)
 
 
 def _check_relation(section: NeighboursSection, mechanism: Mechanism) -> Relation:

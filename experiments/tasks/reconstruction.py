@@ -80,7 +80,7 @@ def _secret(
             f"{type(mechanism).__name__} releases.",
             argument="name",
         )
-    unread = [key for key in ("relation", "replacement", "canary") if getattr(section, key) is not None]
+    unread = [key for key in ("relation", "replacement", "canary", "d0", "d1") if getattr(section, key) is not None]
     if unread:
         raise ParameterError(
             f"name is 'reconstruction', which reads of [neighbours] the record alone: leave {unread[0]} out.",

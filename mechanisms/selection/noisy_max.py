@@ -10,6 +10,8 @@ import numpy as np
 from scipy.special import log_softmax
 
 from ..base import Dataset, Neighbours, Outputs
+from ..guarantees import ExactDP
+from ..guarantees.base import Guarantee
 from ..queries.answers import refuse_worst_case
 from ..queries.base import Floats
 from ..validation import one_of
@@ -106,6 +108,11 @@ class ReportNoisyMax(ChoosesOne):
         noisy = NOISES[self.noise].draw(rng, (size, self.n_candidates))
         noisy += self.rate * self.utilities(dataset)
         return Outputs(noisy.argmax(axis=1))
+
+    def curve(self, neighbours: Neighbours) -> Guarantee:
+        """The exact curve of a pair."""
+        p0, p1 = (np.exp(self.log_probabilities(side)) for side in (neighbours.d0, neighbours.d1))
+        return ExactDP(p0 / p0.sum(), p1 / p1.sum(), self.relation)
 
     def worst_case(self) -> Neighbours:
         """Candidate 0 gains as much as it may while the others lose as much as they may.

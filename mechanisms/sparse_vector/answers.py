@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,13 @@ ABOVE, BELOW, STOPPED = 1, 0, -1
 Answers = NDArray[np.int8]
 _ANSWERS = 3
 _LARGEST = 2**20  # codes up to here are counted in a table, larger ones sorted
+
+
+def as_answers(values: NDArray[Any]) -> tuple[Answers, NDArray[np.bool_] | None]:
+    """Numbers as answers, and which rows hold nothing else; None for that where all do."""
+    answers = np.clip(values, STOPPED, ABOVE).astype(np.int8, copy=False)
+    known = (answers == values).all(axis=1)
+    return answers, None if known.all() else known
 
 
 def distinct(answers: Answers) -> tuple[Answers, NDArray[np.int64]]:

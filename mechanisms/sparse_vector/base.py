@@ -25,8 +25,8 @@ from ..queries.answers import check_pair, check_query, evaluate, refuse_worst_ca
 from ..queries.base import AnyQuery, Floats
 from ..relation import Relation
 from ..validation import finite, positive, whole
-from .answers import ABOVE, STOPPED, Answers, all_patterns, distinct, possible
-from .threshold_integral import ThresholdIntegral
+from .answers import ABOVE, STOPPED, Answers, all_patterns, as_answers, distinct, possible
+from .threshold_integral import ThresholdIntegral, threshold_integral
 
 MOST_PATTERNS = 20_000
 """Up to this many patterns of answers the exact curve is computed."""
@@ -148,8 +148,10 @@ class SparseVector(Mechanism):
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log probability of each output under `dataset`, shape `(size,)`; -inf where impossible."""
-        patterns, place = distinct(outputs.values)
-        return self.log_probabilities(patterns, dataset)[place]
+        answers, known = as_answers(outputs.values)
+        patterns, place = distinct(answers)
+        log_p = self.log_probabilities(patterns, dataset)[place]
+        return log_p if known is None else np.where(known, log_p, -np.inf)
 
     def log_probabilities(self, patterns: Answers, dataset: Dataset) -> Floats:
         """Log probability of each pattern of answers under `dataset`, shape `(n,)`; -inf where impossible."""
@@ -171,9 +173,8 @@ class SparseVector(Mechanism):
         return log_p[place.reshape(len(counts))]
 
     def _integral(self, values: Floats) -> ThresholdIntegral:
-        return ThresholdIntegral(
-            self.threshold, self.threshold_scale, self.query_scale, tuple(float(value) for value in values)
-        )
+        scales = (self.threshold_scale, self.query_scale)
+        return threshold_integral(self.threshold, *scales, tuple(float(value) for value in values))
 
     def exact_guarantee(self) -> Guarantee | None:
         """The exact curve of `worst_case()`; None where there are too many patterns of answers."""

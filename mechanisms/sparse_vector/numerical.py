@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset
 from ..noise.laplace import draw_laplace
 from ..queries.base import Floats
 from .answers import Answers
@@ -62,6 +61,6 @@ class NumericalSparseVector(ReleasesValues):
         released[above] = exact + draw_laplace(self.value_scale, (int(np.count_nonzero(above)),), rng)
         return released
 
-    def _log_rest(self, pattern: Answers, released: Floats, dataset: Dataset) -> Floats:
+    def _log_rest(self, pattern: Answers, log_p: float, released: Floats, queries: Floats) -> Floats:
         """The log probability of the comparisons, which the released noise has nothing to do with."""
-        return np.full(len(released), self.log_probabilities(pattern[None, :], dataset)[0])
+        return np.full(len(released), log_p)

@@ -47,12 +47,14 @@ class ReleasesValues(SparseVector):
         """Scale of the noise on a released number."""
 
     @abstractmethod
-    def _log_rest(self, pattern: Answers, released: Floats, dataset: Dataset) -> Floats:
+    def _log_rest(self, pattern: Answers, log_p: float, released: Floats, queries: Floats) -> Floats:
         """What the log density has besides that of the noise on the released numbers.
 
         Args:
-            pattern: `(n_queries,)`.
-            released: `(size, n_above)`.
+            pattern: `(n_queries,)` answers.
+            log_p: their log probability.
+            released: `(size, n_above)` numbers.
+            queries: `(n_queries,)` exact answers.
 
         Returns:
             `(size,)`.
@@ -63,27 +65,28 @@ class ReleasesValues(SparseVector):
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density of each output under `dataset`, shape `(size,)`; -inf where more is released than can be."""
-        values = outputs.values
-        patterns, place = distinct((values != 0.0).astype(np.int8))
-        order = np.argsort(place, kind="stable")
+        values, queries = outputs.values, self.answers(dataset)
+        released, place = distinct((values != 0.0).astype(np.int8))
+        patterns = self._stopped(released)
+        log_ps = self.log_probabilities(patterns, dataset)
+        rows = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
         log_p = np.full(len(values), -np.inf)
-        for pattern, rows in zip(patterns, np.split(order, np.cumsum(np.bincount(place))[:-1]), strict=True):
-            if np.count_nonzero(pattern) <= self.stop_after:
-                log_p[rows] = self._log_density(pattern, values[rows][:, pattern == ABOVE], dataset)
+        for pattern, its, here in zip(patterns, log_ps, rows, strict=False):  # no runs are one empty row
+            if its > -np.inf:
+                log_p[here] = self._log_density(pattern, its, values[here][:, pattern == ABOVE], queries)
         return log_p
 
-    def _log_density(self, pattern: Answers, released: Floats, dataset: Dataset) -> Floats:
+    def _log_density(self, pattern: Answers, log_p: float, released: Floats, queries: Floats) -> Floats:
         """Of outputs that have numbers at the same places."""
-        pattern = self._stopped(pattern)
-        noise = released - self.answers(dataset)[pattern == ABOVE]
-        log_p = self._log_rest(pattern, released, dataset)
-        log_p += laplace_log_density(noise, self.value_scale).sum(axis=1)
-        return log_p
+        noise = released - queries[pattern == ABOVE]
+        density = self._log_rest(pattern, log_p, released, queries)
+        density += laplace_log_density(noise, self.value_scale).sum(axis=1)
+        return density
 
-    def _stopped(self, pattern: Answers) -> Answers:
-        """The pattern with what comes after the last answer above that there can be marked as not answered."""
-        above = np.cumsum(pattern == ABOVE)
-        return np.where((above >= self.stop_after) & (pattern == BELOW), STOPPED, pattern).astype(np.int8)
+    def _stopped(self, patterns: Answers) -> Answers:
+        """The patterns, with what comes after the last answer above that there can be marked as not answered."""
+        above = np.cumsum(patterns == ABOVE, axis=1)
+        return np.where((above >= self.stop_after) & (patterns == BELOW), STOPPED, patterns).astype(np.int8)
 
     def curve(self, neighbours: Neighbours) -> Guarantee | None:
         """The exact curve of a pair, where at most one number is released; None for more.
@@ -96,13 +99,17 @@ class ReleasesValues(SparseVector):
             return None
         sides = (neighbours.d0, neighbours.d1)
         nodes, weights = self._cells(sides)
-        laws: tuple[list[Floats], list[Floats]] = ([], [])
-        for pattern in patterns:
-            released = nodes[:, None] if (pattern == ABOVE).any() else np.empty((1, 0))
-            weight = weights if (pattern == ABOVE).any() else np.ones(1)
-            for law, side in zip(laws, sides, strict=True):
-                law.append(weight * np.exp(self._log_density(pattern, released, side)))
-        return ExactDP(np.concatenate(laws[0]), np.concatenate(laws[1]), self.relation)
+        p0, p1 = (self._cell_probabilities(patterns, nodes, weights, side) for side in sides)
+        return ExactDP(p0, p1, self.relation)
+
+    def _cell_probabilities(self, patterns: Answers, nodes: Floats, weights: Floats, dataset: Dataset) -> Floats:
+        """Of no number, and of each cell of numbers for each query that may be above."""
+        queries, law = self.answers(dataset), []
+        for pattern, log_p in zip(patterns, self.log_probabilities(patterns, dataset), strict=True):
+            number = (pattern == ABOVE).any()
+            released = nodes[:, None] if number else np.empty((1, 0))
+            law.append((weights if number else 1.0) * np.exp(self._log_density(pattern, log_p, released, queries)))
+        return np.concatenate(law)
 
     def _cells(self, sides: tuple[Dataset, Dataset]) -> tuple[Floats, Floats]:
         """Released numbers and the weights of their cells."""

@@ -103,6 +103,10 @@ class ThresholdIntegral:
         return max(self.threshold_scale, self.query_scale)
 
 
+threshold_integral = lru_cache(maxsize=64)(ThresholdIntegral)
+"""The same integral again for the same arguments, with its nodes."""
+
+
 @lru_cache(maxsize=256)
 def _curve(integral: ThresholdIntegral, n_below: tuple[int, ...]) -> tuple[float, float, float, CubicHermiteSpline]:
     """ln of the integral up to a limit: the first corner, slope and value there, and the curve from there on.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, Neighbours
+from ...base import Neighbours
 from ...queries.base import Floats
 from ...sparse_vector.answers import BELOW, Answers
 from ...sparse_vector.released_values import ReleasesValues
@@ -55,12 +55,10 @@ class ReleasesTestedValue(ReleasesValues):
     def _said(self, above: NDArray[np.bool_], seen: Floats, exact: float, rng: np.random.Generator) -> Floats:
         return np.where(above, seen, 0.0)
 
-    def _log_rest(self, pattern: Answers, released: Floats, dataset: Dataset) -> Floats:
+    def _log_rest(self, pattern: Answers, log_p: float, released: Floats, queries: Floats) -> Floats:
         """The log probability that the threshold is below all released values, and the queries below are below it."""
-        queries = self.answers(dataset)
         if not released.shape[1]:
-            return np.full(len(released), self.log_probabilities(pattern[None, :], dataset)[0])
-        below = queries[pattern == BELOW]
-        values, counts = np.unique(below, return_counts=True)
-        integral = self._integral(values)
-        return integral.log_probability_up_to(tuple(int(n) for n in counts), released.min(axis=1))
+            return np.full(len(released), log_p)
+        values, counts = np.unique(queries[pattern == BELOW], return_counts=True)
+        below = tuple(int(n) for n in counts)
+        return self._integral(values).log_probability_up_to(below, released.min(axis=1))

@@ -296,3 +296,30 @@ def test_a_key_that_is_set_is_not_swept_as_well():
     assert config.sweep == {}
     swept, _ = Config.load("laplace-count", {"sweep.mechanism.epsilon": [1, 2]})
     assert swept.sweep == {"mechanism.epsilon": (1, 2)}
+
+
+GIVEN = GOOD.replace("[audit]", "[neighbours]\nd0 = 0\nd1 = 1\n[audit]", 1)
+
+
+def test_a_pair_can_stand_in_the_configuration_itself(write):
+    pair = pair_of(GIVEN, write)
+    assert (pair.d0, pair.d1) == (0.0, 1.0)
+    vectors = GIVEN.replace("epsilon = 1.0", "epsilon = 1.0\nn_queries = 3", 1).replace("d0 = 0", "d0 = [1, 1, 1]")
+    assert pair_of(vectors.replace("d1 = 1", "d1 = [1, 0.5, 1]"), write).d1.tolist() == [1.0, 0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("d1 = 1\n", "", "d1 is missing: d0 and d1 make a pair. Give both"),
+        ("d0 = 0\n", "", "d0 is missing"),
+        ("d1 = 1\n", "d1 = 1\nrecord = 3\n", "record has no place next to d0 and d1"),
+        ("d1 = 1\n", "d1 = 3\n", "lie 3 apart"),
+        ("d1 = 1\n", 'd1 = "one"\n', "neighbours.d1 must be a number or a list of numbers"),
+        ("d1 = 1\n", "d1 = []\n", "neighbours.d1 must be a number or a list of numbers"),
+        ("[neighbours]", '[data]\nname = "tax-survey"\n[neighbours]', "d0 is a dataset, and so is [data]"),
+    ],
+)
+def test_a_pair_that_is_no_pair_is_refused(before, after, message, write):
+    assert before in GIVEN
+    assert message in refused(GIVEN.replace(before, after, 1), write)

@@ -29,6 +29,7 @@ from dpassay.audit.bounds.base import LedgerEntry
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.cli.terminal import _verdict_lines, results_table
+from dpassay.experiments.config.sweep import folder_name
 from dpassay.experiments.plots import draw_all
 from dpassay.experiments.report import write
 from dpassay.experiments.report.content import content
@@ -374,6 +375,25 @@ def test_the_table_leaves_out_what_is_unknown_or_the_same_everywhere() -> None:
     assert table.rows[0][1][table.head.index("exact")] == "–"
     assert ("Attack", "likelihood-ratio") in content(mixed).common
     assert "Mechanism" not in dict(content(mixed).common)
+
+
+def test_published_numbers_and_times_stand_beside_the_audits() -> None:
+    cases = [{"name": "a", "published": {"StatDP": 0.1}}, {"name": "b", "published": {"DP-Sniper": 0.25}}]
+    sweep = sweep_of([{"case": case} for case in cases], [laplace_result(), gaussian_result()])
+    bare = content(sweep).table
+    assert "time" not in bare.head
+    cells = {name: [row[bare.head.index(name)] for _, row in bare.rows] for name in ("StatDP", "DP-Sniper")}
+    assert cells == {"StatDP": ["0.1", "–"], "DP-Sniper": ["–", "0.25"]}
+    timed = content(sweep, {folder_name({"case": cases[0]}): 12.34}).table
+    assert [row[timed.head.index("time")] for _, row in timed.rows] == ["12.3 s", "–"]
+    table = sweep.to_frame()
+    assert table["published_StatDP"].tolist()[0] == 0.1
+    assert table["published_StatDP"].isna().tolist() == [False, True]
+
+
+def test_times_are_left_out_where_nothing_is_published() -> None:
+    sweep = sweep_of([{"k": 1}, {"k": 2}], [laplace_result(), gaussian_result()])
+    assert "time" not in content(sweep, {folder_name({"k": 1}): 3.0}).table.head
 
 
 def test_a_p_value_below_the_smallest_that_is_computed_says_so() -> None:

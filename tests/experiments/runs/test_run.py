@@ -76,7 +76,7 @@ def test_a_run_directory_holds_everything(config, one_picture):
     found = {path.name for path in done.directory.iterdir()}
     assert found == {
         "config.toml", "results.json", "results.csv", "environment.json",
-        "figures", "report.html", "report.md", "trials",
+        "figures", "report.html", "report.md", "times.json", "trials",
     }  # fmt: skip
     assert len(list((done.directory / "trials").iterdir())) == 2
     assert {path.suffix for path in (done.directory / "figures").iterdir()} == {".svg", ".png"}
@@ -88,6 +88,9 @@ def test_a_run_directory_holds_everything(config, one_picture):
     assert environment["seed"] == 20
     assert environment["versions"]["numpy"]
     assert [session["finished"] for session in environment["sessions"]] == [True]
+    times = json.loads((done.directory / "times.json").read_text())
+    assert times.keys() == {path.name for path in (done.directory / "trials").iterdir()}
+    assert all(seconds > 0 for seconds in times.values())
 
 
 def test_what_was_run_is_in_the_directory_and_runs_again_from_there(config, without_pictures):

@@ -126,6 +126,8 @@ def test_impossible_outputs_have_no_probability():
     mechanism = AboveThreshold(1.0, 3)
     outputs = Outputs(np.array([[1, 0, 0], [0, -1, -1], [0, 1, -1]], dtype=np.int8))
     assert np.isneginf(mechanism.log_density(outputs, QUERIES[:3])).tolist() == [True, True, False]
+    numbers = Outputs(np.array([[0.0, 1.0, -1.0], [0.0, 0.5, -1.0], [0.0, 2.0, -1.0]]))
+    assert np.isneginf(mechanism.log_density(numbers, QUERIES[:3])).tolist() == [False, True, True]
     two_values = Outputs(np.array([[1.5, 2.5, 0.0]]))
     assert np.isneginf(NumericalSparseVector(1.0, 3).log_density(two_values, QUERIES[:3])).all()
 
