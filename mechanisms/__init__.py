@@ -2,9 +2,10 @@
 
 base.py          Mechanism, Neighbours, Relation: read this first
 guarantees/      the theoretical accountant
-noise/ selection/ local/ queries/ learning/ external/   mechanisms, a folder a kind
+noise/ selection/ local/ shuffle/ queries/ learning/ external/   mechanisms, a folder a kind
 broken/          wrong on purpose, each with its true epsilon
 catalogue.py     all of them by name
+ensembles/       teachers that vote: models of disjoint parts of the data
 errors.py        every error that the library raises on purpose
 external/        other people's mechanisms: Python functions, scikit-learn classifiers
 fingerprint.py   what a run is known by: a description that changes with the behaviour of what runs, and its digest
@@ -18,7 +19,10 @@ records.py       datasets as collections of records: pairs built from one datase
 registry.py      a catalogue: public names, and where the classes behind them live
 relation.py      how two neighbouring datasets may differ
 repeated.py      a mechanism that is run several times on the same dataset, and whose outputs are all seen
+shuffle/         the shuffle model: users randomise their own messages, and somebody takes the names off
 selection/       mechanisms that choose one of finitely many candidates
+sparse_vector/   sparse vector technique: many queries against a noisy threshold
+statistics/      statistics of records whose noise depends on more than a sensitivity
 validation.py    shared checks of arguments
 """
 
@@ -40,15 +44,18 @@ from .guarantees import (
 from .learning import DPSGD, TrainingData
 from .local.k_ary import KAryRandomizedResponse
 from .local.randomized_response import RandomizedResponse
+from .noise.discrete.geometric import Geometric
 from .noise.gaussian import Gaussian
-from .noise.geometric import Geometric
 from .noise.laplace import Laplace
 from .relation import Relation
 from .repeated import Repeated
 from .selection.exponential import Exponential
+from .sparse_vector.above_threshold import AboveThreshold
+from .sparse_vector.numerical import NumericalSparseVector
 
 __all__ = [
     "DPSGD",
+    "AboveThreshold",
     "ApproximateDP",
     "ConcentratedDP",
     "ExactDP",
@@ -63,6 +70,7 @@ __all__ = [
     "LaplaceDP",
     "Mechanism",
     "Neighbours",
+    "NumericalSparseVector",
     "Outputs",
     "PrivacyLossDP",
     "PureDP",

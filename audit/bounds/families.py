@@ -4,6 +4,7 @@
     LaplaceDP, PureDP   epsilon
     ApproximateDP       epsilon, delta as claimed
     ConcentratedDP      rho
+    BoundedRange        eta
     RenyiDP             a factor on every divergence
     PrivacyLossDP       noise, sampling probability and steps as claimed
 
@@ -21,6 +22,7 @@ from weakref import WeakValueDictionary
 from ...mechanisms.errors import AccountingError, ParameterError
 from ...mechanisms.guarantees import (
     ApproximateDP,
+    BoundedRange,
     ConcentratedDP,
     GaussianDP,
     LaplaceDP,
@@ -115,6 +117,10 @@ def _concentrated(claim: ConcentratedDP) -> CurveFamily:
     return _simple(ConcentratedDP, "rho", claim.rho, ConcentratedDP)
 
 
+def _bounded_range(claim: BoundedRange) -> CurveFamily:
+    return _simple(BoundedRange, "eta", claim.eta, BoundedRange)
+
+
 def _renyi(claim: RenyiDP) -> CurveFamily:
     def member(factor: float) -> Guarantee:
         return RenyiDP(claim.orders, tuple(factor * divergence for divergence in claim.divergences))
@@ -162,6 +168,7 @@ _FAMILIES: dict[type[Guarantee], Callable[..., CurveFamily]] = {
     PureDP: _pure,
     ApproximateDP: _approximate,
     ConcentratedDP: _concentrated,
+    BoundedRange: _bounded_range,
     RenyiDP: _renyi,
     PrivacyLossDP: _privacy_loss,
 }

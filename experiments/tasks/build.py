@@ -40,11 +40,13 @@ guarantees = Catalogue(
         "gaussian": "dpassay.mechanisms.guarantees:GaussianDP",
         "laplace": "dpassay.mechanisms.guarantees:LaplaceDP",
         "concentrated": "dpassay.mechanisms.guarantees:ConcentratedDP",
+        "bounded-range": "dpassay.mechanisms.guarantees:BoundedRange",
     },
 )
 INSIDE = {
     "query": queries,
     "base": mechanisms,
+    "randomizer": mechanisms,
     "model": models,
     "sampling": samplings,
     "learning_rate": schedules,

@@ -67,6 +67,6 @@ class BiasedCoinResponse(LocalMechanism):
     ) -> NDArray[np.integer]:
         return (rng.random(shape) < np.asarray(self.p_yes)[values]).view(np.int8)
 
-    def _answer_log_probability(self, answers: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
         p_yes: NDArray[np.float64] = np.asarray(self.p_yes)[values]
-        return np.where(answers == 1, np.log(p_yes), np.log1p(-p_yes))
+        return np.where(messages == 1, np.log(p_yes), np.log1p(-p_yes))

@@ -8,9 +8,11 @@ laplace.py            LaplaceDP            the exact curve of Laplace noise on o
 gaussian.py           GaussianDP           the exact curve of Gaussian noise
 concentrated.py       ConcentratedDP       rho-zCDP
 renyi.py              RenyiDP              Renyi divergences at finitely many orders
+bounded_range.py      BoundedRange         all log ratios lie in an interval of a known length
 exact.py              ExactDP              everything, from two finite output distributions
 privacy_loss.py       PrivacyLossDP        privacy-loss distributions, by dp-accounting
 composition/          compose, group, subsample: several releases, several records, samples
+shuffling/            ClonesDP: messages of local mechanisms in random order
 steps/                Gaussian noise on batches, many times: what DP-SGD is accounted by
 conversion/           to_..., least_noise_multiplier: from one kind to another, from epsilon to noise
 numerics/             what they share
@@ -18,7 +20,9 @@ numerics/             what they share
 
 from .approximate import ApproximateDP
 from .base import Guarantee
+from .bounded_range import BoundedRange
 from .composition.advanced import AdvancedComposition
+from .composition.bounded_range import BoundedRangeComposition
 from .composition.compose import common_relation, compose
 from .composition.grouping import group
 from .composition.optimal import OptimalComposition
@@ -33,6 +37,7 @@ from .laplace import LaplaceDP
 from .privacy_loss import PrivacyLossDP
 from .pure import PureDP
 from .renyi import RenyiDP
+from .shuffling.clones import ClonesDP
 from .steps.deterministic_batches import deterministic_batches, shuffled_epsilon_at_least
 from .steps.fixed_size import fixed_size_gaussian
 from .steps.moments import MomentsDP
@@ -41,6 +46,9 @@ from .steps.noisy_sgd import epsilon_curves, strong_composition
 __all__ = [
     "AdvancedComposition",
     "ApproximateDP",
+    "BoundedRange",
+    "BoundedRangeComposition",
+    "ClonesDP",
     "ConcentratedDP",
     "ExactDP",
     "GaussianDP",

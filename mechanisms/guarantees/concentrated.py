@@ -58,16 +58,6 @@ class ConcentratedDP(ProfileGuarantee):
         self._set(rho=float(self.rho), relation=self.relation)
 
     @classmethod
-    def from_bounded_range(cls, width: float, relation: str | Relation | None = None) -> Self:
-        """What follows when the log ratios of all outputs lie in an interval of that width: rho = width^2 / 8.
-
-        The exponential mechanism with parameter epsilon has width epsilon: Dong, Durfee, Rogers (2020); Cesar,
-        Rogers (2021).
-        """
-        non_negative(width=width)
-        return cls(width * width / 8.0, None if relation is None else Relation.of(relation))
-
-    @classmethod
     def for_budget(cls, *, epsilon: float, delta: float, relation: str | Relation | None = None) -> Self:
         """The largest rho that is (epsilon, delta)-DP by the textbook conversion.
 

@@ -20,7 +20,8 @@ from ..relation import Relation
 class LocalMechanism(Mechanism):
     """Every user's value goes through the same random channel, independently of the others.
 
-    The dataset is one user's value, or an array `(n_users,)` of them; each output is one answer, or `(n_users,)`.
+    The dataset is one user's value, or an array `(n_users,)` of them; each output is one message, or one a user. A
+    message is a whole number in 0..n_messages-1, or, where `message_shape` is not (), an array of that shape.
     """
 
     relation: Relation = Relation.REPLACE_ONE
@@ -30,18 +31,51 @@ class LocalMechanism(Mechanism):
     def n_categories(self) -> int:
         """Number k of possible values."""
 
+    @property
+    def n_messages(self) -> int:
+        """Number of possible messages: as many as values, where nothing else is said."""
+        return self.n_categories
+
+    @property
+    def message_shape(self) -> tuple[int, ...]:
+        """Shape of one message: () for a whole number."""
+        return ()
+
     @abstractmethod
     def _randomize(
         self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
     ) -> NDArray[np.integer]:
-        """Independent answers of this shape, whose last axis, if there is a second one, is the users."""
+        """Independent messages: `(*shape, *message_shape)`. `shape` is `(size,)`, or ends with the users."""
 
     @abstractmethod
-    def _answer_log_probability(self, answers: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Log probability of each answer in 0..k-1, given the value of its user."""
+    def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Log probability of each message, given the value of its user; the axes of a message are summed over. Anything
+        where the message is impossible."""
+
+    def messages(self) -> NDArray[np.integer]:
+        """All possible messages, `(n_messages, *message_shape)`, in a fixed order.
+
+        Raises:
+            ParameterError: there are more than a table holds.
+        """
+        return np.arange(self.n_messages)
+
+    def _impossible(self, messages: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Whether nobody ever sends that message."""
+        return np.asarray((messages < 0) | (messages >= self.n_messages))
+
+    def channel(self) -> NDArray[np.float64]:
+        """The law of one message under each value, `(n_categories, n_messages)`: row v is Pr[message | v].
+
+        Raises:
+            ParameterError: there are more possible messages than a table holds.
+        """
+        sent = Outputs(self.messages())
+        return np.exp([self.log_density(sent, value) for value in range(self.n_categories)])
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` independent rounds of answers: shape `(size,)` for one user, `(size, n_users)` for more."""
+        """`size` independent rounds: shape `(size, *message_shape)` for one user, `(size, n_users, *message_shape)` for
+        more."""
         values = self.values(dataset)
         return Outputs(self._randomize(values, (size, *values.shape), rng))
 
@@ -52,9 +86,9 @@ class LocalMechanism(Mechanism):
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log probability of each output under `dataset`, summed over the users, shape `(size,)`; -inf if
         impossible."""
-        answers = outputs.values
-        each = self._answer_log_probability(answers, self.values(dataset))
-        impossible = (answers < 0) | (answers >= self.n_categories)
+        messages = outputs.values
+        each = self._message_log_probability(messages, self.values(dataset))
+        impossible = self._impossible(messages)
         if impossible.any():
             each[impossible] = -np.inf
         return each if each.ndim == 1 else np.asarray(each.sum(axis=1))
@@ -103,6 +137,6 @@ class SymmetricRandomizer(LocalMechanism):
     def p_other(self) -> float:
         """Probability of sending one given other value."""
 
-    def _answer_log_probability(self, answers: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
         log_true = math.log(self.p_true)
-        return np.where(answers == values, log_true, log_true - self.epsilon)
+        return np.where(messages == values, log_true, log_true - self.epsilon)

@@ -6,18 +6,18 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ..errors import ParameterError
 from ..guarantees import ExactDP
 from ..guarantees.base import Guarantee
 from ..relation import Relation
 from ..validation import positive, whole
 from .base import SymmetricRandomizer
+from .frequency import FrequencyOracle
 
 
 @dataclass(frozen=True)
-class KAryRandomizedResponse(SymmetricRandomizer):
+class KAryRandomizedResponse(SymmetricRandomizer, FrequencyOracle):
     """k-ary randomised response: the true value with probability e^epsilon / (e^epsilon + k - 1), else another one.
 
     The other k - 1 values are equally likely. The dataset is one user's value in 0..k-1, or `(n_users,)` of them.
@@ -35,6 +35,8 @@ class KAryRandomizedResponse(SymmetricRandomizer):
         >>> mechanism = KAryRandomizedResponse(epsilon=1.0, k=4)
         >>> round(mechanism.p_true, 6), round(mechanism.p_other, 6)
         (0.475367, 0.174878)
+        >>> KAryRandomizedResponse(epsilon=9.0, k=3).estimate_frequencies([0, 2, 2, 2]).round(2).tolist()
+        [0.25, -0.0, 0.75]
     """
 
     epsilon: float
@@ -63,36 +65,21 @@ class KAryRandomizedResponse(SymmetricRandomizer):
         first, second = [self.p_true, self.p_other, *rest], [self.p_other, self.p_true, *rest]
         return ExactDP(np.array(first), np.array(second), relation=self.relation)
 
-    def estimate_frequencies(self, answers: ArrayLike) -> NDArray[np.float64]:
-        """Unbiased estimate of the share of users with each value: (share of answers - q) / (p - q).
+    @property
+    def p_support(self) -> float:
+        """`p_true`: an answer supports itself."""
+        return self.p_true
 
-        Args:
-            answers: `(..., n_users)` whole numbers in 0..k-1.
+    @property
+    def q_support(self) -> float:
+        """`p_other`."""
+        return self.p_other
 
-        Returns:
-            `(..., k)`; each row sums to 1, and single entries may be negative.
-
-        Example:
-            >>> KAryRandomizedResponse(epsilon=9.0, k=3).estimate_frequencies([0, 2, 2, 2]).round(2).tolist()
-            [0.25, -0.0, 0.75]
-        """
-        sent = np.asarray(answers)
-        if (
-            sent.ndim == 0
-            or sent.shape[-1] == 0
-            or sent.dtype.kind not in "iu"
-            or sent.min() < 0
-            or sent.max() >= self.k
-        ):
-            raise ParameterError(
-                f"answers must be whole numbers from 0 to {self.k - 1} of shape (..., n_users), but have shape "
-                f"{sent.shape}.",
-                argument="answers",
-            )
-        rows = sent.reshape(-1, sent.shape[-1]).astype(np.int64)
+    def _support(self, messages: NDArray[np.integer]) -> NDArray[np.integer]:
+        rows = messages.reshape(-1, messages.shape[-1]).astype(np.int64)
         offset = self.k * np.arange(len(rows))[:, None]
-        counts = np.bincount((rows + offset).ravel(), minlength=self.k * len(rows)).reshape(*sent.shape[:-1], self.k)
-        return np.asarray((counts / sent.shape[-1] - self.p_other) / (self.p_true - self.p_other))
+        counts = np.bincount((rows + offset).ravel(), minlength=self.k * len(rows))
+        return counts.reshape(*messages.shape[:-1], self.k)
 
     def _randomize(
         self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator

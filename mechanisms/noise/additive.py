@@ -14,10 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..errors import ParameterError
 from ..queries.answers import check_pair, check_query, evaluate, refuse_worst_case, unit_step
 from ..queries.base import AnyQuery, Floats
 from ..relation import Relation
 from ..validation import positive, whole
+
+LARGEST = 2.0**53
+"""Whole numbers up to here are exact in a float."""
 
 
 class AdditiveNoise(Mechanism):
@@ -56,11 +60,15 @@ class AdditiveNoise(Mechanism):
     def _noise_log_density(self, noise: Floats) -> Floats:
         """Log density of each coordinate of noise; may overwrite its argument."""
 
+    def _centre(self, answers: Floats) -> Floats:
+        """What the noise is added to: the answers, clamped or rounded where a mechanism does so first."""
+        return answers
+
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """`size` noisy copies of the answers: shape `(size,)` for one query, `(size, n_queries)` for more."""
-        answers = self.answers(dataset)
-        values = self._draw((size, *answers.shape), rng)
-        values += answers
+        centre = self._centre(self.answers(dataset))
+        values = self._draw((size, *centre.shape), rng)
+        values += centre
         return Outputs(values)
 
     def output_law(self) -> LogDensity:
@@ -69,7 +77,8 @@ class AdditiveNoise(Mechanism):
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density of each output under `dataset`, shape `(size,)`."""
-        each = self._noise_log_density(np.subtract(outputs.values, self.answers(dataset), dtype=np.float64))
+        centre = self._centre(self.answers(dataset))
+        each = self._noise_log_density(np.subtract(outputs.values, centre, dtype=np.float64))
         return each if each.ndim == 1 else each.sum(axis=tuple(range(1, each.ndim)))
 
     def worst_case(self) -> Neighbours:
@@ -85,3 +94,12 @@ class AdditiveNoise(Mechanism):
     def answers(self, dataset: Dataset) -> Floats:
         """The exact answers on `dataset`, shape `()` or `(n_queries,)`."""
         return evaluate(self.query, dataset, n_answers=self.n_queries, n_name="n_queries")
+
+
+def check_whole(answers: Floats, *, instead: str) -> Floats:
+    """`answers`, for noise on whole numbers; raises `ParameterError`, which names the mechanism for real numbers."""
+    if np.any(answers != np.rint(answers)) or np.any(np.abs(answers) > LARGEST):
+        raise ParameterError(
+            f"the answers must be whole numbers up to 2^53, but are {answers}. Use {instead} for real numbers."
+        )
+    return answers

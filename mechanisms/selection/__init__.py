@@ -1,8 +1,40 @@
-"""Mechanisms that choose one of finitely many candidates.
+"""Mechanisms that choose among finitely many candidates.
 
-exponential.py   the exponential mechanism: choose one of finitely many candidates, good ones more often
+base.py               what they share: utilities, their sensitivity, a factor of two
+laws.py               which score is the largest after noise: exact probabilities
+exponential.py        the exponential mechanism: choose one of finitely many candidates, good ones more often
+noisy_max.py          report noisy max: add noise to every utility, and tell which is largest
+gap.py                report noisy max with its gap to the next
+permute_and_flip.py   visit the candidates in random order, and take the first whose coin says so
+peeling.py            the k best candidates in order: k rounds, or Gumbel noise once
+one_shot.py           the k best candidates at a total (epsilon, delta)
+bernoulli.py          the exponential mechanism for the parameter of a coin
+random_record.py      publish a random record
+utility.py            how good a candidate the exponential mechanism finds
 """
 
+from .bernoulli import BernoulliParameter
 from .exponential import Exponential
+from .gap import NoisyMaxWithGap
+from .noisy_max import ReportNoisyMax
+from .one_shot import GumbelTopKCounts, LaplaceTopK
+from .peeling import GumbelTopK, PeelingTopK
+from .permute_and_flip import PermuteAndFlip
+from .random_record import PublishRandomRecord
+from .utility import chance_of_shortfall, expected_shortfall, shortfall
 
-__all__ = ["Exponential"]
+__all__ = [
+    "BernoulliParameter",
+    "Exponential",
+    "GumbelTopK",
+    "GumbelTopKCounts",
+    "LaplaceTopK",
+    "NoisyMaxWithGap",
+    "PeelingTopK",
+    "PermuteAndFlip",
+    "PublishRandomRecord",
+    "ReportNoisyMax",
+    "chance_of_shortfall",
+    "expected_shortfall",
+    "shortfall",
+]

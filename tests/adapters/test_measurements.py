@@ -12,7 +12,7 @@ from dpassay.mechanisms import ConcentratedDP, Neighbours, PureDP
 from dpassay.mechanisms.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.external.measurements import diffprivlib_mechanism, diffprivlib_tool, opendp_measurement
 
-RECORDS = np.array([0.2, 0.9, 0.4, 0.5])
+RECORDS = np.array([0.2, 0.9, 0.4, 0.0])
 CHANGED = np.array([0.2, 0.9, 0.4, 1.0])
 REPLACED = Neighbours(RECORDS, CHANGED, "replace_one")
 TRIALS = 2_000

@@ -48,6 +48,20 @@ def geometric(centre, rate, lower=None, upper=None, reach=400):
     return np.bincount(clamped + reach, masses, minlength=2 * reach + 1) / masses.sum()
 
 
+def discrete_gaussian(centre, sigma, reach=400):
+    """Gaussian weights on whole numbers."""
+    weights = np.exp(-0.5 * ((np.arange(-reach, reach + 1) - centre) / sigma) ** 2)
+    return weights / weights.sum()
+
+
+def staircase(edges, epsilon, gamma, width):
+    """Masses between edges that hold all steps: Geng and Viswanath (2014), equation (21)."""
+    b = math.exp(-epsilon)
+    middle = np.abs(0.5 * (edges[1:] + edges[:-1])) / width
+    a = (1 - b) / (2 * width * (gamma + b * (1 - gamma)))
+    return np.diff(edges) * a * b ** (np.floor(middle) + (middle % 1.0 > gamma))
+
+
 def shown(p0, p1, epsilon):
     """delta at each epsilon: the larger of the two hockey-stick divergences."""
     factors = np.exp(np.asarray(epsilon, dtype=float))[:, None]

@@ -18,6 +18,7 @@ from dpassay.mechanisms.catalogue import build, catalogue, get
 from dpassay.mechanisms.errors import ParameterError, RelationError
 from dpassay.mechanisms.guarantees.base import Guarantee
 from dpassay.mechanisms.learning.models import LogisticRegression
+from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.relation import Relation
 
@@ -27,23 +28,39 @@ SAMPLE = {
     "n_candidates": 3,
     "base": Laplace(0.8),
     "times": 2,
+    "n_queries": 4,
     "model": LogisticRegression(2),
     "steps": 2,
     "noise_multiplier": 2.0,
+    "mu": 1.0,
+    "rate": 0.4,
+    "delta": 1e-4,
+    "n_records": 20,
+    "randomizer": RandomizedResponse(0.8),
+    "n_users": 5,
 }
 EXTRA = {
     "gaussian": {"noise_multiplier": 2.0},
+    **{name: {"k": 2} for name in ("peeling-top-k", "gumbel-top-k", "gumbel-top-k-counts")},
+    "laplace-top-k": {"k": 2, "epsilon": 0.15},
     "dp-sgd": {"sampling": "full-batch", "batch_size": 1, "view": "noisy_gradients"},
+    "broken-float-laplace": {"bits": 12},
+    "broken-float-gaussian": {"bits": 6},
+    "broken-rounded-sum": {"dtype": "float16"},
+    "grid-laplace": {"granularity": 0.25, "sensitivity": 0.6},
 }
-"""Options of mechanisms that have no required one but need some."""
+"""Options that a mechanism needs besides the required ones, and those with which its exact curve is known."""
 FALSE_ALARM = 1e-6
 SIZE = 100_000
+RARE = 8.0
+"""Privacy loss from which on SIZE runs do not estimate a mean ratio."""
 
-NO_DENSITY = {"noisy-projected-sgd"}
+NO_DENSITY = {"noisy-projected-sgd", "broken-votes-teachers-kept"}
 """Mechanisms whose output law is not known: what stands on densities is not asked of them."""
 
-NAMES = [name for name in catalogue if not name.startswith("broken-dp-sgd-")]
-"""Broken trainers have laws that no correct mechanism has, and tests of their own."""
+NO_NOISE = {"broken-zero-sensitivity"}
+NAMES = [name for name in catalogue if not name.startswith("broken-dp-sgd-") and name not in NO_NOISE]
+"""Broken trainers, and what adds no noise, have laws that no correct mechanism has, and tests of their own."""
 
 every = pytest.mark.parametrize("name", NAMES)
 dense = pytest.mark.parametrize("name", [name for name in NAMES if name not in NO_DENSITY])
@@ -53,18 +70,25 @@ dense = pytest.mark.parametrize("name", [name for name in NAMES if name not in N
 def sample(name: str) -> Mechanism:
     parameters = inspect.signature(get(name)).parameters.values()
     required = {p.name: SAMPLE[p.name] for p in parameters if p.default is p.empty}
-    mechanism = build(name, **required, **EXTRA.get(name, {}))
+    mechanism = build(name, **(required | EXTRA.get(name, {})))
     assert isinstance(mechanism, Mechanism)
     return mechanism
 
 
 @cache
+def runs(name: str, side: int) -> Outputs:
+    """Many runs on a side of the worst case."""
+    return sample(name).release(sample(name).worst_case().side(side), SIZE, np.random.default_rng([7, side]))
+
+
+@cache
 def losses(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Privacy losses ln(density on the own side / density on the other) of runs on side 0 and side 1."""
+    """Privacy losses ln(density on the own side / density on the other) of runs on side 0 and side 1; inf where the
+    other side cannot give the output."""
     mechanism, pair = sample(name), sample(name).worst_case()
     found = []
     for side in (0, 1):
-        outputs = mechanism.release(pair.side(side), SIZE, np.random.default_rng([7, side]))
+        outputs = runs(name, side)
         own, other = (mechanism.output_law().log_density(outputs, pair.side(s)) for s in (side, 1 - side))
         found.append(own - other)
     return found[0], found[1]
@@ -112,19 +136,23 @@ def test_release_gives_one_row_a_run_whatever_the_size(name):
 
 @every
 def test_release_depends_on_the_generator_only_and_leaves_the_dataset_alone(name):
-    mechanism, d1 = sample(name), sample(name).worst_case().d1
-    before = np.array(d1, copy=True)
-    first, again, other = (mechanism.release(d1, 400, np.random.default_rng(seed)).values for seed in (1, 1, 2))
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
-    np.testing.assert_array_equal(np.asarray(d1), before)
+    mechanism, pair = sample(name), sample(name).worst_case()
+    varies = False
+    for data in (pair.d0, pair.d1):
+        before = np.array(data, copy=True)
+        first, again, other = (mechanism.release(data, 400, np.random.default_rng(seed)).values for seed in (1, 1, 2))
+        np.testing.assert_array_equal(first, again)
+        varies |= not np.array_equal(first, other)
+        np.testing.assert_array_equal(np.asarray(data), before)
+    assert varies
 
 
 @dense
 def test_runs_are_independent_of_their_neighbours_in_the_chunk(name):
-    """Lag-one correlation of the privacy losses of consecutive runs."""
-    loss = losses(name)[0]
-    correlation = np.corrcoef(loss[:-1], loss[1:])[0, 1]
+    """Lag-one correlation of the privacy losses of consecutive runs, or of outputs, where the losses never vary."""
+    bounded = [np.tanh(loss) for loss in losses(name)]  # an infinite loss has no correlation
+    seen = next((loss for loss in bounded if np.ptp(loss) > 0), runs(name, 0).values.reshape(SIZE, -1)[:, 0])
+    correlation = np.corrcoef(seen[:-1], seen[1:])[0, 1]
     assert abs(correlation) < stats.norm.isf(FALSE_ALARM / 2) / math.sqrt(SIZE)
 
 
@@ -144,12 +172,20 @@ def test_log_density_gives_one_number_a_run_and_does_not_change_the_outputs(name
 
 @dense
 def test_density_ratio_averages_to_one(name):
-    """E[q(Y) / p(Y)] = 1 for Y from p, on both sides: a test of the density and of the sampler together."""
-    for loss in losses(name):
-        ratio = np.exp(-loss)
-        error = ratio.std() / math.sqrt(len(ratio))
-        assert error > 0
-        assert abs(ratio.mean() - 1.0) < stats.norm.isf(FALSE_ALARM / 2) * error
+    """E[q(Y) / p(Y)] = 1 for Y from p, on both sides: a test of the density and of the sampler together.
+
+    Where p cannot give all that q gives, it is the share of q that p can give. Where p gives some of it too rarely to
+    be seen, the two sides agree on what they share: E_p[min(1, q / p)] = E_q[min(1, p / q)]."""
+    if max(loss[np.isfinite(loss)].max(initial=0.0) for loss in losses(name)) > RARE:
+        first, second = (np.minimum(1.0, np.exp(-loss)) for loss in losses(name))
+        error = math.sqrt((first.var() + second.var()) / SIZE)
+        assert abs(first.mean() - second.mean()) <= stats.norm.isf(FALSE_ALARM / 2) * error + 1e-4
+        return
+    for loss, other in (losses(name), losses(name)[::-1]):
+        ratio, shared = np.exp(-loss), np.isfinite(other)
+        error = math.sqrt((ratio.var() + shared.var()) / SIZE)
+        assert error > 0 or not shared.any()
+        assert abs(ratio.mean() - shared.mean()) <= stats.norm.isf(FALSE_ALARM / 2) * error
 
 
 def exact_or_claimed(mechanism: Mechanism) -> Guarantee:
@@ -164,7 +200,7 @@ def test_exact_guarantee_is_the_hockey_stick_divergence_of_the_densities(name):
     truth = mechanism.exact_guarantee()
     assert truth is not None, "a mechanism with a known density has a known exact curve on its worst case"
     limit = math.sqrt(math.log(2 * 10 / FALSE_ALARM) / (2 * SIZE))
-    top = truth.epsilon(1e-6)
+    top = min(truth.epsilon(1e-6), 30.0)
     for t in np.linspace(0.0, top, 5):
         seen = max(float(np.mean(np.maximum(0.0, -np.expm1(np.minimum(0.0, t - loss))))) for loss in losses(name))
         assert truth.delta(float(t)) == pytest.approx(seen, abs=limit)
@@ -183,11 +219,11 @@ def test_no_loss_exceeds_the_true_epsilon_at_delta_zero(name):
 def test_claim_is_above_the_exact_guarantee_unless_broken(name):
     mechanism = sample(name)
     claim, truth = mechanism.guarantee(), exact_or_claimed(mechanism)
-    deltas = np.array([0.0, 1e-6, 1e-3, 0.1])
+    deltas = np.array([0.0, 1e-6, 1e-3, 0.1, claim.default_delta or 0.0])
     with np.errstate(invalid="ignore"):
         excess = np.asarray(truth.epsilon(deltas)) - np.asarray(claim.epsilon(deltas))
     if name.startswith("broken-"):
-        assert excess[0] > 0.01
+        assert np.nanmax(excess) > 0.01
     else:
         assert np.all(~(excess > 1e-3 if name == "repeated" else excess > 1e-9))
 

@@ -11,8 +11,8 @@ from dpassay.mechanisms.errors import AccountingError, NeighboursError, Paramete
 from dpassay.mechanisms.external.function import FunctionMechanism
 from dpassay.mechanisms.guarantees import ExactDP, PureDP
 from dpassay.mechanisms.local.randomized_response import RandomizedResponse
+from dpassay.mechanisms.noise.discrete.geometric import Geometric
 from dpassay.mechanisms.noise.gaussian import Gaussian
-from dpassay.mechanisms.noise.geometric import Geometric
 from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.repeated import Repeated
 

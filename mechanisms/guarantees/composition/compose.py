@@ -21,6 +21,7 @@ from ...relation import Relation
 from ...validation import one_of
 from ..approximate import ApproximateDP
 from ..base import Guarantee
+from ..bounded_range import BoundedRange
 from ..concentrated import ConcentratedDP
 from ..conversion.convert import nominal, to_privacy_loss, to_renyi
 from ..gaussian import GaussianDP
@@ -29,6 +30,7 @@ from ..profile import ProfileGuarantee
 from ..pure import PureDP
 from ..renyi import RenyiDP
 from .advanced import AdvancedComposition
+from .bounded_range import BoundedRangeComposition
 from .optimal import OptimalComposition
 
 Parts: TypeAlias = Sequence[Guarantee]
@@ -56,12 +58,13 @@ def compose(
             "basic"         (epsilon, delta) kinds, or only Gaussian, or only   PureDP or ApproximateDP; GaussianDP;
                             concentrated, or only Renyi                         ConcentratedDP; RenyiDP
             "advanced"      (epsilon, delta) kinds                              AdvancedComposition
-            "optimal"       (epsilon, delta) kinds, all of them equal           OptimalComposition
+            "optimal"       (epsilon, delta) kinds, all of them equal           OptimalComposition; of bounded range
+                                                                                BoundedRangeComposition
             "renyi"         all but approximate and privacy-loss                RenyiDP
             "privacy-loss"  all but concentrated and Renyi                      PrivacyLossDP
 
-            where the (epsilon, delta) kinds are pure, Laplace and approximate DP, and pairs of finite distributions
-            with a finite epsilon at delta 0.
+            where the (epsilon, delta) kinds are pure, Laplace and approximate DP, bounded range, and pairs of finite
+            distributions with a finite epsilon at delta 0.
         form: for "advanced" only: "concentrated" (None), "drv10" or "kov", see `AdvancedComposition`.
         orders: for "renyi" only: finite Renyi orders; None takes `renyi.ORDERS`, or those of the Renyi guarantees.
         interval: for "privacy-loss" only: of the grid of losses; None takes that of the privacy-loss guarantees, else
@@ -205,6 +208,8 @@ def _optimal(parts: Parts, relation: Relation | None) -> Guarantee:
             "accounting='optimal' composes equal guarantees, but these differ (the general case is #P-hard: Murtagh, "
             "Vadhan 2016). Use accounting='privacy-loss', which is as good up to its grid."
         )
+    if all(isinstance(part, BoundedRange) for part in parts):
+        return BoundedRangeComposition(pairs[0][0], count=len(parts), relation=relation)
     (epsilon, delta), exact = pairs[0], all(part.exact and isinstance(part, (PureDP, ApproximateDP)) for part in parts)
     return OptimalComposition(epsilon, delta, count=len(parts), relation=relation, exact=exact)
 

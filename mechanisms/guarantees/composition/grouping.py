@@ -12,6 +12,7 @@ from ...errors import AccountingError
 from ...validation import whole
 from ..approximate import ApproximateDP
 from ..base import Guarantee
+from ..bounded_range import BoundedRange
 from ..concentrated import ConcentratedDP
 from ..gaussian import GaussianDP
 from ..laplace import LaplaceDP
@@ -21,11 +22,12 @@ from ..pure import PureDP
 def group(guarantee: Guarantee, size: int) -> Guarantee:
     """The guarantee for datasets that are `size` steps of the relation apart.
 
-        pure          size epsilon
-        Laplace       size epsilon, and the curve stays that of Laplace noise
-        approximate   (size epsilon, delta (e^(size epsilon) - 1) / (e^epsilon - 1))
-        Gaussian      size mu
-        concentrated  size^2 rho
+        pure           size epsilon
+        Laplace        size epsilon, and the curve stays that of Laplace noise
+        approximate    (size epsilon, delta (e^(size epsilon) - 1) / (e^epsilon - 1))
+        Gaussian       size mu
+        concentrated   size^2 rho
+        bounded range  size eta, as log ratios add along the steps
 
     Args:
         guarantee: one of these kinds, for one step.
@@ -77,6 +79,7 @@ _GROUPS: dict[type[Guarantee], Callable[[Any, int], Guarantee]] = {
     PureDP: lambda g, size: PureDP(size * g.nominal_epsilon, g.relation),
     LaplaceDP: lambda g, size: LaplaceDP(size * g.nominal_epsilon, g.relation, exact=g.exact),
     ApproximateDP: _approximate,
+    BoundedRange: lambda g, size: BoundedRange(size * g.eta, g.relation),
     GaussianDP: lambda g, size: GaussianDP(size * g.mu, g.relation, exact=g.exact),
     ConcentratedDP: lambda g, size: ConcentratedDP(size * size * g.rho, g.relation),
 }

@@ -1,9 +1,10 @@
 """From one kind of guarantee to another, where a theorem says how; refusal otherwise.
 
     to_approximate    any kind                                          at one delta
-    to_concentrated   pure, Laplace, Gaussian, concentrated, pairs of finite distributions
+    to_concentrated   pure, Laplace, Gaussian, concentrated, bounded range, pairs of finite distributions
     to_renyi          these, each by its own divergence                 at a list of orders
-    to_privacy_loss   pure, approximate, Laplace, Gaussian, pairs of finite distributions, privacy-loss distributions
+    to_privacy_loss   pure, approximate, Laplace, Gaussian, bounded range, pairs of finite distributions, privacy-loss
+                      distributions
 
 Each result is a valid bound for whatever the given guarantee is valid for, and keeps its relation.
 """
@@ -22,6 +23,7 @@ from ...errors import AccountingError, ParameterError
 from ...validation import delta_range, positive
 from ..approximate import ApproximateDP
 from ..base import Floats, Guarantee
+from ..bounded_range import BoundedRange
 from ..concentrated import ConcentratedDP
 from ..exact import ExactDP, log_ratio
 from ..gaussian import GaussianDP
@@ -32,10 +34,12 @@ from ..renyi import ORDERS, RenyiDP
 
 
 def nominal(guarantee: Guarantee) -> tuple[float, float] | None:
-    """(epsilon, delta) of a guarantee that is usually quoted as one such pair: pure, Laplace, approximate, or a pair
-    of finite distributions with the same possible outputs. None for a curve that has no such point."""
+    """(epsilon, delta) of a guarantee that is usually quoted as one such pair: pure, Laplace, approximate, bounded
+    range, or a pair of finite distributions with the same possible outputs. None for a curve that has no such point."""
     if isinstance(guarantee, (PureDP, LaplaceDP, ApproximateDP)):
         return guarantee.nominal_epsilon, guarantee.default_delta
+    if isinstance(guarantee, BoundedRange):
+        return guarantee.eta, 0.0
     if isinstance(guarantee, ExactDP) and guarantee.default_delta is not None:
         return guarantee.epsilon(0.0), 0.0
     return None
@@ -74,6 +78,7 @@ def to_concentrated(guarantee: Guarantee) -> ConcentratedDP:
               an entire function of order 1/2 of v whose zeros are real and negative, so that its logarithm is
               concave in v, hence below its tangent at v = 1/4, where it is 0.
     Gaussian  rho = mu^2 / 2 (Bun, Steinke 2016, Proposition 1.6), with equality at every order.
+    range     rho = eta^2 / 8 by Hoeffding's lemma for a loss in an interval of length eta (Cesar, Rogers 2021).
 
     Raises:
         AccountingError: no theorem gives a finite rho, for example for (epsilon, delta)-DP.
@@ -105,6 +110,11 @@ def _(guarantee: LaplaceDP) -> ConcentratedDP:
 @to_concentrated.register
 def _(guarantee: GaussianDP) -> ConcentratedDP:
     return ConcentratedDP(0.5 * guarantee.mu**2, guarantee.relation)
+
+
+@to_concentrated.register
+def _(guarantee: BoundedRange) -> ConcentratedDP:
+    return ConcentratedDP(guarantee.eta**2 / 8.0, guarantee.relation)
 
 
 @to_concentrated.register
@@ -179,6 +189,26 @@ def _(guarantee: LaplaceDP, *, orders: Sequence[float] | None = None) -> RenyiDP
     large = np.logaddexp(np.log(share) + up, np.log1p(-share) + down)
     divergences = np.where(up < 1.0, np.log1p(moment), large) / (used - 1.0)
     return RenyiDP(tuple(used), tuple(np.clip(divergences, 0.0, e)), guarantee.relation)
+
+
+@to_renyi.register
+def _(guarantee: BoundedRange, *, orders: Sequence[float] | None = None) -> RenyiDP:
+    """The largest of all pairs with two outputs, of loss t and t - eta (see `BoundedRange`). The moment of order a is
+    proportional to e^((a - 1) t) (e^eta - c) - e^(a t) (1 - c) with c = e^-((a - 1) eta), and largest where
+    e^t = (1 - 1/a) (e^eta - c) / (1 - c)."""
+    used, eta = _orders(orders), guarantee.eta
+    c = (used - 1.0) * eta
+    t = np.log1p(-1.0 / used) + eta + np.log(-np.expm1(-used * eta)) - np.log(-np.expm1(-c))
+    t = np.clip(t, 0.0, eta)
+    with np.errstate(divide="ignore"):
+        log_upper = np.log(-np.expm1(t - eta)) - np.log(-np.expm1(-eta))
+        log_rest = t - eta + np.log(-np.expm1(-t)) - np.log(-np.expm1(-eta))
+    small, first = np.minimum(used * eta, 1.0) / (used * eta), np.exp(log_upper - t)
+    up, down = (_beyond_linear(used * small * x) - used * _beyond_linear(small * x) for x in (t, t - eta))
+    near = np.log1p(first * up + np.exp(log_rest + eta - t) * down)
+    far = np.logaddexp(log_upper + (used - 1.0) * t, log_rest + (used - 1.0) * (t - eta))
+    divergences = np.where(used * eta < 1.0, near, far) / (used - 1.0)
+    return RenyiDP(tuple(used), tuple(np.clip(divergences, 0.0, eta)), guarantee.relation)
 
 
 @to_renyi.register
@@ -277,6 +307,20 @@ def _(guarantee: PureDP | ApproximateDP, *, interval: float = INTERVAL, fixed_si
     loss = guarantee.nominal_epsilon * np.array([1.0, -1.0])
     infinite = guarantee.default_delta
     masses = _on_grid(loss, (1.0 - infinite) * expit(loss), infinite, interval)
+    return _from_masses(masses, masses, guarantee, interval)
+
+
+@to_privacy_loss.register
+def _(guarantee: BoundedRange, *, interval: float = INTERVAL, fixed_sides: bool = False) -> PrivacyLossDP:
+    """Of logistic noise shifted by eta, which has the curve of the guarantee: delta replaced by chords in e^epsilon,
+    whose bends are the probabilities under the other side."""
+    points = interval * np.arange(math.ceil(guarantee.eta / interval) + 2.0)
+    slopes = np.diff(guarantee._delta(points)) / (np.exp(points[:-1]) * math.expm1(interval))
+    under_other = np.maximum(0.0, np.diff(slopes))
+    own = np.exp(points[1:-1]) * under_other
+    rest = 1.0 - math.fsum(own) - math.fsum(under_other)
+    law = np.concatenate([under_other[::-1], [rest], own])
+    masses = {i: float(mass) for i, mass in enumerate(law, start=-len(own)) if mass > 0.0}, 0.0
     return _from_masses(masses, masses, guarantee, interval)
 
 

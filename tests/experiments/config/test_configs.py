@@ -10,7 +10,7 @@ from dpassay.experiments.config.source import shipped
 from dpassay.experiments.runs.runner import run
 from dpassay.experiments.tasks.planning import plan_tasks
 
-VIOLATIONS = {"broken-laplace", "broken-dp-sgd"}
+VIOLATIONS = {"broken-laplace", "broken-dp-sgd", "statistics"}
 STUDIES = [name for name in shipped() if Config.load(name)[0].membership]
 """Of membership attacks: no claim is audited."""
 AUDITS = [name for name in shipped() if name not in STUDIES]
@@ -51,7 +51,12 @@ def test_attacks_that_compare_models_find_what_the_loss_does_not(tmp_path):
 def test_its_verdict_is_the_expected_one(name, tmp_path):
     result = run(name, out=tmp_path / "run").result
     assert (result.verdict is Verdict.VIOLATION) == (name in VIOLATIONS)
-    EXPECTED.get(name, lambda _points: None)({tuple(p.parameters.values()): p for p in result.points})
+    EXPECTED.get(name, lambda _points: None)({swept(p.parameters): p for p in result.points})
+
+
+def swept(parameters):
+    """The values of a point of a sweep; of a case its name."""
+    return tuple(value["name"] if isinstance(value, dict) else value for value in parameters.values())
 
 
 def tight(points):
@@ -100,6 +105,16 @@ def gaussian_calibrations(points):
         assert share > 0.7 if calibration == "analytic" else share < 0.63
 
 
+def trust_models(points):
+    bounds = {case: point.result.bound.epsilon for (case,), point in points.items()}
+    claims = {case: point.result.claim for (case,), point in points.items()}
+    for case in ("central, epsilon 1", "local, epsilon 1"):
+        assert 0.95 < bounds[case] <= claims[case] * 1.02
+    alike, more = "shuffle, local epsilon 1", "shuffle, epsilon 1 after it"
+    assert bounds[alike] < 0.5 * claims[alike] < 0.05
+    assert 0.1 < bounds[more] < 0.6 * claims[more] < 0.6
+
+
 EXPECTED = {
     "laplace-count": laplace_count,
     "broken-laplace": broken_laplace,
@@ -108,5 +123,6 @@ EXPECTED = {
     "randomized-response-survey": tight,
     "exponential-choice": exponential_choice,
     "laplace-composition": laplace_composition,
+    "trust-models": trust_models,
     "gaussian-calibrations": gaussian_calibrations,
 }

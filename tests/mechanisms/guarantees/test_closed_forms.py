@@ -209,10 +209,6 @@ def test_textbook_conversion_known_answer():
     assert_allclose(ConcentratedDP(1e-3).textbook_epsilon(1e-6), 0.23608, atol=5e-6)
 
 
-def test_bounded_range_gives_an_eighth():
-    assert ConcentratedDP.from_bounded_range(1.0).rho == 0.125
-
-
 def test_nothing_is_leaked_at_rho_zero():
     assert ConcentratedDP(0.0).delta(0.0) == 0.0
     assert ConcentratedDP(0.0).epsilon(0.0) == 0.0

@@ -13,6 +13,7 @@ from scipy import integrate, stats
 from dpassay.mechanisms.errors import AccountingError, ParameterError
 from dpassay.mechanisms.guarantees import (
     ApproximateDP,
+    BoundedRange,
     ConcentratedDP,
     ExactDP,
     GaussianDP,
@@ -82,7 +83,7 @@ def test_exponential_mechanism_with_an_eighth_covers_its_laws(epsilon):
     p0 = np.array([0.2, 0.5, 0.3])
     p1 = p0 * np.exp(epsilon * np.array([0.0, 0.4, 1.0]))
     law = ExactDP(p0, p1 / p1.sum())
-    rho = ConcentratedDP.from_bounded_range(epsilon).rho
+    rho = to_concentrated(BoundedRange(epsilon)).rho
     renyi = to_renyi(law, orders=np.geomspace(1.01, 300.0, 40).tolist())
     assert (np.array(renyi.divergences) <= rho * np.array(renyi.orders) * (1 + 1e-9)).all()
 

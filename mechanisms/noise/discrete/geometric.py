@@ -1,4 +1,4 @@
-"""Two-sided geometric noise on whole numbers: Laplace noise without floating-point trouble."""
+"""Two-sided geometric noise on whole numbers, also called discrete Laplace: no floating-point trouble."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, Neighbours, Outputs
-from ..errors import ParameterError
-from ..guarantees import ExactDP
-from ..guarantees.base import Guarantee
-from ..queries.base import AnyQuery, Floats
-from ..relation import Relation
-from ..validation import positive, whole
-from .additive import AdditiveNoise
-
-LARGEST = 2.0**53
-"""Whole numbers up to here are exact in a float."""
+from ...base import Dataset, Neighbours, Outputs
+from ...errors import ParameterError
+from ...guarantees import ExactDP
+from ...guarantees.base import Guarantee
+from ...queries.base import AnyQuery, Floats
+from ...relation import Relation
+from ...validation import positive, whole
+from ..additive import LARGEST, AdditiveNoise, check_whole
 
 
 @dataclass(frozen=True)
 class Geometric(AdditiveNoise):
     """Geometric mechanism: each whole answer plus independent two-sided geometric noise, optionally clamped.
+
+    The noise is also called discrete Laplace noise.
 
     Pr[Z = z] = (1 - a) / (1 + a) * a^|z| on the integers, with a = exp(-epsilon / sensitivity); variance
     2 a / (1 - a)^2. With bounds, noisy answers below `lower` become `lower`, above `upper` `upper` (the truncated
@@ -100,12 +99,7 @@ class Geometric(AdditiveNoise):
         return ExactDP(law, law[::-1], relation=self.relation)
 
     def answers(self, dataset: Dataset) -> Floats:
-        answers = super().answers(dataset)
-        if np.any(answers != np.rint(answers)) or np.any(np.abs(answers) > LARGEST):
-            raise ParameterError(
-                f"the answers must be whole numbers up to 2^53, but are {answers}. Use Laplace for real numbers."
-            )
-        return answers
+        return check_whole(super().answers(dataset), instead="Laplace")
 
     def worst_case(self) -> Neighbours:
         """Answers c and c + sensitivity in the first coordinate, within the bounds."""

@@ -8,7 +8,7 @@ from scipy import stats
 
 from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.noise.geometric import Geometric
+from dpassay.mechanisms.noise.discrete.geometric import Geometric
 
 FALSE_ALARM = 1e-6
 

@@ -1,0 +1,49 @@
+"""Wrong on purpose: every teacher gets the same part of the data."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base import Neighbours
+from ...ensembles.votes import FixedVotes
+from ...guarantees.base import Guarantee
+
+
+@dataclass(frozen=True)
+class SamePartForAll(FixedVotes):
+    """Broken: noisy votes of teachers that are all trained on the last part of the data.
+
+    The slip: the loop that trains the teachers indexes the parts by the variable of another loop. A record of that part
+    moves all the votes, where it should move one. (Reported of an implementation of PATE-GAN.) `TeacherVotes` is right.
+
+    Args:
+        rate, n_teachers, rounds: as for `TeacherVotes`.
+
+    Example:
+        >>> broken = SamePartForAll(rate=0.1)
+        >>> broken.guarantee().epsilon(0.0), round(broken.exact_guarantee().epsilon(0.0), 4)
+        (0.1, 0.8318)
+    """
+
+    rate: float
+    _: KW_ONLY
+    n_teachers: int = 10
+    rounds: int = 1
+
+    def count(self, labels: NDArray[np.int64]) -> int:
+        """All votes for the label of the nearest record of the last part, or none."""
+        return self.n_teachers * int(labels[self.n_teachers - 1])
+
+    def worst_case(self) -> Neighbours:
+        """The nearest record of the last part has the label 0, or 1."""
+        d0 = np.zeros(self.n_teachers, dtype=np.int64)
+        d1 = d0.copy()
+        d1[-1] = 1
+        return Neighbours(d0, d1, self.relation)
+
+    def exact_guarantee(self) -> Guarantee:
+        """No votes for label 1, or all."""
+        return self.between(0, self.n_teachers)

@@ -1,0 +1,44 @@
+"""The floats of one format in their order: place 0 is 0.0, place 1 the float after it, place -1 the one before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Floats and their places in the order. The bits of a positive float, read as a whole number, are its place.
+
+    Args:
+        bits: of the format: 16, 32 or 64.
+        n_below_infinity: place of infinity: number of floats from 0.0 on.
+    """
+
+    bits: int
+    n_below_infinity: int
+
+    def at(self, places: NDArray[np.int64]) -> NDArray[Any]:
+        """The floats at these places; infinity beyond the last."""
+        sizes = (
+            np.minimum(np.abs(places), self.n_below_infinity).astype(f"i{self.bits // 8}").view(f"f{self.bits // 8}")
+        )
+        return np.where(places < 0, -sizes, sizes)
+
+    def place(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """The places of these floats."""
+        sizes: NDArray[np.int64] = np.abs(values).view(f"i{self.bits // 8}").astype(np.int64)
+        return np.where(values < 0, -sizes, sizes)
+
+
+LADDERS = MappingProxyType(
+    {
+        "float16": Ladder(16, 0x7C00),
+        "float32": Ladder(32, 0x7F80_0000),
+        "float64": Ladder(64, 0x7FF0_0000_0000_0000),
+    }
+)

@@ -1,0 +1,140 @@
+"""Wrong on purpose: Laplace noise computed in floats, as the textbook writes it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base import Dataset, Outputs
+from ...errors import ParameterError
+from ...guarantees import PureDP
+from ...guarantees.base import Guarantee
+from ...noise.additive import AdditiveNoise
+from ...noise.laplace import laplace_log_density
+from ...queries.base import AnyQuery, Floats
+from ...relation import Relation
+from ...validation import one_of, positive, whole
+from .preimages import Indices, n_preimages
+from .tables import ENUMERABLE, curve_of_outputs
+
+SAMPLERS = ("sign", "inverse-cdf")
+
+
+@dataclass(frozen=True)
+class FloatLaplace(AdditiveNoise):
+    """Broken: Laplace noise from uniform numbers that are multiples of 2^-bits, in 64-bit floats.
+
+    The slip: the proof is about real numbers, the code is not. A uniform number takes 2^bits values, so that an answer
+    x reaches only some of the floats, with holes between them, and the holes depend on x. An output that only one of
+    two neighbours can give tells them apart for certain: no epsilon holds. (Mironov 2012, section 4.)
+
+        sampler        release                                      U
+        sign           x + scale * sign * ln(U)                     in (0, 1], and a fair sign
+        inverse-cdf    x + scale * ln(2 U)          for U < 1/2     in (0, 1); with 53 bits this is
+                       x - scale * ln(2 - U - U)    from 1/2 on     `numpy.random.Generator.laplace`
+
+    Args:
+        epsilon: the claim, > 0.
+        sensitivity, n_queries, query, relation: as for `Laplace`.
+        sampler: "sign" or "inverse-cdf".
+        bits: of the uniform numbers, 2 to 53; 53 is `Generator.random`, and few bits are those of a cheap generator.
+
+    Guarantees:
+        * The output law is the law of the floats themselves: the number of uniform numbers that lead to an output, and
+          -inf exactly where none does. It stands on this machine's `numpy.log`, which does not fall where it should
+          rise; another library may round a last bit differently.
+        * `exact_guarantee` up to 16 bits, by listing all outputs; with more it is not known, beyond that epsilon is
+          infinite.
+
+    Example:
+        >>> broken = FloatLaplace(epsilon=0.1)
+        >>> rng = np.random.default_rng(0)
+        >>> seen = broken.release(1.0, 1000, rng)
+        >>> impossible = np.isneginf(broken.log_density(seen, 0.0))
+        >>> bool(np.isneginf(broken.log_density(seen, 1.0)).any()), bool(impossible.mean() > 0.5)
+        (False, True)
+    """
+
+    epsilon: float
+    _: KW_ONLY
+    sensitivity: float = 1.0
+    n_queries: int = 1
+    sampler: str = "sign"
+    bits: int = 53
+    query: AnyQuery | None = None
+    relation: Relation = Relation.ADD_REMOVE
+
+    norm: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        one_of(SAMPLERS, sampler=self.sampler)
+        whole(2, bits=self.bits)
+        if self.bits > 53:
+            raise ParameterError(argument="bits", value=self.bits, allowed="be at most 53, those of Generator.random")
+        super().__post_init__()
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise, in the units of the answers."""
+        return self.sensitivity / self.epsilon
+
+    @property
+    def n_draws(self) -> int:
+        """Number of equally likely draws: of U and of the sign."""
+        return 2 << self.bits if self.sampler == "sign" else (1 << self.bits) - 1
+
+    def guarantee(self) -> Guarantee:
+        """The claim, `PureDP(epsilon)`."""
+        return PureDP(self.epsilon, relation=self.relation)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """The exact curve of all outputs of the worst case, up to 16 bits; None with more."""
+        if self.bits > ENUMERABLE:
+            return None
+        noise = self.noise(np.arange(self.n_draws))
+        return curve_of_outputs(noise, noise + self.sensitivity, relation=self.relation)
+
+    def noise(self, draws: Indices) -> Floats:
+        """The noise of each draw, from 0 to `n_draws` - 1: it never falls as the draw grows."""
+        n = 1 << self.bits
+        if self.sampler == "sign":
+            below = draws < n
+            u = np.where(below, draws + 1, 2 * n - draws) / n
+        else:
+            u = (draws + 1) / n
+            below = u < 0.5
+            u = np.where(below, u + u, 2.0 - u - u)
+        return np.log(u) * np.where(below, self.scale, -self.scale)
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log probability of each output under `dataset`, shape `(size,)`; -inf where no draw gives it."""
+        values = outputs.values.reshape(len(outputs), -1)
+        answers = np.broadcast_to(np.atleast_1d(self.answers(dataset)), values.shape).ravel()
+        counts = self._n_draws_of(values.ravel(), answers).reshape(values.shape)
+        with np.errstate(divide="ignore"):
+            each = np.log(counts) - math.log(self.n_draws)
+        return np.asarray(each.sum(axis=1))
+
+    def _n_draws_of(self, values: Floats, answers: Floats) -> Indices:
+        """How many draws turn each answer into the value next to it."""
+        half = 0.5 * np.spacing(np.abs(values))
+        low, high = (self._draw_near(values - answers + step) for step in (-half, half))
+        return n_preimages(lambda k: self.noise(k) + answers, self.n_draws, values, low, high)
+
+    def _draw_near(self, noise: Floats) -> Indices:
+        """A draw that gives about this noise."""
+        tail = np.exp(np.minimum(-np.abs(noise) / self.scale, 0.0))
+        tail *= self.n_draws / 2.0
+        return np.where(noise < 0.0, tail, self.n_draws - tail).astype(np.int64)
+
+    def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+        return self.noise(rng.integers(0, self.n_draws, size=shape))
+
+    def _noise_log_density(self, noise: Floats) -> Floats:
+        """That of the real noise which the code means to draw."""
+        return laplace_log_density(noise, self.scale)

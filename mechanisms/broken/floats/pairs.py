@@ -1,0 +1,146 @@
+"""Samplers that make two Gaussian numbers of two uniform ones, and the way back from an output.
+
+The way back has three steps. Real arithmetic inverts the sampler: that gives the uniform numbers up to rounding. How
+far rounding can have moved them is bounded: by a few units of the last place of each operation, and by the rounding of
+the sum of answer and noise. All pairs of grid points within that distance are then tried, in the arithmetic of the
+sampler itself, and those that give the output bit for bit are counted.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...queries.base import Floats
+
+Indices = NDArray[np.int64]
+UNITS = 4.0
+"""Grid points that rounding within a sampler can move either index by, at noise of ordinary size."""
+WIDEST = 64
+"""Grid points on either side that are tried; outputs that would need more count as possible."""
+TRIED_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True)
+class PairSampler(ABC):
+    """A sampler of pairs of Gaussian numbers.
+
+    Args:
+        n: number of values of each of the two uniform numbers.
+        sigma: standard deviation of the noise.
+    """
+
+    n: int
+    sigma: float
+
+    @abstractmethod
+    def noise(self, first: Indices, second: Indices) -> tuple[Floats, Floats]:
+        """The two numbers for these indices of the uniform numbers; NaN where they are drawn again."""
+
+    @abstractmethod
+    def near(self, z: Floats, rounded: Floats) -> tuple[Floats, Floats, Floats]:
+        """The way back in real arithmetic.
+
+        Args:
+            z: `(size, 2)` noise / sigma.
+            rounded: `(size,)` by how much the rounding of the sum can have moved it.
+
+        Returns:
+            The two indices, not rounded, and how far from them the true ones can lie, each of shape `(size,)`.
+        """
+
+    @property
+    @abstractmethod
+    def log_n_pairs(self) -> float:
+        """ln of the number of pairs of indices that are not drawn again, up to a relative 2^-26."""
+
+    def every(self) -> Floats:
+        """The noise of every pair that is not drawn again, `(n_pairs, 2)`."""
+        first, second = (grid.ravel() for grid in np.meshgrid(np.arange(self.n), np.arange(self.n)))
+        noise = np.column_stack(self.noise(first, second))
+        return np.asarray(noise[~np.isnan(noise[:, 0])])
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """`(size, 2)` fresh noise."""
+        found, missing = np.empty((size, 2)), np.arange(size)
+        while len(missing):
+            noise = np.column_stack(self.noise(*rng.integers(0, self.n, size=(2, len(missing)))))
+            kept = ~np.isnan(noise[:, 0])
+            found[missing[kept]] = noise[kept]
+            missing = missing[~kept]
+        return found
+
+    def log_mass(self, values: Floats, answers: Floats) -> Floats:
+        """ln Pr[answers + noise = values], shape `(size,)`; values and answers have shape `(size, 2)`."""
+        gaps = np.spacing(np.abs(values))
+        z = (values - answers) / self.sigma
+        first, second, reach = self.near(z, 0.5 * gaps.max(axis=1) / self.sigma)
+        found = np.log(gaps).sum(axis=1) - 0.5 * (z**2).sum(axis=1) - math.log(2.0 * math.pi * self.sigma**2)
+        for low, high in ((0, 8), (8, 16), (16, 32), (32, WIDEST)):
+            rows = np.flatnonzero((reach > low) & (reach <= high))
+            step = max(1, TRIED_AT_ONCE // (2 * high + 1) ** 2)
+            for some in (rows[i : i + step] for i in range(0, len(rows), step)):
+                counts = self._n_pairs(values[some], answers[some], first[some], second[some], high)
+                with np.errstate(divide="ignore"):
+                    found[some] = np.log(counts) - self.log_n_pairs
+        return np.asarray(found)
+
+    def _n_pairs(self, values: Floats, answers: Floats, first: Floats, second: Floats, reach: int) -> Indices:
+        """How many pairs of indices within `reach` give each value."""
+        steps = np.arange(-reach, reach + 1)
+        one = np.rint(first).astype(np.int64)[:, None, None] + steps[:, None]
+        two = np.rint(second).astype(np.int64)[:, None, None] + steps
+        x, y = self.noise(one, two % self.n)
+        hit = (x + answers[:, :1, None] == values[:, :1, None]) & (y + answers[:, 1:, None] == values[:, 1:, None])
+        return np.asarray((hit & (one >= 0) & (one < self.n)).sum(axis=(1, 2)))
+
+
+class BoxMuller(PairSampler):
+    """Radius and angle (Box and Muller 1958): first index k for U = (k + 1) / n, second for V = k / n."""
+
+    def noise(self, first: Indices, second: Indices) -> tuple[Floats, Floats]:
+        u = np.clip(first + 1, 1, self.n) / self.n
+        radius, angle = np.sqrt(-2.0 * np.log(u)), 2.0 * math.pi * (second / self.n)
+        return radius * np.cos(angle) * self.sigma, radius * np.sin(angle) * self.sigma
+
+    def near(self, z: Floats, rounded: Floats) -> tuple[Floats, Floats, Floats]:
+        radius = np.hypot(z[:, 0], z[:, 1])
+        u = np.exp(-0.5 * radius**2)
+        v = np.arctan2(z[:, 1], z[:, 0]) / (2.0 * math.pi) % 1.0
+        with np.errstate(divide="ignore"):
+            moved = np.maximum(u * radius, 1.0 / (2.0 * math.pi * radius)) * 2.0 * rounded
+        return u * self.n - 1.0, v * self.n, UNITS * (1.0 + u * radius**2) + moved * self.n
+
+    @property
+    def log_n_pairs(self) -> float:
+        return 2.0 * math.log(self.n)
+
+
+class Polar(PairSampler):
+    """A point in the unit disc (Marsaglia and Bray 1964): indices k for 2 k / n - 1."""
+
+    def noise(self, first: Indices, second: Indices) -> tuple[Floats, Floats]:
+        x, y = (2.0 * (index / self.n) - 1.0 for index in (first, second))
+        s = x * x + y * y
+        s = np.where((s > 0.0) & (s < 1.0), s, np.nan)
+        factor = np.sqrt(-2.0 * np.log(s) / s)
+        return x * factor * self.sigma, y * factor * self.sigma
+
+    def near(self, z: Floats, rounded: Floats) -> tuple[Floats, Floats, Floats]:
+        radius = np.hypot(z[:, 0], z[:, 1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shrink = np.exp(-0.25 * radius**2) / radius
+            places = (np.nan_to_num(z * shrink[:, None]) + 1.0) * (0.5 * self.n)
+        moved = shrink * (2.0 + 0.5 * radius**2) * rounded
+        return places[:, 0], places[:, 1], UNITS + radius**2 + 0.5 * moved * self.n
+
+    @property
+    def log_n_pairs(self) -> float:
+        return 2.0 * math.log(self.n) + math.log(math.pi / 4.0)
+
+
+SAMPLERS: dict[str, type[PairSampler]] = {"box-muller": BoxMuller, "polar": Polar}

@@ -1,0 +1,153 @@
+"""Wrong on purpose: perfect Laplace noise that is added in floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base import Dataset, Outputs
+from ...guarantees import ExactDP, PureDP
+from ...guarantees.base import Guarantee
+from ...noise.additive import AdditiveNoise
+from ...noise.laplace import laplace_log_density
+from ...noise.uniforms import full_precision_uniform
+from ...queries.base import AnyQuery, Floats
+from ...relation import Relation
+from ...validation import one_of, positive
+from .ladder import LADDERS, Ladder
+from .preimages import Indices, first_index
+from .tables import curve_of_outputs
+
+WIDE = 1 << 61
+"""Floats on either side of a guess that are searched."""
+
+
+@dataclass(frozen=True)
+class RoundedSum(AdditiveNoise):
+    """Broken: Laplace noise that is drawn perfectly, rounded to a float as a perfect sampler would, and then added.
+
+    The slip: floats lie closer together near 0. The sum of an answer and a float has the spacing of the larger one, so
+    that its last bits tell how large the answer is: around 0, 0 + noise takes values that 1 + noise, a multiple of
+    2^-53, never takes. No sampler of noise helps. Adding on one grid does: `GridLaplace`. (Haney, Desfontaines,
+    Hartman, Shrestha and Hay 2022, section 3.)
+
+    Args:
+        epsilon: the claim, > 0.
+        sensitivity, n_queries, query, relation: as for `Laplace`.
+        dtype: "float64", "float32" or "float16": the floats in which answer, noise and sum are.
+
+    Guarantees:
+        * The output law is that of noise which takes each float with the probability of the real numbers that are
+          rounded to it, and it is -inf exactly where no float of noise gives the output. The noise is drawn from
+          uniform numbers of full precision in 64 bits, and rounded.
+        * `exact_guarantee` for float16, by listing all floats; for others it is not known, beyond that epsilon is
+          infinite.
+
+    Example:
+        >>> broken = RoundedSum(epsilon=1.0)
+        >>> y = broken.release(0.0, 10_000, np.random.default_rng(0)).values
+        >>> round(float(np.mean(y * 2.0**53 % 1.0 != 0.0)), 1)  # and 0 for 1.0 + noise
+        0.3
+    """
+
+    epsilon: float
+    _: KW_ONLY
+    sensitivity: float = 1.0
+    n_queries: int = 1
+    dtype: str = "float64"
+    query: AnyQuery | None = None
+    relation: Relation = Relation.ADD_REMOVE
+
+    norm: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        one_of(LADDERS, dtype=self.dtype)
+        super().__post_init__()
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise, in the units of the answers."""
+        return self.sensitivity / self.epsilon
+
+    @property
+    def floats(self) -> Ladder:
+        """The floats of `dtype`, in order."""
+        return LADDERS[self.dtype]
+
+    def guarantee(self) -> Guarantee:
+        """The claim, `PureDP(epsilon)`."""
+        return PureDP(self.epsilon, relation=self.relation)
+
+    def exact_guarantee(self) -> ExactDP | None:
+        """The exact curve of all outputs of the worst case in float16; None for others."""
+        if self.dtype != "float16":
+            return None
+        top = self.floats.n_below_infinity
+        noise = np.arange(-top + 1, top)
+        masses = np.exp(self._log_mass(noise, noise + 1))
+        moved = [self._sum(noise, np.full(len(noise), answer)) for answer in (0.0, self.sensitivity)]
+        return curve_of_outputs(*moved, weights=masses / masses.sum(), relation=self.relation)
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` noisy copies of the answers in `dtype`: shape `(size,)`, or `(size, n_queries)` for several."""
+        answers = self.answers(dataset).astype(self.dtype)
+        noise = self._draw((size, *answers.shape), rng).astype(self.dtype)
+        return Outputs(noise + answers)
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log probability of each output under `dataset`, shape `(size,)`; -inf where no float of noise gives it."""
+        values = outputs.values.reshape(len(outputs), -1).astype(self.dtype)
+        answers = np.broadcast_to(self.answers(dataset), values.shape).ravel()
+        first, past = self._noise_of(values.ravel(), answers)
+        return np.asarray(self._log_mass(first, past).reshape(values.shape).sum(axis=1))
+
+    def _sum(self, noise: Indices, answers: Floats) -> NDArray[Any]:
+        """The output for each float of noise, by its place in the order."""
+        return np.asarray(self.floats.at(noise) + answers.astype(self.dtype))
+
+    def _noise_of(self, values: NDArray[Any], answers: Floats) -> tuple[Indices, Indices]:
+        """The places of the first float of noise that gives each value, and of the first that gives more."""
+        with np.errstate(over="ignore"):
+            half = 0.5 * np.spacing(np.abs(values)).astype(np.float64)
+        exact = values.astype(np.float64) - answers.astype(self.dtype)
+        first = self._first_of(lambda k: self._sum(k, answers) >= values, exact - half)
+        return first, self._first_of(lambda k: self._sum(k, answers) > values, exact + half)
+
+    def _first_of(self, reached: Callable[[Indices], NDArray[np.bool_]], near: Floats) -> Indices:
+        """The place of the first float of noise from which on `reached` holds, within 2^61 floats of `near`."""
+        guess, top = self.floats.place(near.astype(self.dtype)), self.floats.n_below_infinity
+        reach = min(WIDE, top)
+        start = np.clip(guess - reach, -top, top - 2 * reach)
+        return start + first_index(lambda k: reached(start + k), 2 * reach, guess - start)
+
+    def _log_mass(self, first: Indices, past: Indices) -> Floats:
+        """ln Pr[the noise is one of the floats from `first` to `past` - 1]; -inf where there is none.
+
+        They stand for the real numbers from half a gap below the first to half a gap above the last. Distances are
+        sums of gaps, which are exact, so that nothing cancels.
+        """
+        low, high, under, over = (self.floats.at(k).astype(np.float64) for k in (first, past - 1, first - 1, past))
+        start, stop = low - 0.5 * (low - under), high + 0.5 * (over - high)
+        width = (high - low) + 0.5 * (low - under) + 0.5 * (over - high)
+        astride = (start < 0.0) & (stop > 0.0)
+        nearest = np.where(astride, 0.0, np.minimum(np.abs(start), np.abs(stop)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            one_side = np.log(-0.5 * np.expm1(-width / self.scale)) - nearest / self.scale
+            left, right = np.minimum(start, 0.0) / self.scale, np.minimum(-stop, 0.0) / self.scale
+            both = np.log(-0.5 * (np.expm1(left) + np.expm1(right)))
+        return np.where(past <= first, -np.inf, np.where(astride, both, one_side))
+
+    def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+        """-ln(U) for U below 1/2, -ln(1 - U) above, with U of full precision at both of its ends."""
+        u = 0.5 * full_precision_uniform(shape, rng)
+        size = np.where(rng.integers(0, 2, size=shape), -np.log(u), -np.log1p(-u))
+        return size * np.where(rng.integers(0, 2, size=shape), self.scale, -self.scale)
+
+    def _noise_log_density(self, noise: Floats) -> Floats:
+        """That of the real noise which the code means to draw."""
+        return laplace_log_density(noise, self.scale)

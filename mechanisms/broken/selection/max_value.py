@@ -1,0 +1,177 @@
+"""Wrong on purpose: report noisy max that returns the largest noisy value itself, not its position."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...guarantees import ExactDP, PureDP
+from ...guarantees.base import Guarantee
+from ...queries.answers import check_pair, check_query, evaluate, refuse_worst_case
+from ...queries.base import AnyQuery, Floats
+from ...relation import Relation
+from ...selection.laws import TAIL, laplace_log_cdf
+from ...selection.noisy_max import NOISES
+from ...validation import positive, whole
+
+_CELLS = 5_000
+
+
+@dataclass(frozen=True)
+class _MaxValue(Mechanism):
+    """The largest of the utilities with noise of scale 2 sensitivity / epsilon."""
+
+    epsilon: float
+    n_candidates: int
+    _: KW_ONLY
+    sensitivity: float = 1.0
+    query: AnyQuery | None = None
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        positive(epsilon=self.epsilon, sensitivity=self.sensitivity)
+        whole(1, n_candidates=self.n_candidates)
+        check_query(
+            self.query,
+            sensitivity=self.sensitivity,
+            relation=self.relation,
+            norm=math.inf,
+            n_answers=self.n_candidates,
+            n_name="n_candidates",
+        )
+
+    @abstractmethod
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+        """Noise of scale 1."""
+
+    @abstractmethod
+    def _log_cdf(self, z: Floats) -> Floats:
+        """log P(noise <= z)."""
+
+    @abstractmethod
+    def _log_density(self, z: Floats) -> Floats:
+        """log density of the noise; at will where it is impossible."""
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise; right for the position of the maximum."""
+        return 2.0 * self.sensitivity / self.epsilon
+
+    def scores(self, dataset: Dataset) -> Floats:
+        """Utilities / scale, shape `(n_candidates,)`."""
+        found = evaluate(self.query, dataset, n_answers=self.n_candidates, n_name="n_candidates")
+        return np.atleast_1d(found) / self.scale
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """The largest noisy utility of each run, shape `(size,)`."""
+        noisy = self._draw(rng, (size, self.n_candidates))
+        noisy += self.scores(dataset)
+        return Outputs(self.scale * noisy.max(axis=1))
+
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """log of the derivative of the product of the distribution functions, shape `(size,)`."""
+        z = outputs.values[:, np.newaxis] / self.scale - self.scores(dataset)
+        below = self._log_cdf(z)
+        with np.errstate(invalid="ignore"):
+            density = below.sum(axis=1) + logsumexp(self._log_density(z) - below, axis=1) - math.log(self.scale)
+        return np.asarray(np.where(np.isneginf(below).any(axis=1), -np.inf, density))
+
+    def guarantee(self) -> Guarantee:
+        """The claim, `PureDP(epsilon)`: that of the position."""
+        return PureDP(self.epsilon, relation=self.relation)
+
+    def worst_case(self) -> Neighbours:
+        """All utilities are 0 on `d0` and `sensitivity` on `d1`."""
+        refuse_worst_case(type(self).__name__, self.query)
+        return Neighbours(np.zeros(self.n_candidates), np.full(self.n_candidates, self.sensitivity), self.relation)
+
+    def exact_guarantee(self) -> Guarantee:
+        """The curve of `worst_case()` from the masses of 15,000 cells: exact at delta 0, where the first cell decides,
+        and elsewhere too small by less than 1e-6 in delta."""
+        shift = self.sensitivity / self.scale
+        above = np.append(0.0, np.geomspace(1e-4, TAIL, 2 * _CELLS))
+        ends = np.concatenate([np.linspace(0.0, shift, _CELLS)[:-1], shift + above])
+        laws: list[Floats] = []
+        for centre in (0.0, shift):
+            log_below = self.n_candidates * self._log_cdf(ends - centre)
+            beyond = np.append(-np.expm1(log_below), 0.0)
+            laws.append(np.concatenate([[np.exp(log_below[0])], -np.diff(beyond)]))
+        return ExactDP(laws[0], laws[1], relation=self.relation)
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        check_pair(neighbours, self.query, self.scores, sensitivity=self.sensitivity / self.scale, norm=math.inf)
+        return self
+
+
+@dataclass(frozen=True)
+class LaplaceMaxValue(_MaxValue):
+    """Broken: report noisy max with Laplace noise that returns the largest noisy utility, not its position.
+
+    The slip: the proof of report noisy max compares candidates with each other, so that one noise pays for all. A value
+    is compared with nothing: below all utilities its density is a product of n_candidates factors, each of which moves
+    by e^(epsilon/2). It claims epsilon and is n_candidates epsilon / 2 private, if all utilities may move. (Ding, Wang,
+    Wang, Zhang and Kifer 2018, algorithm 7.) The correct twin is `ReportNoisyMax`.
+
+    Args:
+        epsilon: the claim, > 0; false from 3 candidates on.
+        n_candidates: number of candidates, >= 1.
+        sensitivity, query, relation: as for `ReportNoisyMax`.
+
+    Example:
+        >>> broken = LaplaceMaxValue(epsilon=0.1, n_candidates=5)
+        >>> broken.guarantee().epsilon(0.0), round(broken.exact_guarantee().epsilon(0.0), 9)
+        (0.1, 0.25)
+    """
+
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+        return NOISES["laplace"].draw(rng, shape)
+
+    def _log_cdf(self, z: Floats) -> Floats:
+        return laplace_log_cdf(z)
+
+    def _log_density(self, z: Floats) -> Floats:
+        return np.asarray(-np.abs(z) - math.log(2.0))
+
+
+@dataclass(frozen=True)
+class ExponentialMaxValue(_MaxValue):
+    """Broken: report noisy max with one-sided exponential noise that returns the largest noisy utility.
+
+    The slip of `LaplaceMaxValue`, and worse: no output lies below the largest utility, so that values between the
+    largest utilities of the two sides are possible on one side only. No epsilon is true; where all utilities move that
+    event has probability (1 - e^(-epsilon/2))^n_candidates. (Ding, Wang, Wang, Zhang and Kifer 2018, algorithm 8.) The
+    correct twin is `ReportNoisyMax` with noise="exponential".
+
+    Args:
+        epsilon: the claim, > 0; false.
+        n_candidates: number of candidates, >= 1; the fewer, the easier to see.
+        sensitivity, query, relation: as for `ReportNoisyMax`.
+
+    Example:
+        >>> broken = ExponentialMaxValue(epsilon=0.1, n_candidates=1)
+        >>> truth = broken.exact_guarantee()
+        >>> truth.epsilon(0.0), round(truth.delta(20.0), 6)
+        (inf, 0.048771)
+    """
+
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+        return NOISES["exponential"].draw(rng, shape)
+
+    def _log_cdf(self, z: Floats) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(-np.expm1(-np.maximum(z, 0.0))))
+
+    def _log_density(self, z: Floats) -> Floats:
+        return np.asarray(-np.maximum(z, 0.0))

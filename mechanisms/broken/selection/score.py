@@ -1,0 +1,109 @@
+"""Wrong on purpose: the exponential mechanism on a difference of two errors, with the sensitivity of one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...errors import ParameterError
+from ...guarantees import PureDP
+from ...guarantees.base import Guarantee
+from ...queries.answers import check_distance
+from ...queries.base import Floats
+from ...relation import Relation
+from ...selection.exponential import Exponential
+from ...validation import positive, whole
+
+
+@dataclass(frozen=True)
+class HalvedScoreSensitivity(Mechanism):
+    """Broken: chooses a candidate by the difference of two errors, as if only one of them depended on the data.
+
+    Candidate y is scored by model error - public error: what one would gain by asking the private data. Each error
+    moves by up to `sensitivity` between neighbours, and they may move in opposite directions, so that the score moves
+    by twice that. The slip: `sensitivity` is taken for the score. It claims epsilon and is 2 epsilon private. (Found in
+    the joint selection of marginals of the library mbi, pull request 65.) The correct twin is `Exponential` on the
+    scores with 2 sensitivity.
+
+    Args:
+        epsilon: the claim, > 0; half of what is true.
+        n_candidates: number of candidates, >= 2; the dataset is an array `(2, n_candidates)` of model errors and public
+            errors, the output the index of a candidate.
+        sensitivity: largest change of any single error between neighbours, > 0.
+        relation: the neighbouring relation that `sensitivity` and the claim hold for.
+
+    Example:
+        >>> broken = HalvedScoreSensitivity(epsilon=0.5, n_candidates=2)
+        >>> broken.guarantee().epsilon(0.0), round(broken.exact_guarantee().epsilon(0.0), 6)
+        (0.5, 0.98)
+    """
+
+    epsilon: float
+    n_candidates: int
+    _: KW_ONLY
+    sensitivity: float = 1.0
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        positive(epsilon=self.epsilon, sensitivity=self.sensitivity)
+        whole(2, n_candidates=self.n_candidates)
+
+    @property
+    def choice(self) -> Exponential:
+        """What is done to the scores, by its right name."""
+        moved = 2.0 * self.sensitivity
+        return Exponential(2.0 * self.epsilon, self.n_candidates, sensitivity=moved, relation=self.relation)
+
+    def errors(self, dataset: Dataset) -> Floats:
+        """Model errors and public errors, shape `(2, n_candidates)`."""
+        found = np.asarray(dataset, dtype=np.float64)
+        if found.shape != (2, self.n_candidates):
+            raise ParameterError(
+                f"the dataset must hold model errors and public errors, shape {(2, self.n_candidates)}, but has shape "
+                f"{found.shape}.",
+                argument="dataset",
+            )
+        return found
+
+    def scores(self, dataset: Dataset) -> Floats:
+        """Model error - public error of each candidate, shape `(n_candidates,)`."""
+        model, public = self.errors(dataset)
+        return np.asarray(model - public)
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """Indices of `size` candidates chosen independently, shape `(size,)`."""
+        return self.choice.release(self.scores(dataset), size, rng)
+
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log probability of each output under `dataset`, shape `(size,)`."""
+        return self.choice.log_density(outputs, self.scores(dataset))
+
+    def guarantee(self) -> Guarantee:
+        """The claim, `PureDP(epsilon)`."""
+        return PureDP(self.epsilon, relation=self.relation)
+
+    def exact_guarantee(self) -> Guarantee:
+        """That of `Exponential` with 2 epsilon."""
+        return self.choice.exact_guarantee()
+
+    def worst_case(self) -> Neighbours:
+        """That of `Exponential`, whose scores move by half in the model errors and by half in the public errors."""
+        pair = self.choice.worst_case()
+        step = 0.5 * np.subtract(pair.d1, pair.d0)
+        start = np.stack([pair.d0, np.zeros(self.n_candidates)])
+        return Neighbours(start, start + np.stack([step, -step]), self.relation)
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        errors0, errors1 = self.errors(neighbours.d0).ravel(), self.errors(neighbours.d1).ravel()
+        check_distance(errors0, errors1, sensitivity=self.sensitivity, norm=math.inf)
+        return self

@@ -1,0 +1,59 @@
+"""Wrong on purpose: sparse vector whose queries get no noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...queries.base import Floats
+from ...sparse_vector.threshold_integral import log_cdf
+from .no_stop import NeverStops
+
+
+@dataclass(frozen=True)
+class NoQueryNoise(NeverStops):
+    """Broken: the threshold has noise, the queries have none, and nothing stops.
+
+    The slip: one draw hides where the threshold is, not how the queries are ordered. A query that is above while
+    another one is below was the larger of the two; where it is not on the neighbour, epsilon is infinite. Threshold
+    noise has scale 2 sensitivity / epsilon. (Stoddard, Chen and Machanavajjhala 2014; Lyu, Su and Li 2017, algorithm
+    5.) Right: `AboveThreshold`.
+
+    Output of a run: `(n_queries,)` whole numbers, 1 above, 0 below.
+
+    Args:
+        epsilon: the claim, > 0; false.
+        n_queries: number of queries, >= 1.
+        threshold, sensitivity, query, relation: as for `SparseVector`.
+
+    Example:
+        >>> broken = NoQueryNoise(epsilon=0.1, n_queries=10)
+        >>> curve = broken.exact_guarantee()
+        >>> curve.epsilon(0.0), round(curve.delta(50.0), 6)  # 1 - e^(-epsilon / 2)
+        (inf, 0.048771)
+    """
+
+    @property
+    def query_scale(self) -> float:
+        return 0.0
+
+    def _log_stretch(self, below: NDArray[np.bool_], above: NDArray[np.bool_], queries: Floats) -> Floats:
+        """The noisy threshold is above the largest of those below, and not above the smallest of those above."""
+        low = np.where(below, queries, -np.inf).max(axis=1, initial=-np.inf)
+        high = np.where(above, queries, np.inf).min(axis=1, initial=np.inf)
+        return log_between(*((side - self.threshold) / self.threshold_scale for side in (low, high)))
+
+
+def log_between(low: Floats, high: Floats) -> Floats:
+    """Log probability that Laplace noise of scale 1 lies between; -inf where low >= high.
+
+    On one side of 0 it is that of the nearer end, less what is beyond the farther one: no difference of near equals.
+    """
+    nearer = np.where(high <= 0.0, high, np.where(low >= 0.0, -low, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        one_side = np.log(0.5) + nearer + np.log(-np.expm1(np.minimum(low - high, 0.0)))
+        both = np.log1p(-np.exp(log_cdf(low)) - np.exp(log_cdf(-high)))
+    straddles = (low < 0.0) & (high > 0.0)
+    return np.where(low < high, np.where(straddles, both, one_side), -np.inf)

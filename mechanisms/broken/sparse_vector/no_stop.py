@@ -1,0 +1,69 @@
+"""Wrong on purpose: sparse vector that answers all queries, however many are above."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from ...base import Neighbours
+from ...guarantees import ExactDP
+from ...guarantees.base import Guarantee
+from ...sparse_vector.answers import ABOVE, BELOW
+from ...sparse_vector.base import MOST_PATTERNS, SparseVector
+
+
+@dataclass(frozen=True)
+class NeverStops(SparseVector):
+    """Broken: every query is answered, however many are above.
+
+    The slip: an answer above costs as much as any other query, and here nothing counts them. Threshold noise and query
+    noise have scale 2 sensitivity / epsilon; epsilon grows without limit with the number of queries. (Chen, Xiao, Zhang
+    and Xu 2015; Lyu, Su and Li 2017, algorithm 6.) Right: `AboveThreshold`, which stops.
+
+    Output of a run: `(n_queries,)` whole numbers, 1 above, 0 below.
+
+    Args:
+        epsilon: the claim, > 0; false.
+        n_queries: number of queries, >= 1.
+        threshold, sensitivity, query, relation: as for `SparseVector`.
+
+    Example:
+        >>> [round(NeverStops(0.1, n).exact_guarantee().epsilon(0.0), 3) for n in (2, 4, 10, 20, 40, 100)]
+        [0.076, 0.158, 0.42, 0.876, 1.816, 4.705]
+    """
+
+    @property
+    def threshold_scale(self) -> float:
+        return 2.0 * self.sensitivity / self.epsilon
+
+    @property
+    def query_scale(self) -> float:
+        return 2.0 * self.sensitivity / self.epsilon
+
+    @property
+    def stops_after(self) -> int:
+        return self.n_queries + 1
+
+    def worst_case(self) -> Neighbours:
+        """All queries at the threshold; the first half of them moves up, the others down."""
+        return self._moved(np.where(2 * np.arange(self.n_queries) < self.n_queries, 1.0, -1.0))
+
+    def curve(self, neighbours: Neighbours) -> Guarantee | None:
+        """The exact curve of a pair, by how many of the queries that are alike on both sides are above.
+
+        None where there are too many such outcomes.
+        """
+        sides = (neighbours.d0, neighbours.d1)
+        alike = np.unique(np.array([self.answers(side) for side in sides]), axis=1, return_inverse=True)[1]
+        sizes = np.bincount(alike.reshape(self.n_queries))
+        if math.prod(int(size) + 1 for size in sizes) > MOST_PATTERNS:
+            return None
+        rank = np.array([np.count_nonzero(alike.reshape(-1)[:i] == kind) for i, kind in enumerate(alike.reshape(-1))])
+        counts = np.array(list(product(*(range(size + 1) for size in sizes))))
+        patterns = np.where(rank < counts[:, alike.reshape(-1)], ABOVE, BELOW).astype(np.int8)
+        ways = [math.prod(math.comb(int(n), int(k)) for n, k in zip(sizes, row, strict=True)) for row in counts]
+        p0, p1 = (np.array(ways) * np.exp(self.log_probabilities(patterns, side)) for side in sides)
+        return ExactDP(p0, p1, self.relation)

@@ -1,0 +1,133 @@
+"""What every noisy vote of teachers shares: their votes are counted, noise is added, and the majority is released.
+
+The teachers are nearest-neighbour classifiers, and the query is one public point. All that they see of the data is
+then the labels of the records in the order of their distance from that point, nearest first: that is the dataset. A
+teacher votes for the label of the nearest record that it has.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom, laplace
+
+from ..base import Dataset, Mechanism, Neighbours, Outputs
+from ..errors import NeighboursError, ParameterError
+from ..guarantees import ExactDP, PureDP
+from ..guarantees.base import Guarantee
+from ..relation import Relation
+from ..validation import positive, whole
+
+Floats = NDArray[np.float64]
+
+
+class NoisyVotes(Mechanism):
+    """The majority label of `n_teachers` teachers after Laplace noise on the number of votes for label 1.
+
+    A release is `(size, rounds)` bits: in each round, whether n_1 + noise > n_teachers / 2.
+
+    Attributes:
+        rate: epsilon that is claimed for one round in which one record moves one vote; the scale should be 1 / rate.
+        n_teachers: >= 1; the number of records is a multiple of it.
+        rounds: answers, >= 1; the claim is rate * rounds.
+    """
+
+    rate: float
+    n_teachers: int
+    rounds: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.REPLACE_ONE)
+        positive(rate=self.rate)
+        whole(1, n_teachers=self.n_teachers, rounds=self.rounds)
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise on the votes."""
+        return 1.0 / self.rate
+
+    @abstractmethod
+    def votes(self, labels: NDArray[np.int64], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Votes for label 1: shape `(size, rounds)`, or one that broadcasts to it."""
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """The noisy majority in each round: shape `(size, rounds)` of 0 and 1."""
+        votes = self.votes(self.labels(dataset), size, rng)
+        noise = rng.laplace(scale=self.scale, size=(size, self.rounds))
+        return Outputs((votes + noise > self.n_teachers / 2).astype(np.int8))
+
+    def guarantee(self) -> Guarantee:
+        """`PureDP(rate * rounds)`: basic composition of one moved vote a round."""
+        return PureDP(self.rate * self.rounds, relation=self.relation)
+
+    def labels(self, dataset: Dataset) -> NDArray[np.int64]:
+        """The labels, checked: shape `(n_records,)` of 0 and 1.
+
+        Raises:
+            ParameterError: other labels, or a number of records that is no multiple of n_teachers.
+        """
+        labels = np.asarray(dataset)
+        if labels.ndim != 1 or labels.dtype.kind not in "biuf" or not np.isin(labels, (0, 1)).all():
+            raise ParameterError(
+                f"a dataset must be a vector of labels 0 and 1, nearest record first, but is {_short(dataset)}.",
+                argument="dataset",
+            )
+        if not labels.size or labels.size % self.n_teachers:
+            raise ParameterError(
+                f"the number of records must be a multiple of n_teachers = {self.n_teachers}, but is {labels.size}.",
+                argument="dataset",
+            )
+        return labels.astype(np.int64)
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        labels0, labels1 = self.labels(neighbours.d0), self.labels(neighbours.d1)
+        if labels0.shape != labels1.shape or (labels0 != labels1).sum() != 1:
+            raise NeighboursError("d0 and d1 must differ in the label of one record.", argument=("d0", "d1"))
+        return self
+
+    def majority(self, votes: int) -> float:
+        """Probability that this many votes for label 1 are released as the label 1."""
+        return float(laplace.sf(self.n_teachers / 2 - votes, scale=self.scale))
+
+    def between(self, votes0: int, votes1: int) -> ExactDP:
+        """The exact guarantee where the votes are `votes0` on side 0 and `votes1` on side 1, in every round."""
+        count = np.arange(self.rounds + 1)
+        law0, law1 = (binom.pmf(count, self.rounds, self.majority(votes)) for votes in (votes0, votes1))
+        return ExactDP(law0, law1, relation=self.relation)
+
+
+class FixedVotes(NoisyVotes):
+    """Noisy votes that depend on the data alone, so that the law of a release is known."""
+
+    @abstractmethod
+    def count(self, labels: NDArray[np.int64]) -> int:
+        """Votes for label 1."""
+
+    def votes(self, labels: NDArray[np.int64], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """The same in every round."""
+        return np.full((1, 1), self.count(labels))
+
+    def output_law(self) -> FixedVotes:
+        """Its own: see `log_density`."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
+        """Log probability of each output, shape `(size,)`; -inf for what is no vector of bits."""
+        bits = outputs.values.reshape(len(outputs), -1)
+        ones = bits.sum(axis=1)
+        votes = self.count(self.labels(dataset))
+        away = (self.n_teachers / 2 - votes) / self.scale
+        each = ones * laplace.logsf(away) + (self.rounds - ones) * laplace.logcdf(away)
+        return np.where(np.isin(bits, (0, 1)).all(axis=1), each, -math.inf)
+
+
+def _short(dataset: Any) -> str:
+    return np.array2string(np.asarray(dataset).ravel()[:6], threshold=6)
+
+
+__all__ = ["FixedVotes", "Floats", "NoisyVotes"]

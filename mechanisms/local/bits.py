@@ -1,0 +1,98 @@
+"""What local mechanisms share whose message is a vector of bits, each of which is flipped on its own."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from ..errors import ParameterError
+from ..guarantees import ExactDP
+from ..guarantees.base import Guarantee
+from .base import LocalMechanism
+
+_LARGEST_TABLE = 16
+"""All messages of so many bits fit in a table."""
+
+
+class BitReports(LocalMechanism):
+    """A value is coded in m bits; a bit 1 is sent as 1 with probability `p_one`, a bit 0 with `q_one`."""
+
+    @cached_property
+    @abstractmethod
+    def codes(self) -> NDArray[np.bool_]:
+        """The bits of each value, `(n_categories, m)`."""
+
+    @property
+    @abstractmethod
+    def p_one(self) -> float:
+        """Probability that a bit 1 is sent as 1."""
+
+    @property
+    @abstractmethod
+    def q_one(self) -> float:
+        """Probability that a bit 0 is sent as 1."""
+
+    @property
+    def message_shape(self) -> tuple[int, ...]:
+        """(m,)."""
+        return (self.codes.shape[1],)
+
+    @property
+    def n_messages(self) -> int:
+        """2^m."""
+        (m,) = self.message_shape
+        return 1 << m
+
+    def messages(self) -> NDArray[np.integer]:
+        """All vectors of m bits, in the order of the numbers that they write, the first bit counting most.
+
+        Raises:
+            ParameterError: more than 16 bits.
+        """
+        (m,) = self.message_shape
+        if m > _LARGEST_TABLE:
+            raise ParameterError(
+                f"{type(self).__name__} has messages of {m} bits, of which there are 2^{m}: no table holds them. Take "
+                f"one with {_LARGEST_TABLE} bits at most."
+            )
+        return ((np.arange(1 << m)[:, None] >> np.arange(m)[::-1]) & 1).astype(np.int8)
+
+    def exact_guarantee(self) -> Guarantee:
+        """The exact curve of one user's two values in `worst_case`.
+
+        Only the bits in which their codes differ say anything: how many of those that the first value sets were sent as
+        1, and how many of those that the second one sets.
+        """
+        pair = self.worst_case()
+        code0, code1 = self.codes[int(pair.d0)], self.codes[int(pair.d1)]
+        first, second = int(np.sum(code0 & ~code1)), int(np.sum(code1 & ~code0))
+        law0 = np.outer(_ones(first, self.p_one), _ones(second, self.q_one))
+        law1 = np.outer(_ones(first, self.q_one), _ones(second, self.p_one))
+        return ExactDP(law0.ravel(), law1.ravel(), relation=self.relation)
+
+    def _impossible(self, messages: NDArray[np.integer]) -> NDArray[np.bool_]:
+        return np.asarray(((messages != 0) & (messages != 1)).any(axis=-1))
+
+    def _chances(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Pr[bit sent as 1] for each value, `(*values.shape, m)`."""
+        return np.where(self.codes[values], self.p_one, self.q_one)
+
+    def _randomize(
+        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> NDArray[np.integer]:
+        return (rng.random((*shape, *self.message_shape)) < self._chances(values)).view(np.int8)
+
+    def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+        chances = self._chances(values)
+        none = np.log1p(-chances).sum(axis=-1)
+        return np.asarray(np.einsum("...m,...m->...", messages, np.log(chances) - np.log1p(-chances)) + none)
+
+
+def _ones(n: int, chance: float) -> NDArray[Any]:
+    """The law of the number of ones among n bits that are each sent as 1 with that chance."""
+    return np.asarray(stats.binom.pmf(np.arange(n + 1), n, chance))

@@ -1,0 +1,78 @@
+"""What a random channel does to the distance of two distributions: another way to say that it is private."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ParameterError
+from ..validation import non_negative
+
+
+def hockey_stick(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
+    """E_gamma(p, q) = sum (p - e^epsilon q)+, with gamma = e^epsilon; at epsilon = 0 the total variation.
+
+    Args:
+        p, q: `(n,)` probabilities of the same outcomes.
+        epsilon: >= 0.
+    """
+    non_negative(epsilon=epsilon)
+    return float(np.maximum(0.0, np.asarray(p) - np.exp(epsilon) * np.asarray(q)).sum())
+
+
+def contraction_coefficient(channel: ArrayLike, epsilon: float) -> float:
+    """The most of the divergence E_gamma, gamma = e^epsilon, of two input distributions that is left at the output:
+
+        eta_gamma = sup over P, Q with E_gamma(P, Q) > 0 of E_gamma(PK, QK) / E_gamma(P, Q)
+                  = max over two inputs x, y of E_gamma(K(x), K(y)).
+
+    The mechanism K is epsilon-locally private if and only if it is 0, that is, if no two distributions of what users
+    hold can be told apart at e^epsilon by what they send. At epsilon = 0 it is Dobrushin's coefficient.
+
+    Args:
+        channel: `(n_inputs, n_outputs)`, each row the law of the output under one input: `LocalMechanism.channel()`.
+        epsilon: >= 0.
+
+    Returns:
+        In [0, 1]; where it should be 0 it may be of the size of the rounding errors, 1e-16.
+
+    Raises:
+        ParameterError: the channel is no matrix of laws.
+
+    References:
+        Asoodeh, Aliakbarpour, Calmon (2021), "Local differential privacy is equivalent to contraction of an
+        f-divergence"; the maximum over two inputs is Dobrushin's for epsilon = 0.
+
+    Example:
+        >>> from dpassay.mechanisms import KAryRandomizedResponse
+        >>> channel = KAryRandomizedResponse(epsilon=1.0, k=4).channel()
+        >>> [round(contraction_coefficient(channel, epsilon), 6) for epsilon in (0.0, 0.5, 0.99, 1.0)]
+        [0.300489, 0.187042, 0.00473, 0.0]
+    """
+    non_negative(epsilon=epsilon)
+    laws, factor = _channel(channel), np.exp(epsilon)
+    return max(float(np.maximum(0.0, law - factor * laws).sum(axis=1).max()) for law in laws)
+
+
+def local_epsilon(channel: ArrayLike) -> float:
+    """The least epsilon of a channel: the largest log ratio in a column; inf where one input alone can give an output.
+
+    Example:
+        >>> round(local_epsilon([[0.75, 0.25], [0.25, 0.75]]), 6)
+        1.098612
+    """
+    laws = _channel(channel)
+    sent = laws[:, laws.max(axis=0) > 0.0]
+    with np.errstate(divide="ignore"):
+        return float(np.max(np.log(sent.max(axis=0)) - np.log(sent.min(axis=0))))
+
+
+def _channel(channel: ArrayLike) -> NDArray[np.float64]:
+    laws = np.asarray(channel, dtype=np.float64)
+    if laws.ndim != 2 or laws.size == 0 or not (laws >= 0.0).all() or np.abs(laws.sum(axis=1) - 1.0).max() > 1e-9:
+        raise ParameterError(
+            f"channel must be a matrix (n_inputs, n_outputs) whose rows are probabilities that sum to 1, but has shape "
+            f"{laws.shape}. Take `mechanism.channel()`.",
+            argument="channel",
+        )
+    return laws

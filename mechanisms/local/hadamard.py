@@ -1,0 +1,104 @@
+"""Hadamard response: a user sends the number of a column in which their row of a Hadamard matrix is likely +1."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import hadamard
+
+from ..guarantees import ExactDP
+from ..guarantees.base import Guarantee
+from ..relation import Relation
+from ..validation import positive, whole
+from .frequency import FrequencyOracle
+
+
+@dataclass(frozen=True)
+class HadamardResponse(FrequencyOracle):
+    """Hadamard response: value v has row v + 1 of the K x K Hadamard matrix, K the least power of two above k.
+
+    Row v + 1 is +1 in half of the columns; one of these is sent with probability e^epsilon / (e^epsilon + 1), each
+    alike, and else one of the others. A message is a number of log2 K bits, however large k is. The dataset is one
+    user's value in 0..k-1, or `(n_users,)` of them. (Acharya, Sun and Zhang 2019: the form for high privacy, which has
+    no blocks, and the least possible error up to a constant factor while epsilon is at most about 1.)
+
+    Args:
+        epsilon: the claim, per user, > 0.
+        k: number of possible values, >= 2.
+
+    Guarantees:
+        * epsilon-DP for each user under `replace_one`; the claim is the exact curve of two different values, which all
+          pairs share: two rows agree in half of the columns, which say nothing.
+
+    Example:
+        >>> mechanism = HadamardResponse(epsilon=1.0, k=5)
+        >>> mechanism.n_messages, round(mechanism.p_support, 6), mechanism.q_support
+        (8, 0.731059, 0.5)
+    """
+
+    epsilon: float
+    k: int
+    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        whole(2, k=self.k)
+
+    @property
+    def n_categories(self) -> int:
+        return self.k
+
+    @property
+    def n_messages(self) -> int:
+        """K, the least power of two above k."""
+        return 1 << self.k.bit_length()
+
+    @property
+    def p_support(self) -> float:
+        """A column supports the values in whose rows it is +1."""
+        return 1.0 / (1.0 + math.exp(-self.epsilon))
+
+    @property
+    def q_support(self) -> float:
+        """1/2: half of the columns that are +1 in one row are +1 in another."""
+        return 0.5
+
+    def guarantee(self) -> Guarantee:
+        """The exact curve, from the law of the signs of the column in the two rows."""
+        inside = 0.5 * self.p_support
+        outside = 0.5 * math.exp(-self.epsilon) * self.p_support
+        agree = [inside, outside]
+        return ExactDP([inside, outside, *agree], [outside, inside, *agree], relation=self.relation)
+
+    def _randomize(
+        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> NDArray[np.integer]:
+        """A uniform column; if its sign is not the drawn one, its bit is flipped that is the lowest of v + 1."""
+        columns = rng.integers(self.n_messages, size=shape)
+        minus = rng.random(shape) >= self.p_support
+        rows = values + 1
+        wrong = _minus(columns, rows) != minus
+        return np.asarray(np.where(wrong, columns ^ (rows & -rows), columns))
+
+    def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+        log_plus = math.log(2.0 * self.p_support / self.n_messages)
+        return np.where(_minus(messages, values + 1), log_plus - self.epsilon, log_plus)
+
+    def _support(self, messages: NDArray[np.integer]) -> NDArray[np.integer]:
+        """From the counts of the columns."""
+        rows = messages.reshape(-1, messages.shape[-1]).astype(np.int64)
+        offset = self.n_messages * np.arange(len(rows))[:, None]
+        counts = np.bincount((rows + offset).ravel(), minlength=self.n_messages * len(rows))
+        plus = (hadamard(self.n_messages)[1 : self.k + 1] + 1) // 2
+        return np.asarray(counts.reshape(*messages.shape[:-1], self.n_messages) @ plus.T)
+
+
+def _minus(columns: NDArray[np.integer], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether the Hadamard matrix is -1 there: (-1)^(number of common bits) (Sylvester 1867)."""
+    common = np.asarray(columns & rows)
+    for half in (32, 16, 8, 4, 2, 1):  # the parity of a word is that of its halves, one upon the other
+        common = common ^ (common >> half)
+    return np.asarray(common & 1, dtype=np.bool_)

@@ -1,0 +1,166 @@
+"""Local hashing: a user hashes their value with a function of their own, and answers for the hash."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+from ..guarantees import ExactDP
+from ..guarantees.base import Guarantee
+from ..relation import Relation
+from ..validation import positive, whole
+from .frequency import FrequencyOracle
+
+MERSENNE = 2**31 - 1
+"""The default field: a prime, and products of two of its elements fit a 64-bit number."""
+_LARGEST_TABLE = 100_000
+
+
+@dataclass(frozen=True)
+class LocalHashing(FrequencyOracle):
+    """Local hashing: draw a hash function to g buckets, hash the value, and send the function and a random bucket.
+
+    The function is h(v) = ((a v + b) mod prime) mod g, with a and b uniform in 0..prime-1 (Carter and Wegman 1979: two
+    different values have independent places in the field). The bucket is g-ary randomised response to h(v). The dataset
+    is one user's value in 0..k-1, or `(n_users,)` of them; a message is `(a, b, bucket)`. (Wang, Blocki, Li and Jha
+    2017: binary local hashing has g = 2, optimised local hashing g = e^epsilon + 1.)
+
+    Args:
+        epsilon: the claim, per user, > 0.
+        k: number of possible values, >= 2.
+        n_buckets: g, >= 2; None for the whole number next to e^epsilon + 1, at which estimates have the least variance.
+        prime: size of the field, a prime >= k and >= g.
+
+    Guarantees:
+        * epsilon-DP for each user under `replace_one`. The claim is the exact curve of two different values, which all
+          pairs share: their hashes collide with the probability `collision`, and then nothing is said.
+        * Estimates are unbiased, whatever g and prime: they count with the exact `collision`, which is 1/g up to
+          g / prime^2.
+
+    Example:
+        >>> mechanism = LocalHashing(epsilon=1.0, k=1000)
+        >>> mechanism.g, round(mechanism.p_support, 6), round(mechanism.q_support, 6)
+        (4, 0.475367, 0.25)
+    """
+
+    epsilon: float
+    k: int
+    _: KW_ONLY
+    n_buckets: int | None = None
+    prime: int = MERSENNE
+    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        whole(2, k=self.k)
+        if self.n_buckets is not None:
+            whole(2, n_buckets=self.n_buckets)
+        whole(2, prime=self.prime)
+        if self.prime > MERSENNE or not _is_prime(self.prime) or self.prime < max(self.k, self.g):
+            raise ParameterError(
+                f"prime must be a prime from max(k, n_buckets) = {max(self.k, self.g)} to {MERSENNE}, but is "
+                f"{self.prime}. Leave it out, or take a larger one.",
+                argument="prime",
+            )
+
+    @classmethod
+    def binary(cls, epsilon: float, k: int) -> LocalHashing:
+        """Hashes of one bit: binary local hashing (Bassily and Smith 2015)."""
+        return cls(epsilon, k, n_buckets=2)
+
+    @property
+    def g(self) -> int:
+        """Number of buckets."""
+        return self.n_buckets or max(2, round(math.exp(min(self.epsilon, 50.0))) + 1)
+
+    @property
+    def collision(self) -> float:
+        """Probability that two different values have one hash: two independent places of the field, each mod g."""
+        low, larger = divmod(self.prime, self.g)
+        return (larger * (low + 1) ** 2 + (self.g - larger) * low**2) / self.prime**2
+
+    @property
+    def p_true(self) -> float:
+        """Probability of sending the bucket of the value."""
+        return 1.0 / (1.0 + (self.g - 1) * math.exp(-self.epsilon))
+
+    @property
+    def n_categories(self) -> int:
+        return self.k
+
+    @property
+    def n_messages(self) -> int:
+        return self.prime**2 * self.g
+
+    @property
+    def message_shape(self) -> tuple[int, ...]:
+        """(3,): a, b and the bucket."""
+        return (3,)
+
+    @property
+    def p_support(self) -> float:
+        """`p_true`: a message supports the values that its function puts into its bucket."""
+        return self.p_true
+
+    @property
+    def q_support(self) -> float:
+        """Another value has the same bucket, or another one, which is sent by chance."""
+        return self.collision * self.p_true + (1.0 - self.collision) * math.exp(-self.epsilon) * self.p_true
+
+    def messages(self) -> NDArray[np.integer]:
+        """All functions and buckets.
+
+        Raises:
+            ParameterError: more than 100,000, as with the default prime.
+        """
+        if self.n_messages > _LARGEST_TABLE:
+            raise ParameterError(
+                f"LocalHashing has {self.n_messages} possible messages with prime {self.prime}: no table holds them. "
+                f"Take a prime with prime^2 n_buckets <= {_LARGEST_TABLE}.",
+                argument="prime",
+            )
+        return np.stack(np.unravel_index(np.arange(self.n_messages), (self.prime, self.prime, self.g)), axis=1)
+
+    def guarantee(self) -> Guarantee:
+        """The exact curve, from the law of (bucket of the first value, of the second, neither, or one of both)."""
+        apart, p = 1.0 - self.collision, self.p_true
+        q = math.exp(-self.epsilon) * p
+        rest = [apart * (self.g - 2) * q, self.collision]
+        return ExactDP([apart * p, apart * q, *rest], [apart * q, apart * p, *rest], relation=self.relation)
+
+    def _impossible(self, messages: NDArray[np.integer]) -> NDArray[np.bool_]:
+        return np.asarray(((messages < 0) | (messages >= [self.prime, self.prime, self.g])).any(axis=-1))
+
+    def _hash(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Buckets of the values under the functions of the messages."""
+        functions = messages.astype(np.int64, copy=False)
+        return (functions[..., 0] * values + functions[..., 1]) % self.prime % self.g
+
+    def _randomize(
+        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> NDArray[np.integer]:
+        sent = np.empty((*shape, 3), dtype=np.int64)
+        sent[..., :2] = rng.integers(self.prime, size=(*shape, 2))
+        other = rng.integers(1, self.g, size=shape)
+        lies = rng.random(shape) >= self.p_true
+        sent[..., 2] = (self._hash(sent, values) + np.where(lies, other, 0)) % self.g
+        return sent
+
+    def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+        log_true = math.log(self.p_true) - 2.0 * math.log(self.prime)
+        return np.where(self._hash(messages, values) == messages[..., 2], log_true, log_true - self.epsilon)
+
+    def _support(self, messages: NDArray[np.integer]) -> NDArray[np.integer]:
+        buckets = messages[..., 2]
+        counts = [np.sum(self._hash(messages, np.array(v)) == buckets, axis=-1) for v in range(self.k)]
+        return np.stack(counts, axis=-1)
+
+
+def _is_prime(number: int) -> bool:
+    """By division: at most 46,340 of them."""
+    divisors = np.arange(2, math.isqrt(number) + 1)
+    return number > 1 and bool(np.all(number % divisors))

@@ -1,0 +1,221 @@
+"""RAPPOR: a value goes into a Bloom filter, and each bit of the filter is randomised."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..base import Neighbours
+from ..errors import ParameterError
+from ..guarantees import PureDP
+from ..guarantees.base import Guarantee
+from ..relation import Relation
+from ..validation import open_unit, unit_interval, whole
+from .bits import BitReports
+from .frequency import checked_messages
+from .murmur import murmur3
+
+
+class _BloomReports(BitReports):
+    """A value sets the bits MurmurHash3(its decimal digits, seed j) mod n_bits, for j in 0..n_hashes-1.
+
+    The hash is the signed one: 2^32 is no multiple of n_bits, so that the unsigned one would give other bits.
+    """
+
+    k: int
+    n_bits: int
+    n_hashes: int
+
+    @property
+    def n_categories(self) -> int:
+        return self.k
+
+    @cached_property
+    def codes(self) -> NDArray[np.bool_]:
+        """The Bloom filter of each value, `(k, n_bits)`."""
+        codes = np.zeros((self.k, self.n_bits), dtype=np.bool_)
+        for value, seed in np.ndindex(self.k, self.n_hashes):
+            codes[value, murmur3(str(value).encode(), seed) % self.n_bits] = True
+        return codes
+
+    def worst_case(self) -> Neighbours:
+        """Two values of 0..k-1 whose filters differ in most bits: the first such pair."""
+        codes = self.codes.astype(np.int64)
+        overlap, size = codes @ codes.T, codes.sum(axis=1)
+        differ = size[:, None] + size - 2 * overlap
+        first, second = np.unravel_index(int(np.argmax(differ)), differ.shape)
+        return Neighbours(int(first), int(second), self.relation)
+
+    def guarantee(self) -> Guarantee:
+        """`PureDP(n_hashes ln(p (1 - q) / (q (1 - p))))`: filters of n_hashes bits without a common one."""
+        p, q = self.p_one, self.q_one
+        one_bit_each = math.log(p) + math.log1p(-q) - math.log(q) - math.log1p(-p)
+        return PureDP(self.n_hashes * one_bit_each, relation=self.relation)
+
+    def estimate_frequencies(self, messages: ArrayLike) -> NDArray[np.float64]:
+        """Unbiased estimate of the share of users with each value: least squares over the bits.
+
+        The share of filters with bit j set is (share of ones - q) / (p - q); the shares of the values are fitted to
+        those. (Erlingsson, Pihur and Korolova 2014, Section 4, without the lasso, which is biased.)
+
+        Args:
+            messages: `(..., n_users, n_bits)` bits.
+
+        Returns:
+            `(..., k)`; single entries may be negative, and they need not sum to 1.
+
+        Raises:
+            ParameterError: messages of another shape; the filters of the k values are linearly dependent, so that the
+                bits do not tell the shares.
+        """
+        sent = checked_messages(self, messages)
+        bits = (sent.mean(axis=-2) - self.q_one) / (self.p_one - self.q_one)
+        return np.asarray(bits @ self._solution)
+
+    def frequency_covariance(self, frequencies: ArrayLike, n_users: int) -> NDArray[np.float64]:
+        """Covariance of `estimate_frequencies`, `(k, k)`, where these shares `(k,)` of `n_users` hold each value.
+
+        The users are given; only their coins are random.
+        """
+        whole(1, n_users=n_users)
+        set_ = np.asarray(frequencies, dtype=np.float64) @ self.codes
+        p, q = self.p_one, self.q_one
+        bits = (set_ * p * (1.0 - p) + (1.0 - set_) * q * (1.0 - q)) / (n_users * (p - q) ** 2)
+        return np.asarray(self._solution.T @ (bits[:, None] * self._solution))
+
+    @cached_property
+    def _solution(self) -> NDArray[np.float64]:
+        """Shares of set bits -> shares of the values: `(n_bits, k)`."""
+        if np.linalg.matrix_rank(self.codes) < self.k:
+            raise ParameterError(
+                f"the filters of {self.k} values in {self.n_bits} bits are linearly dependent, so that reports do not "
+                "tell how often each value is held. Take fewer values or more bits.",
+                argument="k",
+            )
+        return np.asarray(np.linalg.pinv(self.codes.astype(np.float64)))
+
+    def _check_filter(self) -> None:
+        whole(2, k=self.k, n_bits=self.n_bits)
+        whole(1, n_hashes=self.n_hashes)
+        if len(np.unique(self.codes, axis=0)) == 1:
+            raise ParameterError(
+                f"n_bits is {self.n_bits}: all values have the same filter, and nothing is said. Take more bits.",
+                argument="n_bits",
+            )
+
+    @property
+    @abstractmethod
+    def p_one(self) -> float: ...
+
+    @property
+    @abstractmethod
+    def q_one(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class OneTimeRAPPOR(_BloomReports):
+    """RAPPOR for one report: each bit of the filter becomes 1 or 0 with probability f/2 each, and else stays.
+
+    This is the permanent randomised response alone. The dataset is one user's value in 0..k-1, or `(n_users,)` of them.
+    (Erlingsson, Pihur and Korolova 2014, Section 3.1.)
+
+    Args:
+        f: share of bits that are replaced by a fair coin, strictly between 0 and 1.
+        k: number of possible values, >= 2.
+        n_bits: length of the filter, >= 2.
+        n_hashes: hash functions, >= 1: at most so many bits are set.
+
+    Guarantees:
+        * 2 n_hashes ln((1 - f/2) / (f/2))-DP for each user under `replace_one` (their Theorem 1). The exact curve is
+          that of the two values in 0..k-1 whose filters differ most; it reaches the claim if they have no common bit,
+          and `n_hashes` each.
+
+    Example:
+        >>> mechanism = OneTimeRAPPOR()
+        >>> [np.flatnonzero(code).tolist() for code in mechanism.codes]
+        [[0, 11, 18], [3, 10, 13], [7, 10, 11, 19]]
+        >>> round(mechanism.guarantee().epsilon(0.0), 4), round(mechanism.exact_guarantee().epsilon(0.0), 4)
+        (0.8007, 0.6005)
+    """
+
+    f: float = 0.95
+    k: int = 3
+    n_bits: int = 20
+    n_hashes: int = 4
+    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
+
+    def __post_init__(self) -> None:
+        open_unit(f=self.f)
+        self._check_filter()
+
+    @property
+    def p_one(self) -> float:
+        """1 - f/2."""
+        return 1.0 - 0.5 * self.f
+
+    @property
+    def q_one(self) -> float:
+        """f/2."""
+        return 0.5 * self.f
+
+
+@dataclass(frozen=True)
+class RAPPOR(_BloomReports):
+    """RAPPOR: the bits of `OneTimeRAPPOR`, reported as 1 with probability q where they are 1, and p where they are 0.
+
+    One report, as who sees one report sees it: the permanent response and the instantaneous one together. A user who
+    reports again keeps the bits of the permanent response, and many reports tell no more than those.
+    (Erlingsson, Pihur and Korolova 2014, Section 3.1.)
+
+    Args:
+        f: share of bits that the permanent response replaces by a fair coin, in [0, 1).
+        p: probability that a permanent bit 0 is reported as 1, strictly between 0 and q.
+        q: probability that a permanent bit 1 is reported as 1, strictly below 1.
+        k: number of possible values, >= 2.
+        n_bits: length of the filter, >= 2.
+        n_hashes: hash functions, >= 1: at most so many bits are set.
+
+    Guarantees:
+        * n_hashes ln(q* (1 - p*) / (p* (1 - q*)))-DP for each user and one report under `replace_one` (their
+          Theorem 2), with q* = f (p + q) / 2 + (1 - f) q and p* = f (p + q) / 2 + (1 - f) p.
+
+    Example:
+        >>> mechanism = RAPPOR()
+        >>> round(mechanism.guarantee().epsilon(0.0), 4), round(mechanism.exact_guarantee().epsilon(0.0), 4)
+        (0.4001, 0.3001)
+    """
+
+    f: float = 0.75
+    p: float = 0.45
+    q: float = 0.55
+    k: int = 3
+    n_bits: int = 20
+    n_hashes: int = 4
+    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
+
+    def __post_init__(self) -> None:
+        unit_interval(f=self.f)
+        open_unit(p=self.p, q=self.q)
+        if self.f == 1.0 or self.p >= self.q:
+            name = "f" if self.f == 1.0 else "p"
+            raise ParameterError(
+                f"f must be below 1 and p below q, but f is {self.f!r}, p {self.p!r} and q {self.q!r}: a report must "
+                "say something.",
+                argument=name,
+            )
+        self._check_filter()
+
+    @property
+    def p_one(self) -> float:
+        """q* = f (p + q) / 2 + (1 - f) q."""
+        return 0.5 * self.f * (self.p + self.q) + (1.0 - self.f) * self.q
+
+    @property
+    def q_one(self) -> float:
+        """p* = f (p + q) / 2 + (1 - f) p."""
+        return 0.5 * self.f * (self.p + self.q) + (1.0 - self.f) * self.p

@@ -1,0 +1,90 @@
+"""Unary encoding: a value is one bit among k, and each bit is flipped on its own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..guarantees.base import Guarantee
+from ..relation import Relation
+from ..validation import one_of, positive, whole
+from .bits import BitReports
+from .frequency import FrequencyOracle
+
+
+@dataclass(frozen=True)
+class UnaryEncoding(BitReports, FrequencyOracle):
+    """Unary encoding: k bits, of which that of the user's value is 1; a 1 is sent as 1 with p, a 0 with q.
+
+        symmetric   p = e^(epsilon/2) / (e^(epsilon/2) + 1), q = 1 - p: RAPPOR's, without a filter
+        optimized   p = 1/2, q = 1 / (e^epsilon + 1): estimates of rare values have the least variance
+
+    The dataset is one user's value in 0..k-1, or `(n_users,)` of them; a message is `(k,)` bits. (Wang, Blocki, Li and
+    Jha 2017: SUE and OUE.)
+
+    Args:
+        epsilon: the claim, per user, > 0.
+        k: number of possible values, >= 2.
+        kind: "optimized" or "symmetric".
+
+    Guarantees:
+        * epsilon-DP for each user under `replace_one`, e^epsilon = p (1 - q) / (q (1 - p)); the claim is the exact
+          curve of two different values, which all pairs share.
+
+    Example:
+        >>> mechanism = UnaryEncoding(epsilon=1.0, k=8)
+        >>> round(mechanism.p_one, 6), round(mechanism.q_one, 6)
+        (0.5, 0.268941)
+        >>> UnaryEncoding(epsilon=8.0, k=3).estimate_frequencies([[1, 0, 0], [0, 0, 1], [0, 0, 1]]).round(1).tolist()
+        [0.7, -0.0, 1.3]
+    """
+
+    epsilon: float
+    k: int
+    _: KW_ONLY
+    kind: str = "optimized"
+    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        whole(2, k=self.k)
+        one_of(("optimized", "symmetric"), kind=self.kind)
+
+    @property
+    def n_categories(self) -> int:
+        return self.k
+
+    @cached_property
+    def codes(self) -> NDArray[np.bool_]:
+        """The identity: value v sets bit v."""
+        return np.eye(self.k, dtype=np.bool_)
+
+    @property
+    def p_one(self) -> float:
+        return 0.5 if self.kind == "optimized" else 1.0 / (1.0 + math.exp(-0.5 * self.epsilon))
+
+    @property
+    def q_one(self) -> float:
+        below = math.exp(-self.epsilon * (1.0 if self.kind == "optimized" else 0.5))
+        return below / (1.0 + below)
+
+    @property
+    def p_support(self) -> float:
+        """`p_one`: a bit 1 supports its value."""
+        return self.p_one
+
+    @property
+    def q_support(self) -> float:
+        """`q_one`."""
+        return self.q_one
+
+    def guarantee(self) -> Guarantee:
+        """The exact curve: two bits, one of which is set on either side."""
+        return self.exact_guarantee()
+
+    def _support(self, messages: NDArray[np.integer]) -> NDArray[np.integer]:
+        return np.asarray(messages.sum(axis=-2, dtype=np.int64))

@@ -1,0 +1,87 @@
+"""Exact samplers of discrete noise: whole numbers and fractions only, one value at a time.
+
+They are the reference that the vectorised noise of `Geometric` and `DiscreteGaussian` is tested against, and what a
+release that must not leave a bit to chance is built from. No float is rounded anywhere: every probability is the one
+that is written down. How long they take depends on what they return, which an observer with a clock can use.
+
+    uniform_below                 uniform on 0, ..., n - 1
+    bernoulli                     1 with a rational probability
+    bernoulli_exp                 1 with probability exp(-rate)              Canonne, Kamath, Steinke 2020, algorithm 1
+    discrete_laplace              Pr[x] proportional to exp(-|x| / scale)    algorithm 2
+    discrete_gaussian             Pr[x] proportional to exp(-x^2 / (2 variance))              algorithm 3
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import count
+
+import numpy as np
+
+from ...errors import ParameterError
+
+
+def uniform_below(n: int, rng: np.random.Generator) -> int:
+    """A whole number below n, each equally likely: random bits, drawn again while they are too many."""
+    bits = (n - 1).bit_length()
+    while True:
+        drawn = int.from_bytes(rng.bytes(-(-bits // 8)), "little") & ((1 << bits) - 1)
+        if drawn < n:
+            return drawn
+
+
+def bernoulli(probability: Fraction, rng: np.random.Generator) -> bool:
+    """True with this probability."""
+    return uniform_below(probability.denominator, rng) < probability.numerator
+
+
+def bernoulli_exp(rate: Fraction, rng: np.random.Generator) -> bool:
+    """True with probability exp(-rate), rate >= 0: the series of exp, as coins that are tossed until one fails."""
+    if rate > 1:
+        whole = math.floor(rate)
+        return all(bernoulli_exp(Fraction(1), rng) for _ in range(whole)) and bernoulli_exp(rate - whole, rng)
+    return next(k for k in count(1) if not bernoulli(rate / k, rng)) % 2 == 1
+
+
+def discrete_laplace(scale: Fraction, rng: np.random.Generator) -> int:
+    """Two-sided geometric noise with the probabilities of `exp(-|x| / scale)`, scale > 0 a fraction t / s.
+
+    Raises:
+        ParameterError: scale not above 0.
+    """
+    if scale <= 0:
+        raise ParameterError(argument="scale", value=scale, allowed="be above 0")
+    t, s = scale.numerator, scale.denominator
+    while True:
+        start = uniform_below(t, rng)
+        if not bernoulli_exp(Fraction(start, t), rng):
+            continue
+        turns = next(k for k in count() if not bernoulli_exp(Fraction(1), rng))
+        size, negative = (start + t * turns) // s, bernoulli(Fraction(1, 2), rng)
+        if size or not negative:
+            return -size if negative else size
+
+
+def discrete_gaussian(variance: Fraction, rng: np.random.Generator) -> int:
+    """Noise with the probabilities of `exp(-x^2 / (2 variance))` on the whole numbers, variance > 0.
+
+    Discrete Laplace noise of scale t = floor(sqrt(variance)) + 1, kept with probability exp(-(|x| - variance / t)^2 /
+    (2 variance)).
+
+    Raises:
+        ParameterError: variance not above 0.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> drawn = [discrete_gaussian(Fraction(9, 4), rng) for _ in range(200)]
+        >>> all(isinstance(value, int) for value in drawn), -7 < min(drawn) < max(drawn) < 7
+        (True, True)
+    """
+    if variance <= 0:
+        raise ParameterError(argument="variance", value=variance, allowed="be above 0")
+    t = math.isqrt(math.floor(variance)) + 1
+    while True:
+        drawn = discrete_laplace(Fraction(t), rng)
+        if bernoulli_exp((abs(drawn) - variance / t) ** 2 / (2 * variance), rng):
+            return drawn

@@ -1,0 +1,164 @@
+"""Snapping: Laplace noise whose sum is rounded so coarsely that no bit of the data is left in the last digits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import Dataset, Neighbours, Outputs
+from ..errors import ParameterError
+from ..guarantees import ExactDP, PureDP
+from ..guarantees.base import Guarantee
+from ..queries.base import AnyQuery, Floats
+from ..relation import Relation
+from ..validation import positive
+from .additive import AdditiveNoise
+from .laplace import laplace_log_density
+from .uniforms import full_precision_uniform
+
+ROUNDING = 2.0**-49
+"""What the arithmetic of floats adds to the sensitivity of an answer, as a share of `bound` (Mironov 2012)."""
+
+
+@dataclass(frozen=True)
+class Snapping(AdditiveNoise):
+    """Snapping mechanism: clamp, add Laplace noise, round to a multiple of a power of two, and clamp again.
+
+        release = clamp(round(clamp(answer) + scale * sign * ln(U))),     scale = (sensitivity + 2^-49 bound) / epsilon
+
+    to [-bound, bound], with U uniform at full precision and rounding to multiples of `granularity`, the least power of
+    two that is not below the scale. Naive Laplace noise in floats gives away which answers it was added to, since only
+    some floats can be reached from each; here all answers reach the same outputs.
+
+    Args:
+        epsilon: the claim, > 0.
+        sensitivity: largest L1 distance between the answers on neighbours, > 0.
+        n_queries: number of answers, >= 1; each adds 2^-49 bound.
+        bound: answers and outputs are clamped to [-bound, bound]; more than scale + sensitivity, below 2^46 scale.
+        query: computes the answers from the dataset; None when the dataset is the vector of answers.
+        relation: the neighbouring relation that `sensitivity` and the claim hold for.
+
+    Guarantees:
+        * epsilon-DP in floating-point arithmetic (Mironov 2012, theorem 1, there for sensitivity 1 and one answer),
+          for a logarithm that is correctly rounded. That of numpy is so but for a last bit here and there, which the
+          rounding to `granularity` hides unless a sum falls within 2^-50 of the middle between two multiples.
+        * `exact_guarantee` and the output law are those of real numbers: the masses that Laplace noise gives to the
+          cells of the rounding.
+
+    References:
+        Mironov (2012), "On significance of the least significant bits for differential privacy".
+
+    Example:
+        >>> mechanism = Snapping(epsilon=0.1)
+        >>> mechanism.granularity, round(mechanism.scale, 9)
+        (16.0, 10.0)
+        >>> mechanism.release(3.0, 4, np.random.default_rng(1)).values.tolist()
+        [0.0, 0.0, 16.0, 0.0]
+    """
+
+    epsilon: float
+    _: KW_ONLY
+    sensitivity: float = 1.0
+    n_queries: int = 1
+    bound: float = 100.0
+    query: AnyQuery | None = None
+    relation: Relation = Relation.ADD_REMOVE
+
+    norm: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon, bound=self.bound)
+        super().__post_init__()
+        least = self.sensitivity * (1.0 + 1.0 / self.epsilon)
+        if not least * (1.0 + ROUNDING * self.n_queries) < self.bound < 2.0**46 * self.sensitivity / self.epsilon:
+            raise ParameterError(
+                f"bound must lie above scale + sensitivity = {least:g} and below 2^46 scale, but is {self.bound:g}. "
+                f"Set bound={10 * least:g}, or what the answers need if that is more.",
+                argument="bound",
+            )
+
+    @property
+    def scale(self) -> float:
+        """Scale of the Laplace noise, in the units of the answers."""
+        return (self.sensitivity + self.n_queries * ROUNDING * self.bound) / self.epsilon
+
+    @property
+    def granularity(self) -> float:
+        """The least power of two that is not below the scale: outputs are multiples of it, or +-bound."""
+        fraction, exponent = math.frexp(self.scale)
+        return math.ldexp(1.0, exponent - (fraction == 0.5))
+
+    @property
+    def last_edge(self) -> float:
+        """Sums above it become `bound`."""
+        return (math.ceil(self.bound / self.granularity) - 0.5) * self.granularity
+
+    def guarantee(self) -> Guarantee:
+        """The claim, `PureDP(epsilon)`."""
+        return PureDP(self.epsilon, relation=self.relation)
+
+    def exact_guarantee(self) -> Guarantee:
+        """The law of the cells between the two answers of the worst case, and of all cells on either side."""
+        steps = np.arange(math.ceil(self.sensitivity / self.granularity) + 1)
+        edges = np.multiply(self.granularity, steps, dtype=np.float64)
+        edges = edges[edges <= self.last_edge - 0.5 * self.granularity]
+        edges = np.pad(edges, 1, constant_values=(-np.inf, np.inf))
+        p0, p1 = (laplace_masses(edges - shift, self.scale) for shift in (0.0, self.sensitivity))
+        return ExactDP(p0, p1, relation=self.relation)
+
+    def worst_case(self) -> Neighbours:
+        """The first answer moves by `sensitivity` from the edge of a cell: at most that edge has probability 1/2."""
+        pair = super().worst_case()
+        start = np.zeros(np.shape(pair.d0))
+        start[(0,) * start.ndim] = 0.5 * self.granularity
+        return Neighbours(np.add(pair.d0, start)[()], np.add(pair.d1, start)[()], pair.relation)
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` snapped answers: shape `(size,)` for one query, `(size, n_queries)` for more."""
+        values = super().release(dataset, size, rng).values
+        values /= self.granularity
+        np.rint(values, out=values)
+        values *= self.granularity
+        return Outputs(np.clip(values, -self.bound, self.bound, out=values))
+
+    def _centre(self, answers: Floats) -> Floats:
+        return np.clip(answers, -self.bound, self.bound)
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log probability of each output under `dataset`, shape `(size,)`; -inf where impossible."""
+        values, half = outputs.values, 0.5 * self.granularity
+        centre = self._centre(self.answers(dataset))
+        inside, ends = np.abs(values) < self.bound, np.abs(values) == self.bound
+        low = np.where(ends, self.last_edge, np.abs(values) - half)
+        high = np.where(ends, np.inf, np.abs(values) + half)
+        shift = np.where(values < 0.0, -centre, centre)
+        with np.errstate(divide="ignore"):
+            each = np.log(laplace_mass(low - shift, high - shift, self.scale))
+        each[~(ends | (inside & (values % self.granularity == 0.0)))] = -np.inf
+        return np.asarray(each.reshape(len(values), -1).sum(axis=1))
+
+    def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+        noise = np.log(full_precision_uniform(shape, rng))
+        noise *= np.where(rng.integers(0, 2, size=shape), self.scale, -self.scale)
+        return noise
+
+    def _noise_log_density(self, noise: Floats) -> Floats:
+        return laplace_log_density(noise, self.scale)
+
+
+def laplace_mass(low: Floats, high: Floats, scale: float) -> Floats:
+    """Probability of Laplace noise in each [low, high], without cancellation in the tails."""
+    low, high = low / scale, high / scale
+    left, right = np.minimum(high, 0.0), np.maximum(low, 0.0)
+    below = -0.5 * np.exp(left) * np.expm1(np.minimum(low, left) - left)
+    above = -0.5 * np.exp(-right) * np.expm1(right - np.maximum(high, right))
+    return np.asarray(below + above)
+
+
+def laplace_masses(edges: Floats, scale: float) -> Floats:
+    """Probabilities of Laplace noise in the cells between consecutive edges, which may be infinite."""
+    return laplace_mass(edges[:-1], edges[1:], scale)

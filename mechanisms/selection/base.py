@@ -1,0 +1,136 @@
+"""What mechanisms that choose among finitely many candidates share: utilities, their sensitivity, a factor of two.
+
+Selection      the options of all of them, and the check of a pair
+ChoosesOne     those whose output is the index of one candidate, with a known probability each
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..errors import NeighboursError, ParameterError
+from ..guarantees import ExactDP, PureDP
+from ..guarantees.base import Guarantee
+from ..queries.answers import check_pair, check_query, evaluate, refuse_worst_case
+from ..queries.base import AnyQuery, Floats, Query
+from ..relation import Relation
+from ..validation import positive, whole
+
+
+@dataclass(frozen=True)
+class Selection(Mechanism):
+    """A mechanism that sees one utility a candidate, higher = better, each of which moves by at most `sensitivity`.
+
+    Args:
+        epsilon: what the claim is made from, > 0.
+        n_candidates: number of candidates, >= 2.
+        sensitivity: largest change of any single utility between neighbours, > 0.
+        monotone: whether all utilities that move between neighbours move in one direction, as counts do when a record
+            is added. What is compared then moves by `sensitivity`, not twice that, and half the noise is enough.
+        query: computes the utilities from the dataset; None when the dataset is the vector `(n_candidates,)` of them.
+        relation: the neighbouring relation that `sensitivity` and the claim hold for.
+    """
+
+    epsilon: float
+    n_candidates: int
+    _: KW_ONLY
+    sensitivity: float = 1.0
+    monotone: bool = False
+    query: AnyQuery | None = None
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        positive(epsilon=self.epsilon, sensitivity=self.sensitivity)
+        whole(2, n_candidates=self.n_candidates)
+        if not isinstance(self.monotone, bool):
+            raise ParameterError(f"monotone must be True or False, but is {self.monotone!r}.", argument="monotone")
+        check_query(
+            self.query,
+            sensitivity=self.sensitivity,
+            relation=self.relation,
+            norm=math.inf,
+            n_answers=self.n_candidates,
+            n_name="n_candidates",
+        )
+        if self.monotone and isinstance(self.query, Query) and not self.query.monotone(self.relation):
+            raise ParameterError(
+                f"monotone is True, but {self.query!r} is not monotone under {self.relation.value!r}: utilities can "
+                "move both ways. Set monotone=False.",
+                argument="monotone",
+            )
+
+    @property
+    def rate(self) -> float:
+        """1 / scale of the noise: epsilon / (2 sensitivity), or epsilon / sensitivity when monotone."""
+        return self.epsilon / (self.sensitivity if self.monotone else 2.0 * self.sensitivity)
+
+    def utilities(self, dataset: Dataset) -> Floats:
+        """Utility of each candidate, shape `(n_candidates,)`."""
+        return evaluate(self.query, dataset, n_answers=self.n_candidates, n_name="n_candidates")
+
+    def guarantee(self) -> Guarantee:
+        """`PureDP(epsilon)`."""
+        return PureDP(self.epsilon, relation=self.relation)
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        check_pair(neighbours, self.query, self.utilities, sensitivity=self.sensitivity, norm=math.inf)
+        if self.query is None and self.monotone:
+            moves = np.subtract(neighbours.d1, neighbours.d0)
+            if moves.min() < 0 < moves.max():
+                raise NeighboursError(
+                    f"monotone is True, but the utilities move both ways, from {moves.min():g} to {moves.max():g}. Set "
+                    "monotone=False, or give a pair whose utilities move in one direction.",
+                    argument="monotone",
+                )
+        return self
+
+    def leading(self, n_leaders: int, lead: float) -> Neighbours:
+        """The first `n_leaders` candidates gain as much as they may, while the others lose as much as they may.
+
+        On `d0` the leaders stand `lead` / `rate` above the others.
+        """
+        refuse_worst_case(type(self).__name__, self.query)
+        start, step = (
+            np.zeros(self.n_candidates),
+            np.full(self.n_candidates, 0.0 if self.monotone else -self.sensitivity),
+        )
+        start[:n_leaders] = lead / self.rate
+        step[:n_leaders] = self.sensitivity
+        return Neighbours(start, start + step, self.relation)
+
+
+@dataclass(frozen=True)
+class ChoosesOne(Selection):
+    """A mechanism that returns the index of one candidate; arguments as for `Selection`."""
+
+    @abstractmethod
+    def log_probabilities(self, dataset: Dataset) -> Floats:
+        """Log probability of each candidate, shape `(n_candidates,)`."""
+
+    def probabilities(self, dataset: Dataset) -> Floats:
+        """Probability of each candidate, shape `(n_candidates,)`."""
+        return np.exp(self.log_probabilities(dataset))
+
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log probability of each output under `dataset`, shape `(size,)`; -inf for what is no candidate."""
+        chosen = outputs.values
+        table = np.append(self.log_probabilities(dataset), -np.inf)
+        possible = (chosen >= 0) & (chosen < self.n_candidates) & (chosen == np.floor(chosen))
+        return np.asarray(table[np.where(possible, chosen, self.n_candidates).astype(np.int64)])
+
+    def exact_guarantee(self) -> Guarantee:
+        """The exact curve of `worst_case()`, from the probabilities of all candidates."""
+        pair = self.worst_case()
+        return ExactDP(self.probabilities(pair.d0), self.probabilities(pair.d1), self.relation)

@@ -1,0 +1,86 @@
+"""Publish a random record: private by the letter of (0, 1/n), and for one person in n not at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..errors import ParameterError
+from ..guarantees import ApproximateDP
+from ..guarantees.base import Guarantee
+from ..queries.base import Floats
+from ..records import check_records
+from ..relation import Relation
+from ..validation import whole
+
+
+@dataclass(frozen=True)
+class PublishRandomRecord(Mechanism):
+    """Publish a random record as it is, each with probability 1 / n_records.
+
+    Why delta has to be much smaller than 1 / n: with delta = 1/n this is allowed. (Dwork and Roth 2014, section 2.3.)
+
+    Args:
+        n_records: number of records, >= 2; the dataset is an array `(n_records,)` of numbers, the output one of them.
+
+    Guarantees:
+        * (0, 1/n_records)-DP under `replace_one`, exactly: the record that differs is published with that probability,
+          and no epsilon helps. k times: `compose([...], accounting="optimal")`, 1 - (1 - 1/n)^k.
+
+    Example:
+        >>> mechanism = PublishRandomRecord(n_records=100)
+        >>> mechanism.guarantee().delta(0.0), mechanism.guarantee().delta(20.0), mechanism.guarantee().epsilon(0.0)
+        (0.01, 0.01, inf)
+    """
+
+    n_records: int
+    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
+
+    def __post_init__(self) -> None:
+        whole(2, n_records=self.n_records)
+
+    def records(self, dataset: Dataset) -> Floats:
+        """The records, shape `(n_records,)`."""
+        found = np.asarray(dataset, dtype=np.float64)
+        if found.shape != (self.n_records,):
+            raise ParameterError(
+                f"n_records is {self.n_records}, but the dataset has shape {found.shape}. Give one number a record.",
+                argument="n_records",
+            )
+        return found
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """A record for each run, shape `(size,)`."""
+        return Outputs(self.records(dataset)[rng.integers(self.n_records, size=size)])
+
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log of the share of records that equal each output, shape `(size,)`; -inf for what is no record."""
+        values, counts = np.unique(self.records(dataset), return_counts=True)
+        at = np.minimum(np.searchsorted(values, outputs.values), len(values) - 1)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(np.where(values[at] == outputs.values, counts[at] / self.n_records, 0.0)))
+
+    def guarantee(self) -> Guarantee:
+        """`ApproximateDP(0, 1 / n_records)`, exact."""
+        return ApproximateDP(0.0, 1.0 / self.n_records, self.relation, exact=True)
+
+    def worst_case(self) -> Neighbours:
+        """n_records different records, the last of which is another one on `d1`."""
+        d0 = np.arange(self.n_records, dtype=np.float64)
+        d1 = d0.copy()
+        d1[-1] = self.n_records
+        return Neighbours(d0, d1, self.relation)
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        for side in (0, 1):
+            self.records(neighbours.side(side))
+        check_records(neighbours)
+        return self

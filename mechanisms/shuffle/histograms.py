@@ -1,0 +1,36 @@
+"""All counts of n messages of a few kinds, and which messages are of one kind."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MOST = 1_000_000
+
+Floats = NDArray[np.float64]
+
+
+def classes(common: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
+    """Three laws on the same messages, with those messages merged whose likelihood ratios agree: nothing is lost.
+
+    Each `(n_messages,)` with `common` > 0; returns three laws `(n_classes,)`.
+    """
+    ratios = np.round(np.log(np.stack([first / common, second / common], axis=1)), 9)
+    _, kind = np.unique(ratios, axis=0, return_inverse=True)
+    merged = [np.bincount(kind.ravel(), law).astype(np.float64) for law in (common, first, second)]
+    return merged[0], merged[1], merged[2]
+
+
+def histograms(n: int, kinds: int) -> NDArray[np.int64] | None:
+    """All ways to count n messages of that many kinds, `(n_ways, kinds)`; None if more than a million."""
+    if math.comb(n + kinds - 1, kinds - 1) > _MOST:
+        return None
+    ways = np.zeros((1, 0), dtype=np.int64)
+    for _ in range(kinds - 1):
+        left = n - ways.sum(axis=1)
+        repeated = np.repeat(ways, left + 1, axis=0)
+        starts = np.repeat(np.cumsum(left + 1) - (left + 1), left + 1)
+        ways = np.column_stack([repeated, np.arange(len(repeated)) - starts])
+    return np.column_stack([ways, n - ways.sum(axis=1)])

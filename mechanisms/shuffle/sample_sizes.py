@@ -1,0 +1,140 @@
+"""How many users each trust model needs, to learn a distribution or to test one: how the number grows.
+
+All are rates, without their constants: they compare models and say what doubling something costs. They tell nobody how
+many users to ask. alpha is a distance in total variation, half the l1 norm; k is the number of values.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..errors import ParameterError
+from ..validation import one_of, open_unit, positive, whole
+
+MODELS = ("non-private", "central", "local", "shuffle")
+
+
+def learning_samples(
+    k: int, alpha: float, *, model: str, epsilon: float | None = None, delta: float | None = None
+) -> float:
+    """Users needed to learn a distribution on k values up to alpha, without constants.
+
+        non-private   k / alpha^2
+        central       that + k / (alpha epsilon)
+        local         that + k^2 / (alpha^2 (e^epsilon - 1)^2) + k^2 / (alpha^2 e^epsilon)
+        shuffle       that + k sqrt(ln(1/delta)) / (alpha epsilon)
+
+    where "that" is the first line. The last one is reached by shuffling what is best in the local model.
+
+    Args:
+        k: >= 2.
+        alpha: strictly between 0 and 1.
+        model: one of `MODELS`.
+        epsilon: > 0; only for the private ones.
+        delta: strictly between 0 and 1; only for "shuffle", whose guarantee is approximate.
+
+    Raises:
+        ParameterError: a value out of range, or missing, or given for a model that has none.
+
+    References:
+        Diakonikolas, Hardt and Schmidt (2015), central; Acharya, Sun and Zhang (2019), local; Canonne (2022), "Privacy
+        Doona: Why We Should Hide Among The Clones", for the table.
+
+    Example:
+        >>> [round(learning_samples(100, 0.1, model=m, epsilon=0.1)) for m in ("central", "local")]
+        [20000, 91323214]
+    """
+    _check(k, alpha, model, epsilon, delta)
+    base = k / alpha**2
+    if model == "non-private" or epsilon is None:
+        return base
+    if model == "central":
+        return base + k / (alpha * epsilon)
+    if model == "local":
+        return k**2 / (alpha * math.expm1(epsilon)) ** 2 + k**2 / (alpha**2 * math.exp(epsilon)) + base
+    return base + k * _root_log(delta) / (alpha * epsilon)
+
+
+def uniformity_samples(
+    k: int,
+    alpha: float,
+    *,
+    model: str,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    coins: str | None = None,
+) -> float:
+    """Users needed to tell the uniform distribution on k values from all at alpha or more, without constants.
+
+    Any other known distribution may take the place of the uniform one. In the local and the shuffle model, it helps if
+    the users share `coins`: random bits that everybody knows.
+
+        non-private       sqrt(k) / alpha^2
+        central           that + sqrt(k / epsilon) / alpha + (k / (alpha^4 epsilon^2))^(1/3) + 1 / (alpha epsilon)
+        local, private    that + k^(3/2) / (alpha^2 (e^epsilon - 1)^2) + k^(3/2) / (alpha^2 e^epsilon)
+        local, public     that + k / (alpha^2 (e^epsilon - 1)^2) + k / (alpha^2 e^(epsilon/2))
+        shuffle, private  that + k^(3/4) sqrt(L) / (alpha epsilon)
+        shuffle, public   that + (k^2 L / (alpha^4 epsilon^2))^(1/3) + sqrt(k L) / (alpha epsilon)
+
+    where "that" is the first line, and L = ln(1/delta).
+
+    Args:
+        k, alpha, model, epsilon, delta: as for `learning_samples`.
+        coins: "private" or "public"; only for "local" and "shuffle".
+
+    Raises:
+        ParameterError: a value out of range, or missing, or given for a model that has none.
+
+    References:
+        Paninski (2008); Acharya, Sun and Zhang (2018) and Aliakbarpour, Diakonikolas and Rubinfeld (2018), central;
+        Acharya, Canonne, Freitag and Tyagi (2019) and Amin, Joseph and Mao (2020), local; Canonne (2022) for the table.
+
+    Example:
+        >>> private = uniformity_samples(10**4, 0.1, model="local", epsilon=1.0, coins="private")
+        >>> round(private / uniformity_samples(10**4, 0.1, model="local", epsilon=1.0, coins="public"))
+        74
+    """
+    _check(k, alpha, model, epsilon, delta)
+    if (coins is not None) != (model in ("local", "shuffle")):
+        raise ParameterError(
+            f"coins is {coins!r}, but must be given for 'local' and 'shuffle', and for them alone: model is {model!r}.",
+            argument="coins",
+        )
+    if coins is not None:
+        one_of(("private", "public"), coins=coins)
+    base = math.sqrt(k) / alpha**2
+    if epsilon is None:
+        return base
+    if model == "central":
+        mixed = math.cbrt(k / (alpha**4 * epsilon**2))
+        return base + math.sqrt(k / epsilon) / alpha + mixed + 1.0 / (alpha * epsilon)
+    if model == "local":
+        power, rate = (1.5, epsilon) if coins == "private" else (1.0, 0.5 * epsilon)
+        return base + math.pow(k, power) / alpha**2 * (1.0 / math.expm1(epsilon) ** 2 + math.exp(-rate))
+    root = _root_log(delta)
+    if coins == "private":
+        return base + math.pow(k, 0.75) * root / (alpha * epsilon)
+    mixed = math.cbrt((k * root) ** 2 / (alpha**4 * epsilon**2))
+    return base + mixed + math.sqrt(k) * root / (alpha * epsilon)
+
+
+def _root_log(delta: float | None) -> float:
+    """sqrt(ln(1/delta))."""
+    assert delta is not None
+    return math.sqrt(-math.log(delta))
+
+
+def _check(k: int, alpha: float, model: str, epsilon: float | None, delta: float | None) -> None:
+    whole(2, k=k)
+    open_unit(alpha=alpha)
+    one_of(MODELS, model=model)
+    for name, value, wanted in (("epsilon", epsilon, model != "non-private"), ("delta", delta, model == "shuffle")):
+        if (value is not None) != wanted:
+            raise ParameterError(
+                f"{name} is {value!r}, but the model {model!r} {'needs one' if wanted else 'has none'}.",
+                argument=name,
+            )
+    if epsilon is not None:
+        positive(epsilon=epsilon)
+    if delta is not None:
+        open_unit(delta=delta)

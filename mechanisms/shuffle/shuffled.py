@@ -1,0 +1,184 @@
+"""A local mechanism of n users, whose messages are released in random order."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import gammaln, xlogy
+
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..errors import NeighboursError, ParameterError
+from ..guarantees import ClonesDP, ExactDP
+from ..guarantees.base import Guarantee
+from ..local.base import LocalMechanism
+from ..relation import Relation
+from ..validation import whole
+from .histograms import classes, histograms
+
+_MOST_MESSAGES = 4096
+
+
+@dataclass(frozen=True)
+class Shuffled(Mechanism):
+    """Each of n users runs the same local mechanism once; the messages are released without names, in random order.
+
+    What is released is how often each message was sent: messages in random order tell that, and nothing else. The
+    dataset is the users' values, `(n_users,)`. Taking names off is no privacy by itself; it amplifies that of the local
+    mechanism, and only while nothing in a message tells its sender.
+
+    Args:
+        randomizer: a local mechanism with at most 4096 possible messages, whose guarantee is pure.
+        n_users: number of users, >= 2.
+
+    Guarantees:
+        * `ClonesDP(local epsilon, n_users)` under `replace_one`: the theorem for all local mechanisms, which any single
+          one may stay below.
+        * `exact_guarantee()`: the law of one user's two values among others who all hold the same third one (a second
+          one, if there are but two), summed over all counts; None where these are more than a million.
+        * Densities are exact where there are two messages, whatever the users hold, and where all users but one hold
+          the same value.
+
+    References:
+        Feldman, McMillan, Talwar (2021), "Hiding among the clones"; Cheu, Smith, Ullman, Zeber, Zhilyaev (2019) for
+        the model.
+
+    Example:
+        >>> from dpassay.mechanisms import RandomizedResponse
+        >>> mechanism = Shuffled(RandomizedResponse(1.0), n_users=10_000)
+        >>> round(mechanism.guarantee().epsilon(1e-6), 4), round(mechanism.exact_guarantee().epsilon(1e-6), 4)
+        (0.053, 0.0357)
+        >>> mechanism.release(np.zeros(10_000), 3, np.random.default_rng(0)).values.shape
+        (3, 2)
+    """
+
+    randomizer: LocalMechanism
+    n_users: int
+    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.randomizer, LocalMechanism):
+            raise ParameterError(
+                f"randomizer must be a local mechanism, such as RandomizedResponse(1.0), but is {self.randomizer!r}.",
+                argument="randomizer",
+            )
+        whole(2, n_users=self.n_users)
+        if self.randomizer.n_messages > _MOST_MESSAGES:
+            raise ParameterError(
+                f"{type(self.randomizer).__name__} has {self.randomizer.n_messages} possible messages, too many to "
+                f"count each. Take a local mechanism with {_MOST_MESSAGES} at most.",
+                argument="randomizer",
+            )
+        if not math.isfinite(self.randomizer.guarantee().epsilon(0.0)):
+            raise ParameterError(
+                f"randomizer must have a pure guarantee, but {type(self.randomizer).__name__} has epsilon = inf at "
+                "delta = 0: the theorem says nothing about it.",
+                argument="randomizer",
+            )
+
+    @cached_property
+    def _channel(self) -> NDArray[np.float64]:
+        """The law of one message under each value, scaled to sum to 1 for the sampler."""
+        channel = self.randomizer.channel()
+        return np.asarray(channel / channel.sum(axis=1, keepdims=True))
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """How often each message was sent, in the order of `randomizer.messages()`: `(size, n_messages)`."""
+        counts = np.zeros((size, self._channel.shape[1]), dtype=np.int64)
+        for value, n in zip(*np.unique(self._values(dataset), return_counts=True), strict=True):
+            counts += rng.multinomial(n, self._channel[value], size=size)
+        return Outputs(counts)
+
+    def guarantee(self) -> Guarantee:
+        """`ClonesDP` at the local epsilon."""
+        return ClonesDP(self.randomizer.guarantee().epsilon(0.0), self.n_users, relation=self.relation)
+
+    def worst_case(self) -> Neighbours:
+        """One user holds either value of the local worst case; the others hold one that is neither, or the first."""
+        pair = self.randomizer.worst_case()
+        others = [v for v in range(self.randomizer.n_categories) if v not in (pair.d0, pair.d1)]
+        d0 = np.full(self.n_users, others[0] if others else pair.d0)
+        d1 = d0.copy()
+        d0[0], d1[0] = pair.d0, pair.d1
+        return Neighbours(d0, d1, self.relation)
+
+    def fitted_to(self, neighbours: Neighbours) -> Shuffled:
+        super().fitted_to(neighbours)
+        values0, values1 = self._values(neighbours.d0), self._values(neighbours.d1)
+        counts0, counts1 = (np.bincount(v, minlength=self.randomizer.n_categories) for v in (values0, values1))
+        if (moved := int(np.abs(counts0 - counts1).sum()) // 2) > 1:
+            raise NeighboursError(
+                f"both datasets must hold values of the same users, one of whom may differ, but at least {moved} do. "
+                "Change one entry only.",
+                argument="neighbours",
+            )
+        return self
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """The exact curve on `worst_case()`; None where its counts are more than a million."""
+        pair = self.worst_case()
+        laws = [self._channel[value] for value in (pair.d0[1], pair.d0[0], pair.d1[0])]
+        mass, first, second = classes(*laws)
+        counts = histograms(self.n_users, len(mass))
+        if counts is None:
+            return None
+        common = np.exp(stats.multinomial.logpmf(counts, self.n_users, mass))
+        p0, p1 = (common * (counts @ (part / mass)) / self.n_users for part in (first, second))
+        return ExactDP(p0 / p0.sum(), p1 / p1.sum(), relation=self.relation)
+
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log probability of the counts, shape `(size,)`; -inf where they do not sum to the users.
+
+        Raises:
+            ParameterError: more than two messages, and more than one user whose value is not that of the others.
+        """
+        counts = outputs.values
+        held, users = np.unique(self._values(dataset), return_counts=True)
+        if counts.shape[1] == 2:
+            found = self._of_two(counts, held, users)
+        elif len(held) == 1 or (len(held) == 2 and users.min() == 1):
+            found = self._of_one_apart(counts, held[np.argmax(users)], held[np.argmin(users)])
+        else:
+            raise ParameterError(
+                f"the law of the shuffled messages of {type(self.randomizer).__name__} is computed where all users but "
+                "one hold the same value. Give such a dataset, or an attack that needs no densities, such as "
+                "'classifier'."
+            )
+        possible = (counts >= 0).all(axis=1) & (counts.sum(axis=1) == self.n_users)
+        return np.where(possible, found, -np.inf)
+
+    def _of_two(
+        self, counts: NDArray[np.int64], held: NDArray[np.int64], users: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """The number of messages of the second kind is a sum of binomials, one for each value."""
+        law = np.ones(1)
+        for value, n in zip(held, users, strict=True):
+            law = np.convolve(law, stats.binom.pmf(np.arange(n + 1), n, self._channel[value, 1]))
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(law)[np.clip(counts[:, 1], 0, self.n_users)])
+
+    def _of_one_apart(self, counts: NDArray[np.int64], common: int, other: int) -> NDArray[np.float64]:
+        """The law if all held `common`, times the mean over the messages of Pr[message | other] / Pr[message | common]:
+        each of them may be that of the user apart."""
+        law, ratio = self._channel[common], self._channel[other] / self._channel[common]
+        all_alike = gammaln(self.n_users + 1) + (xlogy(counts, law) - gammaln(counts + 1)).sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(all_alike + np.log(counts @ ratio / self.n_users))
+
+    def _values(self, dataset: Dataset) -> NDArray[np.int64]:
+        values = self.randomizer.values(dataset)
+        if values.shape != (self.n_users,):
+            raise ParameterError(
+                f"the dataset must hold the values of n_users = {self.n_users} users, but has shape {values.shape}: "
+                "the guarantee depends on how many there are.",
+                argument="n_users",
+            )
+        return values

@@ -1,0 +1,76 @@
+"""Which queries are above a threshold? Asked of many queries, paid for by the few that are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..base import Neighbours
+from ..validation import whole
+from .base import SparseVector
+
+
+@dataclass(frozen=True)
+class AboveThreshold(SparseVector):
+    """Sparse vector technique: each query against one noisy threshold, until `stop_after` of them were above.
+
+    Threshold noise: Laplace of scale 2 sensitivity / epsilon, half of the budget. Query noise: scale
+    4 stop_after sensitivity / epsilon, the other half. The answers below are free, however many there are (Dwork and
+    Roth 2014, section 3.6; Lyu, Su and Li 2017, algorithm 1).
+
+    With `redraw=True` the threshold noise has scale 2 stop_after sensitivity / epsilon and is drawn anew after each
+    answer above: `stop_after` independent runs, each at epsilon / stop_after (Dwork and Roth's own form; algorithm 2 of
+    Lyu, Su and Li). It buys nothing, and for stop_after = 1 the two are the same.
+
+    Output of a run: `(n_queries,)` whole numbers, 1 above, 0 below, -1 not answered because it had stopped.
+
+    Args:
+        epsilon: the claim, > 0.
+        n_queries: number of queries, >= 1.
+        stop_after: answers above after which it stops, >= 1; c in the papers.
+        redraw: see above.
+        threshold, sensitivity, query, relation: as for `SparseVector`.
+
+    Guarantees:
+        * epsilon-DP, whatever the queries, as long as each moves by at most `sensitivity` (Lyu, Su and Li 2017, theorem
+          2). Approached with more and more queries, not attained.
+
+    Example:
+        >>> mechanism = AboveThreshold(epsilon=1.0, n_queries=4, threshold=500.0)
+        >>> mechanism.release([0.0, 0.0, 990.0, 990.0], 2, np.random.default_rng(0)).values
+        array([[ 0,  0,  1, -1],
+               [ 0,  0,  1, -1]], dtype=int8)
+        >>> round(mechanism.exact_guarantee().epsilon(0.0), 3)
+        0.754
+    """
+
+    stop_after: int = 1
+    redraw: bool = False
+
+    def __post_init__(self) -> None:
+        whole(1, stop_after=self.stop_after)
+        super().__post_init__()
+
+    @property
+    def redraws(self) -> bool:  # type: ignore[override]
+        return self.redraw
+
+    @property
+    def threshold_scale(self) -> float:
+        return 2.0 * (self.stop_after if self.redraw else 1) * self.sensitivity / self.epsilon
+
+    @property
+    def query_scale(self) -> float:
+        return 4.0 * self.stop_after * self.sensitivity / self.epsilon
+
+    @property
+    def stops_after(self) -> int:
+        return self.stop_after
+
+    def worst_case(self) -> Neighbours:
+        """As for every sparse vector; with `redraw` the queries that move down close stretches of equal length."""
+        if not self.redraw:
+            return super().worst_case()
+        stretch = max(1, self.n_queries // self.stop_after)
+        return self._moved(np.where((np.arange(self.n_queries) + 1) % stretch, 1.0, -1.0))

@@ -1,0 +1,188 @@
+"""What every sparse vector technique shares: queries, one noisy threshold, and who is above it.
+
+    bar_i  = threshold + rho,   rho ~ Laplace(threshold_scale), drawn once, or anew after each answer above
+    seen_i = query_i + nu_i,    nu_i ~ Laplace(query_scale)
+    answer i is "above" where seen_i >= bar_i, else "below"; after `stops_after` answers above nothing is answered
+
+(Lyu, Su and Li 2017, whose six algorithms differ in the two scales, in stopping, and in what is said of a query that is
+above.) A subclass is a frozen dataclass that gives the scales, and its claim.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..guarantees import ExactDP, PureDP
+from ..guarantees.base import Guarantee
+from ..noise.laplace import draw_laplace
+from ..queries.answers import check_pair, check_query, evaluate, refuse_worst_case
+from ..queries.base import AnyQuery, Floats
+from ..relation import Relation
+from ..validation import finite, positive, whole
+from .answers import ABOVE, STOPPED, Answers, all_patterns, distinct, possible
+from .threshold_integral import ThresholdIntegral
+
+MOST_PATTERNS = 20_000
+"""Up to this many patterns of answers the exact curve is computed."""
+
+
+@dataclass(frozen=True)
+class SparseVector(Mechanism):
+    """Queries against a noisy threshold.
+
+    Args:
+        epsilon: the claim, > 0.
+        n_queries: number of queries, >= 1.
+        threshold: what the queries are compared with, in their units.
+        sensitivity: largest change of any single query between neighbours, > 0.
+        query: computes the answers of the queries from the dataset; None when the dataset is the vector
+            `(n_queries,)` of answers.
+        relation: the neighbouring relation that `sensitivity` and the claim hold for.
+    """
+
+    epsilon: float
+    n_queries: int
+    _: KW_ONLY
+    threshold: float = 0.0
+    sensitivity: float = 1.0
+    query: AnyQuery | None = None
+    relation: Relation = Relation.ADD_REMOVE
+
+    redraws: ClassVar[bool] = False
+    """Whether the threshold noise is drawn anew after each answer above."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        positive(epsilon=self.epsilon, sensitivity=self.sensitivity)
+        whole(1, n_queries=self.n_queries)
+        finite(threshold=self.threshold)
+        check_query(
+            self.query,
+            sensitivity=self.sensitivity,
+            relation=self.relation,
+            norm=np.inf,
+            n_answers=self.n_queries,
+            n_name="n_queries",
+        )
+
+    @property
+    @abstractmethod
+    def threshold_scale(self) -> float:
+        """Scale of the noise on the threshold."""
+
+    @property
+    @abstractmethod
+    def query_scale(self) -> float:
+        """Scale of the noise on each query."""
+
+    @property
+    @abstractmethod
+    def stops_after(self) -> int:
+        """Answers above after which nothing more is answered; `n_queries` where all are."""
+
+    def answers(self, dataset: Dataset) -> Floats:
+        """The exact answers of the queries, shape `(n_queries,)`."""
+        return evaluate(self.query, dataset, n_answers=self.n_queries, n_name="n_queries").reshape(self.n_queries)
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` independent runs, shape `(size, n_queries)`: query after query, those runs that have not stopped."""
+        queries = self.answers(dataset)
+        outputs = self._nothing(size)
+        rows = np.arange(size)
+        bar = self.threshold + draw_laplace(self.threshold_scale, (size,), rng)
+        left = np.full(size, self.stops_after)
+        for place, exact in enumerate(queries):
+            seen = exact + draw_laplace(self.query_scale, (len(rows),), rng)
+            above = seen >= bar
+            outputs[rows, place] = self._said(above, seen, exact, rng)
+            if self.redraws:
+                bar[above] = self.threshold + draw_laplace(self.threshold_scale, (int(np.count_nonzero(above)),), rng)
+            left -= above
+            if (running := left > 0).all():
+                continue
+            rows, bar, left = rows[running], bar[running], left[running]
+        return Outputs(outputs)
+
+    def _nothing(self, size: int) -> NDArray[np.generic]:
+        """Outputs of runs that have not begun, where nothing is answered."""
+        return np.full((size, self.n_queries), STOPPED, dtype=np.int8)
+
+    def _said(
+        self, above: NDArray[np.bool_], seen: Floats, exact: float, rng: np.random.Generator
+    ) -> NDArray[np.generic]:
+        """What is released about a query: here only whether it is above."""
+        return above
+
+    def guarantee(self) -> Guarantee:
+        """The claim, `PureDP(epsilon)`."""
+        return PureDP(self.epsilon, relation=self.relation)
+
+    def worst_case(self) -> Neighbours:
+        """All queries at the threshold; the last ones, as many as may be above, move down, the others up.
+
+        Many answers below and then the last ones above go against that, and say most.
+        """
+        return self._moved(np.where(np.arange(self.n_queries) < self.n_queries - self.stops_after, 1.0, -1.0))
+
+    def _moved(self, signs: Floats) -> Neighbours:
+        """All queries at the threshold, and moved by the sensitivity."""
+        refuse_worst_case(type(self).__name__, self.query)
+        start = np.full(self.n_queries, self.threshold)
+        d0, d1 = (v if self.n_queries > 1 else v[0] for v in (start, start + self.sensitivity * signs))
+        return Neighbours(d0, d1, self.relation)
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        check_pair(neighbours, self.query, self.answers, sensitivity=self.sensitivity, norm=np.inf)
+        return self
+
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log probability of each output under `dataset`, shape `(size,)`; -inf where impossible."""
+        patterns, place = distinct(outputs.values)
+        return self.log_probabilities(patterns, dataset)[place]
+
+    def log_probabilities(self, patterns: Answers, dataset: Dataset) -> Floats:
+        """Log probability of each pattern of answers under `dataset`, shape `(n,)`; -inf where impossible."""
+        log_p = np.zeros(len(patterns))
+        stretch = np.cumsum(patterns == ABOVE, axis=1) - (patterns == ABOVE)
+        for number in range(self.stops_after if self.redraws else 1):
+            here = (stretch == number) & (patterns != STOPPED) if self.redraws else patterns != STOPPED
+            log_p += self._log_stretch(here & (patterns != ABOVE), here & (patterns == ABOVE), self.answers(dataset))
+        log_p[~possible(patterns, self.stops_after)] = -np.inf
+        return log_p
+
+    def _log_stretch(self, below: NDArray[np.bool_], above: NDArray[np.bool_], queries: Floats) -> Floats:
+        """Log probability that these queries are below, and those above, one noisy threshold."""
+        values, group = np.unique(queries, return_inverse=True)
+        member = (group.reshape(-1, 1) == np.arange(len(values))).astype(np.int64)
+        counts = np.hstack([below @ member, above @ member])
+        few, place = np.unique(counts, axis=0, return_inverse=True)
+        log_p = self._integral(values).log_probability(few[:, : len(values)], few[:, len(values) :])
+        return log_p[place.reshape(len(counts))]
+
+    def _integral(self, values: Floats) -> ThresholdIntegral:
+        return ThresholdIntegral(
+            self.threshold, self.threshold_scale, self.query_scale, tuple(float(value) for value in values)
+        )
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """The exact curve of `worst_case()`; None where there are too many patterns of answers."""
+        return self.curve(self.worst_case())
+
+    def curve(self, neighbours: Neighbours) -> Guarantee | None:
+        """The exact curve of a pair; None where there are too many patterns of answers."""
+        patterns = all_patterns(self.n_queries, self.stops_after, MOST_PATTERNS)
+        if patterns is None:
+            return None
+        p0, p1 = (np.exp(self.log_probabilities(patterns, side)) for side in (neighbours.d0, neighbours.d1))
+        return ExactDP(p0, p1, self.relation)
