@@ -5,6 +5,7 @@ distinguishing/    tell the runs on a pair apart
 events.py          exceptional outputs (exceptions, NaN, text) as scores
 catalogue.py       all of them by name
 canaries/     canaries: records that are made, or chosen, to be found
+fine/         how an output is written, whether it came before, and how its coordinates stand to each other
 features.py   from outputs to columns of numbers that a classifier can read
 membership/   membership inference: was this record in the training set? Higher score = it was
 models/       two-class models that attacks learn from pilot trials

@@ -31,7 +31,14 @@ from ..mechanisms.errors import AttackError
 
 
 class Scorer(Protocol):
-    """A fixed function from outputs to scores. It can be pickled, since workers receive it."""
+    """A fixed function from outputs to scores. It can be pickled, since workers receive it.
+
+    It may offer more, which is looked for by name:
+
+        held_out   scores of the pilot outputs of each side, as fresh ones would have them, where it knows these outputs
+                   too well to score them itself; thresholds are chosen on these, and then they are taken off
+        describe   `(threshold) -> str`: which outputs score at or above the threshold, in words
+    """
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
         """One score a run, shape `(size,)`, higher = side 1; never NaN, +-inf allowed."""

@@ -1,7 +1,8 @@
 """Names of the attacks. A new one is one file and one line here; `dpassay list attacks` shows them.
 
 "auto" takes the first of them, in this order, that supports the target: those that know the law of what they see come
-before the classifier, which has to learn it from pilot runs and supports everything.
+before those that have to learn it from pilot runs: the portfolio on other people's code, and the classifier, which
+supports everything.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ catalogue = Catalogue(
         "gradient-product": "dpassay.attacks.distinguishing.gradient_product:GradientProduct",
         "canary-loss": "dpassay.attacks.distinguishing.canary_loss:CanaryLoss",
         "canary-direction": "dpassay.attacks.distinguishing.canary_direction:CanaryDirection",
+        "portfolio": "dpassay.attacks.distinguishing.portfolio:Portfolio",
         "classifier": "dpassay.attacks.distinguishing.classifier:Classifier",
         "threshold": "dpassay.attacks.distinguishing.threshold:Threshold",
     },
@@ -32,7 +34,7 @@ def choose(attack: str | Attack, target: Target) -> tuple[str, Attack]:
         attack: a name in the catalogue, with its default options; an `Attack`; or "auto", the first one that
             supports the target: the likelihood ratio where the output law is known; on a DPSGD, the gradient product
             for trajectories and, for final models, the loss of a canary that is an example, or the direction of one
-            that is a gradient; the classifier elsewhere.
+            that is a gradient; the portfolio on other people's code; the classifier elsewhere.
         target: what is attacked.
 
     Returns:

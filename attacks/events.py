@@ -11,9 +11,9 @@ equally often on both sides thus lands in the middle, where it does not blur wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +21,17 @@ from numpy.typing import NDArray
 from ..mechanisms.base import Outputs
 from ..mechanisms.errors import AttackError
 from .base import Attack, Scorer, Target
+from .fine.labels import LabelOdds
 from .models.table import log_odds_of_counts
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.str_]
 Shape = tuple[int, ...]
 
-ONE_SIDED = 8  # pilot events on one side and none on the other that make the label certain (false alarm 2^-7)
 N_BINS = 32
 EXCEPTIONAL = ("", "nan", "inf", "-inf")
 LONGEST_LABEL = 60
+SHOWN = 3  # events that a description names
 
 
 def mark(outputs: Outputs) -> Outputs:
@@ -72,9 +73,10 @@ def fit_scorer(
 
     Returns:
         A scorer of any outputs of the mechanism. Ordinary rows get the score of the attack, which was trained on the
-        ordinary pilot rows alone. A label seen on the pilot gets the place that its log odds have among those scores;
-        one never seen gets the place of all events together, and +inf if the pilot had none. Outputs of another shape
-        than the pilot's are events too.
+        ordinary pilot rows alone. A label seen on the pilot gets the place that its log odds have among those scores,
+        and these themselves if the pilot had no ordinary row; rare labels, and one never seen, have those of their kind
+        (`LabelOdds`), or of all events together; +inf if the pilot had none. Outputs of another shape than the pilot's
+        are events too.
 
     Raises:
         AttackError: the attack cannot be trained on these pilot outputs.
@@ -99,16 +101,30 @@ def fit_scorer(
     (ordinary0, labels0), (ordinary1, labels1) = _split(marked0, shapes), _split(marked1, shapes)
     starved = min(len(ordinary0), len(ordinary1)) < attack.minimum_pilot <= min(len(pilot0), len(pilot1))
     base = Indifferent() if starved else attack.fit(target, ordinary0, ordinary1, rng)
+    held_out = getattr(base, "held_out", None)
+    if held_out is not None:
+        base = replace(cast(Any, base), held_out=None)
     if not len(labels0) + len(labels1):
-        return EventScorer(base, shapes)
-    n0, n1 = len(pilot0), len(pilot1)
+        return EventScorer(base, shapes, held_out=held_out)
+    scores = held_out or tuple(base.score(rows) if len(rows) else np.empty(0) for rows in (ordinary0, ordinary1))
+    n = len(pilot0), len(pilot1)
     names, at = np.unique(np.concatenate([labels0, labels1]), return_inverse=True)
-    counts0 = np.append(np.bincount(at[: len(labels0)], minlength=len(names)), len(labels0))
-    counts1 = np.append(np.bincount(at[len(labels0) :], minlength=len(names)), len(labels1))
-    places = _places(log_odds_of_counts(counts0, counts1, n0, n1), base, (ordinary0, ordinary1), (n0, n1))
-    places[(counts0 == 0) & (counts1 >= ONE_SIDED)] = np.inf
-    places[(counts1 == 0) & (counts0 >= ONE_SIDED)] = -np.inf
-    return EventScorer(base, shapes, names.astype(np.str_), places[:-1], float(places[-1]))
+    at0, at1 = at[: len(labels0)], at[len(labels0) :]
+    odds = LabelOdds.learn(np.stack([np.bincount(side, minlength=len(names)) for side in (at0, at1)]), n)
+    asked = [odds.of_labels(), np.array([odds.of_new()]), odds.left_out(at0, 0), odds.left_out(at1, 1)]
+    places = _places(np.concatenate(asked), scores, n)
+    label_scores, new, *left_out = np.split(places, np.cumsum([len(part) for part in asked[:-1]]))
+    if held_out is not None or odds.by_class:
+        held_out = cast(Any, tuple(map(_together, (marked0, marked1), (shapes, shapes), scores, left_out)))
+    return EventScorer(base, shapes, names.astype(np.str_), label_scores, float(new[0]), held_out)
+
+
+def _together(marked: Outputs, shapes: tuple[Shape, ...] | None, ordinary: Floats, events: Floats) -> Floats:
+    """The scores of ordinary rows and of events, each in its place among the outputs."""
+    at = _ordinary(marked, shapes)[0]
+    scores = np.empty(len(marked))
+    scores[at], scores[~at] = ordinary, events
+    return scores
 
 
 @dataclass(frozen=True)
@@ -131,6 +147,8 @@ class EventScorer:
         labels: `(n_labels,)` events of the pilot, sorted.
         label_scores: `(n_labels,)` their scores.
         unseen: score of every other event.
+        held_out: scores of the pilot outputs of each side as fresh ones would have them, where they were learned by
+            heart; None elsewhere.
     """
 
     base: Scorer
@@ -138,6 +156,7 @@ class EventScorer:
     labels: Labels | None = None
     label_scores: Floats | None = None
     unseen: float = np.inf
+    held_out: tuple[Floats, Floats] | None = None
 
     def score(self, outputs: Outputs) -> Floats:
         """Scores of `outputs`, shape `(size,)`, higher = side 1; never NaN."""
@@ -150,6 +169,21 @@ class EventScorer:
             scores[ordinary] = self._base_score(Outputs(outputs.values[ordinary]))
         scores[~ordinary] = self._event_scores(events[~ordinary])
         return scores
+
+    def score_pilot(self, pilot0: Outputs, pilot1: Outputs) -> tuple[Floats, Floats]:
+        """Scores of the pilot outputs that this was learned from, as fresh ones would have them."""
+        return self.held_out or (self.score(pilot0), self.score(pilot1))
+
+    def describe(self, threshold: float) -> str:
+        """Which outputs score at or above the threshold, in words."""
+        base = getattr(self.base, "describe", None)
+        said = f"score >= {threshold:.6g}" if base is None else base(threshold)
+        if self.labels is None or self.label_scores is None:
+            return str(said)
+        reach = self.labels[self.label_scores >= threshold].tolist()
+        more = f" and {len(reach) - SHOWN:,} more" * (len(reach) > SHOWN)
+        events = f"the event {' or '.join(map(repr, reach[:SHOWN]))}{more}"
+        return f"{said}; or {events}" if reach else str(said)
 
     def _event_scores(self, events: Labels) -> Floats:
         """The score of each label."""
@@ -217,22 +251,22 @@ def _split(outputs: Outputs, shapes: tuple[Shape, ...] | None) -> tuple[Outputs,
     return Outputs(outputs.values[ordinary]), events[~ordinary]
 
 
-def _places(log_odds: Floats, base: Scorer, ordinary: tuple[Outputs, Outputs], n: tuple[int, int]) -> Floats:
-    """The score that puts each of `log_odds` where it is least out of order among the pilot's ordinary scores.
+def _places(log_odds: Floats, ordinary: tuple[Floats, Floats], n: tuple[int, int]) -> Floats:
+    """The score that puts each of `log_odds` where it is least out of order among the pilot's `ordinary` scores.
 
     Put below bin k, a label is out of order with the bins below it that have higher log odds and with those from k on
     that have lower ones; summed over bins of equal size, this is a cumulative sum, and its minimum is the place.
     """
-    scores = [np.sort(base.score(rows)) if len(rows) else np.empty(0) for rows in ordinary]
+    scores = [np.sort(side) for side in ordinary]
     pooled = np.sort(np.concatenate(scores))
     if len(pooled) == 0:
-        return np.where(log_odds >= 0.0, np.inf, -np.inf)
+        return log_odds
     edges = np.unique(pooled[np.linspace(0, len(pooled) - 1, N_BINS + 1).astype(int)[:-1]])
     counts0, counts1 = (np.diff(np.searchsorted(s, edges), append=len(s)) for s in scores)
     bins = log_odds_of_counts(counts0, counts1, *n)
-    disorder = np.cumsum((counts0 + counts1) * (bins - log_odds[:, None]), axis=1)
+    finite = np.where(np.isfinite(log_odds), log_odds, 0.0)
+    disorder = np.cumsum((counts0 + counts1) * (bins - finite[:, None]), axis=1)
     place = np.argmin(np.column_stack([np.zeros(len(log_odds)), disorder]), axis=1)
     just_below = np.nextafter(edges, -np.inf)
     between: Floats = np.array([-np.inf, *just_below[1:], np.inf])
-    placed: Floats = between[place]
-    return placed
+    return np.where(np.isfinite(log_odds), between[place], log_odds)

@@ -70,6 +70,11 @@ class Features:
         centre, scale = robust_scale(pooled)
         return cls(kind, centre, scale)
 
+    @property
+    def of_one_number(self) -> bool:
+        """Whether the only column is the output itself, centred and scaled."""
+        return isinstance(self.kind, str) and len(self.centre) == 1
+
     def columns(self, values: NDArray[Any]) -> Floats:
         """The columns, shape `(size, n_columns)`."""
         z = (_matrix(self.kind, values) - self.centre) / self.scale

@@ -2,6 +2,7 @@
 
 likelihood_ratio.py   the optimal test, where the output law is known
 classifier.py         learned from pilot outputs alone
+portfolio.py          the classifier, and rules for exact values, decimals, low bits, order
 threshold.py          one number of the output, compared with a threshold
 targeted.py           what the attacks on trained models share
 canary_loss.py        black box: the loss of the final model on the canary
@@ -14,6 +15,15 @@ from .canary_loss import CanaryLoss
 from .classifier import Classifier
 from .gradient_product import GradientProduct
 from .likelihood_ratio import LikelihoodRatio
+from .portfolio import Portfolio
 from .threshold import Threshold
 
-__all__ = ["CanaryDirection", "CanaryLoss", "Classifier", "GradientProduct", "LikelihoodRatio", "Threshold"]
+__all__ = [
+    "CanaryDirection",
+    "CanaryLoss",
+    "Classifier",
+    "GradientProduct",
+    "LikelihoodRatio",
+    "Portfolio",
+    "Threshold",
+]

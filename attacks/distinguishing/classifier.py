@@ -15,9 +15,9 @@ from ...mechanisms.errors import AttackError
 from ...mechanisms.validation import one_of, whole
 from ..base import Attack, Target
 from ..features import Features, Featuriser, as_rows, check_kind
-from ..models.additive import fit_additive
+from ..models.additive import AdditiveModel, fit_additive
 from ..models.boosting import fit_boosting
-from ..models.table import Cells, find_cells, fit_table
+from ..models.table import Cells, TableModel, find_cells, fit_table
 
 Floats = NDArray[np.float64]
 
@@ -27,6 +27,8 @@ MAX_ENTRIES = 10_000_000  # rows times columns that the winner is trained on
 CONTEST_ENTRIES = 2_000_000  # ... and those of the contest
 CONTEST_ROWS = 20_000  # a side
 N_FOLDS = 3
+MOST_SHOWN = 5  # values that a description names
+NAMES = {"logistic": "logistic regression", "boosting": "gradient boosting", "table": "counts"}
 
 
 class Model(Protocol):
@@ -147,6 +149,30 @@ class ClassifierScorer:
         if self.features is None:
             return self.model.log_odds(as_rows(outputs.values))
         return self.model.log_odds(self.features.columns(outputs.values))
+
+    def describe(self, threshold: float) -> str:
+        """Which outputs score at or above the threshold, in words: values or intervals where that is possible."""
+        if isinstance(self.model, TableModel):
+            return _values(self.model, threshold)
+        read = self.features
+        if isinstance(self.model, AdditiveModel) and read is not None and read.of_one_number:
+            found = [_interval(*(read.centre[0] + read.scale[0] * ends)) for ends in self.model.where(threshold)]
+            return f"the output is {' or '.join(found) or 'never so high'}"
+        return f"log odds of side 1 >= {threshold:.4g}, learned by {NAMES[self.model_name]}"
+
+
+def _values(model: TableModel, threshold: float) -> str:
+    """The outputs of a table that reach the threshold."""
+    rows = model.cells.rows()[model.scores[:-1] >= threshold].tolist()
+    shown = [repr(row[0]) if len(row) == 1 else repr(tuple(row)) for row in rows[:MOST_SHOWN]]
+    more = f" or {len(rows) - MOST_SHOWN:,} more" * (len(rows) > MOST_SHOWN)
+    return f"the output is {' or '.join(shown) or 'new'}{more}"
+
+
+def _interval(low: float, high: float) -> str:
+    if np.isinf(high):
+        return f"at least {low:.6g}" if np.isfinite(low) else "any"
+    return f"at most {high:.6g}" if np.isinf(low) else f"from {low:.6g} to {high:.6g}"
 
 
 def _winner(entrants: dict[str, tuple[tuple[NDArray[Any], NDArray[Any]], Fitter]]) -> str:

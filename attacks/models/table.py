@@ -50,6 +50,14 @@ class Cells:
     def __len__(self) -> int:
         return len(self.prefixes[-1]) if self.prefixes else 1
 
+    def rows(self) -> Rows:
+        """The distinct rows, `(n_cells, n_columns)`, in the order of the cells."""
+        cells, columns = np.arange(len(self)), []
+        for level, prefix in zip(reversed(self.levels), reversed(self.prefixes), strict=True):
+            cells, at = np.divmod(prefix[cells], len(level))
+            columns.append(level[at])
+        return np.column_stack(columns[::-1]) if columns else np.empty((len(self), 0))
+
     def of(self, rows: Rows) -> Indices:
         """The cell of each row; -1 where it is new."""
         cell = np.zeros(len(rows), dtype=np.int64)

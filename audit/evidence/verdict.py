@@ -1,7 +1,8 @@
 """Bound against claim.
 
     violation      the bound exceeds the claim, or the claimed curve is refuted elsewhere
-    underpowered   no outcome of these trials could have done either
+    underpowered   no outcome of these trials could have done either; or nearly every evaluation run gave an exceptional
+                   output, such as a text, that no pilot run gave: the attack had nothing to go on
     dependent      the trials are not independent: no bound on them holds, and nothing is said of the claim
     consistent     neither; always reported with the power that the trials had
 
@@ -12,6 +13,9 @@ all of them.
 from __future__ import annotations
 
 from enum import StrEnum
+
+MOSTLY_UNSEEN = 0.9
+"""Share of the evaluation runs that gave exceptional outputs which no pilot run gave: above it none is `consistent`."""
 
 
 class Verdict(StrEnum):
@@ -31,14 +35,22 @@ def judge(
     curve_refuted: bool = False,
     curve_refutable: bool = False,
     dependent: bool = False,
+    unseen: float = 0.0,
 ) -> Verdict:
     """The verdict on `claim` from a lower bound and the largest value that it could have had.
 
     The same limits may refute the claimed curve at another delta (`curve_refuted`), or might have (`curve_refutable`).
-    Nothing of this holds where the trials are `dependent`.
+    Nothing of this holds where the trials are `dependent`. `unseen` is the share of the evaluation runs that gave an
+    exceptional output which no pilot run gave.
     """
     if dependent:
         return Verdict.DEPENDENT
     if bound > claim or curve_refuted:
         return Verdict.VIOLATION
-    return Verdict.CONSISTENT if ceiling > claim or curve_refutable else Verdict.UNDERPOWERED
+    able = (ceiling > claim or curve_refutable) and not nothing_to_go_on(unseen)
+    return Verdict.CONSISTENT if able else Verdict.UNDERPOWERED
+
+
+def nothing_to_go_on(unseen: float) -> bool:
+    """Whether so many outputs were new that no attack could have learned anything of them."""
+    return unseen > MOSTLY_UNSEEN

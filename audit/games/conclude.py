@@ -43,7 +43,7 @@ class Subject:
         looks: what was looked at or chosen before the bounds, and `later`, after them.
         part: of the significance that is left to the bounds.
         dependence: why the runs are not independent; None where nothing says so.
-        events, warnings: as in `AuditResult`.
+        events, warnings, unseen: as in `AuditResult`.
     """
 
     game: Game
@@ -60,6 +60,7 @@ class Subject:
     dependence: Dependence | None = None
     events: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    unseen: float = 0.0
 
 
 def conclude(
@@ -109,6 +110,7 @@ def conclude(
             curve_refuted=violation is not None,
             curve_refutable=ceiling <= statement.epsilon and refutable(bounds, shared, evidence),
             dependent=dependence is not None,
+            unseen=subject.unseen,
         ),
         ledger=(*subject.looks, *_ledger(fixed, found, best), *subject.later),
         tally=evidence.thinned(KEPT, keep=best.threshold),
@@ -118,6 +120,7 @@ def conclude(
         curve_violation=violation if dependence is None else None,
         dependence=None if dependence is None else str(dependence),
         warnings=subject.warnings,
+        unseen=subject.unseen,
     )
 
 

@@ -11,13 +11,13 @@ rounds of chunks and nothing else, so that where an audit stops does not depend 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...attacks.base import Scorer
-from ...attacks.events import fit_scorer
+from ...attacks.events import EventScorer, fit_scorer
 from ...mechanisms.base import Mechanism
 from ...mechanisms.external.first_runs import FirstRuns
 from ...mechanisms.external.function import FunctionMechanism
@@ -79,12 +79,13 @@ class Run:
         self.examples.follow([threshold for bound in bounds for threshold in bound.thresholds])
         independence = self._independence(pilot, bounds, first)
         if self.question.stop:
-            found = self._conclude(bounds, *self._evaluate_until_refuted(scorer, bounds, independence), independence)
+            seen = self._evaluate_until_refuted(scorer, bounds, independence)
         else:
-            found = self._conclude(bounds, *self._evaluate(scorer, grid, bounds, independence), (), independence)
+            seen = (*self._evaluate(scorer, grid, bounds, independence), ())
+        found = self._conclude(scorer, bounds, *seen, independence)
         return replace(found, deciding=self._deciding(found, scorer))
 
-    def _pilot(self, independence: Independence | None) -> tuple[Scorer, PairScores]:
+    def _pilot(self, independence: Independence | None) -> tuple[EventScorer, PairScores]:
         """The scorer, and the pilot scores that thresholds are chosen on."""
         ask, outputs = self.question, PilotOutputs(independence)
         work = PilotWork(ask.mechanism, ask.neighbours, self.seed, ask.guarded, self.timeout)
@@ -93,7 +94,7 @@ class Run:
         scorer = fit_scorer(ask.attack, ask.target, side0, side1, stream(self.seed, Stage.FIT))
         if self.plan.pilot == 0:
             return scorer, PairScores(np.empty(0), np.empty(0))
-        return scorer, PairScores(scorer.score(side0), scorer.score(side1))
+        return replace(scorer, held_out=None), PairScores(*scorer.score_pilot(side0, side1))
 
     def _fix(self, pilot: PairScores) -> FixedBounds:
         ask, n = self.question, self.plan.evaluation
@@ -189,6 +190,7 @@ class Run:
 
     def _conclude(
         self,
+        scorer: EventScorer,
         fixed: FixedBounds,
         scores: Scores,
         evaluation: EvaluationScores,
@@ -211,6 +213,7 @@ class Run:
             dependence=self._dependence(evaluation, independence),
             events=evaluation.events(),
             warnings=(*_warnings(ask.mechanism, evaluation.unvarying.sides), *self.changed.warnings()),
+            unseen=_unseen(evaluation.events(), scorer) / (2 * n) if self.plan.pilot else 0.0,
         )
         return conclude(ask.statement, ask.bounds, fixed, scores, subject)
 
@@ -237,6 +240,12 @@ class Run:
             what = f"{' and '.join(remembered)} changed in the first runs, and every run gave the same output"
             return Dependence("memory", sides[0] if len(sides) == 1 else None, 0.0, what)
         return independence.dependence(self.question.guard_significance)
+
+
+def _unseen(events: Mapping[str, tuple[int, int]], scorer: EventScorer) -> int:
+    """Evaluation runs with an exceptional output that no pilot run gave."""
+    known = set() if scorer.labels is None else set(scorer.labels.tolist())
+    return sum(sum(counts) for label, counts in events.items() if label not in known)
 
 
 def _guard_entry(ask: Question, independence: Independence | None) -> tuple[LedgerEntry, ...]:

@@ -14,7 +14,7 @@ from ..bounds.curve import CurveViolation
 from ..estimates.base import Estimate
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Tally
-from ..evidence.verdict import Verdict
+from ..evidence.verdict import Verdict, nothing_to_go_on
 from . import consistency
 from .deciding import DecidingEvent
 from .drawing import draw
@@ -68,6 +68,7 @@ class AuditResult(Saved):
         warnings: what a reader should know before relying on the result, a sentence each; usually empty.
         deciding: the event that refutes the claim, with outputs of each side in it; None where none does, or where
             many events decide together.
+        unseen: share of the evaluation runs that gave an exceptional output which no pilot run gave.
         estimates: estimates of epsilon without a guarantee, if asked for with `with_estimates`.
     """
 
@@ -100,6 +101,7 @@ class AuditResult(Saved):
     warnings: tuple[str, ...] = ()
     deciding: DecidingEvent | None = None
     estimates: tuple[Estimate, ...] = ()
+    unseen: float = 0.0
 
     @property
     def bound(self) -> LowerBound:
@@ -164,7 +166,8 @@ def check_audit(result: AuditResult, at: str = "") -> None:
     whose ceiling does not exceed the claim could have refuted its curve at another delta, so that there `consistent`
     and `underpowered` are both taken.
     """
-    consistency.within(0.0, 1.0, at, delta=result.delta, confidence=result.confidence, p_value=result.p_value)
+    rates = {"delta": result.delta, "confidence": result.confidence, "p_value": result.p_value, "unseen": result.unseen}
+    consistency.within(0.0, 1.0, at, **rates)
     consistency.within(0.0, math.inf, at, claim=result.claim, detectable=result.detectable)
     trials = result.trials
     consistency.within(0, math.inf, at, per_side=trials.per_side, pilot=trials.pilot, n_canaries=trials.n_canaries or 0)
@@ -191,7 +194,8 @@ def _check_verdict(result: AuditResult, at: str) -> None:
         consistency.require(agree, at, said)
         return
     refuted = result.bound.epsilon > result.claim or result.curve_violation is not None
-    follows = Verdict.VIOLATION if refuted else Verdict.CONSISTENT
+    unable = Verdict.UNDERPOWERED if nothing_to_go_on(result.unseen) else Verdict.CONSISTENT
+    follows = Verdict.VIOLATION if refuted else unable
     blind = not refuted and result.ceiling <= result.claim
     consistency.require(
         result.verdict is follows or (blind and result.verdict is Verdict.UNDERPOWERED),

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ...mechanisms.printable import line
-from ..evidence.verdict import Verdict
+from ..evidence.verdict import Verdict, nothing_to_go_on
 from .deciding import words
 
 if TYPE_CHECKING:
@@ -34,6 +34,18 @@ SHOWN = 10
 def meaning(verdict: Verdict) -> str:
     """What a verdict says, in one clause."""
     return _MEANING[verdict]
+
+
+def reason(result: AuditResult) -> str:
+    """What the verdict of this result says, in one clause."""
+    if result.verdict is Verdict.UNDERPOWERED and nothing_to_go_on(result.unseen):
+        return f"nothing to go on: {new_outputs(result)}, so that the attack could learn nothing of them"
+    return meaning(result.verdict)
+
+
+def new_outputs(result: AuditResult) -> str:
+    """How many of the outputs were new, a clause."""
+    return f"{result.unseen:.3%} of the evaluation runs gave a text or an event that no pilot run gave"
 
 
 def percent(confidence: float) -> str:
@@ -65,7 +77,7 @@ def summary(result: AuditResult) -> str:
     """The table of one audit."""
     bound = result.bound
     rows = [
-        ("verdict", f"{result.verdict.value.upper()}: {meaning(result.verdict)}"),
+        ("verdict", f"{result.verdict.value.upper()}: {reason(result)}"),
         ("mechanism", result.mechanism),
         (result.game.words.setting.lower(), result.game.relation(result.relation)),
         ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ...audit.evidence.verdict import Verdict
 from ...audit.membership.result import MembershipResult
-from ...audit.results.text import BEST_GUESS, meaning, percent
+from ...audit.results.text import BEST_GUESS, meaning, percent, reason
 from ...mechanisms.printable import line, terminal
 
 if TYPE_CHECKING:
@@ -70,13 +70,13 @@ def _verdict_lines(result: SweepResult) -> list[Text]:
     """What follows, a line for each verdict that was reached."""
     lines = []
     for verdict in Verdict:
-        alike = sum(point.verdict is verdict for point in result.points)
-        several = f" ({alike} of {len(result.points)} audits)" if len(result.points) > 1 else ""
+        alike = [point.result for point in result.points if point.verdict is verdict]
+        several = f" ({len(alike)} of {len(result.points)} audits)" if len(result.points) > 1 else ""
         if alike:
+            reasons = {reason(one) for one in alike if one.verdict is verdict}
+            why = reasons.pop() if len(reasons) == 1 else meaning(verdict)
             level = f"; {percent(result.confidence)} confidence"
-            lines.append(
-                Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {meaning(verdict)}{several}{level}")
-            )
+            lines.append(Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {why}{several}{level}"))
     return lines
 
 

@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ...audit.evidence.verdict import Verdict
+from ...audit.evidence.verdict import Verdict, nothing_to_go_on
 from ...audit.results.audit_result import AuditResult
-from ...audit.results.text import INDEPENDENT, percent
+from ...audit.results.text import INDEPENDENT, new_outputs, percent
 from .formatting import (
     DAGGER,
     IN_FAMILY,
@@ -43,6 +43,8 @@ def headline(sweep: SweepResult) -> str:
     underpowered, n = len(_underpowered_points(sweep)), len(sweep.points)
     if sweep.verdict is Verdict.UNDERPOWERED and underpowered < n:
         return f"{n - underpowered} of {n} claims tested, none contradicted"
+    if n == 1 and sweep.verdict is Verdict.UNDERPOWERED and nothing_to_go_on(sweep.points[0].result.unseen):
+        return "Nothing to go on"
     return HEADLINE[sweep.verdict]
 
 
@@ -167,6 +169,11 @@ def _underpowered(sweep: SweepResult) -> str:
     worst = max(underpowered, key=lambda point: point.result.claim - point.result.ceiling)
     result = worst.result
     few, more = result.game.words.few, result.game.words.more
+    if n == 1 and nothing_to_go_on(result.unseen):
+        return (
+            f"The attack had nothing to go on: {new_outputs(result)}. Return numbers, or text of few kinds, such as "
+            "rounded numbers; or give an attack that knows how to read these outputs."
+        )
     limit = f"they can show an epsilon of {number(result.ceiling)} at most, where {number(result.claim)} is claimed"
     if result.ceiling > result.claim:
         limit = f"nothing that they can show outlasts the correction over {n} audits"

@@ -45,6 +45,8 @@ class Form:
         padded: results of any form are laid out, cut or padded to the same length, with a number for the form at the
             end.
         known: forms of the first runs that no length tells apart, each with how many numbers it has; for `parts`.
+        kind: types of the usual result, as `Row.kind`; none where they are not looked at.
+        typed: the types of the first results differ, and a number for them is the last of all.
     """
 
     shape: tuple[int, ...] = ()
@@ -52,23 +54,30 @@ class Form:
     exceptional: tuple[int, ...] = ()
     padded: bool = False
     known: tuple[tuple[str, int], ...] = ()
+    kind: tuple[str, ...] = ()
+    typed: bool = False
 
     @property
     def plain(self) -> bool:
         """True if only finite numbers of one shape have this form."""
-        return not (self.exceptional or self.padded)
+        return not (self.exceptional or self.padded or self.typed)
+
+    @property
+    def width(self) -> int:
+        """Numbers of a flattened result that are kept; of an array, all of them."""
+        return self.shape[0] - len(self.exceptional) - self.padded - self.typed
 
     def place(self, row: Row) -> Floats | None:
         """The numbers of `row` in this form, of shape `shape`; None if it does not fit, and is an event.
 
         Its own numbers come first, 0 in place of exceptional values; then the marks of the places in `exceptional`:
         0 for an ordinary number, 1 to 4 for nan, inf, -inf and None, a 32-bit digest for a string, and for a whole
-        number beyond 2^53 what the float next to it lacks. If `padded`, the end is the length of a vector, a digest of
-        any other form.
+        number beyond 2^53 what the float next to it lacks. If `padded`, then comes the length of a vector, a digest of
+        any other form; if `typed`, a digest of the types.
         """
-        if not self.padded and row.label != self.label:
+        if (not self.padded and row.label != self.label) or self.strange(row):
             return None
-        width = self.shape[0] - len(self.exceptional) - 1 if self.padded else row.numbers.size
+        width = self.width if self.padded else row.numbers.size
         marks = row.marks[:width]
         if not set(np.flatnonzero(marks).tolist()) <= set(self.exceptional):
             return None
@@ -80,6 +89,8 @@ class Form:
         if self.padded:
             size = row.numbers.size
             extra.append(float(size) if row.label == shape_label((size,)) else code(row.label))
+        if self.typed:
+            extra.append(code(words_of(row.kind)))
         return np.concatenate([numbers, extra])
 
     def parts(self, placed: Floats) -> tuple[list[float | str], str]:
@@ -89,7 +100,7 @@ class Form:
         >>> Form((3,), "any form", padded=True, known=(("keys a", 1),)).parts(np.array([2.5, 0.0, code("keys a")]))
         ([2.5], 'keys a')
         """
-        end = len(placed) - self.padded
+        end = len(placed) - self.padded - self.typed
         numbers: list[float | str] = placed[: end - len(self.exceptional)].tolist()
         for place, mark in zip(self.exceptional, placed[end - len(self.exceptional) : end].tolist(), strict=True):
             if mark:
@@ -97,8 +108,19 @@ class Form:
         if not self.padded:
             return numbers, ""
         known = {code(label): (label, size) for label, size in self.known}
-        label, size = known.get(float(placed[-1]), ("", len(numbers)))
-        return numbers[: size if label or placed[-1] > len(numbers) else int(placed[-1])], label
+        label, size = known.get(float(placed[end]), ("", len(numbers)))
+        return numbers[: size if label or placed[end] > len(numbers) else int(placed[end])], label
+
+    def strange(self, row: Row) -> bool:
+        """Whether a row of this form has other types than the usual ones: a number of another type is an event, and
+        so is another order of keys or a list for a tuple; numbers of other types inside of these are not."""
+        if self.typed or self.padded or not self.kind or agree(self.kind, row.kind):
+            return False
+        return row.shape == () or not agree(structure(self.kind), structure(row.kind))
+
+    def label_of(self, row: Row) -> str:
+        """The label of the event that `row` is, where it has no place."""
+        return cut(f"type {words_of(row.kind)}") if self.label == row.label and self.strange(row) else row.event()
 
 
 @dataclass(frozen=True)
@@ -120,6 +142,8 @@ class Row:
         numbers: flattened, 0 in place of exceptional values.
         marks: of the exceptional values, 0 elsewhere.
         names: of those exceptional values that no mark of `NAMES` stands for.
+        kind: types from the outside in, such as ("list", "float") or ("keys b, a", "int", "float"); "" for an
+            exceptional value, which has none. What is the same number to numpy, such as 1, 1.0 and True, differs here.
     """
 
     label: str
@@ -127,6 +151,7 @@ class Row:
     numbers: Floats
     marks: Floats
     names: dict[int, str] = field(default_factory=dict)
+    kind: tuple[str, ...] = ()
 
     def event(self) -> str:
         """The label of the event that this is where it does not fit the usual form."""
@@ -154,14 +179,36 @@ def usual_form(rows: Iterable[Row]) -> Form:
     if not rows:
         return Form()
     exceptional = tuple(sorted({i for row in rows for i in np.flatnonzero(row.marks).tolist()}))
+    typed = not all(agree(row.kind, other.kind) for row in rows for other in rows if row.label == other.label)
     if len({row.label for row in rows}) > 1:
         width = max(row.numbers.size for row in rows)
         known = {row.label: row.numbers.size for row in rows if row.label != shape_label((row.numbers.size,))}
-        return Form((width + len(exceptional) + 1,), "any form", exceptional, True, tuple(sorted(known.items())))
-    first = rows[0]
-    if not exceptional:
-        return Form(first.shape, first.label)
-    return Form((first.numbers.size + len(exceptional),), first.label, exceptional)
+        shape = (width + len(exceptional) + 1 + typed,)
+        return Form(shape, "any form", exceptional, True, tuple(sorted(known.items())), typed=typed)
+    first, kind = rows[0], max((row.kind for row in rows), key=lambda kind: sum(map(bool, kind)))
+    if not (exceptional or typed):
+        return Form(first.shape, first.label, kind=kind)
+    return Form((first.numbers.size + len(exceptional) + typed,), first.label, exceptional, kind=kind, typed=typed)
+
+
+NUMBERS = frozenset({"", "bool", "int", "float", "float16", "float32", "float128", "number"})
+"""Types of numbers; the others have parts. An exceptional value has none."""
+
+
+def agree(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two kinds are the same, exceptional values aside."""
+    return len(one) == len(other) and all(a == b or not a or not b for a, b in zip(one, other, strict=True))
+
+
+def structure(kind: tuple[str, ...]) -> tuple[str, ...]:
+    """A kind without its types of numbers."""
+    return tuple(name for name in kind if name not in NUMBERS)
+
+
+def words_of(kind: tuple[str, ...]) -> str:
+    """A kind for people, such as "list of float"."""
+    numbers = ", ".join(name for name in kind if name and name in NUMBERS)
+    return " of ".join([*structure(kind), *([numbers] if numbers else [])])
 
 
 def shape_label(shape: tuple[int, ...]) -> str:

@@ -7,13 +7,15 @@
     an exception                                 event "raised ValueError: its message"
     a form other than the usual one              event "shape (3,)", "keys a, b"
     a row with a rare exceptional value          event "nan at 0, 3", "text 'abc' at 1"
+    a number of a rare type                      event "type int", "type list of float"
 
 A `Form` is the usual one: fixed beforehand from the first runs, so that what counts as an event never depends on the
 other runs of a chunk. Where the first runs show exceptional values (NaN, an infinity, None, a string, a whole number
 that no float holds), the rest of the row is not thrown away: such a value counts as 0, and its place gets a second
 number, its mark, that says what was there. Where they show several forms, results are padded with zeros to the
 longest, and one more number gives the form: the length of a vector. See `Form.place`. The sign of a zero is kept: -0.0
-is read as the number `BELOW_ZERO`.
+is read as the number `BELOW_ZERO`. So is what numbers do not show, the types (1, 1.0 or True, float32 or float64, the
+order of keys, a list or a tuple): where those of the first runs differ, one more number stands for them.
 
 Long labels are cut and end in a digest, so that different ones stay different. Anything else, such as an object of
 one's own, is refused: reading it as one more event would hide what it holds.
@@ -24,6 +26,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -32,7 +35,7 @@ from numpy.typing import NDArray
 
 from ..base import Outputs
 from ..errors import ReleaseError
-from .forms import NAMES, Event, Floats, Form, Raised, Row, code, shape_label
+from .forms import NAMES, Event, Floats, Form, Raised, Row, code, shape_label, words_of
 from .labels import class_name, cut, in_words, shown
 
 EXACT = 2**53
@@ -70,14 +73,15 @@ def _read(result: Any) -> Row | Event:
         plain = str(result) if isinstance(result, str) else bytes(result)  # a numpy string shows as any other
         return Event(cut(f"text {plain!r}"), code(repr(plain)))
     if isinstance(result, Mapping):
-        return _read_parts(
-            [result[name] for name in sorted(result, key=str)], "keys " + ", ".join(sorted(map(str, result)))
-        )
+        names = sorted(result, key=str)
+        outside = "keys " + ", ".join(map(str, result))
+        return _read_parts([result[name] for name in names], "keys " + ", ".join(map(str, names)), outside)
     array = _as_array(unmasked(result))
     if array is not None:
-        return _read_array(array)
+        row = _read_array(array)
+        return replace(row, kind=_kind(result, array)) if isinstance(row, Row) else row
     if isinstance(result, (Sequence, np.ndarray)):
-        return _read_parts(list(result), f"{type(result).__name__} of")
+        return _read_parts(list(result), f"{type(result).__name__} of", class_name(result))
     raise ReleaseError(
         f"a run returned {shown(result)}, of type {class_name(result)}, which cannot be read as an outcome. "
         "Return a number, an array, a tuple, a dict of numbers, a string or None; or turn it into one of these."
@@ -96,7 +100,9 @@ def taken(result: Any) -> Any:
 
 def collect(results: Sequence[Any], form: Form) -> Outputs:
     """The results of some runs as `Outputs`; those that do not have the usual form are events."""
-    plain = _as_plain_array(results)
+    plain = _as_plain_array(results, form)
+    if plain is not None and form.typed:
+        return _typed(plain, form, np.array([_CODES[type(result)] for result in results]))
     if plain is not None:
         return collect_array(plain, form)
     values = np.zeros((len(results), *form.shape))
@@ -107,7 +113,7 @@ def collect(results: Sequence[Any], form: Form) -> Outputs:
         if placed is not None:
             values[i] = placed
         else:
-            labels[i] = outcome.label if isinstance(outcome, Event) else outcome.event()
+            labels[i] = outcome.label if isinstance(outcome, Event) else form.label_of(outcome)
     return Outputs(_signed(values), np.array(labels, dtype=np.str_) if any(labels) else None)
 
 
@@ -115,6 +121,9 @@ def collect_array(array: NDArray[Any], form: Form) -> Outputs:
     """As `collect`, for a numeric array with one row a run; ordinary rows are read without a loop."""
     if array.dtype.kind == "b":
         array = array.view(np.int8)
+    if form.typed:
+        name = _named(array.dtype)
+        return _typed(array, form, code(words_of((name,) if array.ndim == 1 else ("ndarray", name))))
     usual = array.shape[1:] == form.shape and form.plain
     if usual and array.dtype.kind in "iu":
         return Outputs(array)
@@ -131,7 +140,7 @@ def collect_array(array: NDArray[Any], form: Form) -> Outputs:
     if not form.padded and label != form.label:
         fits: NDArray[np.bool_] = np.zeros(len(rows), dtype=np.bool_)
     else:
-        width = form.shape[0] - len(form.exceptional) - 1 if form.padded else flat.shape[1]
+        width = form.width if form.padded else flat.shape[1]
         shown = finite[:, :width].copy()
         shown[:, [i for i in form.exceptional if i < shown.shape[1]]] = True
         fits = np.asarray(shown.all(axis=1) & (finite.all(axis=1) | (not single)))
@@ -155,6 +164,20 @@ def collect_array(array: NDArray[Any], form: Form) -> Outputs:
     return Outputs(values, np.array(labels, dtype=np.str_))
 
 
+def _typed(array: NDArray[Any], form: Form, codes: float | Floats) -> Outputs:
+    """As `collect_array`, with a number for the types of each row at the end."""
+    if form.exceptional or form.padded:
+        rest = replace(form, shape=(form.shape[0] - 1,), typed=False)
+    elif shape_label(array.shape[1:]) == form.label:
+        rest = Form(array.shape[1:], form.label)
+    else:
+        return collect(list(array), form)
+    outputs = collect_array(array, rest)
+    ordinary = True if outputs.events is None else outputs.events == ""
+    column = np.where(ordinary, codes, 0.0) * np.ones(len(array))
+    return Outputs(np.column_stack([outputs.values.reshape(len(array), -1), column]), outputs.events)
+
+
 def unmasked(result: Any) -> Any:
     """`result` with masked entries, if it is a masked array, as NaN."""
     return result.astype(np.float64).filled(np.nan) if _is_masked(result) else result
@@ -170,9 +193,14 @@ def _signed(values: Floats) -> Floats:
     return np.where(negative, BELOW_ZERO, values) if negative.any() else values
 
 
-def _as_plain_array(results: Sequence[Any]) -> NDArray[np.float64] | None:
-    """All the results as one array, when they are plain numbers, or numeric arrays of one shape: the common case."""
+def _as_plain_array(results: Sequence[Any], form: Form) -> NDArray[np.float64] | None:
+    """All the results as one array, when they are plain numbers, or numeric arrays of one shape: the common case.
+
+    None where their types have to be looked at one by one.
+    """
     kinds = set(map(type, results))
+    if (form.typed and not kinds <= PLAIN) or (form.shape == () and form.kind and _unusual(kinds, form)):
+        return None
     if kinds == {np.ndarray} and len({(result.shape, result.dtype.kind in "biuf") for result in results}) == 1:
         fit = results[0].dtype.kind in "biuf" and all(map(_fits_floats, results))
         return np.stack(results).astype(np.float64) if fit else None
@@ -190,7 +218,29 @@ def _fits_floats(array: NDArray[Any]) -> bool:
     return int(array.max()) <= EXACT and int(array.min()) >= -EXACT
 
 
-def _read_parts(parts: Sequence[Any], name: str) -> Row | Event:
+def _kind(result: Any, array: NDArray[Any]) -> tuple[str, ...]:
+    """The types of a number, or of a regular array of numbers."""
+    items = [item for item in array.flat if item is not None] if array.dtype == object else []
+    number = _named(np.asarray(items).dtype) if items else _named(array.dtype)
+    return (number,) if array.shape == () else (class_name(result), number)
+
+
+def _named(dtype: np.dtype[Any]) -> str:
+    """What people call numbers of this type; those of Python and of numpy have one name."""
+    if dtype.kind == "f":
+        return "float" if dtype.itemsize == 8 else f"float{8 * dtype.itemsize}"
+    return {"b": "bool", "i": "int", "u": "int"}.get(dtype.kind, "number")
+
+
+_CODES = {kind: code(_named(np.dtype(kind))) for kind in PLAIN}
+
+
+def _unusual(kinds: set[type], form: Form) -> bool:
+    """Whether one of these types of plain numbers is not the usual one."""
+    return kinds <= PLAIN and any((_named(np.dtype(kind)),) != form.kind for kind in kinds)
+
+
+def _read_parts(parts: Sequence[Any], name: str, outside: str) -> Row | Event:
     """A dict or tuple laid out as one vector; strings and None are exceptional values in it."""
     rows = []
     for part in parts:
@@ -198,7 +248,7 @@ def _read_parts(parts: Sequence[Any], name: str) -> Row | Event:
         if isinstance(outcome, Event):
             unnamed = outcome.mark in NAMES
             label, mark = outcome.label, np.array([outcome.mark])
-            outcome = Row("shape ()", (), np.zeros(1), mark, {} if unnamed else {0: label})
+            outcome = Row("shape ()", (), np.zeros(1), mark, {} if unnamed else {0: label}, ("",))
         rows.append(outcome)
     numbers = np.concatenate([row.numbers for row in rows]) if rows else np.empty(0)
     marks = np.concatenate([row.marks for row in rows]) if rows else np.empty(0)
@@ -209,7 +259,7 @@ def _read_parts(parts: Sequence[Any], name: str) -> Row | Event:
         label = f"{name}: {'; '.join(shapes)}"
     else:
         label = shape_label(numbers.shape) if name.endswith(" of") else name
-    return Row(label, numbers.shape, numbers, marks, names)
+    return Row(label, numbers.shape, numbers, marks, names, (outside, *(name for row in rows for name in row.kind)))
 
 
 def _read_array(array: NDArray[Any]) -> Row | Event:

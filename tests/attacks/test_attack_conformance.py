@@ -14,10 +14,11 @@ from attack_laws import auc
 from dpassay.attacks import base
 from dpassay.attacks.base import Attack, Target
 from dpassay.attacks.catalogue import build, catalogue, choose
-from dpassay.attacks.distinguishing import Classifier, LikelihoodRatio, Threshold
+from dpassay.attacks.distinguishing import Classifier, LikelihoodRatio, Portfolio, Threshold
 from dpassay.attacks.distinguishing.targeted import TargetedAttack
 from dpassay.attacks.events import fit_scorer
 from dpassay.mechanisms.base import LogDensity, Mechanism, Neighbours, Outputs
+from dpassay.mechanisms.catalogue import catalogue as mechanisms
 from dpassay.mechanisms.errors import AttackError, ParameterError, UnknownNameError
 
 PAIR = Neighbours(0.0, 1.5, "add_remove")
@@ -149,8 +150,10 @@ def test_auto_is_the_likelihood_ratio_where_the_law_is_known() -> None:
     assert isinstance(attack, LikelihoodRatio)
 
 
-def test_auto_is_the_classifier_elsewhere() -> None:
-    assert choose("auto", BLACK) == ("classifier", Classifier())
+def test_auto_is_the_portfolio_on_the_code_of_other_people_and_the_classifier_elsewhere() -> None:
+    assert choose("auto", BLACK) == ("portfolio", Portfolio())
+    ours = mechanisms.build("broken-dp-sgd-realised-batch-size")
+    assert choose("auto", Target(ours, ours.worst_case())) == ("classifier", Classifier())
 
 
 def test_an_attack_has_four_public_members_and_each_has_a_line_of_the_overview() -> None:

@@ -85,7 +85,7 @@ def test_a_function_is_audited_by_a_trained_classifier():
     good = audit(noisy_count, PAIR, claim=PureDP(1.0), trials=20_000, seed=1)
     bad = audit(leaky_count, PAIR, claim=PureDP(1.0), trials=20_000, seed=1)
     assert (good.verdict, bad.verdict) == (Verdict.CONSISTENT, Verdict.VIOLATION)
-    assert good.attack == "classifier"
+    assert good.attack == "portfolio"
     assert 0.85 < good.bound.epsilon <= 1.0
     assert 2.5 < bad.bound.epsilon <= 4.0
 

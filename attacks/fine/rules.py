@@ -1,0 +1,218 @@
+"""Rules that sort outputs into levels by how they are written, and not by how large they are.
+
+A privacy leak may sit where no smooth function of an output looks: in the finest bit of a float (Mironov, 2012; Haney
+et al., 2022), in the number of its decimals, in the last one of them, in an order or an equality of coordinates. A rule
+gives each output a level, a whole number; `describe` says in words what a level means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Levels = NDArray[np.int64]
+
+NOTHING = 10_000
+"""The level of what a rule says nothing of."""
+COARSEST, FINEST = -6, 12
+"""Powers of ten of the last decimal that are told apart: from millions to 10^-12."""
+DIGITS = 2.0**40
+"""Whole numbers below this one show their last decimal: above, the rounding of floats hides it."""
+ROUNDING = 2.0**-50
+"""Relative: a number so close to a decimal is that decimal, after an addition or two."""
+N_BINS = 32
+MOST_ORDERED = 5
+"""Coordinates whose order is one level: 120 orders."""
+
+
+class Rule(Protocol):
+    """Sorts outputs into levels."""
+
+    def levels(self, rows: Floats) -> Levels:
+        """Level of each of `(size, n_coordinates)` rows."""
+        ...
+
+    def describe(self, level: int) -> str:
+        """What an output of this level is, in words."""
+        ...
+
+
+@dataclass(frozen=True)
+class Granularity:
+    """The largest power of two that divides a coordinate: 2^e for an odd multiple of 2^e.
+
+    Args:
+        coordinate: which one; None for the only one.
+        by_size: whether numbers of different sizes, 2^k <= |x| < 2^(k+1), have different levels.
+    """
+
+    coordinate: int | None
+    by_size: bool = False
+
+    def levels(self, rows: Floats) -> Levels:
+        """e, or 4,000 k + e by size; see `describe`."""
+        column = column_of(rows, self.coordinate)
+        size, granularity = _parts(column)
+        level = granularity if not self.by_size else 4_000 * size + granularity
+        return np.where(column == 0.0, 4_000 * NOTHING, level)
+
+    def describe(self, level: int) -> str:
+        if level == 4_000 * NOTHING:
+            return f"{named(self.coordinate)} is 0"
+        if not self.by_size:
+            return f"{named(self.coordinate)} is an odd multiple of 2^{level}"
+        size = (level + 2_000) // 4_000
+        odd = f"is an odd multiple of 2^{level - 4_000 * size}"
+        return f"{named(self.coordinate)} {odd} and its size is from 2^{size} to 2^{size + 1}"
+
+
+def _parts(column: Floats) -> tuple[Levels, Levels]:
+    """k with 2^k <= |x| < 2^(k+1), and e with x an odd multiple of 2^e; of zeros anything."""
+    mantissa, exponent = np.frexp(np.abs(column))
+    whole = np.ldexp(mantissa, 53).astype(np.int64)
+    lowest = np.frexp((whole & -whole).astype(np.float64))[1].astype(np.int64) - 1
+    size = exponent.astype(np.int64) - 1
+    return size, size - 52 + lowest
+
+
+@dataclass(frozen=True)
+class Decimals:
+    """How many decimals a coordinate has, and which is the last."""
+
+    coordinate: int | None
+
+    def levels(self, rows: Floats) -> Levels:
+        """10 k + digit for a last decimal of 10^-k; `NOTHING` where there are too many to tell."""
+        column = np.abs(column_of(rows, self.coordinate))
+        levels = np.full(len(column), NOTHING, dtype=np.int64)
+        open_ = np.arange(len(column))
+        for places in range(COARSEST, FINEST + 1):
+            shifted = column[open_] * 10.0**places if places >= 0 else column[open_] / 10.0**-places
+            whole = np.rint(shifted)
+            short = (shifted < DIGITS) & (np.abs(shifted - whole) <= ROUNDING * shifted)
+            levels[open_[short]] = 10 * places + whole[short].astype(np.int64) % 10
+            open_ = open_[~short & (shifted < DIGITS)]
+        return levels
+
+    def describe(self, level: int) -> str:
+        if level == NOTHING:
+            return f"{named(self.coordinate)} has more decimals than {FINEST}"
+        places, digit = divmod(level, 10)
+        if places < 0:
+            return f"{named(self.coordinate)} is a multiple of 10^{-places}"
+        if places == 0:
+            return f"the last digit of {named(self.coordinate)}, a whole number, is {digit}"
+        return f"{named(self.coordinate)} has {places} decimal{'s' * (places > 1)}, and the last is {digit}"
+
+
+@dataclass(frozen=True, eq=False)
+class Statistic:
+    """A number made from all coordinates, cut at quantiles of the pilot where it has many values.
+
+    Args:
+        name: in `STATISTICS`.
+        edges: increasing; the level is the number of edges at or below the statistic.
+    """
+
+    name: str
+    edges: Floats
+
+    @classmethod
+    def learn(cls, name: str, rows: Floats) -> Statistic:
+        """With edges at the values, if they are few, else at quantiles."""
+        found = STATISTICS[name][0](rows)
+        edges = np.unique(found)
+        if len(edges) > 4 * N_BINS:
+            edges = np.unique(np.quantile(found, np.arange(1, N_BINS) / N_BINS, method="inverted_cdf"))
+        return cls(name, edges)
+
+    def levels(self, rows: Floats) -> Levels:
+        """The bin of the statistic."""
+        return np.searchsorted(self.edges, STATISTICS[self.name][0](rows), side="right").astype(np.int64)
+
+    def describe(self, level: int) -> str:
+        low = f"{self.edges[level - 1]:.6g} <= " if level else ""
+        high = f" < {self.edges[level]:.6g}" if level < len(self.edges) else ""
+        return f"{low}{STATISTICS[self.name][1]}{high}"
+
+
+def _order(rows: Floats) -> Floats:
+    """A number for each order of the first few coordinates."""
+    ranks = np.argsort(rows[:, :MOST_ORDERED], axis=1, kind="stable")
+    return np.asarray(ranks @ float(MOST_ORDERED) ** np.arange(ranks.shape[1]))
+
+
+def _gaps(rows: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        return np.diff(np.sort(rows, axis=1), axis=1)
+
+
+def _autocorrelation(rows: Floats) -> Floats:
+    scaled = rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    centred = scaled - scaled.mean(axis=1, keepdims=True)
+    spread = np.maximum((centred**2).sum(axis=1), 1e-12)
+    return np.asarray((centred[:, 1:] * centred[:, :-1]).sum(axis=1) / spread)
+
+
+STATISTICS: dict[str, tuple[Callable[[Floats], Floats], str]] = {
+    "largest": (lambda rows: rows.argmax(axis=1).astype(np.float64), "the index of the largest coordinate"),
+    "smallest": (lambda rows: rows.argmin(axis=1).astype(np.float64), "the index of the smallest coordinate"),
+    "order": (_order, "the code of the order of the coordinates"),
+    "distinct": (
+        lambda rows: 1.0 + (_gaps(rows) > 0.0).sum(axis=1, dtype=np.float64),
+        "the number of distinct coordinates",
+    ),
+    "ties": (
+        lambda rows: (rows[:, 1:] == rows[:, :-1]).sum(axis=1, dtype=np.float64),
+        "the number of coordinates that equal the one before",
+    ),
+    "ascents": (
+        lambda rows: (rows[:, 1:] > rows[:, :-1]).sum(axis=1, dtype=np.float64),
+        "the number of coordinates above the one before",
+    ),
+    "zeros": (lambda rows: (rows == 0.0).sum(axis=1, dtype=np.float64), "the number of zeros"),
+    "negatives": (lambda rows: (rows < 0.0).sum(axis=1, dtype=np.float64), "the number of negative coordinates"),
+    "gap": (lambda rows: _gaps(rows).min(axis=1), "the smallest gap between two coordinates"),
+    "autocorrelation": (_autocorrelation, "the correlation of each coordinate with the one before"),
+}
+"""Name -> statistic of `(size, n_coordinates)` rows of two coordinates or more, and what it is called."""
+
+
+def rules_for(rows: Floats, *, most_coordinates: int, bits: bool) -> list[Rule]:
+    """The rules to try on outputs like `rows`, `(n, n_coordinates)` pilot outputs of both sides.
+
+    Args:
+        most_coordinates: that are looked at one by one, the first ones.
+        bits: whether the low bits of floats are looked at.
+    """
+    rules: list[Rule] = []
+    for coordinate in coordinates_of(rows, most_coordinates):
+        rules.append(Decimals(coordinate))
+        if bits:
+            rules += [Granularity(coordinate), Granularity(coordinate, by_size=True)]
+    if rows.shape[1] > 1:
+        rules += [Statistic.learn(name, rows) for name in STATISTICS]
+    return rules
+
+
+def coordinates_of(rows: Floats, most: int) -> list[int | None]:
+    """The first coordinates, `most` at most; None for the only one."""
+    return [None] if rows.shape[1] == 1 else list(range(min(rows.shape[1], most)))
+
+
+def column_of(rows: Floats, coordinate: int | None) -> Floats:
+    """That coordinate, or the only one."""
+    return rows[:, coordinate or 0]
+
+
+def named(coordinate: int | None) -> str:
+    """What people call it."""
+    return "the output" if coordinate is None else f"coordinate {coordinate}"
+
+
+__all__ = ["Decimals", "Granularity", "Rule", "Statistic", "column_of", "coordinates_of", "named", "rules_for"]

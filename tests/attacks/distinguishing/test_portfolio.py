@@ -1,0 +1,148 @@
+"""The portfolio is the classifier where that sees everything, and sees more where it does not."""
+
+import numpy as np
+import pytest
+from attack_laws import TARGET, auc
+from scipy import stats
+
+from dpassay.attacks.distinguishing import Classifier, Portfolio
+from dpassay.attacks.distinguishing.portfolio import PortfolioScorer
+from dpassay.attacks.events import fit_scorer
+from dpassay.mechanisms import Outputs
+from dpassay.mechanisms.errors import ParameterError
+
+RNG = np.random.default_rng
+GRID = 2.0**16
+
+
+def on_grid(values):
+    return np.round(values * GRID) / GRID
+
+
+def geometric(rng, n, d):
+    return (rng.geometric(0.4, (n, d)) - rng.geometric(0.4, (n, d))).astype(np.float64)
+
+
+def mixture(rng, n, side):
+    return np.where(rng.random(n) < 0.3, rng.normal(4.0, 0.2, n), rng.normal(side, 1.0, n))
+
+
+ORDINARY = {
+    "laplace sum": lambda rng, n, side: on_grid(side + rng.laplace(size=n)),
+    "gaussian vector": lambda rng, n, side: on_grid(0.3 * side + rng.normal(size=(n, 5))),
+    "geometric": lambda rng, n, side: side + geometric(rng, n, 1)[:, 0],
+    "counts": lambda rng, n, side: np.array([7.0, 3.0, side]) + geometric(rng, n, 3),
+    "mixture": lambda rng, n, side: on_grid(mixture(rng, n, side)),
+    "no difference": lambda rng, n, side: on_grid(rng.laplace(size=(n, 2))),
+}
+
+
+def pilot(draw, n=3_000, seed=0):
+    rng = RNG(seed)
+    return Outputs(draw(rng, n, 0)), Outputs(draw(rng, n, 1))
+
+
+QUICK = Classifier(model="logistic")
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+@pytest.mark.parametrize(
+    ("classifier", "seeds"), [(QUICK, 2), pytest.param(Classifier(), 10, marks=pytest.mark.slow)], ids=["quick", "auto"]
+)
+def test_ordinary_functions_are_attacked_by_the_classifier_alone(name, classifier, seeds):
+    for seed in range(seeds):
+        sides, fresh = pilot(ORDINARY[name], seed=seed), pilot(ORDINARY[name], 200, seed=99)[0]
+        attacks = Portfolio(classifier=classifier, bits_from=1), classifier
+        portfolio, alone = (attack.fit(TARGET, *sides, RNG(1)) for attack in attacks)
+        assert not isinstance(portfolio, PortfolioScorer)
+        assert portfolio.score(fresh).tobytes() == alone.score(fresh).tobytes()
+
+
+def few_bits(rng, n, side):
+    u = (rng.integers(0, 2**13, n) + 0.5) / 2.0**13 - 0.5
+    return side - np.sign(u) * np.log1p(-2.0 * np.abs(u))
+
+
+def digit(rng, n, side):
+    """Six decimals; the last is even, but on side 1 one of five times."""
+    six = np.round(rng.laplace(size=(n, 3)) + side, 5) + 2e-6 * rng.integers(0, 5, (n, 3))
+    six[:, 1] += 1e-6 * (rng.random(n) < 0.2 * side)
+    return six
+
+
+def equal(rng, n, side):
+    rows = on_grid(rng.normal(size=(n, 4)))
+    rows[:, 3] = np.where(rng.random(n) < 0.05 + 0.4 * side, rows[:, 0], rows[:, 3])
+    return rows
+
+
+def slipping(rng, n, side):
+    return np.where(rng.random(n) < 0.03, side - 0.5, ORDINARY["laplace sum"](rng, n, side))
+
+
+LEAKS = {
+    "few bits": (few_bits, "came"),
+    "a digit": (digit, "coordinate 1 has 6 decimals, and the last is"),
+    "equal coordinates": (equal, "distinct"),
+    "a raw value": (slipping, "the output is 0.5 exactly"),
+    "low bits": (lambda rng, n, side: side + rng.laplace(size=n), "odd multiple of 2^-5"),
+}
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_a_leak_that_classifiers_miss_is_seen_and_told_in_words(name):
+    draw, words = LEAKS[name]
+    scorer = fit_scorer(Portfolio(classifier=QUICK, bits_from=1), TARGET, *pilot(draw), RNG(0))
+    blind = QUICK.fit(TARGET, *pilot(draw), RNG(0))
+    fresh = pilot(draw, seed=1)
+    seen = [scorer.score(side) for side in fresh]
+    assert auc(*seen) > auc(*map(blind.score, fresh))
+    told = [scorer.describe(threshold) for threshold in np.quantile(np.concatenate(seen), [0.01, 0.9, 0.99, 0.999])]
+    assert any(words in each for each in told), told
+
+
+def test_low_bits_are_left_alone_in_a_small_pilot():
+    sides = pilot(LEAKS["low bits"][0])
+    assert isinstance(Portfolio(classifier=QUICK, bits_from=3_000).fit(TARGET, *sides, RNG(0)), PortfolioScorer)
+    assert not isinstance(Portfolio(classifier=QUICK, bits_from=3_001).fit(TARGET, *sides, RNG(0)), PortfolioScorer)
+
+
+def test_a_small_pilot_is_left_to_the_classifier():
+    assert not isinstance(Portfolio(classifier=QUICK).fit(TARGET, *pilot(slipping, 999), RNG(0)), PortfolioScorer)
+
+
+def test_pilot_scores_are_like_those_of_fresh_outputs():
+    """Thresholds are chosen on them: scores of values that were learned by heart would promise too much."""
+    sides, fresh = pilot(few_bits), pilot(few_bits, seed=1)
+    scorer = fit_scorer(Portfolio(classifier=QUICK), TARGET, *sides, RNG(0))
+    held_out = scorer.score_pilot(*sides)
+    for side in (0, 1):
+        new, by_heart = scorer.score(fresh[side]), scorer.score(sides[side])
+        sure = [np.mean(np.abs(scores) > 4.0) for scores in (held_out[side], new, by_heart)]
+        assert sure[0] == pytest.approx(sure[1], abs=0.12)  # a fold less of the pilot knows fewer values
+        assert sure[2] > sure[1] + 0.3
+    assert stats.ks_2samp(held_out[0], scorer.score(sides[0])).pvalue < 1e-6
+
+
+def test_held_out_scores_do_not_travel():
+    scorer = Portfolio(classifier=QUICK).fit(TARGET, *pilot(few_bits), RNG(0))
+    assert scorer.held_out is not None
+    whole = fit_scorer(Portfolio(classifier=QUICK), TARGET, *pilot(few_bits), RNG(0))
+    assert whole.base.held_out is None
+
+
+def test_events_of_the_pilot_leave_the_held_out_scores_in_their_places():
+    out, in_ = pilot(few_bits)
+    events = np.where(np.arange(3_000) % 5 == 0, "nan", "")
+    sides = Outputs(out.values, events), Outputs(in_.values, events)
+    scorer = fit_scorer(Portfolio(classifier=QUICK), TARGET, *sides, RNG(0))
+    alone = Portfolio(classifier=QUICK).fit(TARGET, *(Outputs(side.values[events == ""]) for side in sides), RNG(0))
+    for side, held_out in enumerate(scorer.score_pilot(*sides)):
+        assert np.array_equal(held_out[events == ""], alone.held_out[side])
+        assert len(np.unique(held_out[events != ""])) == 1
+
+
+@pytest.mark.parametrize("options", [{"fewest": 0}, {"bits_from": 1.5}])
+def test_wrong_options_are_named(options):
+    with pytest.raises(ParameterError, match=next(iter(options))):
+        Portfolio(**options)
