@@ -22,8 +22,9 @@ from typing import Any
 from ...attacks.base import Attack
 from ...mechanisms.base import Mechanism, Neighbours
 from ...mechanisms.errors import AlwaysRaisesError, AttackError, ParameterError, ReleaseError
+from ...mechanisms.external.calls.style import style_of
 from ...mechanisms.external.forms import Form
-from ...mechanisms.external.function import FunctionMechanism, style_of
+from ...mechanisms.external.function import FunctionMechanism
 from ...mechanisms.external.guard import calls_take_at_most
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.label import label
@@ -274,6 +275,8 @@ class _Looks:
             store=self.home and self.home / f"look-{place:04d}",
             **self.options,
         )
+        if found.witness is not None:  # nothing is clearer
+            return Look(0, "", found.attack, found.witness.epsilon, 0.0, trials, child)
         return Look(0, "", found.attack, found.bound.epsilon, found.p_value, trials, child)
 
     def _confirm(
