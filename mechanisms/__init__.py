@@ -5,6 +5,7 @@ guarantees/      the theoretical accountant
 noise/ selection/ local/ shuffle/ queries/ learning/ external/   mechanisms, a folder a kind
 broken/          wrong on purpose, each with its true epsilon
 catalogue.py     all of them by name
+composed/        mechanisms that are made of others: post-processed, subsampled, in parallel
 ensembles/       teachers that vote: models of disjoint parts of the data
 errors.py        every error that the library raises on purpose
 external/        other people's mechanisms: Python functions, scikit-learn classifiers
@@ -21,8 +22,8 @@ relation.py      how two neighbouring datasets may differ
 repeated.py      a mechanism that is run several times on the same dataset, and whose outputs are all seen
 shuffle/         the shuffle model: users randomise their own messages, and somebody takes the names off
 selection/       mechanisms that choose one of finitely many candidates
-sparse_vector/   sparse vector technique: many queries against a noisy threshold
 statistics/      statistics of records whose noise depends on more than a sensitivity
+sparse_vector/   sparse vector technique: many queries against a noisy threshold
 validation.py    shared checks of arguments
 """
 

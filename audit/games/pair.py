@@ -90,10 +90,9 @@ class Run:
         independence = self._independence(pilot, bounds, first)
         if self.question.stop:
             seen = self._evaluate_until_refuted(scorer, bounds, independence)
-            found = self._conclude(scorer, bounds, *seen, independence)
         else:
             seen = (*self._evaluate(scorer, grid, bounds, independence), ())
-            found = self._conclude(scorer, bounds, *seen, independence)
+        found = self._conclude(scorer, bounds, *seen, independence)
         if found.refuted_by is None:
             return found
         rule, datasets = self._rule(found, scorer), as_json(self.question.neighbours)
@@ -279,7 +278,7 @@ class Run:
             )
         return tuple(found)
 
-    def _deciding(self, found: AuditResult, scorer: Scorer) -> DecidingEvent | None:
+    def _deciding(self, found: AuditResult, scorer: EventScorer) -> DecidingEvent | None:
         """The event that refutes the claim, as a person sees it; None where none does, or none was followed."""
         decided = found.refuted_elsewhere or found.bound
         if found.verdict is not Verdict.VIOLATION or decided.threshold is None or decided.hits is None:
@@ -288,9 +287,11 @@ class Run:
         outputs = self.examples.of(decided.threshold, above=above)
         if outputs is None:
             return None
-        describe = getattr(scorer, "describe", None) or getattr(getattr(scorer, "base", None), "describe", None)
-        rule = describe(decided.threshold) if describe is not None else ""
-        return DecidingEvent(rule if above or not rule else f"not: {rule}", decided.threshold, above, *outputs)
+        rule = scorer.describe(decided.threshold)
+        event = DecidingEvent("", decided.threshold, above, *outputs)
+        if rule == replace(event, above=True).name:  # no words of its own
+            return event
+        return replace(event, rule=rule if above else f"not: {rule}")
 
     def _dependence(
         self, evaluation: EvaluationScores, independence: Independence | None, replayed: Replayed

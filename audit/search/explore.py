@@ -139,7 +139,7 @@ class Walk:
 
     def _is_clear(self) -> bool:
         """Whether a look refutes the claim beyond doubt."""
-        return any(look.p_value <= self._enough for look in self.looks)
+        return self._enough > 0.0 and any(look.p_value <= self._enough for look in self.looks)
 
     def _best(self, n: int) -> list[int]:
         """Places of the best pairs so far."""

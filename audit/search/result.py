@@ -34,8 +34,8 @@ class Look:
         candidate: place of the pair among the candidates, from 0.
         pair: the pair, for people.
         attack: name of the attack.
-        epsilon: the bound at confidence 0.75, which the looks are ranked by.
-        p_value: against the claim, from the same trials; breaks ties.
+        epsilon: the bound at confidence 0.75, which the looks are ranked by; that of a witness, where one was found.
+        p_value: against the claim, from the same trials; breaks ties. 0 with a witness.
         trials: runs per side, pilot included; looks with more trials than others are between finalists.
         seed: root of its random streams.
     """

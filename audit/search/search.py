@@ -275,6 +275,8 @@ class _Looks:
             store=self.home and self.home / f"look-{place:04d}",
             **self.options,
         )
+        if found.witness is not None:  # nothing is clearer
+            return Look(0, "", found.attack, found.witness.epsilon, 0.0, trials, child)
         return Look(0, "", found.attack, found.bound.epsilon, found.p_value, trials, child)
 
     def _confirm(

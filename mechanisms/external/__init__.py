@@ -9,6 +9,7 @@ function.py            any Python function as a mechanism
 guard.py               audited code is called inside a `Guard`: it may raise, exit or change the process as it likes
 labels.py              short texts for things and errors of other people's code
 mutation.py            noticing that a function changed the dataset it was given
+measurements/          releases of OpenDP and diffprivlib, with what these libraries say they promise
 opacus/                training with Opacus, audited
 outcomes.py            what a function returned, made into `Outputs`: one row of numbers a run
 private_estimator.py   any scikit-learn style estimator that is private by itself, such as those of diffprivlib

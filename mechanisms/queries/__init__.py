@@ -9,8 +9,8 @@ sums.py        sums and means of values that are clipped to a public interval, w
 """
 
 from .base import Query
-from .counts import Count, Histogram
+from .counts import Count, Histogram, PrefixCounts
 from .median import MedianUtility
 from .sums import Mean, Sum
 
-__all__ = ["Count", "Histogram", "Mean", "MedianUtility", "Query", "Sum"]
+__all__ = ["Count", "Histogram", "Mean", "MedianUtility", "PrefixCounts", "Query", "Sum"]

@@ -6,6 +6,7 @@ answers can move between neighbours depends on the relation and on the norm in w
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -42,6 +43,17 @@ class Query(ABC):
             relation: how the neighbours may differ.
             norm: 1 (what Laplace noise needs), 2 (Gaussian noise) or inf (selection).
         """
+
+    def range_sensitivity(self, relation: Relation) -> float:
+        """Largest difference between how far any two answers move between two neighbours: what selection needs.
+
+        If all answers move alike, nothing that chooses by comparing them can tell: 0 for a single answer. At most the
+        sensitivity in the norm inf where answers move in one direction, and else twice that. (Dong, Durfee and Rogers
+        2020.)
+        """
+        if self.n_answers == 1:
+            return 0.0
+        return self.sensitivity(relation, norm=math.inf) * (1.0 if self.monotone(relation) else 2.0)
 
     def monotone(self, relation: Relation) -> bool:
         """True if, between any two neighbours, all answers that move do so in one direction."""

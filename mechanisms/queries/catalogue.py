@@ -7,6 +7,7 @@ catalogue = Catalogue(
     {
         "count": "dpassay.mechanisms.queries.counts:Count",
         "histogram": "dpassay.mechanisms.queries.counts:Histogram",
+        "prefix-counts": "dpassay.mechanisms.queries.counts:PrefixCounts",
         "sum": "dpassay.mechanisms.queries.sums:Sum",
         "mean": "dpassay.mechanisms.queries.sums:Mean",
         "median-utility": "dpassay.mechanisms.queries.median:MedianUtility",

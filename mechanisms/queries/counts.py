@@ -127,6 +127,53 @@ class Histogram(Query):
         return relation is Relation.ADD_REMOVE
 
 
+@dataclass(frozen=True)
+class PrefixCounts(Query):
+    """Number of records at or below each of several thresholds: a distribution function, not yet divided by n.
+
+    One record moves all counts from its value on: up to all k of them, by 1 each, in one direction under add_remove and
+    under replace_one too. Noise for L1 sensitivity k is what running sums of a noisy histogram avoid.
+
+    Args:
+        column: whose values; see `Column`.
+        thresholds: increasing, at least 1; must be public. Missing values (NaN) are counted nowhere.
+
+    Example:
+        >>> PrefixCounts(thresholds=(1, 2, 3))([0.5, 2.0, 2.5, 9.0])
+        array([1., 2., 3.])
+        >>> PrefixCounts(thresholds=(1, 2, 3)).sensitivity(Relation.ADD_REMOVE)
+        3.0
+    """
+
+    column: Column = None
+    _: KW_ONLY
+    thresholds: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "thresholds", tuple(self.thresholds))
+        finite(**{f"thresholds[{i}]": value for i, value in enumerate(self.thresholds)})
+        if not self.thresholds or not np.all(np.diff(self.thresholds) > 0):
+            raise ParameterError(
+                f"thresholds must be at least 1 strictly increasing number, but are {self.thresholds!r}.",
+                argument="thresholds",
+            )
+
+    @property
+    def n_answers(self) -> int:
+        """Number of thresholds."""
+        return len(self.thresholds)
+
+    def __call__(self, dataset: Dataset) -> Floats:
+        values = np.sort(np.asarray(column_of(dataset, self.column), dtype=np.float64))
+        return np.searchsorted(values, self.thresholds, side="right").astype(np.float64)
+
+    def sensitivity(self, relation: Relation, *, norm: float = 1.0) -> float:
+        return float(self.n_answers ** (1.0 / norm))
+
+    def monotone(self, relation: Relation) -> bool:
+        return True
+
+
 def _between(values: Floats, edges: Floats) -> Floats:
     """Counts between consecutive edges, last bin closed, shape `(len(edges) - 1,)`; NaN is counted nowhere."""
     inside: NDArray[np.bool_] = (values >= edges[0]) & (values <= edges[-1])

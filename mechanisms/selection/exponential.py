@@ -11,7 +11,7 @@ from scipy.special import expit, log_softmax
 from ..base import Dataset, Neighbours, Outputs
 from ..guarantees import BoundedRange, ExactDP, PureDP
 from ..guarantees.base import Guarantee
-from ..queries.base import Floats
+from ..queries.base import Floats, Query
 from .base import ChoosesOne
 
 TIGHTNESS = 0.98
@@ -65,8 +65,15 @@ class Exponential(ChoosesOne):
         return PureDP(self.epsilon, relation=self.relation)
 
     def bounded_range(self) -> BoundedRange:
-        """What holds besides: all log ratios lie in an interval of length epsilon (Dong, Durfee and Rogers 2020)."""
-        return BoundedRange(self.epsilon, relation=self.relation)
+        """What holds besides: all log ratios lie in an interval of length epsilon (Dong, Durfee and Rogers 2020).
+
+        With a query of known range sensitivity it is `rate` times that: epsilon / 2 for counts, say, whose noise is not
+        chosen as `monotone`.
+        """
+        length = self.epsilon
+        if isinstance(self.query, Query):
+            length = min(length, self.rate * self.query.range_sensitivity(self.relation))
+        return BoundedRange(length, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
         """Candidate 0 gains as much as it may while the others lose as much as they may.

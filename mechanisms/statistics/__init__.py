@@ -8,6 +8,9 @@ smooth_sensitivity.py       the median with noise that goes with its smooth sens
 propose_test_release.py     the median, released if it would be as stable on all datasets nearby, and refused otherwise
 triangles.py                triangles of a graph, with noise for a private bound on the local sensitivity
 restricted_sensitivity.py   edges of a graph: exact where the degree is bounded, and insensitive on all graphs
+mean.py                     a mean whose sum and count both have noise
+quantile.py                 a quantile by the exponential mechanism, over the intervals between the values
+naive_bayes.py              a naive Bayes classifier from noisy counts
 median_sensitivity.py       how far the median of bounded values can move
 laplace_choice.py           the exact curve of a random choice that is seen, and a number with noise that goes with it
 two_cauchys.py              the exact curve of a number with Cauchy noise whose centre and scale may both differ
@@ -15,8 +18,11 @@ two_laplaces.py             the exact curve of a number with Laplace noise whose
 """
 
 from .laplace_choice import LaplaceChoiceDP
+from .mean import SumAndCount
 from .median_sensitivity import BoundedMedian
+from .naive_bayes import NaiveBayesCounts
 from .propose_test_release import ProposeTestRelease
+from .quantile import Quantile
 from .restricted_sensitivity import RestrictedEdgeCount
 from .smooth_sensitivity import SmoothSensitivityMedian
 from .stability_histogram import StabilityHistogram
@@ -27,10 +33,13 @@ from .two_laplaces import TwoLaplacesDP, two_laplaces
 __all__ = [
     "BoundedMedian",
     "LaplaceChoiceDP",
+    "NaiveBayesCounts",
     "ProposeTestRelease",
+    "Quantile",
     "RestrictedEdgeCount",
     "SmoothSensitivityMedian",
     "StabilityHistogram",
+    "SumAndCount",
     "TriangleCount",
     "TwoCauchysDP",
     "TwoLaplacesDP",

@@ -82,7 +82,7 @@ class StabilityHistogram(Mechanism):
     @property
     def unique_probability(self) -> float:
         """Probability that a category which one record alone has is listed: a^T / (1 + a)."""
-        return math.exp(float(self._noise._log_tail(np.float64(self._least_listed - 1))))  # type: ignore[arg-type]
+        return math.exp(float(self._noise._log_tail(np.array(self._least_listed - 1.0))))
 
     @property
     def _least_listed(self) -> int:

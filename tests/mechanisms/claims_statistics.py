@@ -21,16 +21,18 @@ from dpassay.mechanisms.broken.statistics import (
     LocalSensitivityMedian,
     MeanWithExactCounts,
     NaNSurvivesClipping,
-    RoundedSum,
+    SinglePrecisionSum,
     UpperBoundIgnored,
     WishartNoise,
     WrappedSum,
 )
 from dpassay.mechanisms.statistics import (
     ProposeTestRelease,
+    Quantile,
     RestrictedEdgeCount,
     SmoothSensitivityMedian,
     StabilityHistogram,
+    SumAndCount,
     TriangleCount,
 )
 
@@ -65,13 +67,13 @@ def rounded_sum():
             ("half-up", [3.0] * 1365, 2**24 - 1, 2**24 + 5460),
             ("up", [1.0001] * 4095, 2**24 - 1, 2**24 + 8190),
         ):
-            broken = RoundedSum(epsilon, case=case)
+            broken = SinglePrecisionSum(epsilon, case=case)
             yield around(broken, large[1:] + small, large + small, (sum0, scale), (sum1, scale))
             exact = math.fsum(small) + 2**24
-            twin = RoundedSum(epsilon, case=case, correct=True)
+            twin = SinglePrecisionSum(epsilon, case=case, correct=True)
             yield around(twin, large[1:] + small, large + small, (exact - 4096, scale), (exact, scale))
         ones = [1.0] * 12_288
-        broken, sums = RoundedSum(epsilon, case="order"), (2**24, 2**24 + 16_384)
+        broken, sums = SinglePrecisionSum(epsilon, case="order"), (2**24, 2**24 + 16_384)
         yield around(broken, large + ones, [*ones, *large, 4096.0], *((s, scale) for s in sums))
 
 
@@ -259,7 +261,41 @@ def restricted_edge_count():
             yield mechanism, pair, laws.laplace(0.0, 1.0), laws.laplace(moved * epsilon, 1.0), FINE, leaves == k
 
 
+def quantile():
+    """Masses of the intervals between all values of both sides, with ranks counted by hand."""
+    rng = np.random.default_rng(3)
+    for epsilon, q in product((0.5, 2.0), (0.5, 0.2)):
+        mechanism = Quantile(epsilon, q=q)
+        n = 2 if q == 0.5 else 5
+        pairs = [([0.02, 1.0], [0.0, 0.02]) if q == 0.5 else ([0.02, 1, 1, 1, 1], [0.0, 0.02, 1, 1, 1])]
+        pairs += [(x, np.append(rng.random(), x[1:])) for x in rng.random((4, n))]
+        for i, (d0, d1) in enumerate(pairs):
+            ends = np.unique(np.concatenate([[0.0, 1.0], d0, d1]))
+            inside = (ends[1:] + ends[:-1]) / 2
+            two = []
+            for d in (d0, d1):
+                ranks = (np.asarray(d)[:, None] < inside).sum(axis=0)
+                masses = np.diff(ends) * np.exp(-epsilon / 2 * np.abs(ranks - round(q * n)))
+                two.append(masses / masses.sum())
+            pair = Neighbours(np.array(d0, dtype=float), np.array(d1, dtype=float), "replace_one")
+            yield mechanism, pair, *two, ROUNDING, i == 0
+
+
+def sum_and_count():
+    coarse = np.linspace(-14.0, 14.0, 281)
+    for epsilon, (lower, upper) in product((0.5, 1.0), ((0.0, 4.0), (-3.0, 1.0))):
+        mechanism = SumAndCount(epsilon, lower=lower, upper=upper)
+        far = max(lower, upper, key=abs)
+        for record, share in ((far, 1.0), (far / 2, 0.5)):
+            one, count = (laws.laplace(step * epsilon / 2, 1.0, coarse) for step in (share, 1.0))
+            none = laws.laplace(0.0, 1.0, coarse)
+            pair = Neighbours(np.zeros(0), np.array([record]), "add_remove")
+            yield mechanism, pair, laws.joint(none, none), laws.joint(one, count), 2e-3, share == 1.0
+
+
 CASES = {
+    "quantile": quantile,
+    "sum-and-count": sum_and_count,
     "stability-histogram": stability_histogram,
     "smooth-sensitivity-median": smooth_sensitivity,
     "propose-test-release": propose_test_release,
@@ -268,7 +304,7 @@ CASES = {
     "broken-local-sensitivity": local_sensitivity,
     "broken-histogram-at-threshold": histogram_at_threshold,
     "broken-sum-wrapped": wrapped_sum,
-    "broken-sum-rounded": rounded_sum,
+    "broken-sum-single-precision": rounded_sum,
     "broken-regression-upper-bound-ignored": upper_bound_ignored,
     "broken-bounds-from-data": bounds_from_data,
     "broken-domain-from-data": domain_from_data,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations, combinations_with_replacement, product
 
+import claims_composed
 import claims_laws as laws
 import claims_selection
 import claims_statistics
@@ -113,7 +114,7 @@ class Case:
         hidden: the most that cutting the laws into cells may hide.
         worst: whether it is the worst case of the mechanism.
         beyond: the pair may show more than the truth, which is that of the worst case: where nothing bounds it, or
-            where the worst case is one of a sequence that approaches the claim.
+            where no pair shows the most everywhere.
     """
 
     mechanism: Mechanism
@@ -521,7 +522,7 @@ def broken_laplace_sensitivity():
     )
 
 
-def statistics(cases):
+def worked_out(cases):
     for *arguments, worst in cases():
         yield case(*arguments, worst=worst, beyond=not worst)
 
@@ -794,6 +795,7 @@ QUERIES = {
     "histogram": ({"edges": (-2.0, 0.2, 3.0, 6.0)}, {"categories": (0.4, 2.0)}, {"categories": (5.0,)}),
     "sum": ({}, {"lower": -2.0, "upper": 3.0}, {"lower": 1.0, "upper": 4.0}, {"lower": -3.0, "upper": -1.0}),
     "mean": ({"n_records": 2}, {"lower": -2.0, "upper": 3.0, "n_records": 4}),
+    "prefix-counts": ({"thresholds": (-1.0, 0.4, 3.0)}, {"thresholds": (9.0,)}),
     "median-utility": ({"candidates": (-1.0, 0.4, 3.0)}, {"candidates": (0.0, 2.0)}),
 }
 
@@ -817,6 +819,8 @@ def test_answers_of_neighbours_lie_no_further_apart_than_the_sensitivity(name, r
         for norm in (1.0, 2.0, math.inf):
             stated = query.sensitivity(relation, norm=norm)
             assert np.linalg.norm(moves, ord=norm, axis=1).max() <= stated * (1 + 1e-12), (query, norm)
+        ranges = moves.max(axis=1) - moves.min(axis=1)
+        assert ranges.max() <= query.range_sensitivity(relation) * (1 + 1e-12)
         if query.monotone(relation):
             assert not np.any((moves.min(axis=1) < 0) & (moves.max(axis=1) > 0))
 
@@ -998,8 +1002,11 @@ CASES = {
     "broken-laplace-scale": broken_laplace_scale,
     "broken-laplace-sensitivity": broken_laplace_sensitivity,
     "broken-randomized-response": broken_randomized_response,
+    **{
+        name: lambda cases=cases: worked_out(cases)
+        for name, cases in (claims_statistics.CASES | claims_composed.CASES).items()
+    },
     **{name: selection(name) for name in claims_selection.CASES},
-    **{name: lambda cases=cases: statistics(cases) for name, cases in claims_statistics.CASES.items()},
     "broken-dp-sgd-mean-clipped": lambda: shifted(MeanClipped, 30.0),
     "broken-dp-sgd-microbatch-mean-clipped": lambda: shifted(MicrobatchMeanClipped, 6.0, beyond=(Relation.ADD_REMOVE,)),
     "broken-dp-sgd-noise-on-average": lambda: shifted(NoiseOnAverage, 1.0, microbatch_size=2),

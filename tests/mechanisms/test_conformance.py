@@ -55,7 +55,7 @@ SIZE = 100_000
 RARE = 8.0
 """Privacy loss from which on SIZE runs do not estimate a mean ratio."""
 
-NO_DENSITY = {"noisy-projected-sgd", "broken-votes-teachers-kept"}
+NO_DENSITY = {"noisy-projected-sgd", "broken-votes-teachers-kept", "post-processed"}
 """Mechanisms whose output law is not known: what stands on densities is not asked of them."""
 
 NO_NOISE = {"broken-zero-sensitivity"}
@@ -232,7 +232,7 @@ def test_claim_is_above_the_exact_guarantee_unless_broken(name):
     with np.errstate(invalid="ignore"):
         excess = np.asarray(truth.epsilon(deltas)) - np.asarray(claim.epsilon(deltas))
     if name.startswith("broken-"):
-        assert np.nanmax(excess) > 0.01
+        assert np.nanmax(excess) > 0.01  # infinite against infinite says nothing
     else:
         assert np.all(~(excess > 1e-3 if name == "repeated" else excess > 1e-9))
 

@@ -15,7 +15,7 @@ from .clipping import ClippedCopyUnused, NaNSurvivesClipping
 from .divisors import DivisorOfData
 from .exact_counts import MeanWithExactCounts
 from .local_sensitivity import HistogramAtThreshold, LocalSensitivityMedian
-from .machine_sums import RoundedSum, WrappedSum
+from .machine_sums import SinglePrecisionSum, WrappedSum
 from .wishart import WishartNoise
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "LocalSensitivityMedian",
     "MeanWithExactCounts",
     "NaNSurvivesClipping",
-    "RoundedSum",
+    "SinglePrecisionSum",
     "UpperBoundIgnored",
     "WishartNoise",
     "WrappedSum",

@@ -58,22 +58,23 @@ class HistogramAtThreshold(StabilityHistogram):
     """Broken: a stability-based histogram that lists counts which only meet the threshold.
 
     The slip: >= where > is meant. A category that one record alone has is listed with probability a^(T-1) / (1 + a),
-    e^(epsilon / s) times what the threshold was chosen for. At epsilon 1 and delta 0.05 that is 0.0511; at delta 1e-6
-    it is 8.5e-7 and harms no one, since the threshold is a whole number and rounded up.
+    e^(epsilon / s) times what the threshold was chosen for. At epsilon 1 and delta 0.05 that is 0.0989, or 0.0511 for
+    replace_one; at delta 1e-6 and replace_one it is 8.5e-7 and harms no one, since the threshold is rounded up.
 
     Args:
         epsilon, delta, n_categories, case, relation: as for `StabilityHistogram`.
         correct: True for the correct twin.
 
     Example:
-        >>> broken = HistogramAtThreshold(epsilon=1.0, delta=0.05)
-        >>> round(broken.unique_probability, 7), round(HistogramAtThreshold(correct=True).unique_probability, 7)
+        >>> broken = HistogramAtThreshold(epsilon=1.0, delta=0.05, relation="replace_one")
+        >>> round(broken.unique_probability, 7), round(broken.twin().unique_probability, 7)
         (0.0510946, 0.0309904)
     """
 
     delta: float = 0.05
     _: KW_ONLY
     case: str = "unique"
+    relation: Relation = Relation.ADD_REMOVE
     correct: bool = False
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ from .base import BrokenStatistic, numbers
 LARGEST = 2**30
 """Upper bound of the values of `WrappedSum`."""
 TOP = 4096.0
-"""Upper bound of the values of `RoundedSum`: 4,096 of them sum to 2^24, above which a float32 is even."""
+"""Upper bound of the values of `SinglePrecisionSum`: 4,096 of them sum to 2^24, above which a float32 is even."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class WrappedSum(BrokenStatistic):
 
 
 @dataclass(frozen=True)
-class RoundedSum(BrokenStatistic):
+class SinglePrecisionSum(BrokenStatistic):
     """Broken: a sum of real numbers, added up one after another in single precision.
 
     The slip: values in [0, 4096] are summed as float32, and Laplace noise of scale 4096 / epsilon is added. From 2^24
@@ -87,9 +87,10 @@ class RoundedSum(BrokenStatistic):
         Casacuberta, Shoemate, Vadhan, Wagaman (2022).
 
     Example:
-        >>> [round(RoundedSum(case=case).exact_guarantee().epsilon(0.0), 4) for case in ("half-up", "up", "order")]
+        >>> sums = [SinglePrecisionSum(case=case) for case in ("half-up", "up", "order")]
+        >>> [round(broken.exact_guarantee().epsilon(0.0), 4) for broken in sums]
         [1.3333, 1.9998, 4.0]
-        >>> [round(RoundedSum(case=case, correct=True).exact_guarantee().epsilon(0.0), 4) for case in CASES]
+        >>> [round(broken.twin().exact_guarantee().epsilon(0.0), 4) for broken in sums]
         [1.0, 1.0, 1.0]
     """
 

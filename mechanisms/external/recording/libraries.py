@@ -80,7 +80,7 @@ def _probe(measurement: Any) -> Any:
 
 
 def _mapped(measurement: Any, fed0: Any, fed1: Any) -> Guarantee:
-    distance = _distance(str(measurement.input_metric), fed0, fed1)
+    distance = distance_in(str(measurement.input_metric), fed0, fed1)
     if not np.isfinite(distance):
         return EVERYTHING
     if distance == 0.0:
@@ -89,10 +89,11 @@ def _mapped(measurement: Any, fed0: Any, fed1: Any) -> Guarantee:
         loss = measurement.map(int(distance)) if float(distance).is_integer() else measurement.map(distance)
     except Exception:  # whole numbers are not taken
         loss = measurement.map(float(distance))
-    return _guarantee(str(measurement.output_measure), loss)
+    return guarantee_of(str(measurement.output_measure), loss)
 
 
-def _guarantee(measure: str, loss: Any) -> Guarantee:
+def guarantee_of(measure: str, loss: Any) -> Guarantee:
+    """What a privacy map of OpenDP says, by its output measure; raises `AccountingError` for one that is not known."""
     if measure.startswith("Approximate") and isinstance(loss, tuple):
         return ApproximateDP(float(loss[0]), float(loss[1]))
     if measure.startswith("MaxDivergence"):
@@ -102,7 +103,7 @@ def _guarantee(measure: str, loss: Any) -> Guarantee:
     raise AccountingError(f"the output measure {measure} of an OpenDP measurement has no guarantee here.")
 
 
-def _distance(metric: str, fed0: Any, fed1: Any) -> float:
+def distance_in(metric: str, fed0: Any, fed1: Any) -> float:
     """The distance of two inputs in the metric of a measurement."""
     for name, distance in METRICS.items():
         if metric.startswith(name):

@@ -1,6 +1,9 @@
 """[search] in a configuration, and --search on the command line: the same search as in Python."""
 
 import json
+import re
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,7 @@ from made_configs import ConfigError, plan_tasks
 from typer.testing import CliRunner
 
 from dpassay.audit import search
+from dpassay.audit.search import domain_from
 from dpassay.experiments.cli.commands import app
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.runs.runner import run
@@ -158,3 +162,33 @@ def test_mistakes_are_named(call, arguments, message):
 
 def test_a_search_needs_a_claim(call):
     assert "--epsilon is missing" in call("check", "ages.py:release", "--search", "numbers").stderr
+
+
+# --- the page in the docs ---------------------------------------------------------------------------------------------
+
+PAGE = (Path(__file__).parents[3] / "docs" / "search.md").read_text()
+
+
+def block(language):
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
+
+
+def test_the_page_on_searching_says_what_happens(here, call, without_power, without_pictures, capsys):
+    (code,) = block("python")
+    exec(code, {})
+    assert capsys.readouterr().out.splitlines() == re.findall(r"^#> (.*)$", code, flags=re.MULTILINE)
+    (config,) = block("toml")
+    Path("mine.toml").write_text(config)
+    assert run("mine.toml", out="out").verdict.value == "violation"
+    searched, plain = block("sh")
+    script, command = searched.splitlines()
+    subprocess.run(script, shell=True, check=True)
+    done = CliRunner().invoke(app, shlex.split(command)[1:])
+    assert (done.exit_code, "d0 = [], d1 = [100]" in done.stdout) == (1, True)
+    assert CliRunner().invoke(app, shlex.split(plain)[1:]).exit_code == 1
+
+
+def test_every_domain_of_the_page_is_one():
+    shown = re.findall(r"^\| `([^`@]+)`", PAGE, flags=re.MULTILINE)
+    assert len(shown) == 6
+    assert all(domain_from(domain) for domain in shown)

@@ -18,7 +18,7 @@ from dpassay.mechanisms.broken.statistics import (
     HistogramAtThreshold,
     MeanWithExactCounts,
     NaNSurvivesClipping,
-    RoundedSum,
+    SinglePrecisionSum,
     UpperBoundIgnored,
     WishartNoise,
     WrappedSum,
@@ -40,23 +40,23 @@ def test_sums_of_the_machine_move_as_published():
     # worked out by hand from the rules of int32 and float32
     assert apart(WrappedSum()) == 2**32 - 1
     assert apart(WrappedSum(correct=True)) == 1
-    assert {case: apart(RoundedSum(case=case)) for case in ("half-up", "up", "order")} == {
+    assert {case: apart(SinglePrecisionSum(case=case)) for case in ("half-up", "up", "order")} == {
         "half-up": 5461.0,
         "up": 8191.0,
         "order": 16_384.0,
     }
-    assert all(apart(RoundedSum(case=case, correct=True)) == 4096.0 for case in ("half-up", "up", "order"))
+    assert all(apart(SinglePrecisionSum(case=case, correct=True)) == 4096.0 for case in ("half-up", "up", "order"))
 
 
 def test_the_order_of_records_alone_moves_a_rounded_sum_and_not_an_exact_one():
     records = np.array([4096.0] * 4096 + [1.0] * 4096)
-    broken, twin = RoundedSum(), RoundedSum(correct=True)
+    broken, twin = SinglePrecisionSum(), SinglePrecisionSum(correct=True)
     assert broken.statistic(records[::-1]) - broken.statistic(records) == 4096.0
     assert twin.statistic(records[::-1]) == twin.statistic(records)
 
 
 def test_sums_of_no_record_are_zero():
-    assert RoundedSum().statistic([]) == WrappedSum().statistic([]) == BoundsFromData().statistic([]) == 0.0
+    assert SinglePrecisionSum().statistic([]) == WrappedSum().statistic([]) == BoundsFromData().statistic([]) == 0.0
 
 
 def test_regression_declares_the_square_of_the_lower_bound():
@@ -218,7 +218,7 @@ def test_missing_value_is_an_event_and_the_twin_counts_it_as_zero():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: RoundedSum(case="down"), "case"),
+        (lambda: SinglePrecisionSum(case="down"), "case"),
         (lambda: ClippedCopyUnused(bound=0.0), "bound must be"),
         (lambda: UpperBoundIgnored(lower=2.0, upper=1.0), "lower must be below upper"),
         (lambda: DivisorOfData(records=0), "records must be"),

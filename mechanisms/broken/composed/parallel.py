@@ -1,0 +1,142 @@
+"""Wrong on purpose: parallel composition without one of its conditions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...errors import ParameterError
+from ...guarantees import ExactDP, GaussianDP, LaplaceDP, PureDP
+from ...guarantees.base import Guarantee
+from ...noise.laplace import Laplace, draw_laplace, laplace_log_density
+from ...queries.base import Floats
+from ...records import check_records
+from ...relation import Relation
+from ...repeated import Repeated
+from ...validation import one_of, positive
+
+VIOLATIONS = ("overlap", "order", "shared-noise", "forgotten-delta")
+SAME = 1e-9
+"""Noise that differs by less is the same."""
+
+
+@dataclass(frozen=True)
+class BrokenParallel(Mechanism):
+    """Broken: two noisy sums of parts, claimed to be as private as one of them, where a condition does not hold.
+
+    A dataset is an array `(n_records, 2)` of part numbers 0 and 1 and values in [0, 1]; each part has the sum of its
+    values plus Laplace(1 / epsilon), and the claim is epsilon-DP under add_remove. The slips:
+
+        "overlap"          both sums are of all records: 2 epsilon
+        "order"            the parts are every other record: one more in front moves all others to the other part.
+                           Six records: 6 epsilon, and without limit for more
+        "shared-noise"     one draw of noise is used in both parts: the difference of the outputs is exact
+        "forgotten-delta"  the noise is Gaussian with standard deviation 1 / epsilon: no epsilon at delta 0
+
+    Args:
+        epsilon: the claim, > 0.
+        violation: see above.
+        correct: True for the correct twin: `dpassay.mechanisms.composed.Parallel` in law.
+
+    References:
+        McSherry (2009), theorem 4 and its conditions.
+
+    Example:
+        >>> [BrokenParallel(violation=v).exact_guarantee().epsilon(0.0) for v in VIOLATIONS]
+        [2.0, 6.0, inf, inf]
+        >>> BrokenParallel(correct=True).exact_guarantee().epsilon(0.0)
+        1.0
+    """
+
+    epsilon: float = 1.0
+    _: KW_ONLY
+    violation: str = "overlap"
+    correct: bool = False
+    relation: Relation = field(default=Relation.ADD_REMOVE, init=False)
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        one_of(VIOLATIONS, violation=self.violation)
+        if not isinstance(self.correct, bool):
+            raise ParameterError(f"correct must be True or False, but is {self.correct!r}.", argument="correct")
+
+    def twin(self) -> BrokenParallel:
+        """The correct twin, with the same options."""
+        return replace(self, correct=True)
+
+    @property
+    def slip(self) -> str:
+        """The violation; "" for the correct twin."""
+        return "" if self.correct else self.violation
+
+    def statistic(self, dataset: Dataset) -> Floats:
+        """The two sums, shape `(2,)`."""
+        records = np.asarray(dataset, dtype=np.float64)
+        if records.ndim != 2 or records.shape[1] != 2 or not np.isin(records[:, 0], (0, 1)).all():
+            raise ParameterError(
+                f"the dataset must have shape (n_records, 2), part numbers 0 and 1 and values, but is {dataset!r}.",
+                argument="dataset",
+            )
+        values = np.clip(records[:, 1], 0.0, 1.0)
+        if self.slip == "overlap":
+            return np.full(2, values.sum())
+        part = np.arange(len(values)) % 2 if self.slip == "order" else records[:, 0]
+        return np.array([values[part == 0].sum(), values[part == 1].sum()])
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` pairs of noisy sums, shape `(size, 2)`."""
+        if self.slip == "forgotten-delta":
+            noise: Floats = rng.standard_normal((size, 2)) / self.epsilon
+        elif self.slip == "shared-noise":
+            noise = np.repeat(draw_laplace(1.0 / self.epsilon, (size, 1), rng), 2, axis=1)
+        else:
+            noise = draw_laplace(1.0 / self.epsilon, (size, 2), rng)
+        return Outputs(noise + self.statistic(dataset))
+
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log density of each output under `dataset`, shape `(size,)`; -inf where the noise is impossible."""
+        noise = np.subtract(outputs.values, self.statistic(dataset), dtype=np.float64)
+        if self.slip == "forgotten-delta":
+            constant = 2.0 * math.log(self.epsilon) - math.log(2.0 * math.pi)
+            return np.asarray(constant - 0.5 * np.square(noise * self.epsilon).sum(axis=1))
+        same = np.abs(noise[:, 0] - noise[:, 1]) < SAME
+        each = laplace_log_density(noise, 1.0 / self.epsilon)
+        return np.where(same, each[:, 0], -np.inf) if self.slip == "shared-noise" else np.asarray(each.sum(axis=1))
+
+    def guarantee(self) -> Guarantee:
+        """The claim, `PureDP(epsilon)`."""
+        return PureDP(self.epsilon, relation=self.relation)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """The exact curve of `worst_case()`."""
+        pair = self.worst_case()
+        moved = np.abs(self.statistic(pair.d1) - self.statistic(pair.d0))
+        if self.slip == "shared-noise":
+            return ExactDP([1.0, 0.0], [0.0, 1.0], self.relation)
+        if self.slip == "forgotten-delta":
+            return GaussianDP(float(np.linalg.norm(moved)) * self.epsilon, relation=self.relation)
+        if moved.max() == 0.0:
+            return PureDP(0.0, relation=self.relation, exact=True)
+        if moved.min() == 0.0:
+            return LaplaceDP(float(moved.max()) * self.epsilon, relation=self.relation)
+        return Repeated(Laplace(float(moved[0]) * self.epsilon), 2).exact_guarantee()
+
+    def worst_case(self) -> Neighbours:
+        """One record more, of value 1; for "order" a record of 0 in front of six that are 1 and 0 in turn."""
+        if self.violation == "order":
+            d0 = np.array([[0.0, 1.0], [1.0, 0.0]] * 3)
+            return Neighbours(d0, np.concatenate([[[0.0, 0.0]], d0]), self.relation)
+        return Neighbours(np.zeros((0, 2)), np.array([[0.0, 1.0]]), self.relation)
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        check_records(neighbours)
+        return self

@@ -1,0 +1,175 @@
+"""Disjoint parts of the records, each with its own mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..errors import ParameterError, RelationError
+from ..guarantees.base import Floats, Guarantee
+from ..guarantees.profile import ProfileGuarantee
+from ..noise.additive import AdditiveNoise
+from ..noise.laplace import Laplace
+from ..queries.counts import Count
+from ..records import check_records
+from ..relation import Relation
+
+COUNTS: tuple[Mechanism, ...] = (Laplace(1.0, query=Count()), Laplace(0.5, query=Count()))
+"""Two noisy counts."""
+
+
+@dataclass(frozen=True)
+class Parallel(Mechanism):
+    """Parallel composition: mechanism j runs on the records of part j, and all outputs are seen.
+
+    A record says itself which part it is in, so that one record more or less changes one part. The joint release is
+    therefore as private as the least private mechanism, not as their sum. (McSherry 2009, theorem 4.)
+
+    Args:
+        bases: the mechanisms, one a part, at least 1; each takes an array of values.
+        record: the value of the record of `worst_case()`.
+
+    Raises:
+        ParameterError: no mechanism, or something else.
+        RelationError: a mechanism whose guarantee holds for another relation than add_remove. When a record is replaced
+            two parts may change, and the two largest epsilons add up.
+
+    Guarantees:
+        * The larger of the guarantees at every epsilon, under add_remove. A dataset is an array `(n_records, 2)` of
+          part numbers and values.
+        * Parts must be disjoint, may not depend on other records, and their randomness must be independent:
+          `dpassay.mechanisms.broken.composed` has what happens otherwise.
+
+    Example:
+        >>> mechanism = Parallel()  # two counts, of epsilon 1 and 0.5
+        >>> mechanism.guarantee().epsilon(0.0)
+        1.0
+        >>> mechanism.release([[0, 1.0], [1, 1.0], [1, 1.0]], 4, np.random.default_rng(0)).values.shape
+        (4, 2)
+    """
+
+    bases: Sequence[Mechanism] = COUNTS
+    _: KW_ONLY
+    record: float = 1.0
+    relation: Relation = field(default=Relation.ADD_REMOVE, init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bases", tuple(self.bases))
+        if not self.bases or not all(isinstance(base, Mechanism) for base in self.bases):
+            raise ParameterError(f"bases must be one Mechanism a part, but are {self.bases!r}.", argument="bases")
+        for base in self.bases:
+            if base.relation is not self.relation:
+                raise RelationError(
+                    f"parallel composition is a theorem for 'add_remove', but {base!r} has {base.relation.value!r}: a "
+                    "record that is replaced may leave one part and enter another. Compose the two parts instead.",
+                    argument="bases",
+                )
+
+    def parts(self, dataset: Dataset) -> list[Floats]:
+        """Values of the records of each part."""
+        records = np.asarray(dataset, dtype=np.float64)
+        shaped = records.ndim == 2 and records.shape[1] == 2
+        if not shaped or not np.isin(records[:, 0], np.arange(len(self.bases))).all():
+            raise ParameterError(
+                f"the dataset must have shape (n_records, 2), part numbers from 0 to {len(self.bases) - 1} and values, "
+                f"but is {dataset!r}.",
+                argument="dataset",
+            )
+        return [records[records[:, 0] == j, 1] for j in range(len(self.bases))]
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` joint outputs, `(size, n)`: those of the parts side by side, flattened."""
+        outputs = [base.release(part, size, rng) for base, part in zip(self.bases, self.parts(dataset), strict=True)]
+        if any(output.events is not None for output in outputs):
+            raise ParameterError("a part gave exceptional outputs, which have no place in a joint one.")
+        return Outputs(np.concatenate([_rows(output.values) for output in outputs], axis=1))
+
+    def output_law(self) -> LogDensity | None:
+        """The product of the laws of the parts, where these are known and each output is one number."""
+        return None if any(base.output_law() is None for base in self.bases) else self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Sum of the log densities of the parts, shape `(size,)`; for parts whose outputs are one number each."""
+        if outputs.values.shape[1:] != (len(self.bases),):
+            raise ParameterError(
+                "the joint law is known for parts that release one number each, but outputs have shape "
+                f"{outputs.values.shape}. Choose attack='classifier'."
+            )
+        total = np.zeros(len(outputs))
+        for j, (base, part) in enumerate(zip(self.bases, self.parts(dataset), strict=True)):
+            law = base.output_law()
+            assert law is not None
+            total += law.log_density(Outputs(outputs.values[:, j]), part)
+        return total
+
+    @cached_property
+    def _largest(self) -> int:
+        """The part whose mechanism has the largest epsilon, at the delta where it is quoted."""
+        claims = [base.guarantee() for base in self.bases]
+        delta = max(claim.default_delta or 0.0 for claim in claims) or 1e-6
+        return int(np.argmax([claim.epsilon(delta) for claim in claims]))
+
+    def guarantee(self) -> Guarantee:
+        """The worst of the parts at every epsilon; that of one part where it is the worst everywhere."""
+        claims = {str(base.guarantee()): base.guarantee() for base in self.bases}
+        return next(iter(claims.values())) if len(claims) == 1 else LargestDP(tuple(claims.values()))
+
+    def worst_case(self) -> Neighbours:
+        """No records, and one in the part with the largest epsilon."""
+        return Neighbours(np.zeros((0, 2)), np.array([[self._largest, self.record]]), self.relation)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """The exact curve of the part of the worst case, where it adds noise to an answer that moves by all of its
+        sensitivity; None elsewhere."""
+        base = self.bases[self._largest]
+        return base.exact_guarantee() if moves_by_all(base, np.zeros(0), np.array([self.record])) else None
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        check_records(neighbours)
+        return self
+
+
+def moves_by_all(base: Mechanism, d0: Dataset, d1: Dataset, steps: int = 1) -> bool:
+    """Whether `base` adds noise to one answer, which lies `steps` times its sensitivity apart on the two datasets."""
+    if not isinstance(base, AdditiveNoise) or base.n_queries != 1:
+        return False
+    moved = abs(float(base.answers(d1) - base.answers(d0)))
+    return math.isclose(moved, steps * base.sensitivity, rel_tol=1e-9)
+
+
+def _rows(values: NDArray[np.generic]) -> NDArray[np.float64]:
+    return np.asarray(values, dtype=np.float64).reshape(len(values), -1 if values.size else 1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LargestDP(ProfileGuarantee):
+    """The worst of several guarantees at every epsilon: what holds if one of them does, and nobody knows which."""
+
+    claims: tuple[Guarantee, ...]
+    relation: Relation | None = None
+    exact = False
+
+    @property
+    def default_delta(self) -> float | None:
+        """The largest at which one is quoted; None where one is not."""
+        found = [claim.default_delta for claim in self.claims]
+        return None if None in found else max(delta for delta in found if delta is not None)
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        return np.asarray(np.max([np.asarray(claim.delta(epsilon)) for claim in self.claims], axis=0))
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        return np.asarray(np.max([np.asarray(claim.epsilon(delta)) for claim in self.claims], axis=0))
+
+    def _tradeoff(self, fpr: Floats) -> Floats:
+        return np.asarray(np.min([claim.tradeoff(fpr) for claim in self.claims], axis=0))
+
+    def _parameters(self) -> Mapping[str, object]:
+        return {"claims": " or ".join(map(str, self.claims))}
