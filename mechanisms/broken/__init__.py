@@ -2,6 +2,7 @@
 
 Broken trainers are in `dpassay.mechanisms.broken.dp_sgd`.
 
+accounting.py            wrong on purpose: an odometer of spent budget that forgets a logarithm
 biased_coin.py           wrong on purpose: randomised response with a biased coin
 composed/                composition and amplification that are wrong on purpose
 dp_sgd/                  DP-SGD that is wrong on purpose: one slip each, the claim that it makes
