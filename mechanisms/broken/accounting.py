@@ -1,6 +1,7 @@
 """Wrong on purpose: an odometer of spent budget that forgets a logarithm.
 
-A true bound on k uses of an epsilon-DP mechanism, with slack tol in delta, is (Kairouz, Oh, Viswanath 2015, Theorem 3.4)
+After k uses of an epsilon-DP mechanism at most this is spent, with slack tol in delta (Kairouz, Oh, Viswanath 2015,
+Theorem 3.4):
 
     k epsilon tanh(epsilon / 2) + epsilon sqrt(2 k ln(1 / tol))
 
