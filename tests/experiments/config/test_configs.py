@@ -11,7 +11,7 @@ from dpassay.experiments.config.source import shipped
 from dpassay.experiments.runs.runner import run
 from dpassay.experiments.tasks.planning import plan_tasks
 
-VIOLATIONS = {"broken-laplace", "broken-dp-sgd", "composed", "statistics", "zoo"}
+VIOLATIONS = {"broken-laplace", "bugs", "broken-dp-sgd", "composed", "statistics", "zoo"}
 STUDIES = [name for name in shipped() if Config.load(name)[0].membership]
 """Of membership attacks: no claim is audited."""
 AUDITS = [name for name in shipped() if name not in STUDIES]
@@ -106,6 +106,13 @@ def gaussian_calibrations(points):
         assert share > 0.7 if calibration == "analytic" else share < 0.63
 
 
+def bugs(points):
+    refuted = {name for (name,), point in points.items() if point.verdict is Verdict.VIOLATION}
+    assert refuted == {name for (name,) in points if name.endswith("/ broken")}
+    assert {point.verdict for (name,), point in points.items() if name not in refuted} == {Verdict.CONSISTENT}
+    assert len(points) == 74
+
+
 def trust_models(points):
     bounds = {case: point.result.bound.epsilon for (case,), point in points.items()}
     claims = {case: point.result.claim for (case,), point in points.items()}
@@ -158,6 +165,7 @@ def test_the_zoo_is_right_with_few_trials_too(without_power):
 
 
 EXPECTED = {
+    "bugs": bugs,
     "zoo": zoo,
     "laplace-count": laplace_count,
     "broken-laplace": broken_laplace,
