@@ -7,7 +7,7 @@ games/       what is asked, trials of each game, scores from elsewhere, and the 
 trials/      plan, seeds, execution, store on disk, resume
 power.py     what this many trials could have shown
 least_shown.py  the search for the least that would have been seen
-search.py    many pairs and attacks: the winner is confirmed on fresh trials
+search/      many pairs and attacks, given or from a domain: the winner is confirmed on fresh trials
 recording/   what a program does with its noise, compared on both sides: no statistics
 membership/  metrics of membership attacks
 estimates/   numbers without coverage: another type

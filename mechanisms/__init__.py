@@ -22,6 +22,7 @@ repeated.py      a mechanism that is run several times on the same dataset, and 
 shuffle/         the shuffle model: users randomise their own messages, and somebody takes the names off
 selection/       mechanisms that choose one of finitely many candidates
 sparse_vector/   sparse vector technique: many queries against a noisy threshold
+statistics/      statistics of records whose noise depends on more than a sensitivity
 validation.py    shared checks of arguments
 """
 

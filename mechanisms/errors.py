@@ -7,7 +7,8 @@
     ├── RelationError (ValueError)        claim, pair and mechanism have different relations
     ├── AccountingError (ValueError)      no theorem gives the number that was asked for
     ├── ReleaseError (RuntimeError)       a mechanism raised or returned something unusable
-    │   └── DependentTrialsError          its runs are not independent, which leaves no verdict
+    │   ├── DependentTrialsError          its runs are not independent, which leaves no verdict
+    │   └── AlwaysRaisesError             each of its first runs raises, on both sides
     ├── AttackError (RuntimeError)        an attack cannot be trained or used here
     ├── StoreError (OSError)              trials cannot be written or read
     │   └── FingerprintError              a store that holds another experiment
@@ -123,6 +124,19 @@ class DependentTrialsError(ReleaseError):
     def __init__(self, mechanism: str, seen: str, advice: str) -> None:
         self.mechanism, self.seen = mechanism, seen
         super().__init__(f"no verdict: the runs of {mechanism} are not independent: {seen}. {advice}.", advice=advice)
+
+
+class AlwaysRaisesError(ReleaseError):
+    """Each of the first runs of a function raises, on both sides: a mistake in the call, as far as anyone can tell.
+
+    Args:
+        message: which exceptions, and what to do.
+        alike: whether it is the same exception on both sides, with the same message.
+    """
+
+    def __init__(self, message: str, *, alike: bool) -> None:
+        self.alike = alike
+        super().__init__(message)
 
 
 class AttackError(DpassayError, RuntimeError):

@@ -16,7 +16,8 @@ from dpassay.audit.bounds.catalogue import catalogue as bounds
 from dpassay.audit.evidence.scores import BitScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.experiments.config.schema import Config, DataSection, MembershipSection
+from dpassay.experiments.config.schema import Config
+from dpassay.experiments.config.sections import DataSection, MembershipSection
 from dpassay.experiments.config.source import Source
 from dpassay.experiments.runs.runner import run
 from dpassay.experiments.tasks.build import load_data

@@ -25,7 +25,10 @@ from ...mechanisms.label import label
 from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Floats, PairScores, Scores
+from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
+from ..results.deciding import DecidingEvent, points_to_side_1
+from ..trials.examples import Examples
 from ..trials.execution import Work, execute
 from ..trials.guards.changed import Changed
 from ..trials.guards.independence import SHARE, Dependence, Independence
@@ -60,10 +63,12 @@ class Run:
     timeout: float | None = None
     repeats: ReplayGuard = field(init=False)
     changed: Changed = field(init=False)
+    examples: Examples = field(init=False)
 
     def __post_init__(self) -> None:
         self.repeats = ReplayGuard(label(self.question.mechanism))
         self.changed = Changed(label(self.question.mechanism))
+        self.examples = Examples()
 
     def result(self) -> AuditResult:
         """Pilot, evaluation, bounds, verdict."""
@@ -71,11 +76,15 @@ class Run:
         scorer, pilot = self._pilot(first)
         bounds = self._fix(pilot)
         grid = self._grid(pilot, bounds)
+        self.examples.follow([threshold for bound in bounds for threshold in bound.thresholds])
         independence = self._independence(pilot, bounds, first)
         if self.question.stop:
             seen = self._evaluate_until_refuted(scorer, bounds, independence)
-            return self._conclude(scorer, bounds, *seen, independence)
-        return self._conclude(scorer, bounds, *self._evaluate(scorer, grid, bounds, independence), (), independence)
+            found = self._conclude(scorer, bounds, *seen, independence)
+        else:
+            seen = (*self._evaluate(scorer, grid, bounds, independence), ())
+            found = self._conclude(scorer, bounds, *seen, independence)
+        return replace(found, deciding=self._deciding(found, scorer))
 
     def _pilot(self, independence: Independence | None) -> tuple[EventScorer, PairScores]:
         """The scorer, and the pilot scores that thresholds are chosen on."""
@@ -156,7 +165,9 @@ class Run:
     def _work(self, scorer: Scorer, grid: Floats | None, independence: Independence | None) -> EvaluationWork:
         ask = self.question
         events = None if independence is None else independence.events
-        return EvaluationWork(ask.mechanism, ask.neighbours, self.seed, scorer, grid, events, self.timeout)
+        return EvaluationWork(
+            ask.mechanism, ask.neighbours, self.seed, scorer, grid, events, self.timeout, self.examples.thresholds
+        )
 
     def _execute(self, stage: Stage, work: Work, into: Reduction, note: Callable[[], str] = str) -> None:
         everything = self.plan.pilot_chunks() if stage is Stage.PILOT else next(self.plan.rounds())
@@ -168,7 +179,7 @@ class Run:
         execute(
             chunks,
             work,
-            self.changed.noting(into),
+            self.examples.noting(self.changed.noting(into)),
             store=self.store,
             n_jobs=self.n_jobs,
             workers=self.question.workers,
@@ -206,6 +217,19 @@ class Run:
             unseen=_unseen(evaluation.events(), scorer) / (2 * n) if self.plan.pilot else 0.0,
         )
         return conclude(ask.statement, ask.bounds, fixed, scores, subject)
+
+    def _deciding(self, found: AuditResult, scorer: Scorer) -> DecidingEvent | None:
+        """The event that refutes the claim, as a person sees it; None where none does, or none was followed."""
+        decided = found.refuted_elsewhere or found.bound
+        if found.verdict is not Verdict.VIOLATION or decided.threshold is None or decided.hits is None:
+            return None
+        above = points_to_side_1(decided.hits, (found.tally.n_out, found.tally.n_in))
+        outputs = self.examples.of(decided.threshold, above=above)
+        if outputs is None:
+            return None
+        describe = getattr(scorer, "describe", None) or getattr(getattr(scorer, "base", None), "describe", None)
+        rule = describe(decided.threshold) if describe is not None else ""
+        return DecidingEvent(rule if above or not rule else f"not: {rule}", decided.threshold, above, *outputs)
 
     def _dependence(self, evaluation: EvaluationScores, independence: Independence | None) -> Dependence | None:
         """Why these trials are not independent; None where nothing says so."""

@@ -163,6 +163,17 @@ def _as_mechanism(
 ) -> Mechanism:
     if isinstance(thing, Mechanism):
         return thing
+    claim = check_function(thing, claim)
+    if neighbours is None:
+        raise ParameterError(
+            f"neighbours must be given for a function such as {label(thing)}: nobody knows its worst case.",
+            argument="neighbours",
+        )
+    return FunctionMechanism(thing, claim=claim, neighbours=neighbours)
+
+
+def check_function(thing: Any, claim: Guarantee | None) -> Guarantee:
+    """The claim; raises `ParameterError` where `thing` is no function, or has none."""
     if not callable(thing):
         raise ParameterError(
             f"mechanism must be a Mechanism or a function release(dataset, rng), but is {thing!r}.",
@@ -173,14 +184,9 @@ def _as_mechanism(
             f"mechanism is the class {thing.__name__}: give an instance, such as {thing.__name__}(...).",
             argument="mechanism",
         )
-    if neighbours is None:
-        raise ParameterError(
-            f"neighbours must be given for a function such as {label(thing)}: nobody knows its worst case.",
-            argument="neighbours",
-        )
     if claim is None:
         raise ParameterError(
             f"claim must be given for a function such as {label(thing)}, for example claim=PureDP(1.0).",
             argument="claim",
         )
-    return FunctionMechanism(thing, claim=claim, neighbours=neighbours)
+    return claim

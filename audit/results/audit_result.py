@@ -16,6 +16,7 @@ from ..evidence.game import Game, Trials
 from ..evidence.scores import Tally
 from ..evidence.verdict import Verdict, nothing_to_go_on
 from . import consistency
+from .deciding import DecidingEvent
 from .drawing import draw
 from .saved import Saved
 
@@ -65,6 +66,8 @@ class AuditResult(Saved):
             not, or where no bound judges curves.
         dependence: why the independence test rejected, which leaves no verdict; None where it did not.
         warnings: what a reader should know before relying on the result, a sentence each; usually empty.
+        deciding: the event that refutes the claim, with outputs of each side in it; None where none does, or where
+            many events decide together.
         unseen: share of the evaluation runs that gave an exceptional output which no pilot run gave.
         estimates: estimates of epsilon without a guarantee, if asked for with `with_estimates`.
     """
@@ -96,6 +99,7 @@ class AuditResult(Saved):
     curve_violation: CurveViolation | None = None
     dependence: str | None = None
     warnings: tuple[str, ...] = ()
+    deciding: DecidingEvent | None = None
     estimates: tuple[Estimate, ...] = ()
     unseen: float = 0.0
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...mechanisms.printable import line
 from ..evidence.verdict import Verdict, nothing_to_go_on
+from .deciding import words
 
 if TYPE_CHECKING:
     from ..bounds.base import LowerBound
@@ -86,6 +87,7 @@ def summary(result: AuditResult) -> str:
         rows += [("seen", result.dependence), ("what to do", INDEPENDENT)]
     if result.curve_violation is not None:
         rows.append(("curve", f"{result.curve_violation}   [{result.curve_violation.method}]"))
+    rows += _deciding(result)
     if result.exact_epsilon is not None:
         rows.append(("exact", f"epsilon  = {result.exact_epsilon:.6g} on this pair"))
     rows += [(BEST_GUESS, f"epsilon  ~ {one.value:.6g}   [{one.method}; {one.label}]") for one in result.estimates]
@@ -109,6 +111,15 @@ def summary(result: AuditResult) -> str:
     rows += [("ledger", f"{entry.what}: {entry.looked_at}; {entry.correction}") for entry in result.ledger]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {line(text)}" for name, text in rows)
+
+
+def _deciding(result: AuditResult) -> list[tuple[str, str]]:
+    """The event that refutes the claim, and what each side gave in it."""
+    event, decided = result.deciding, result.refuted_elsewhere or result.bound
+    if event is None:
+        return []
+    sizes = (result.tally.n_out, result.tally.n_in)
+    return [("seen", f"{event.name} under the {result.attack} attack"), *words(event, decided.hits, sizes)]
 
 
 def _shown(result: AuditResult) -> str:
@@ -138,7 +149,9 @@ def evidence(result: AuditResult) -> str:
 
 
 def _event(result: AuditResult, decided: LowerBound | CurveViolation) -> list[tuple[str, str]]:
-    """The event that decided, and how often it happened on each side."""
+    """The event that decided, and how often it happened on each side, with outputs where some were kept."""
+    if result.deciding is not None:
+        return [("event", text) if name == "seen" else (name, text) for name, text in _deciding(result)]
     sizes, rates = (result.tally.n_out, result.tally.n_in), ["more than one event was read"] * 2
     if decided.hits is not None:
         rates = [f"{k:,} of {n:,} = {k / n:.6g}" for k, n in zip(decided.hits, sizes, strict=True)]

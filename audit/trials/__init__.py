@@ -6,6 +6,7 @@ work.py        one chunk: run, score, reduce
 reduction.py   chunks merged into pilot outputs, scores or counts
 store.py       chunks on disk; resume
 execution.py   chunks spread over workers
+examples.py    a few outputs of each side in the event that decides, as text
 progress.py    who receives how far it is
 options.py     workers, store and progress: the same options for every game
 folder.py    a folder that no write leaves

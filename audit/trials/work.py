@@ -18,6 +18,7 @@ from ...mechanisms.external.guard import Guard
 from ...mechanisms.external.labels import in_words
 from ...mechanisms.label import label
 from ..evidence.scores import Floats
+from .examples import examples
 from .guards.independence import independent_by_construction, order
 from .guards.replay import signature
 from .guards.unvarying import only_output
@@ -116,6 +117,7 @@ class EvaluationWork:
         grid: `(m,)` increasing thresholds, or None to keep the scores.
         events: `(k,)` thresholds of the events whose independence is tested; None where it is not.
         timeout: seconds that one call of audited code may take.
+        followed: thresholds of the events of which a few outputs are kept.
     """
 
     mechanism: Mechanism
@@ -125,6 +127,7 @@ class EvaluationWork:
     grid: Floats | None
     events: Floats | None = None
     timeout: float | None = None
+    followed: tuple[float, ...] = ()
 
     def __call__(self, chunk: Chunk) -> Arrays:
         outputs, changed = run(self.mechanism, self.neighbours, self.seed, chunk, self.timeout)
@@ -133,6 +136,8 @@ class EvaluationWork:
         if self.events is not None:
             reduced |= order(outputs, scores, self.events)
         seen = {"signature": signature(outputs), "only_output": only_output(outputs)}
+        form = self.mechanism.form if isinstance(self.mechanism, FunctionMechanism) else None
+        seen |= examples(outputs, scores, self.followed, form)
         return reduced | seen | _event_counts(outputs) | changed
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import numpy as np
 from ...audit.api import audit
 from ...audit.recording import record
 from ...audit.results.audit_result import AuditResult
+from ...audit.search import domain_from, search
 from ...mechanisms.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.errors import DpassayError, NeighboursError, ParameterError, StoreError
-from ...mechanisms.external.command import BATCH_SECONDS, Command
+from ...mechanisms.external.command import BATCH_SECONDS, Command, PlainCommand
 from ...mechanisms.external.function import FunctionMechanism
 from ...mechanisms.external.guard import calls_take_at_most, expendable
 from ...mechanisms.external.labels import in_words
@@ -26,6 +28,7 @@ from .supervisor import in_child
 
 LONGEST_SHOWN = 200
 """Characters of a dataset that a message repeats."""
+NO_EPSILON = "--epsilon is missing: only a mechanism knows its own claim."
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Claimed:
     Args:
         epsilon, delta: the claim; None leaves it to the mechanism.
         d0, d1: datasets as JSON, or "@FILE" for a file of JSON; None leaves the pair to the mechanism.
-        relation: of the pair.
+        relation: of the pair, or of the pairs that are searched; None is that of the mechanism, else "add_remove".
         records: whether the datasets are collections of records.
     """
 
@@ -43,8 +46,13 @@ class Claimed:
     delta: float | None = None
     d0: str | None = None
     d1: str | None = None
-    relation: str = "add_remove"
+    relation: str | None = None
     records: bool = True
+
+    @property
+    def delta_asked(self) -> float | None:
+        """At which epsilon is bounded; None leaves it to the mechanism."""
+        return self.delta if self.epsilon is None else self.delta or 0.0
 
     def guarantee(self) -> Guarantee | None:
         """(epsilon, delta)-DP, pure if delta is 0 or not given; None without an epsilon."""
@@ -59,7 +67,20 @@ class Claimed:
         if self.d0 is None or self.d1 is None:
             raise ParameterError("give both --d0 and --d1, or, for a mechanism, neither.")
         d0, d1 = (_dataset(name, text, as_json) for name, text in (("--d0", self.d0), ("--d1", self.d1)))
-        return Neighbours(d0, d1, self.relation)  # type: ignore[arg-type]
+        return Neighbours(d0, d1, self.relation or "add_remove")  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Sought:
+    """Where a pair is looked for, in the place of --d0 and --d1.
+
+    Args:
+        domain: as `dpassay.audit.search.domain_from` reads it.
+        budget: runs per side of all looks together; None is the default of the search.
+    """
+
+    domain: str
+    budget: int | None = None
 
 
 def check(
@@ -70,10 +91,12 @@ def check(
     seed: int,
     n_jobs: int,
     timeout: float | None = None,
+    plain: bool = False,
+    sought: Sought | None = None,
     recorded: bool = False,
     **options: Any,
 ) -> AuditResult:
-    """The audit that the command line asks for.
+    """The audit that the command line asks for; that of the winner, where it asks for a search.
 
     Args:
         target: "package.module:object" or "file.py:object"; a function or a mechanism.
@@ -83,12 +106,19 @@ def check(
         timeout: seconds for one call of a Python function, or for one batch of a program; None is no limit for a
             function, `BATCH_SECONDS` for a program.
         recorded: also compare what a function does with its noise on both sides; its findings are warnings.
+        plain: whether the program reads and writes plain lines, and not JSON.
+        sought: the domain of a search.
 
     Raises:
-        ParameterError: target and program, or neither; claim or pair missing; a recording of what is no function.
+        ParameterError: target and program, or neither; claim or pair missing; a pair and a search; a recording of what
+            is no function.
     """
+    options |= {"seed": seed, "n_jobs": n_jobs}
+    ask = partial(_check, claimed=claimed) if sought is None else partial(_search, claimed=claimed, sought=sought)
     if (target is None) == (program is None):
         raise ParameterError("give either a TARGET, such as noise.py:release, or --command.")
+    if target is not None and plain:
+        raise ParameterError("--plain is for --command LINE: give both, or leave it out.", argument="--plain")
     if in_child():
         expendable()
     if target is None and recorded:
@@ -96,12 +126,13 @@ def check(
             "--record needs a Python function: what a program draws cannot be seen.", argument="--record"
         )
     if target is None:
-        found: Any = Command(program or "", timeout=BATCH_SECONDS if timeout is None else timeout)
-        return _check(found, target, claimed, seed=seed, n_jobs=n_jobs, **options)
+        kind = PlainCommand if plain else Command
+        found: Any = kind(program or "", timeout=BATCH_SECONDS if timeout is None else timeout)
+        return ask(found, target, **options)
     with calls_take_at_most(timeout):
-        loaded = load_target(target)
+        loaded = _instance(load_target(target), target)
         warnings = _findings(loaded, target, claimed) if recorded else ()
-        result = _check(loaded, target, claimed, seed=seed, n_jobs=n_jobs, timeout=timeout, **options)
+        result = ask(loaded, target, timeout=timeout, **options)
     return replace(result, warnings=(*result.warnings, *warnings)) if warnings else result
 
 
@@ -121,15 +152,38 @@ def _findings(function: Any, target: str, claimed: Claimed) -> tuple[str, ...]:
     return tuple(f"recorded: {one}" for one in found.findings(claimed.guarantee(), delta=claimed.delta))
 
 
-def _check(found: Any, target: str | None, claimed: Claimed, **options: Any) -> AuditResult:
-    """The audit of what was named on the command line."""
-    program = target is None
-    pair, claim = claimed.pair(as_json=program), claimed.guarantee()
+def _instance(found: Any, target: str) -> Any:
+    """What was named; raises `ParameterError` for the class of a mechanism."""
     if isinstance(found, type) and issubclass(found, Mechanism):
         raise ParameterError(
             f"{target} is a class: give an instance of it, such as `mechanism = {found.__name__}(...)`."
         )
-    delta = claimed.delta if claimed.epsilon is None else claimed.delta or 0.0
+    return found
+
+
+def _search(found: Any, target: str | None, *, claimed: Claimed, sought: Sought, **options: Any) -> AuditResult:
+    """The search in a domain: the audit of its winner, whose ledger has the search."""
+    if claimed.d0 is not None or claimed.d1 is not None:
+        raise ParameterError("give either --search, which finds the pair, or --d0 and --d1.", argument="--search")
+    if claimed.epsilon is None and not isinstance(found, Mechanism):
+        raise ParameterError(NO_EPSILON)
+    result = search(
+        found,
+        domain=domain_from(sought.domain),
+        relation=claimed.relation,
+        budget=sought.budget,
+        attacks=[options.pop("attack")],
+        claim=claimed.guarantee(),
+        delta=claimed.delta_asked,
+        **options,
+    )
+    return result.confirmed
+
+
+def _check(found: Any, target: str | None, *, claimed: Claimed, **options: Any) -> AuditResult:
+    """The audit of what was named on the command line, on the pair that is given."""
+    program = target is None
+    pair, claim, delta = claimed.pair(as_json=program), claimed.guarantee(), claimed.delta_asked
     try:
         if not isinstance(found, Mechanism):
             found, pair, claim = _wrapped(found, pair, claim, claimed, many=program), None, None
@@ -176,9 +230,12 @@ def _wrapped(
 ) -> FunctionMechanism:
     """A function or program as a mechanism; it has to be given its claim and its pair."""
     if claim is None:
-        raise ParameterError("--epsilon is missing: only a mechanism knows its own claim.")
+        raise ParameterError(NO_EPSILON)
     if pair is None:
-        raise ParameterError("--d0 and --d1 are missing: only a mechanism knows its worst case.")
+        raise ParameterError(
+            "--d0 and --d1 are missing: only a mechanism knows its worst case. Give them, or --search DOMAIN, such as "
+            "--search 'numbers 0..1', to find a pair."
+        )
     return FunctionMechanism(
         function,
         claim=claim,

@@ -113,12 +113,15 @@ def run_command(
 def check_command(
     target: option.Target = None,
     program: option.Program = None,
+    plain: option.Plain = False,
     epsilon: option.Epsilon = None,
     delta: option.Delta = None,
     d0: option.D0 = None,
     d1: option.D1 = None,
-    relation: option.Relation = "add_remove",
+    relation: option.Relation = None,
     records: option.Records = True,
+    search: option.Search = None,
+    budget: option.Budget = None,
     trials: option.Trials = 100_000,
     stop: option.Stop = None,
     attack: option.AttackName = "auto",
@@ -134,8 +137,11 @@ def check_command(
     json_: option.JsonFile = None,
 ) -> int:
     """Check the privacy claim of a function, a mechanism or a program, as a CI test does."""
-    from .check import Claimed, check, check_writable, write_summaries
+    from ...mechanisms.errors import ParameterError
+    from .check import Claimed, Sought, check, check_writable, write_summaries
 
+    if search is None and budget is not None:
+        raise ParameterError("--budget is for --search DOMAIN: give both, or leave it out.", argument="--budget")
     check_writable(markdown, json_)
     claimed = Claimed(epsilon, delta, d0, d1, relation, records)
     result = check(
@@ -150,6 +156,8 @@ def check_command(
         seed=seed,
         n_jobs=jobs,
         timeout=timeout,
+        plain=plain,
+        sought=None if search is None else Sought(search, budget),
         recorded=record,
         progress=not quiet,
     )

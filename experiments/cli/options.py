@@ -41,13 +41,36 @@ Program = Annotated[
         help='A program instead: it reads {"dataset": ..., "size": n, "seed": s} and writes n lines of JSON.',
     ),
 ]
+Plain = Annotated[
+    bool,
+    typer.Option(
+        "--plain",
+        help="The program of --command reads the dataset, one record a line, and writes one release a line.",
+    ),
+]
 Epsilon = Annotated[float | None, typer.Option(metavar="E", help="Claimed epsilon. Default: the mechanism's own.")]
 Delta = Annotated[float | None, typer.Option(metavar="D", help="Claimed delta; the bound on epsilon is at this delta.")]
 D0 = Annotated[str | None, typer.Option(metavar="JSON", help="The dataset without the record, or @FILE that holds it.")]
 D1 = Annotated[str | None, typer.Option(metavar="JSON", help="The dataset with it, or @FILE.")]
-Relation = Annotated[str, typer.Option(metavar="R", help="add_remove, replace_one or zero_out.")]
+Relation = Annotated[
+    str | None,
+    typer.Option(metavar="R", help="add_remove, replace_one or zero_out. Default: the mechanism's, or add_remove."),
+]
 Records = Annotated[
     bool, typer.Option(help="Treat the datasets as lists of records, and check that they are neighbours.")
+]
+
+Search = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DOMAIN",
+        help="Find a bad pair instead of --d0 and --d1: 'numbers 0..1', 'integers 0..10 x 5; 20 records', "
+        "'categories a,b,c; one value', 'answers x 5; norm inf', or @FILE.",
+    ),
+]
+Budget = Annotated[
+    int | None,
+    typer.Option(metavar="N", parser=whole, help="Runs per side of all looks of a search (default: 120,000)."),
 ]
 
 # --- trials, attack and bound -----------------------------------------------------------------------------------------

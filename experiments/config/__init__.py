@@ -4,6 +4,7 @@ config_errors.py   where an error in a configuration is shown: the line and key,
 games.py           names of the games that [game] may name, each with its task
 overrides.py       settings on top of a configuration: `--set mechanism.epsilon=2`, and the points of a sweep
 schema.py          the schema of a configuration: what a question is made of
+sections.py        the tables of a configuration whose keys are known beforehand
 source.py          where a configuration came from, so that every error in it points at the file
 sweep.py           the points of a sweep: what each sets, the seed it gets, and the folder that holds its trials
 toml_lines.py      where a key stands in a TOML text

@@ -5,6 +5,7 @@
     [data]                a dataset by name; without it the mechanism brings its own worst-case pair
     [neighbours]          which pair of datasets, or which canary
     [mechanism]           what is audited: a name, and its options
+    [search]              a domain, in which a bad pair is looked for before it is audited
     [game]                one run with many canaries, or a guessed record, where it is not many runs on a pair
     [membership]          membership attacks on shadow models, measured, where no claim is audited
     [attack]              who attacks: a name, and its options
@@ -23,14 +24,26 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, SerializeAsAny, ValidationError
 from pydantic_core import PydanticCustomError
 
 from ...mechanisms.errors import ConfigError, unknown_name_message
 from .games import catalogue as games
 from .overrides import apply
+from .sections import (
+    AuditSection,
+    DataSection,
+    GameSection,
+    MembershipSection,
+    Named,
+    NeighboursSection,
+    SearchSection,
+    Section,
+    Values,
+    Whole,
+)
 from .source import Source
 from .sweep import CASE, CASE_KEYS, swept_keys, unswept
 from .toml_text import to_toml
@@ -39,18 +52,13 @@ UNKNOWN_GAME = "unknown_game"
 """Type of the error that pydantic reports for a game that is none."""
 WORDS = ("title", "description")
 """Keys that explain an experiment and do not change it."""
-AUDITS_ONLY = ("attack", "claim", "game", "neighbours", "sweep")
+AUDITS_ONLY = ("attack", "claim", "game", "neighbours", "search", "sweep")
 """Tables that nothing reads next to [membership]; of [audit] only the confidence is read."""
 NOT_SWEPT = {
     **dict.fromkeys(WORDS, "it explains the experiment and is the same for all of its audits"),
     "audit.confidence": "the verdict over a sweep has one confidence",
     "sweep": "it is the sweep",
 }
-
-
-def _whole(value: Any) -> Any:
-    """1e6 is a whole number too."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _flat(value: Any) -> Any:
@@ -62,73 +70,6 @@ def _flat(value: Any) -> Any:
         nested = _flat(inside)
         flat |= {f"{key}.{k}": v for k, v in nested.items()} if isinstance(nested, Mapping) else {key: inside}
     return flat
-
-
-def _named(value: Any) -> Any:
-    """A name alone stands for a table with that name."""
-    return {"name": value} if isinstance(value, str) else value
-
-
-Whole = Annotated[int, BeforeValidator(_whole)]
-Values = Annotated[tuple[Any, ...], Field(strict=False, min_length=1)]
-Names = Annotated[tuple[str, ...], Field(strict=False)]
-
-
-class Section(BaseModel):
-    """A table whose keys are all known."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Named(BaseModel):
-    """A table with a `name` from a catalogue; every other key is an option of what is behind the name."""
-
-    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
-    name: str = Field(min_length=1, description="a name, in quotes")
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Every key but `name`."""
-        return dict(self.model_extra or {})
-
-
-class DataSection(Named):
-    """[data]: a dataset by name, whole or in part; other keys are its options."""
-
-    column: str | None = Field(default=None, description="the name of one column, in quotes")
-    columns: Annotated[tuple[str, ...], Field(strict=False)] | None = Field(
-        default=None, description="a list of names of columns", min_length=1
-    )
-    target: str | None = Field(default=None, description="the name of the column to learn, in quotes")
-    classes: Annotated[tuple[int, ...], Field(strict=False)] | None = Field(
-        default=None, description="a list of two or more labels to keep", min_length=2
-    )
-    n_records: Whole | None = Field(default=None, ge=1, description="a whole number >= 1: this many, from the first on")
-    scale: Literal["columns", "records"] | None = Field(default=None, description="'columns' or 'records'")
-    dead_features: Whole | None = Field(
-        default=None, ge=1, description="a whole number >= 1: this many features are added that are 0 in every record"
-    )
-
-
-class NeighboursSection(Section):
-    """[neighbours]: the record in question, and how the pair differs in it."""
-
-    relation: Literal["add_remove", "replace_one", "zero_out"] | None = Field(
-        default=None, description="'add_remove', 'replace_one' or 'zero_out'"
-    )
-    record: Annotated[int, Field(ge=0)] | Literal["worst-case"] = Field(
-        default="worst-case", description="the position of a record, a whole number >= 0, or 'worst-case'"
-    )
-    replacement: Any = Field(default=None, description="the value of the record in d0")
-    canary: Annotated[Named, BeforeValidator(_named)] | None = Field(
-        default=None, description="the name of a canary, in quotes, or a table with a name and its options"
-    )
-
-
-class GameSection(Section):
-    """[game]: the game that is played; the keys of each stand with its task, which `.games` names."""
-
-    name: str
 
 
 def _game_section(table: Any) -> type[GameSection] | None:
@@ -148,37 +89,6 @@ def _game(value: Any) -> Any:
     return section.model_validate(dict(value))
 
 
-class MembershipSection(Section):
-    """[membership]: metrics of membership attacks on shadow models, instead of an audit."""
-
-    n_models: Whole = Field(ge=2, description="a whole number >= 2: models, each trained on half of the records")
-    design: Literal["pairs", "bernoulli"] = Field(
-        default="pairs", description="'pairs' of complementary halves, or 'bernoulli', a coin for each record"
-    )
-    attacks: Values | None = Field(
-        default=None, description="a list of names of membership attacks, or of tables with a name; by default all"
-    )
-    population: Whole | None = Field(
-        default=None, ge=1, description="a whole number >= 1: further records, that no model sees, for comparison"
-    )
-    by_label: bool = Field(default=False, description="true, for a row for each label")
-
-
-class AuditSection(Section):
-    """[audit]: how sure the answer shall be."""
-
-    trials: Whole = Field(default=100_000, ge=1, description="a whole number >= 1: runs per side, pilot included")
-    delta: float | None = Field(default=None, ge=0, lt=1, description="a number in [0, 1)")
-    confidence: float = Field(default=0.95, gt=0, lt=1, description="a number strictly between 0 and 1")
-    stop: Literal["anytime"] | None = Field(
-        default=None, description="'anytime', to stop as soon as the claim is refuted; leave it out to run all trials"
-    )
-    bounds: Values = Field(default=("auto",), description="a list of names of bounds, or of tables with a name")
-    estimates: Names = Field(
-        default=(), description="a list of names of estimates: best guesses, shown without a guarantee"
-    )
-
-
 class Config(Section):
     """A whole configuration. See the top of this file for its parts."""
 
@@ -187,6 +97,7 @@ class Config(Section):
     seed: Whole = Field(default=0, ge=0, description="a whole number >= 0")
     data: DataSection | None = Field(default=None, description="a table [data]")
     neighbours: NeighboursSection = Field(default=NeighboursSection(), description="a table [neighbours]")
+    search: SearchSection | None = Field(default=None, description="a table [search]")
     mechanism: Named = Field(description="a table [mechanism]")
     game: Annotated[SerializeAsAny[GameSection] | None, BeforeValidator(_game)] = Field(
         default=None, description="a table [game] with a name"
@@ -258,6 +169,7 @@ class Config(Section):
 SECTIONS: dict[str, type[BaseModel]] = {
     "data": DataSection,
     "neighbours": NeighboursSection,
+    "search": SearchSection,
     "mechanism": Named,
     "membership": MembershipSection,
     "attack": Named,

@@ -10,6 +10,7 @@ from ...audit.bounds.base import SMALLEST_P_VALUE, LedgerEntry
 from ...audit.evidence.game import Game
 from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
+from ...audit.results.deciding import DecidingEvent
 from ...audit.results.text import BEST_GUESS, percent
 from ..results.formatting import (
     DAGGER,
@@ -251,6 +252,8 @@ def _audit(place: int, point: SweepPoint) -> Audit:
             ("… with the record", f"{true:,} of {counted:,} runs = {number(true / counted, 4)}"),
             ("… without it", f"{false:,} of {counted:,} runs = {number(false / counted, 4)}"),
         ]
+    if result.deciding is not None:
+        facts += _deciding(result.deciding)
     facts += [("Warning", text) for text in result.warnings]
     facts += [
         ("Exceptional output", f"{name}: {b:,} with the record, {a:,} without it")
@@ -269,6 +272,14 @@ def _audit(place: int, point: SweepPoint) -> Audit:
         bounds=_bounds(result),
         evidence=result.evidence() if point.verdict is Verdict.VIOLATION else "",
     )
+
+
+def _deciding(event: DecidingEvent) -> list[Row]:
+    """The rule of the event that refutes the claim, and outputs in it."""
+    name = event.name.replace(">=", "≥")
+    rows = [("Rule", event.rule)] if event.rule else []
+    sides = (("with", event.outputs1), ("without", event.outputs0))
+    return [*rows, *((f"Outputs {side} the record, {name}", "; ".join(shown) or "none") for side, shown in sides)]
 
 
 def _bounds(result: AuditResult) -> Table | None:

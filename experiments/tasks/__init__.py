@@ -5,6 +5,7 @@ build.py            what a configuration names, built: datasets, mechanisms, att
 membership.py       membership attacks on shadow models, asked by a configuration: metrics, where no claim is audited
 one_run.py          [game] name = "one-run": its keys, its plan, its task
 pair.py             without [game]: many runs on each of two datasets
+search.py           with [search]: the pair is looked for in a domain, then confirmed
 planning.py         the audits of an experiment, checked before the first trial of the first one runs
 reconstruction.py   [game] name = "reconstruction": its keys, its plan, its task
 """

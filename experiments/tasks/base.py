@@ -23,7 +23,8 @@ from ...audit.results.audit_result import AuditResult
 from ...mechanisms.base import Dataset, Mechanism
 from ...mechanisms.errors import DpassayError
 from ...mechanisms.guarantees.base import Guarantee
-from ..config.schema import Config, GameSection
+from ..config.schema import Config
+from ..config.sections import GameSection
 from ..config.source import Source
 from ..config.sweep import folder_name, point_text
 

@@ -29,7 +29,7 @@ from ...mechanisms.learning.models.base import Model
 from ...mechanisms.learning.models.catalogue import catalogue as models
 from ...mechanisms.queries.catalogue import catalogue as queries
 from ...mechanisms.registry import Catalogue
-from ..config.schema import DataSection, Named
+from ..config.sections import DataSection, Named
 from ..data import datasets, examples
 
 guarantees = Catalogue(

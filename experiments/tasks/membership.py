@@ -15,7 +15,8 @@ from ...mechanisms.errors import AccountingError, ParameterError
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.learning.base import Learner
 from ..config.config_errors import pointing_at
-from ..config.schema import Config, MembershipSection
+from ..config.schema import Config
+from ..config.sections import MembershipSection
 from ..config.source import Source
 from . import build
 

@@ -16,7 +16,8 @@ from ...mechanisms.errors import ParameterError
 from ...mechanisms.learning.base import Learner, TrainingData
 from ...mechanisms.learning.capabilities import TakesCanaries, has
 from ..config.config_errors import pointing_at
-from ..config.schema import Config, GameSection, Named, NeighboursSection, Whole
+from ..config.schema import Config
+from ..config.sections import GameSection, Named, NeighboursSection, Whole
 from ..config.source import Source
 from . import build
 from .base import PlayedTask

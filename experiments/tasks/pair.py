@@ -26,7 +26,8 @@ from ...mechanisms.records import check_records, n_records, remove_record, repla
 from ...mechanisms.relation import Relation
 from ...mechanisms.validation import whole
 from ..config.config_errors import pointing_at
-from ..config.schema import Config, NeighboursSection
+from ..config.schema import Config
+from ..config.sections import NeighboursSection
 from ..config.source import Source
 from . import build
 from .base import Task

@@ -21,12 +21,14 @@ from ...mechanisms.learning.models.base import Model
 from ..config.config_errors import at, pointing_at
 from ..config.games import catalogue as games
 from ..config.overrides import apply
-from ..config.schema import AuditSection, Config, DataSection
+from ..config.schema import Config
+from ..config.sections import AuditSection, DataSection
 from ..config.source import Source
 from ..config.sweep import combinations, places, point_seed, settings, swept_keys
 from . import build
 from .base import Task
 from .pair import PairTask
+from .search import SearchTask
 
 T = TypeVar("T")
 
@@ -64,7 +66,7 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
         with pointing_at(source, "mechanism", here.mechanism):
             train = None if here.data is None else partial(load.worst_case_initial, here.data)
             mechanism = build.build_mechanism(here.mechanism, train)
-        kind: type[Task] = PairTask if here.game is None else games.get(here.game.name)
+        kind = _kind(here)
         if here.game is not None and here.audit.stop is not None:
             raise source.error(
                 ("audit", "stop"), f"[audit] stop is of no use in the game {here.game.name!r}: leave it out."
@@ -90,6 +92,14 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
         task = kind.plan(here, source, mechanism, data, shared)
         _check_claim(task, here, source, n_hypotheses)
         return task
+
+
+def _kind(here: Config) -> type[Task]:
+    """The task that plays what is asked."""
+    if here.search is not None:
+        return SearchTask
+    kind: type[Task] = PairTask if here.game is None else games.get(here.game.name)
+    return kind
 
 
 def _check_claim(task: Task, here: Config, source: Source, n_hypotheses: int) -> None:

@@ -17,7 +17,8 @@ from ...mechanisms.errors import ParameterError
 from ...mechanisms.local.base import LocalMechanism
 from ...mechanisms.records import replace_record
 from ..config.config_errors import pointing_at
-from ..config.schema import Config, GameSection, Named, NeighboursSection, Whole
+from ..config.schema import Config
+from ..config.sections import GameSection, Named, NeighboursSection, Whole
 from ..config.source import Source
 from .base import PlayedTask
 

@@ -12,6 +12,7 @@ laplace_sensitivity.py   wrong on purpose: Laplace noise that forgets the sensit
 zero_sensitivity.py      wrong on purpose: counters of which one that never moves takes the noise from all
 selection/               private selection that is wrong on purpose: one slip each, the claim that it makes
 sparse_vector/           sparse vector techniques that are wrong on purpose: one slip each
+statistics/              statistics that are wrong on purpose: sums, means, histograms, moments
 """
 
 from .biased_coin import BiasedCoinResponse

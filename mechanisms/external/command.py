@@ -18,6 +18,7 @@ import numpy as np
 from ..base import Dataset
 from ..errors import ParameterError, ReleaseError
 from ..validation import positive
+from .forms import Raised
 
 BATCH_SECONDS = 600.0
 """That one batch may take, unless it is said otherwise."""
@@ -89,7 +90,14 @@ class Command:
         return [self._outcome(line) for line in lines]
 
     def _ask(self, request: str) -> str:
-        """What the program writes when it reads `request`.
+        """What the program writes when it reads `request`; raises `ReleaseError` where it fails."""
+        code, out, last = self._started(request)
+        if code != 0:
+            raise ReleaseError(f"{self.line!r} ended with exit code {code}. Its last words on stderr: {last}")
+        return out
+
+    def _started(self, request: str, **environment: str) -> tuple[int, str, str]:
+        """Exit code of the program, what it wrote, and its last words on stderr, when it reads `request`.
 
         It is a process group of its own and writes to files, so that neither a child that it leaves behind nor what it
         does not read can hold it up; whatever is left of the group in the end is killed.
@@ -97,22 +105,25 @@ class Command:
         with TemporaryFile() as asked, TemporaryFile() as out, TemporaryFile() as err:
             asked.write(request.encode())
             asked.seek(0)
-            code = self._run(asked, out, err)
+            code = self._run(asked, out, err, environment)
             out.seek(0)
-            if code != 0:
-                err.seek(max(0, err.seek(0, os.SEEK_END) - 4 * LAST_WORDS))
-                last = err.read().decode("utf-8", "replace").strip()[-LAST_WORDS:] or "nothing"
-                raise ReleaseError(f"{self.line!r} ended with exit code {code}. Its last words on stderr: {last}")
+            err.seek(max(0, err.seek(0, os.SEEK_END) - 4 * LAST_WORDS))
+            last = err.read().decode("utf-8", "replace").strip()[-LAST_WORDS:] or "nothing"
             try:
-                return out.read().decode()
+                return code, out.read().decode(errors="strict" if code == 0 else "replace"), last
             except UnicodeDecodeError as error:
-                raise ReleaseError(f"{self.line!r} wrote what is not UTF-8 ({error}). Write JSON in UTF-8.") from error
+                raise ReleaseError(f"{self.line!r} wrote what is not UTF-8 ({error}). Write UTF-8.") from error
 
-    def _run(self, asked: IO[bytes], out: IO[bytes], err: IO[bytes]) -> int:
+    def _run(self, asked: IO[bytes], out: IO[bytes], err: IO[bytes], environment: dict[str, str]) -> int:
         """The exit code of the program."""
         try:
             process = subprocess.Popen(
-                shlex.split(self.line), stdin=asked, stdout=out, stderr=err, start_new_session=True
+                shlex.split(self.line),
+                stdin=asked,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+                env=os.environ | environment,
             )
         except (OSError, ValueError) as error:
             raise ReleaseError(
@@ -146,6 +157,63 @@ class Command:
             raise ReleaseError(
                 f"{self.line!r} wrote {line[:80]!r}, which is not JSON. Write one JSON value a line."
             ) from error
+
+
+@dataclass(frozen=True)
+class PlainCommand(Command):
+    """As `Command`, for a program that knows nothing of this library: a dataset in, one release a line out.
+
+    It reads the dataset from its standard input, one record a line: a number, the numbers of a vector with blanks
+    between them, or a text; of anything else one line of JSON. Each line that it writes is one release: a number,
+    several with blanks or commas between them, JSON, or any other text, which is a release too. It is started again
+    until there are enough lines; what it writes beyond them is left out.
+
+    Its environment says DPASSAY_RUNS, the number of lines that are still wanted, and DPASSAY_SEED, fresh for every
+    start. It may heed them, which is faster and can be repeated, or not. A start that fails is a release after the
+    lines that it wrote: the exception `ProgramFailed` with its exit code, or signal; one that writes nothing is the
+    empty text.
+
+    Raises:
+        ReleaseError: when called: the program cannot be started, or takes longer than `timeout` seconds.
+
+    Example:
+        >>> PlainCommand("awk '{total += $1} END {print total, NR}'")([1.5, 2.5], 2, np.random.default_rng(0))
+        [[4.0, 2.0], [4.0, 2.0]]
+    """
+
+    def __call__(self, dataset: Dataset, size: int, rng: np.random.Generator) -> list[Any]:
+        """`size` releases."""
+        asked, found = _as_lines(dataset), list[Any]()
+        while len(found) < size:
+            wanted = {"DPASSAY_RUNS": str(size - len(found)), "DPASSAY_SEED": str(int(rng.integers(2**31)))}
+            code, out, _ = self._started(asked, **wanted)
+            found += [self._outcome(line) for line in out.splitlines() if line.strip()] or ([""] if code == 0 else [])
+            if code != 0:
+                found.append(Raised("ProgramFailed", f"exit code {code}" if code > 0 else f"signal {-code}"))
+        return found[:size]
+
+    def _outcome(self, line: str) -> Any:
+        with suppress(ValueError, RecursionError):
+            return json.loads(line)
+        with suppress(ValueError):
+            numbers = [float(word) for word in line.replace(",", " ").split()]
+            return numbers[0] if len(numbers) == 1 else numbers
+        return line.strip()
+
+
+def _as_lines(dataset: Dataset) -> str:
+    """A dataset as text, one record a line."""
+    plain = dataset.tolist() if isinstance(dataset, np.ndarray | np.generic) else dataset
+    records = plain if isinstance(plain, list | tuple) else [plain]
+    return "".join(f"{_as_line(record)}\n" for record in records)
+
+
+def _as_line(record: Any) -> str:
+    if isinstance(record, str):
+        return record
+    if isinstance(record, list | tuple) and all(isinstance(entry, int | float) for entry in record):
+        return " ".join(map(repr, record))
+    return json.dumps(record, default=_plain)
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

@@ -44,6 +44,7 @@ class Form:
         exceptional: places, in the flattened result, that have a mark: after the numbers, in this order.
         padded: results of any form are laid out, cut or padded to the same length, with a number for the form at the
             end.
+        known: forms of the first runs that no length tells apart, each with how many numbers it has; for `parts`.
         kind: types of the usual result, as `Row.kind`; none where they are not looked at.
         typed: the types of the first results differ, and a number for them is the last of all.
     """
@@ -52,6 +53,7 @@ class Form:
     label: str = "shape ()"
     exceptional: tuple[int, ...] = ()
     padded: bool = False
+    known: tuple[tuple[str, int], ...] = ()
     kind: tuple[str, ...] = ()
     typed: bool = False
 
@@ -90,6 +92,24 @@ class Form:
         if self.typed:
             extra.append(code(words_of(row.kind)))
         return np.concatenate([numbers, extra])
+
+    def parts(self, placed: Floats) -> tuple[list[float | str], str]:
+        """What `place` laid out, for people: the numbers, or the names of exceptional values, and the name of the form
+        where results have several.
+
+        >>> Form((3,), "any form", padded=True, known=(("keys a", 1),)).parts(np.array([2.5, 0.0, code("keys a")]))
+        ([2.5], 'keys a')
+        """
+        end = len(placed) - self.padded - self.typed
+        numbers: list[float | str] = placed[: end - len(self.exceptional)].tolist()
+        for place, mark in zip(self.exceptional, placed[end - len(self.exceptional) : end].tolist(), strict=True):
+            if mark:
+                numbers[place] = NAMES.get(mark, "text") if mark > 0.0 and not numbers[place] else numbers[place]
+        if not self.padded:
+            return numbers, ""
+        known = {code(label): (label, size) for label, size in self.known}
+        label, size = known.get(float(placed[end]), ("", len(numbers)))
+        return numbers[: size if label or placed[end] > len(numbers) else int(placed[end])], label
 
     def strange(self, row: Row) -> bool:
         """Whether a row of this form has other types than the usual ones: a number of another type is an event, and
@@ -162,7 +182,9 @@ def usual_form(rows: Iterable[Row]) -> Form:
     typed = not all(agree(row.kind, other.kind) for row in rows for other in rows if row.label == other.label)
     if len({row.label for row in rows}) > 1:
         width = max(row.numbers.size for row in rows)
-        return Form((width + len(exceptional) + 1 + typed,), "any form", exceptional, padded=True, typed=typed)
+        known = {row.label: row.numbers.size for row in rows if row.label != shape_label((row.numbers.size,))}
+        shape = (width + len(exceptional) + 1 + typed,)
+        return Form(shape, "any form", exceptional, True, tuple(sorted(known.items())), typed=typed)
     first, kind = rows[0], max((row.kind for row in rows), key=lambda kind: sum(map(bool, kind)))
     if not (exceptional or typed):
         return Form(first.shape, first.label, kind=kind)

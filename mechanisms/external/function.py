@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..base import Dataset, Mechanism, Neighbours, Outputs, Workers
-from ..errors import DpassayError, ParameterError, RelationError, ReleaseError
+from ..errors import AlwaysRaisesError, DpassayError, ParameterError, RelationError, ReleaseError
 from ..guarantees.base import Guarantee
 from ..records import check_different, check_records
 from ..validation import one_of
@@ -234,7 +234,7 @@ class FunctionMechanism(Mechanism):
         """
         before = [content_digest(self.neighbours.side(side)) for side in (0, 1)]
         rows: list[Row] = []
-        n_raised = 0
+        n_raised = n_seen = 0
         for attempt in range(PROBES):
             results = [r for side in (0, 1) for r in self._probe(side, attempt)]
             if attempt == 0:
@@ -244,13 +244,14 @@ class FunctionMechanism(Mechanism):
             found = [outcome for outcome in map(read, results) if isinstance(outcome, Row)]
             rows += found
             n_raised += sum(isinstance(result, Raised) for result in results)
+            n_seen += len(results)
             regular = len(found) == len(results) and usual_form(found).plain
             if regular and (self.style == "many-runs" or usual_form(found).shape == ()):
                 break
             if self.style == "many-runs" and attempt == 1:
                 break
-        if n_raised == 2 * PROBES:
-            self._explain_failure()
+        if n_raised == n_seen:
+            self._explain_failure(results)
         form = usual_form(rows)
         again = self._probe(0, 0)
         return form, _same(collect(again, form), collect(first[: len(again)], form))
@@ -268,8 +269,16 @@ class FunctionMechanism(Mechanism):
             "data = copy.deepcopy(dataset)."
         )
 
-    def _explain_failure(self) -> None:
-        """Runs once more on each side, and turns the exceptions into an error of ours that shows them."""
+    def _explain_failure(self, results: list[Any]) -> None:
+        """Runs once more on each side, and turns the exceptions into an error of ours that shows them; `results` are
+        what many runs at once gave instead."""
+        if self.style == "many-runs":
+            failed = [read(result).label for result in (results[0], results[-1])]
+            raise AlwaysRaisesError(
+                f"{self.name}: each of the first runs failed on both sides: {failed[0]}. Fix it, or the way it is "
+                "called: a failure counts as an outcome only if some run succeeds.",
+                alike=failed[0] == failed[1],
+            )
         errors = [self._error(side) for side in (0, 1)]
         if errors[0] is None or errors[1] is None:
             return
@@ -278,11 +287,12 @@ class FunctionMechanism(Mechanism):
         said = text if words[0] == words[1] else f"{words[0]!r} on side 0, {words[1]!r} on side 1"
         call = "dataset" if self.style == "own-randomness" else "dataset, rng"
         raised = kind if kind == kind1 else "an exception"
-        raise ReleaseError(
+        raise AlwaysRaisesError(
             f"{self.name}({call}) raised {raised} in each of {2 * PROBES} first runs, on both sides: {said}. Fix the "
             "function or its call (style=...); an exception counts as an outcome only if some run succeeds. On the "
             "command line, wrap the call in a function of (dataset, rng). To audit it all the same, give "
-            "form=dpassay.mechanisms.external.outcomes.Form()."
+            "form=dpassay.mechanisms.external.outcomes.Form().",
+            alike=words[0] == words[1],
         ) from errors[0]
 
     def _error(self, side: int) -> BaseException | None:

@@ -13,6 +13,7 @@ from itertools import combinations, combinations_with_replacement, product
 
 import claims_laws as laws
 import claims_selection
+import claims_statistics
 import numpy as np
 import pytest
 import sparse_vector_laws
@@ -520,6 +521,11 @@ def broken_laplace_sensitivity():
     )
 
 
+def statistics(cases):
+    for *arguments, worst in cases():
+        yield case(*arguments, worst=worst, beyond=not worst)
+
+
 # --- learning ---------------------------------------------------------------------------------------------------------
 
 
@@ -993,6 +999,7 @@ CASES = {
     "broken-laplace-sensitivity": broken_laplace_sensitivity,
     "broken-randomized-response": broken_randomized_response,
     **{name: selection(name) for name in claims_selection.CASES},
+    **{name: lambda cases=cases: statistics(cases) for name, cases in claims_statistics.CASES.items()},
     "broken-dp-sgd-mean-clipped": lambda: shifted(MeanClipped, 30.0),
     "broken-dp-sgd-microbatch-mean-clipped": lambda: shifted(MicrobatchMeanClipped, 6.0, beyond=(Relation.ADD_REMOVE,)),
     "broken-dp-sgd-noise-on-average": lambda: shifted(NoiseOnAverage, 1.0, microbatch_size=2),

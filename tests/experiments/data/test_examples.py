@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpassay.experiments.config.schema import DataSection
+from dpassay.experiments.config.sections import DataSection
 from dpassay.experiments.data import examples
 from dpassay.experiments.data.datasets import load
 from dpassay.experiments.tasks.build import load_data

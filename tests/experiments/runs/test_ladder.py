@@ -13,7 +13,8 @@ from dpassay.attacks.distinguishing import Threshold
 from dpassay.audit import audit
 from dpassay.audit.bounds.base import LowerBound
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.experiments.config.schema import Config, DataSection, Named, NeighboursSection
+from dpassay.experiments.config.schema import Config
+from dpassay.experiments.config.sections import DataSection, Named, NeighboursSection
 from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.sweep import point_seed, settings, swept_keys, unswept
 from dpassay.experiments.plots import Ladder

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from dpassay.audit.bounds.choose import choose_bounds
 from dpassay.experiments.cli import app
 from dpassay.experiments.config.games import catalogue
-from dpassay.experiments.config.schema import GameSection
+from dpassay.experiments.config.sections import GameSection
 from dpassay.experiments.tasks.base import Task
 
 every = pytest.mark.parametrize("name", list(catalogue))

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours, PureDP
-from dpassay.mechanisms.errors import ParameterError, ReleaseError
-from dpassay.mechanisms.external.command import Command
+from dpassay.mechanisms.errors import AlwaysRaisesError, ParameterError, ReleaseError
+from dpassay.mechanisms.external.command import Command, PlainCommand
 from dpassay.mechanisms.external.function import FunctionMechanism
 
 COIN = """
@@ -138,3 +139,79 @@ def test_what_no_reader_expects_is_refused(code, message):
 
 def test_lines_end_where_json_has_them_end():
     assert call("print('\"a\\u2028b\"')", size=1) == ["a\u2028b"]
+
+
+# --- programs that know nothing of the library -----------------------------------------------------------------------
+
+AWK_MEAN = (
+    'awk \'BEGIN {srand(ENVIRON["DPASSAY_SEED"] + 0)} {total += $1} END {for (i = 0; i < ENVIRON["DPASSAY_RUNS"]; i++) '
+    "{u = rand() - 0.5; print total - SCALE * (u < 0 ? -1 : 1) * log(1 - 2 * (u < 0 ? -u : u) + 1e-300)}}'"
+)
+PAIR = Neighbours(np.array([1.0, 1.0]), np.array([1.0, 1.0, 1.0]), "add_remove")
+
+
+def plain(line, dataset=(1, 2), size=3, **options):
+    return PlainCommand(line, **options)(dataset, size, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("dataset", "text"),
+    [
+        (np.array([1.5, 2.0]), "1.5\n2.0\n"),
+        (np.array([[1, 2], [3, 4]]), "1 2\n3 4\n"),
+        (["al", "bob"], "al\nbob\n"),
+        (3.5, "3.5\n"),
+        ([], ""),
+        ([{"age": 3}], '{"age": 3}\n'),
+        ([("al", 3)], '["al", 3]\n'),
+    ],
+)
+def test_a_plain_program_reads_one_record_a_line(tmp_path, dataset, text):
+    seen = tmp_path / "seen"
+    assert plain(f"sh -c 'tee {seen} | wc -l'", dataset, 1) == [float(text.count("\n"))]
+    assert seen.read_text() == text
+
+
+def test_it_writes_numbers_vectors_json_or_any_text():
+    lines = ["3.5", "1 2", "1, 2.5", "[1, null]", '{"a": 1}', "nan", "too few", "-inf"]
+    found = plain(shlex.join(["printf", "%s\\n", *lines]), size=len(lines))
+    assert found[:5] == [3.5, [1.0, 2.0], [1.0, 2.5], [1, None], {"a": 1}]
+    assert np.isnan(found[5])
+    assert found[6:] == ["too few", -np.inf]
+
+
+def test_it_is_started_until_there_are_enough_lines_and_may_heed_how_many_are_wanted():
+    assert plain("echo 7", size=3) == [7, 7, 7]
+    assert plain("sh -c 'echo 1; echo 2'", size=3) == [1, 2, 1]
+    assert plain("sh -c 'seq $DPASSAY_RUNS'", size=3) == [1, 2, 3]
+    seeds = plain("sh -c 'echo $DPASSAY_SEED'", size=5)
+    assert len(set(seeds)) == 5
+    assert seeds == plain("sh -c 'echo $DPASSAY_SEED'", size=5)
+
+
+def test_a_start_that_fails_is_a_release_and_so_is_silence():
+    found = FunctionMechanism(
+        PlainCommand("sh -c 'read first; read second && exit 3; echo 1'"),
+        claim=PureDP(1.0),
+        neighbours=Neighbours([1], [1, 2], "add_remove"),
+    )
+    rng = np.random.default_rng(0)
+    assert found.release([1], 2, rng).events is None
+    assert set(found.release([1, 2], 2, rng).events) == {"raised ProgramFailed: exit code 3"}
+    assert plain("true", size=2) == ["", ""]
+    assert plain("sh -c 'kill -9 $$'", size=1)[0].message == "signal 9"
+
+
+def test_a_program_that_always_fails_or_hangs_is_an_error():
+    with pytest.raises(AlwaysRaisesError, match="first runs failed on both sides: raised ProgramFailed: exit code 4"):
+        FunctionMechanism(PlainCommand("sh -c 'exit 4'"), claim=PureDP(1.0), neighbours=PAIR)
+    with pytest.raises(ReleaseError, match=r"took longer than timeout=0\.2 seconds"):
+        plain("sleep 60", timeout=0.2)
+    with pytest.raises(ReleaseError, match="cannot be started"):
+        plain("no-such-program-anywhere")
+
+
+@pytest.mark.parametrize(("scale", "verdict"), [("1", "consistent"), ("0.2", "violation")])
+def test_a_script_of_awk_is_audited(scale, verdict):
+    script = PlainCommand(AWK_MEAN.replace("SCALE", scale))
+    assert audit(script, PAIR, claim=PureDP(1.0), trials=2_000, attack="threshold", seed=0).verdict.value == verdict

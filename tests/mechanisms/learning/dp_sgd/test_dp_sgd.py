@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from dpassay.audit import audit
-from dpassay.experiments.config.schema import Named
+from dpassay.experiments.config.sections import Named
 from dpassay.experiments.tasks.build import build_mechanism
 from dpassay.mechanisms.base import Mechanism, Neighbours, Outputs
 from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError, RelationError

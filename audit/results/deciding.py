@@ -1,0 +1,63 @@
+"""The event that decided, as a person sees it: its rule in words, and outputs of each side that fell into it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Outputs = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DecidingEvent:
+    """The event that contradicts a claim.
+
+    Args:
+        rule: when an output is in the event, in words; empty where the attack has none.
+        threshold: of the score.
+        above: whether the event is {score >= threshold}, likelier on side 1, or {score < threshold}, likelier on
+            side 0.
+        outputs0, outputs1: its first outputs on each side, as text, at most three.
+    """
+
+    rule: str
+    threshold: float
+    above: bool
+    outputs0: Outputs
+    outputs1: Outputs
+
+    @property
+    def name(self) -> str:
+        """The event by its score."""
+        return f"score {'>=' if self.above else '<'} {self.threshold:.6g}"
+
+
+def points_to_side_1(hits: tuple[int, int], sizes: tuple[int, int]) -> bool:
+    """Whether {score >= threshold} is the telling event, and not its complement.
+
+    Args:
+        hits: runs of side 0 and of side 1 that reach the threshold.
+        sizes: runs of each side.
+
+    >>> points_to_side_1((0, 50), (100, 100)), points_to_side_1((50, 100), (100, 100))
+    (True, False)
+    """
+    (hit0, hit1), (n0, n1) = hits, sizes
+    above = (hit1 + 0.5) / (n1 + 1) / ((hit0 + 0.5) / (n0 + 1))
+    below = (n0 - hit0 + 0.5) / (n0 + 1) / ((n1 - hit1 + 0.5) / (n1 + 1))
+    return above >= below
+
+
+def words(event: DecidingEvent, hits: tuple[int, int] | None, sizes: tuple[int, int]) -> list[tuple[str, str]]:
+    """Rows of a table: the rule, and for each side how often the event happened, and examples."""
+    rows = [("rule", event.rule)] if event.rule else []
+    for side, outputs in ((1, event.outputs1), (0, event.outputs0)):
+        counted = ""
+        if hits is not None:
+            n = hits[side] if event.above else sizes[side] - hits[side]
+            counted = f"{n:,} of {sizes[side]:,} = {n / sizes[side]:.6g}"
+        shown = f": {'; '.join(outputs)}" if outputs else ""
+        rows.append((f"on side {side}", f"{counted}{shown}"))
+    return rows
+
+
+__all__ = ["DecidingEvent", "points_to_side_1", "words"]

@@ -1,0 +1,30 @@
+"""Looking for a bad pair or a good attack, then confirming the winner on fresh trials.
+
+search.py    search(): looks, then the confirmation
+explore.py   which pairs of a domain are looked at: patterns, random ones, steps from the best
+result.py    what was looked at and what was confirmed
+domains/     what datasets a search may take, and the neighbouring pairs in it
+"""
+
+from .domains import Answers, Categories, Domain, Integers, Numbers, OneValue, Records, Values, Vectors, domain_from
+from .explore import first_pair
+from .result import Look, SearchResult
+from .search import SCREENING_CONFIDENCE, search
+
+__all__ = [
+    "SCREENING_CONFIDENCE",
+    "Answers",
+    "Categories",
+    "Domain",
+    "Integers",
+    "Look",
+    "Numbers",
+    "OneValue",
+    "Records",
+    "SearchResult",
+    "Values",
+    "Vectors",
+    "domain_from",
+    "first_pair",
+    "search",
+]

@@ -1,0 +1,240 @@
+"""Lists of records of which one differs, and datasets that are a single value.
+
+Under `add_remove` side 0 lacks the record in question, under `replace_one` it holds another one in its place, under
+`zero_out` a blank one. Tried first: the empty list and one record, extremes of the domain; then lists in which every
+record is the same (the record in question a duplicate of them), lists that alternate between the extremes, and random
+ones, short and long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ....mechanisms.base import Neighbours
+from ....mechanisms.errors import ParameterError
+from ....mechanisms.relation import Relation
+from ....mechanisms.validation import whole
+from .base import Domain, pick
+from .values import Values
+
+CRITICAL = 3
+"""Records in question that each list of other records is tried with."""
+_MIXED_SEED = 0
+"""Of the lists of random records among the patterns, which are the same every time."""
+
+
+@dataclass(frozen=True)
+class RecordPair:
+    """The records that both sides share, and those in question.
+
+    Args:
+        common: records of both sides.
+        record0, record1: the record in question on each side; `record0` is not read under `add_remove`.
+        place: at which it stands among the others.
+    """
+
+    common: tuple[Any, ...]
+    record0: Any
+    record1: Any
+    place: int
+
+
+@dataclass(frozen=True)
+class Records(Domain[RecordPair]):
+    """Lists of records.
+
+    Args:
+        of: what a record may be.
+        smallest, largest: number of records of the larger of the two datasets, 1 <= smallest <= largest.
+
+    Example:
+        >>> from dpassay.audit.search import Numbers
+        >>> domain = Records(Numbers(0.0, 1.0))
+        >>> pair = domain.neighbours(next(domain.patterns(Relation.ADD_REMOVE)), Relation.ADD_REMOVE)
+        >>> pair.d0, pair.d1
+        (array([], dtype=float64), array([1.]))
+    """
+
+    of: Values
+    smallest: int = 1
+    largest: int = 10
+
+    records: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        whole(1, smallest=self.smallest)
+        whole(self.smallest, largest=self.largest)
+
+    def __str__(self) -> str:
+        size = str(self.largest) if self.smallest == self.largest else f"{self.smallest}..{self.largest}"
+        return f"{self.of}; {size} records"
+
+    def neighbours(self, sketch: RecordPair, relation: Relation) -> Neighbours:
+        before, after = sketch.common[: sketch.place], sketch.common[sketch.place :]
+        d1 = (*before, sketch.record1, *after)
+        d0 = sketch.common if relation is Relation.ADD_REMOVE else (*before, sketch.record0, *after)
+        return Neighbours(self.of.dataset(d0), self.of.dataset(d1), relation)
+
+    def patterns(self, relation: Relation) -> Iterator[RecordPair]:
+        critical = self._critical(relation)
+        fill = self.of.telling[1 % len(self.of.telling)]
+        fewest, most = self.smallest - 1, self.largest - 1
+        for record0, record1 in critical:
+            yield _last((fill,) * fewest, record0, record1)
+        sizes = list(dict.fromkeys([max(fewest, min(1, most)), most, max(fewest, most // 2)]))
+        for size in [size for size in sizes if size > 0]:
+            for common in self._lists(size):
+                for record0, record1 in critical[:CRITICAL]:
+                    yield _last(common, record0, record1)
+
+    def random(self, relation: Relation, rng: np.random.Generator) -> RecordPair:
+        size = int(rng.integers(self.smallest, self.largest, endpoint=True)) - 1
+        common = tuple(self.of.draw(rng) for _ in range(size))
+        return self._differing(_last(common, self._other(relation, rng), self.of.draw(rng)), relation, rng)
+
+    def near(self, sketch: RecordPair, relation: Relation, rng: np.random.Generator) -> RecordPair:
+        return self._differing(pick(self._moves(sketch), rng)(sketch, relation, rng), relation, rng)
+
+    def _critical(self, relation: Relation) -> list[tuple[Any, Any]]:
+        """What the record in question may be on the two sides, the most telling first."""
+        telling = self.of.telling
+        if relation is Relation.REPLACE_ONE:
+            return list(combinations(telling, 2))[:12]
+        blank = self.of.blank if relation is Relation.ZERO_OUT else None
+        return [(blank, value) for value in telling if repr(value) != repr(blank)]
+
+    def _lists(self, size: int) -> Iterator[tuple[Any, ...]]:
+        """Lists of other records: all the same, alternating, random."""
+        telling, rng = self.of.telling, np.random.default_rng(_MIXED_SEED)
+        for value in telling:
+            yield (value,) * size
+        yield tuple(telling[i % 2 % len(telling)] for i in range(size))
+        yield tuple(self.of.draw(rng) for _ in range(size))
+
+    def _other(self, relation: Relation, rng: np.random.Generator) -> Any:
+        """What side 0 holds in the place of the record in question."""
+        if relation is Relation.ADD_REMOVE:
+            return None
+        return self.of.blank if relation is Relation.ZERO_OUT else self.of.draw(rng)
+
+    def _differing(self, sketch: RecordPair, relation: Relation, rng: np.random.Generator) -> RecordPair:
+        """The pair, with another record in question where both sides hold the same one."""
+        for _ in range(20):
+            if repr(sketch.record0) != repr(sketch.record1):
+                break
+            sketch = replace(sketch, record1=self.of.draw(rng))
+        return sketch
+
+    def _moves(self, sketch: RecordPair) -> list[Any]:
+        """What `near` may do to this pair."""
+        moves = [self._move_record, self._move_record]
+        if sketch.common:
+            moves += [self._change_one, self._change_all, self._move_place]
+        if len(sketch.common) + 1 < self.largest:
+            moves.append(self._add)
+        if len(sketch.common) + 1 > self.smallest and sketch.common:
+            moves.append(self._remove)
+        return moves
+
+    def _move_record(self, sketch: RecordPair, relation: Relation, rng: np.random.Generator) -> RecordPair:
+        """Another record in question, on one of the sides."""
+        side0 = relation is Relation.REPLACE_ONE and rng.random() < 0.5
+        moved = self._moved(sketch.record0 if side0 else sketch.record1, rng)
+        return replace(sketch, record0=moved) if side0 else replace(sketch, record1=moved)
+
+    def _moved(self, value: Any, rng: np.random.Generator) -> Any:
+        return self.of.near(value, rng) if rng.random() < 0.7 else self.of.draw(rng)
+
+    def _change_one(self, sketch: RecordPair, relation: Relation, rng: np.random.Generator) -> RecordPair:
+        at = int(rng.integers(len(sketch.common)))
+        changed = (*sketch.common[:at], self._moved(sketch.common[at], rng), *sketch.common[at + 1 :])
+        return replace(sketch, common=changed)
+
+    def _change_all(self, sketch: RecordPair, relation: Relation, rng: np.random.Generator) -> RecordPair:
+        value = pick((self.of.draw(rng), sketch.record1, pick(sketch.common, rng)), rng)
+        return replace(sketch, common=(value,) * len(sketch.common))
+
+    def _move_place(self, sketch: RecordPair, relation: Relation, rng: np.random.Generator) -> RecordPair:
+        return replace(sketch, place=int(rng.integers(len(sketch.common), endpoint=True)))
+
+    def _add(self, sketch: RecordPair, relation: Relation, rng: np.random.Generator) -> RecordPair:
+        """More records: one, or as many as there may be."""
+        room = self.largest - 1 - len(sketch.common)
+        n, duplicate = (1 if rng.random() < 0.5 else room), rng.random() < 0.5
+        added = (sketch.record1,) * n if duplicate else tuple(self.of.draw(rng) for _ in range(n))
+        return replace(sketch, common=(*sketch.common, *added))
+
+    def _remove(self, sketch: RecordPair, relation: Relation, rng: np.random.Generator) -> RecordPair:
+        at = int(rng.integers(len(sketch.common)))
+        common = (*sketch.common[:at], *sketch.common[at + 1 :])
+        return replace(sketch, common=common, place=min(sketch.place, len(common)))
+
+
+def _last(common: tuple[Any, ...], record0: Any, record1: Any) -> RecordPair:
+    """The record in question after the others."""
+    return RecordPair(common, record0, record1, len(common))
+
+
+@dataclass(frozen=True)
+class ValuePair:
+    """The value of each side."""
+
+    value0: Any
+    value1: Any
+
+
+@dataclass(frozen=True)
+class OneValue(Domain[ValuePair]):
+    """Datasets that are a single value, as local mechanisms take them: any two are neighbours.
+
+    Args:
+        of: what the value may be.
+
+    Example:
+        >>> from dpassay.audit.search import Integers
+        >>> list(OneValue(Integers(0, 2)).patterns(Relation.REPLACE_ONE))[0]
+        ValuePair(value0=2, value1=0)
+    """
+
+    of: Values
+
+    records: ClassVar[bool] = False
+
+    def __str__(self) -> str:
+        return f"{self.of}; one value"
+
+    def neighbours(self, sketch: ValuePair, relation: Relation) -> Neighbours:
+        return Neighbours(self.of.single(sketch.value0), self.of.single(sketch.value1), relation)
+
+    def patterns(self, relation: Relation) -> Iterator[ValuePair]:
+        if relation is Relation.ZERO_OUT:
+            yield from (ValuePair(self.of.blank, value) for value in self.of.telling if value != self.of.blank)
+        else:
+            yield from (ValuePair(*pair) for pair in combinations(self.of.telling, 2))
+
+    def random(self, relation: Relation, rng: np.random.Generator) -> ValuePair:
+        value0 = self.of.blank if relation is Relation.ZERO_OUT else self.of.draw(rng)
+        return ValuePair(value0, self._another(value0, rng))
+
+    def near(self, sketch: ValuePair, relation: Relation, rng: np.random.Generator) -> ValuePair:
+        value0 = sketch.value0
+        if relation is not Relation.ZERO_OUT and rng.random() < 0.5:
+            value0 = self.of.near(value0, rng)
+        value1 = self.of.near(sketch.value1, rng)
+        return ValuePair(value0, value1 if repr(value1) != repr(value0) else self._another(value0, rng))
+
+    def _another(self, value0: Any, rng: np.random.Generator) -> Any:
+        """A value that is not `value0`; raises `ParameterError` where chance gives none."""
+        for _ in range(100):
+            value = self.of.draw(rng)
+            if repr(value) != repr(value0):
+                return value
+        raise ParameterError(f"the domain must hold more values than {value0!r}.", argument="domain")
+
+
+__all__ = ["OneValue", "RecordPair", "Records", "ValuePair"]

@@ -1,0 +1,185 @@
+"""A domain from a line of text, a table, or a file of one.
+
+    KIND [RANGE or NAMES] [x LENGTH] [; OPTION]...
+
+    numbers 0..1                              lists of numbers
+    numbers 0..1; 20 records                  20 of them on the larger side; or 1..50 records
+    numbers; nan                              any numbers; NaN and the infinities too
+    integers 0..10 x 5                        lists of vectors of 5 integers
+    categories a,b,c; one value               one of three texts: one user's value
+    answers x 5; sensitivity 1; norm inf      vectors of 5 answers that all move by at most 1
+    counts 0..5                               a whole number, which moves by 1
+
+The same as a table, in a configuration or a file of TOML or JSON: kind, range = [0, 1], names, length, records = 20 or
+[1, 50], one_value, nan, sensitivity, norm.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ....mechanisms.errors import ParameterError, unknown_name_message
+from .answers import Answers
+from .base import Domain
+from .records import OneValue, Records
+from .values import Categories, Integers, Numbers, Values, Vectors
+
+KINDS = ("numbers", "integers", "categories", "answers", "counts")
+OF_RECORDS = {"kind", "range", "names", "length", "records", "one_value", "nan"}
+OF_ANSWERS = {"kind", "range", "length", "sensitivity", "norm"}
+EXAMPLES = "'numbers 0..1', 'integers 0..10 x 5; 20 records', 'categories a,b,c; one value', 'answers x 5; norm inf'"
+
+_RANGE = re.compile(r"(?P<low>[^\s.]*(?:\.\d+)?)\s*\.\.\s*(?P<high>\S*)")
+_OPTIONS: tuple[tuple[str, Callable[[re.Match[str]], dict[str, Any]]], ...] = (
+    (r"(\d+) records?", lambda m: {"records": int(m[1])}),
+    (r"(\d+)\s*\.\.\s*(\d+) records?", lambda m: {"records": [int(m[1]), int(m[2])]}),
+    (r"one value", lambda m: {"one_value": True}),
+    (r"nan", lambda m: {"nan": True}),
+    (r"sensitivity (\S+)", lambda m: {"sensitivity": _number(m[1])}),
+    (r"norm (\S+)", lambda m: {"norm": _number(m[1])}),
+)
+
+
+def domain_from(given: Domain[Any] | str | Mapping[str, Any]) -> Domain[Any]:
+    """The domain that a line, a table, or "@FILE" describes; a `Domain` is taken as it is.
+
+    Raises:
+        ParameterError: no such kind, an option that the kind does not have, or a file that cannot be read.
+
+    Example:
+        >>> domain_from("numbers 0..1; 20 records")
+        Records(of=Numbers(low=0.0, high=1.0, special=None), smallest=20, largest=20)
+        >>> domain_from({"kind": "categories", "names": ["a", "b"], "one_value": True})
+        OneValue(of=Categories(names=('a', 'b')))
+    """
+    if isinstance(given, Domain):
+        return given
+    if isinstance(given, Mapping):
+        return _from_table(given)
+    if not isinstance(given, str):
+        raise ParameterError(
+            f"domain must be a line such as {EXAMPLES}, a table, or a Domain, but is {given!r}.", argument="domain"
+        )
+    return _from_table(_file(given[1:]) if given.startswith("@") else _table(given))
+
+
+def _table(text: str) -> dict[str, Any]:
+    """The table that a line stands for."""
+    first, *options = (part.strip() for part in text.split(";"))
+    kind, _, rest = first.partition(" ")
+    table: dict[str, Any] = {"kind": kind}
+    if kind == "categories":
+        table["names"] = [name.strip() for name in rest.split(",") if name.strip()]
+    else:
+        table |= _range_and_length(rest.strip(), text)
+    for option in filter(None, options):
+        found = [make(match) for pattern, make in _OPTIONS if (match := re.fullmatch(pattern, option.strip()))]
+        if not found:
+            raise ParameterError(
+                f"domain {text!r} has the option {option!r}, which is not 'N records', 'A..B records', 'one value', "
+                "'nan', 'sensitivity S' or 'norm 1', 'norm 2', 'norm inf'.",
+                argument="domain",
+            )
+        table |= found[0]
+    return table
+
+
+def _range_and_length(text: str, whole_text: str) -> dict[str, Any]:
+    """What "0..10 x 5" says: a range, a length, both or nothing."""
+    rest, cross, length = text.rpartition("x") if re.search(r"(^|\s)x\s*\d+$", text) else (text, "", "")
+    found: dict[str, Any] = {"length": int(length)} if cross else {}
+    if rest.strip():
+        match = _RANGE.fullmatch(rest.strip())
+        if match is None:
+            raise ParameterError(
+                f"domain {whole_text!r} must be a kind and a range, such as {EXAMPLES}.", argument="domain"
+            )
+        found["range"] = [
+            _number(match["low"]) if match["low"] else -math.inf,
+            _number(match["high"]) if match["high"] else math.inf,
+        ]
+    return found
+
+
+def _number(text: str) -> float | int:
+    """A number of a line; whole ones stay whole."""
+    try:
+        number = float(text)
+    except ValueError as error:
+        raise ParameterError(f"domain must have numbers, but has {text!r}.", argument="domain") from error
+    return int(text) if re.fullmatch(r"[+-]?\d+", text) else number
+
+
+def _file(name: str) -> Mapping[str, Any]:
+    """The table in a file of TOML or JSON."""
+    path = Path(name)
+    try:
+        text = path.read_text(encoding="utf-8")
+        table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ParameterError(f"domain cannot be read from the file {name!r}: {why}.", argument="domain") from error
+    if not isinstance(table, Mapping):
+        raise ParameterError(f"domain must be a table in {name!r}, but is {table!r}.", argument="domain")
+    return table
+
+
+def _from_table(table: Mapping[str, Any]) -> Domain[Any]:
+    """The domain of a table."""
+    kind = table.get("kind")
+    if kind not in KINDS:
+        raise ParameterError(unknown_name_message("kind of domain:", str(kind), KINDS), argument="domain")
+    of_answers = kind in ("answers", "counts")
+    allowed = OF_ANSWERS if of_answers else OF_RECORDS
+    wrong = next((key for key in table if key not in allowed), None)
+    if wrong is not None:
+        raise ParameterError(unknown_name_message(f"option of {kind}:", wrong, sorted(allowed)), argument="domain")
+    try:
+        return _answers(table) if of_answers else _records(table)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(f"domain {dict(table)!r} cannot be read: {error}.", argument="domain") from error
+
+
+def _answers(table: Mapping[str, Any]) -> Answers:
+    low, high = table.get("range", (-math.inf, math.inf))
+    return Answers(
+        table.get("length"),
+        sensitivity=float(table.get("sensitivity", 1.0)),
+        norm=float(table.get("norm", math.inf)),
+        low=float(low),
+        high=float(high),
+        counts=table["kind"] == "counts",
+    )
+
+
+def _records(table: Mapping[str, Any]) -> Domain[Any]:
+    values = _values(table)
+    if table.get("one_value"):
+        return OneValue(values)
+    size = table.get("records", (1, 10))
+    smallest, largest = (size, size) if isinstance(size, int) else size
+    return Records(values, smallest, largest)
+
+
+def _values(table: Mapping[str, Any]) -> Values:
+    if table["kind"] == "categories":
+        return Categories(tuple(table.get("names", ())))
+    low, high = table.get("range", (-math.inf, math.inf))
+    entry: Numbers | Integers
+    if table["kind"] == "integers":
+        limits = {"low": low, "high": high}
+        entry = Integers(**{name: value for name, value in limits.items() if not math.isinf(value)})
+    else:
+        entry = Numbers(float(low), float(high), special=True if table.get("nan") else None)
+    return entry if table.get("length") is None else Vectors(entry, table["length"])
+
+
+__all__ = ["domain_from"]

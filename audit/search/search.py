@@ -1,0 +1,328 @@
+"""Looking for a bad pair or a good attack, then confirming the winner on fresh trials.
+
+    candidates x attacks -> a short audit of each (a look) -> the largest bound wins -> one audit of the winner
+
+The candidates are given, or come from a declared domain: patterns, random pairs, and steps from the best one so far.
+
+Statistics. The looks and the confirmation draw from disjoint random streams (their root seeds are children of one seed
+under different stages). Given the looks, the winner is therefore fixed, and the confirmation is an ordinary audit of
+one pair and one attack: its bound holds at the full confidence whatever happened in the search, however many looks
+there were, however they were compared, and whatever pair was looked at next because of them. The looks are counted in
+no bound. Without fresh trials the best of many looks is no lower bound at its level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ...attacks.base import Attack
+from ...mechanisms.base import Mechanism, Neighbours
+from ...mechanisms.errors import AlwaysRaisesError, AttackError, ParameterError, ReleaseError
+from ...mechanisms.external.forms import Form
+from ...mechanisms.external.function import FunctionMechanism, style_of
+from ...mechanisms.external.guard import calls_take_at_most
+from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.label import label
+from ...mechanisms.relation import Relation
+from ...mechanisms.validation import counted, unit_interval, whole
+from ..api import audit
+from ..bounds.choose import BoundChoice
+from ..games.question import Question, check_function
+from ..results.audit_result import AuditResult
+from ..trials.progress import Reporter
+from ..trials.seeds import Stage, child_seed, root_seed, stream
+from .domains import Domain, domain_from
+from .explore import Skip, Walk
+from .result import (
+    SCREENING_CONFIDENCE,
+    Look,
+    SearchResult,
+    as_json,
+    best_look,
+    entries_of_candidates,
+    entries_of_domain,
+    in_words,
+    with_looks,
+)
+
+LOOKS = 60
+"""That a search in a domain makes, unless a budget is given."""
+CLEAR = 1e-6
+"""P-value of a look that ends the search in a domain."""
+REFUSED, RAISED, FAILED = "refused by the mechanism", "raised on both sides", "could not be run"
+"""Why pairs of a domain are skipped."""
+
+
+def search(
+    mechanism: Mechanism | Callable[..., Any],
+    candidates: Sequence[Neighbours] | None = None,
+    *,
+    domain: Domain[Any] | str | Mapping[str, Any] | None = None,
+    relation: str | Relation | None = None,
+    attacks: Sequence[str | Attack] = ("auto",),
+    bound: BoundChoice = "auto",
+    explore: int = 2_000,
+    budget: int | float | None = None,
+    enough: float = CLEAR,
+    trials: int | float = 100_000,
+    delta: float | None = None,
+    confidence: float = 0.95,
+    claim: Guarantee | None = None,
+    stop: str | None = None,
+    n_hypotheses: int = 1,
+    seed: int | None = None,
+    n_jobs: int | None = 1,
+    timeout: float | None = None,
+    store: Path | str | None = None,
+    progress: bool | Reporter = False,
+) -> SearchResult:
+    """Audits many pairs on few trials, under every attack, and the most promising one on fresh trials.
+
+    Args:
+        mechanism, bound, delta, confidence, claim, stop, n_hypotheses, seed, n_jobs, timeout, progress: as for
+            `dpassay.audit.audit`; `stop` and `n_hypotheses` are for the confirmation.
+        candidates: neighbouring pairs, at least one; or, instead of them,
+        domain: what datasets there are: a `Domain`, or what `dpassay.audit.search.domain_from` takes, such as
+            "numbers 0..1". Its pairs are patterns first, then random ones and steps from the best.
+        relation: of the pairs of the domain; None for that of the mechanism or of the claim, else "add_remove".
+        attacks: names or `Attack`s, at least one; each is tried on each pair.
+        explore: runs per side of each look, pilot included.
+        budget: runs per side of all looks in a domain together, >= explore; None is 60 looks.
+        enough: p-value of a look from which on no more are made in a domain, in [0, 1]; 0 uses the whole budget.
+        trials: runs per side of the confirmation, pilot included.
+        store: directory that keeps finished trials, each audit in a folder of its own; None keeps none.
+
+    Returns:
+        All looks, the winner, and its confirmation. With one given pair and one attack there is nothing to choose, and
+        there are no looks. Pairs of a domain that the mechanism refuses, or on which each run of both sides raises the
+        same, are skipped and counted.
+
+    Raises:
+        ParameterError: no candidates or no attacks; what `dpassay.audit.audit` raises, before anything runs where it
+            can.
+        NeighboursError: not one pair of the domain can be looked at.
+
+    Guarantees:
+        * With probability at least `confidence`, `result.bound.epsilon` does not exceed the true epsilon of the
+          confirmed pair, and so of the mechanism, at `delta`, whatever the number of looks.
+        * The same seed gives the same result, byte for byte.
+
+    Example:
+        >>> from dpassay.mechanisms import Laplace, Neighbours
+        >>> near, far = Neighbours(0.0, 0.3, "add_remove"), Neighbours(0.0, 1.0, "add_remove")
+        >>> found = search(Laplace(epsilon=1.0), [near, far], trials=20_000, seed=0)
+        >>> found.candidate, found.verdict.value, found.ledger[0].looked_at
+        (1, 'consistent', '2 looks: 2 pairs x 1 attacks, 2,000 trials a side each')
+        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> def forgets_the_range(dataset, size, rng):
+        ...     return dataset.sum() + rng.laplace(size=size)
+        >>> found = search(forgets_the_range, domain="numbers 0..5", claim=PureDP(1.0), trials=5_000, seed=0)
+        >>> found.verdict.value, found.d0, found.d1
+        ('violation', '[]', '[5.0]')
+    """
+    tried = _attacks(attacks)
+    whole(1, explore=explore)
+    looks = _Looks(
+        mechanism,
+        tried,
+        explore=explore,
+        seed=root_seed(seed),
+        home=None if store is None else Path(store),
+        options={
+            "bound": bound,
+            "delta": delta,
+            "claim": claim,
+            "n_jobs": n_jobs,
+            "timeout": timeout,
+            "progress": progress,
+        },
+    )
+    stated = {"trials": trials, "confidence": confidence, "stop": stop, "n_hypotheses": n_hypotheses}
+    if domain is None:
+        if relation is not None or budget is not None:
+            name = "relation" if budget is None else "budget"
+            raise ParameterError(
+                f"{name} is for a search in a domain: give domain=..., or leave it out.", argument=name
+            )
+        pairs = _checked(candidates)
+        for pair in pairs:  # refuses what cannot be asked before anything runs
+            for attack in tried:
+                Question.ask(mechanism, pair, attack, bound, delta, confidence, claim, stop)
+        return looks.among(pairs, stated)
+    if candidates is not None:
+        raise ParameterError("give either candidates or a domain, but not both.", argument=("candidates", "domain"))
+    unit_interval(enough=enough)
+    per_side = LOOKS * explore if budget is None else counted(explore, budget=budget)
+    return looks.within(domain_from(domain), relation, per_side // explore, enough, stated)
+
+
+@dataclass
+class _Looks:
+    """The looks of one search, and its confirmation."""
+
+    mechanism: Mechanism | Callable[..., Any]
+    attacks: tuple[str | Attack, ...]
+    explore: int
+    seed: int
+    home: Path | None
+    options: dict[str, Any]
+    n_made: int = 0
+
+    def among(self, pairs: tuple[Neighbours, ...], stated: dict[str, Any]) -> SearchResult:
+        """A search among given candidates: a look at each, under each attack."""
+        several = len(pairs) * len(self.attacks) > 1
+        looks = tuple(
+            replace(look, candidate=at, pair=label(pair))
+            for at, pair in enumerate(pairs)
+            for look in (self._look(self.mechanism, pair) if several else ())
+        )
+        winner = best_look(looks)
+        pair = pairs[0 if winner is None else looks[winner].candidate]
+        confirmed = self._confirm(self.mechanism, pair, winner, stated)
+        entries = entries_of_candidates(looks, winner, len(pairs), len(self.attacks))
+        return SearchResult(looks, winner, with_looks(confirmed, entries, len(self.attacks)), self.seed)
+
+    def within(
+        self, domain: Domain[Any], relation: str | Relation | None, n_looks: int, enough: float, stated: dict[str, Any]
+    ) -> SearchResult:
+        """A search in a domain: a walk through it, as long as the looks last."""
+        claim = self.options["claim"]
+        if not isinstance(self.mechanism, Mechanism):
+            check_function(self.mechanism, claim)
+            style_of(self.mechanism)
+        chosen = Relation.of(relation or _relation_of(self.mechanism, claim) or Relation.ADD_REMOVE)
+        walk = Walk(
+            domain,
+            chosen,
+            lambda pair, times: self._try(domain, pair, times),
+            stream(self.seed, Stage.SEARCH, side=1),
+            n_looks=n_looks,
+            n_attacks=len(self.attacks),
+            enough=enough,
+        )
+        walk.run()
+        looks = tuple(walk.looks)
+        winner = best_look(looks)
+        assert winner is not None
+        pair, shown, skipped = walk.pairs[looks[winner].candidate], str(domain), dict(walk.skipped)
+        confirmed = self._confirm(self._fitted(domain, pair), pair, winner, stated)
+        entries = entries_of_domain(looks, winner, pair, shown, skipped)
+        return SearchResult(
+            looks,
+            winner,
+            with_looks(confirmed, entries, len(self.attacks)),
+            self.seed,
+            shown,
+            skipped,
+            as_json(pair.d0),
+            as_json(pair.d1),
+        )
+
+    def _try(self, domain: Domain[Any], pair: Neighbours, times: int) -> tuple[Look, ...] | Skip:
+        """The looks at a pair of a domain, or why there are none."""
+        try:
+            mechanism = self._fitted(domain, pair)
+        except ParameterError as error:
+            return Skip(REFUSED, str(error))
+        except AlwaysRaisesError as error:
+            return Skip(RAISED, str(error))
+        except ReleaseError as error:
+            return Skip(FAILED, str(error))
+        try:
+            return tuple(replace(look, pair=in_words(pair)) for look in self._look(mechanism, pair, times))
+        except (AttackError, ReleaseError) as error:
+            return Skip(FAILED, str(error))
+
+    def _fitted(self, domain: Domain[Any], pair: Neighbours) -> Mechanism:
+        """The mechanism as it is run on this pair; that of a function has the form of its results there."""
+        asked, records = self.mechanism, domain.records
+        if isinstance(asked, FunctionMechanism):
+            make = partial(replace, asked, neighbours=pair, records=records, first_runs=None)
+        elif isinstance(asked, Mechanism):
+            asked.fitted_to(pair)
+            return asked
+        else:
+            make = partial(FunctionMechanism, asked, claim=self.options["claim"], neighbours=pair, records=records)
+        with calls_take_at_most(self.options["timeout"]):
+            try:
+                return make(form=None)
+            except AlwaysRaisesError as error:
+                if error.alike:
+                    raise
+                return make(form=Form())
+
+    def _look(self, mechanism: Mechanism | Callable[..., Any], pair: Neighbours, times: int = 1) -> tuple[Look, ...]:
+        """A short audit under each attack."""
+        return tuple(self._look_once(mechanism, pair, attack, self.explore * times) for attack in self.attacks)
+
+    def _look_once(
+        self, mechanism: Mechanism | Callable[..., Any], pair: Neighbours, attack: str | Attack, trials: int
+    ) -> Look:
+        place, self.n_made = self.n_made, self.n_made + 1
+        child = child_seed(self.seed, Stage.SEARCH, place)
+        found = audit(
+            mechanism,
+            pair,
+            attack=attack,
+            trials=trials,
+            confidence=SCREENING_CONFIDENCE,
+            seed=child,
+            store=self.home and self.home / f"look-{place:04d}",
+            **self.options,
+        )
+        return Look(0, "", found.attack, found.bound.epsilon, found.p_value, trials, child)
+
+    def _confirm(
+        self,
+        mechanism: Mechanism | Callable[..., Any],
+        pair: Neighbours,
+        winner: int | None,
+        stated: dict[str, Any],
+    ) -> AuditResult:
+        """The audit of the winner on fresh trials; the attacks of a pair are looked at in their order."""
+        return audit(
+            mechanism,
+            pair,
+            attack=self.attacks[(winner or 0) % len(self.attacks)],
+            seed=child_seed(self.seed, Stage.CONFIRMATION),
+            store=self.home and self.home / "confirmation",
+            **stated,
+            **self.options,
+        )
+
+
+def _relation_of(mechanism: Any, claim: Guarantee | None) -> Relation | None:
+    """The relation that is meant where none is given."""
+    return mechanism.relation if isinstance(mechanism, Mechanism) else None if claim is None else claim.relation
+
+
+def _attacks(given: Sequence[str | Attack]) -> tuple[str | Attack, ...]:
+    tried = tuple([given] if isinstance(given, (str, Attack)) else given)
+    if not tried:
+        raise ParameterError("attacks must hold at least one, but is empty.", argument="attacks")
+    return tried
+
+
+def _checked(candidates: Sequence[Neighbours] | None) -> tuple[Neighbours, ...]:
+    if candidates is None:
+        raise ParameterError(
+            "give candidates, a list of pairs, or a domain to find them in, such as domain='numbers 0..1'.",
+            argument="candidates",
+        )
+    pairs = tuple([candidates] if isinstance(candidates, Neighbours) else candidates)
+    if not pairs:
+        raise ParameterError("candidates must hold at least one, but is empty.", argument="candidates")
+    other = next((pair for pair in pairs if not isinstance(pair, Neighbours)), None)
+    if other is not None:
+        raise ParameterError(
+            f"candidates must be Neighbours, but hold {other!r}. Try Neighbours(d0, d1, relation).",
+            argument="candidates",
+        )
+    return pairs
+
+
+__all__ = ["SCREENING_CONFIDENCE", "search"]

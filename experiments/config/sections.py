@@ -1,0 +1,122 @@
+"""The tables of a configuration whose keys are known beforehand, one class each; `schema.py` puts them together."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+
+def _whole(value: Any) -> Any:
+    """1e6 is a whole number too."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def named(value: Any) -> Any:
+    """A name alone stands for a table with that name."""
+    return {"name": value} if isinstance(value, str) else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+Values = Annotated[tuple[Any, ...], Field(strict=False, min_length=1)]
+Names = Annotated[tuple[str, ...], Field(strict=False)]
+
+
+class Section(BaseModel):
+    """A table whose keys are all known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Named(BaseModel):
+    """A table with a `name` from a catalogue; every other key is an option of what is behind the name."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+    name: str = Field(min_length=1, description="a name, in quotes")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Every key but `name`."""
+        return dict(self.model_extra or {})
+
+
+class DataSection(Named):
+    """[data]: a dataset by name, whole or in part; other keys are its options."""
+
+    column: str | None = Field(default=None, description="the name of one column, in quotes")
+    columns: Annotated[tuple[str, ...], Field(strict=False)] | None = Field(
+        default=None, description="a list of names of columns", min_length=1
+    )
+    target: str | None = Field(default=None, description="the name of the column to learn, in quotes")
+    classes: Annotated[tuple[int, ...], Field(strict=False)] | None = Field(
+        default=None, description="a list of two or more labels to keep", min_length=2
+    )
+    n_records: Whole | None = Field(default=None, ge=1, description="a whole number >= 1: this many, from the first on")
+    scale: Literal["columns", "records"] | None = Field(default=None, description="'columns' or 'records'")
+    dead_features: Whole | None = Field(
+        default=None, ge=1, description="a whole number >= 1: this many features are added that are 0 in every record"
+    )
+
+
+class NeighboursSection(Section):
+    """[neighbours]: the record in question, and how the pair differs in it."""
+
+    relation: Literal["add_remove", "replace_one", "zero_out"] | None = Field(
+        default=None, description="'add_remove', 'replace_one' or 'zero_out'"
+    )
+    record: Annotated[int, Field(ge=0)] | Literal["worst-case"] = Field(
+        default="worst-case", description="the position of a record, a whole number >= 0, or 'worst-case'"
+    )
+    replacement: Any = Field(default=None, description="the value of the record in d0")
+    canary: Annotated[Named, BeforeValidator(named)] | None = Field(
+        default=None, description="the name of a canary, in quotes, or a table with a name and its options"
+    )
+
+
+class GameSection(Section):
+    """[game]: the game that is played; the keys of each stand with its task, which `.games` names."""
+
+    name: str
+
+
+class MembershipSection(Section):
+    """[membership]: metrics of membership attacks on shadow models, instead of an audit."""
+
+    n_models: Whole = Field(ge=2, description="a whole number >= 2: models, each trained on half of the records")
+    design: Literal["pairs", "bernoulli"] = Field(
+        default="pairs", description="'pairs' of complementary halves, or 'bernoulli', a coin for each record"
+    )
+    attacks: Values | None = Field(
+        default=None, description="a list of names of membership attacks, or of tables with a name; by default all"
+    )
+    population: Whole | None = Field(
+        default=None, ge=1, description="a whole number >= 1: further records, that no model sees, for comparison"
+    )
+    by_label: bool = Field(default=False, description="true, for a row for each label")
+
+
+class AuditSection(Section):
+    """[audit]: how sure the answer shall be."""
+
+    trials: Whole = Field(default=100_000, ge=1, description="a whole number >= 1: runs per side, pilot included")
+    delta: float | None = Field(default=None, ge=0, lt=1, description="a number in [0, 1)")
+    confidence: float = Field(default=0.95, gt=0, lt=1, description="a number strictly between 0 and 1")
+    stop: Literal["anytime"] | None = Field(
+        default=None, description="'anytime', to stop as soon as the claim is refuted; leave it out to run all trials"
+    )
+    bounds: Values = Field(default=("auto",), description="a list of names of bounds, or of tables with a name")
+    estimates: Names = Field(
+        default=(), description="a list of names of estimates: best guesses, shown without a guarantee"
+    )
+
+
+class SearchSection(Section):
+    """[search]: the pair is looked for in a domain, and confirmed on the trials of [audit]."""
+
+    domain: str | dict[str, Any] = Field(
+        description="a line such as 'numbers 0..1' or 'answers x 5; norm inf', in quotes, or a table with a kind"
+    )
+    explore: Whole = Field(default=2_000, ge=10, description="a whole number >= 10: runs per side of each look")
+    budget: Whole | None = Field(
+        default=None, ge=10, description="a whole number >= explore: runs per side of all looks together"
+    )

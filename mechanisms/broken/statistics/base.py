@@ -1,0 +1,105 @@
+"""What the broken statistics share: a number computed from records, plus Laplace noise whose scale is computed too.
+
+Each has the option `correct`: True for the same release on the same pair without the slip, so that an audit of both
+shows what the slip does. Where the slip lies in the arithmetic, the noise that the claim was written for is right.
+
+    statistic     what is released but for the noise
+    noise_scale   of the noise; in a correct release it does not depend on the data
+    worst_case    a pair on which the slip shows
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...errors import ParameterError
+from ...guarantees import PureDP
+from ...guarantees.base import Guarantee
+from ...noise.laplace import draw_laplace
+from ...queries.base import Floats, column_of
+from ...records import check_records
+from ...relation import Relation
+from ...statistics.two_laplaces import log_laplace, two_laplaces
+from ...validation import positive
+
+
+@dataclass(frozen=True)
+class BrokenStatistic(Mechanism):
+    """Broken: what the broken statistics share; itself not broken.
+
+    Args:
+        epsilon: the claim, > 0.
+        correct: True for the correct twin.
+    """
+
+    epsilon: float = 1.0
+    _: KW_ONLY
+    correct: bool = False
+    relation: Relation = field(default=Relation.ADD_REMOVE, init=False)
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        if not isinstance(self.correct, bool):
+            raise ParameterError(f"correct must be True or False, but is {self.correct!r}.", argument="correct")
+
+    @abstractmethod
+    def statistic(self, dataset: Dataset) -> float | Floats:
+        """What is released but for the noise: a number, or a vector."""
+
+    @abstractmethod
+    def noise_scale(self, dataset: Dataset) -> float:
+        """Scale of the Laplace noise on this dataset, >= 0; 0 for none."""
+
+    def twin(self) -> Self:
+        """The correct twin, with the same options."""
+        return replace(self, correct=True)
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` noisy numbers, shape `(size,)`."""
+        values = draw_laplace(self.noise_scale(dataset), (size,), rng)
+        values += self.statistic(dataset)
+        return Outputs(values)
+
+    def output_law(self) -> LogDensity | None:
+        """Its own: see `log_density`."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log density of each output under `dataset`, shape `(size,)`."""
+        values = outputs.values.astype(np.float64, copy=False)
+        return log_laplace(values, float(self.statistic(dataset)), self.noise_scale(dataset))
+
+    def guarantee(self) -> Guarantee:
+        """The claim, `PureDP(epsilon)`."""
+        return PureDP(self.epsilon, relation=self.relation)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """The exact curve of `worst_case()`."""
+        pair = self.worst_case()
+        laws = ((float(self.statistic(d)), self.noise_scale(d)) for d in (pair.d0, pair.d1))
+        (centre0, scale0), (centre1, scale1) = laws
+        return two_laplaces(centre0, scale0, centre1, scale1, self.relation)
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        check_records(neighbours)
+        return self
+
+
+def numbers(dataset: Dataset) -> Floats:
+    """One number a record, shape `(n_records,)`; raises `ParameterError` for anything else."""
+    try:
+        return np.asarray(column_of(dataset, None), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(
+            f"the dataset must be numbers of shape (n_records,), but {error}. Give one number a record.",
+            argument="dataset",
+        ) from error

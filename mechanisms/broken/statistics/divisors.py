@@ -1,0 +1,62 @@
+"""Wrong on purpose: a mean whose divisor is the number of records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...base import Dataset, Neighbours
+from ...validation import positive, whole
+from .base import BrokenStatistic, numbers
+
+
+@dataclass(frozen=True)
+class DivisorOfData(BrokenStatistic):
+    """Broken: a noisy sum divided by the number of records, which is private.
+
+    The slip: mean = (clipped sum + Laplace(bound / epsilon)) / n, where n differs between neighbours. The noise that is
+    seen has scale bound / (epsilon n): its tails tell how many records there are, and the true epsilon is infinite at
+    delta 0. The correct twin divides by a public constant.
+
+    Args:
+        epsilon: the claim, > 0.
+        bound: values are clipped to [0, bound], > 0.
+        records: on side 0, >= 1; side 1 has one more. The fewer there are, the sooner the slip shows.
+        correct: True for the correct twin, which divides by `records`.
+
+    References:
+        ObliviousAI/dp-recorder, from vanderschaarlab/synthcity.
+
+    Example:
+        >>> broken = DivisorOfData(epsilon=1.0)
+        >>> [round(broken.noise_scale(broken.worst_case().side(side)), 4) for side in (0, 1)]
+        [0.5, 0.3333]
+        >>> broken.exact_guarantee().epsilon(0.0), broken.twin().exact_guarantee().epsilon(0.0)
+        (inf, 1.0)
+    """
+
+    bound: float = 1.0
+    records: int = 2
+
+    def __post_init__(self) -> None:
+        positive(bound=self.bound)
+        whole(1, records=self.records)
+        super().__post_init__()
+
+    def divisor(self, dataset: Dataset) -> int:
+        """What the noisy sum is divided by."""
+        return self.records if self.correct else max(1, len(numbers(dataset)))
+
+    def statistic(self, dataset: Dataset) -> float:
+        """Clipped sum / divisor."""
+        return float(np.clip(numbers(dataset), 0.0, self.bound).sum() / self.divisor(dataset))
+
+    def noise_scale(self, dataset: Dataset) -> float:
+        """bound / (epsilon divisor)."""
+        return self.bound / (self.epsilon * self.divisor(dataset))
+
+    def worst_case(self) -> Neighbours:
+        """`records` zeros, and one record at the bound."""
+        d0 = np.zeros(self.records)
+        return Neighbours(d0, np.append(d0, self.bound), self.relation)

@@ -1,0 +1,90 @@
+"""Wrong on purpose: noise that goes with the local sensitivity, and a threshold that is met and not exceeded."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field, replace
+
+import numpy as np
+
+from ...base import Dataset, Neighbours
+from ...errors import ParameterError
+from ...relation import Relation
+from ...statistics.median_sensitivity import BoundedMedian
+from ...statistics.stability_histogram import StabilityHistogram
+from .base import BrokenStatistic
+
+
+@dataclass(frozen=True)
+class LocalSensitivityMedian(BrokenStatistic):
+    """Broken: a median with Laplace noise for its local sensitivity.
+
+    The slip: the noise needed on this dataset is taken for the noise that is safe. The local sensitivity of a median is
+    the distance to the values next to it, and jumps from one dataset to its neighbours: its size is seen in the noise.
+    The true epsilon is infinite at delta 0; where all values near the median are equal there is no noise at all. The
+    correct twin has noise for the global sensitivity, the width of the bounds; `SmoothSensitivityMedian` needs less.
+
+    Args:
+        epsilon: the claim, > 0.
+        correct: True for the correct twin.
+
+    References:
+        Nissim, Raskhodnikova, Smith (2007), section 1.1.
+
+    Example:
+        >>> broken = LocalSensitivityMedian(epsilon=1.0)
+        >>> [round(broken.noise_scale(broken.worst_case().side(side)), 6) for side in (0, 1)]
+        [0.1, 0.5]
+        >>> broken.exact_guarantee().epsilon(0.0)
+        inf
+    """
+
+    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
+
+    def statistic(self, dataset: Dataset) -> float:
+        """The median of values clipped to [0, 1]."""
+        return BoundedMedian()(dataset)
+
+    def noise_scale(self, dataset: Dataset) -> float:
+        """Local sensitivity / epsilon."""
+        return (1.0 if self.correct else float(BoundedMedian().within(dataset)[0])) / self.epsilon
+
+    def worst_case(self) -> Neighbours:
+        """(0.4, 0.5, 0.6), of which the last becomes 1."""
+        return Neighbours(np.array([0.4, 0.5, 0.6]), np.array([0.4, 0.5, 1.0]), self.relation)
+
+
+@dataclass(frozen=True)
+class HistogramAtThreshold(StabilityHistogram):
+    """Broken: a stability-based histogram that lists counts which only meet the threshold.
+
+    The slip: >= where > is meant. A category that one record alone has is listed with probability a^(T-1) / (1 + a),
+    e^(epsilon / s) times what the threshold was chosen for. At epsilon 1 and delta 0.05 that is 0.0511; at delta 1e-6
+    it is 8.5e-7 and harms no one, since the threshold is a whole number and rounded up.
+
+    Args:
+        epsilon, delta, n_categories, case, relation: as for `StabilityHistogram`.
+        correct: True for the correct twin.
+
+    Example:
+        >>> broken = HistogramAtThreshold(epsilon=1.0, delta=0.05)
+        >>> round(broken.unique_probability, 7), round(HistogramAtThreshold(correct=True).unique_probability, 7)
+        (0.0510946, 0.0309904)
+    """
+
+    delta: float = 0.05
+    _: KW_ONLY
+    case: str = "unique"
+    correct: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.correct, bool):
+            raise ParameterError(f"correct must be True or False, but is {self.correct!r}.", argument="correct")
+
+    def twin(self) -> HistogramAtThreshold:
+        """The correct twin, with the same options."""
+        return replace(self, correct=True)
+
+    @property
+    def _least_listed(self) -> int:
+        return self.threshold + (1 if self.correct else 0)

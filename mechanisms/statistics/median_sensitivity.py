@@ -1,0 +1,77 @@
+"""How far the median of bounded values can move: on neighbours of a dataset, and k records away from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..base import Dataset
+from ..errors import ParameterError
+from ..queries.base import Floats, column_of
+from ..validation import finite
+
+
+@dataclass(frozen=True)
+class BoundedMedian:
+    """The median of values clipped to [lower, upper], with its local sensitivities when records are replaced.
+
+    With n values sorted, x_1 <= ... <= x_n, the median is x_m, m = ceil(n / 2); x_i is `lower` for i < 1 and `upper`
+    for i > n. Within k replacements its local sensitivity is at most, and for some dataset equal to,
+
+        A_k = max over t in 0..k+1 of x_(m+t) - x_(m+t-k-1)
+
+    (Nissim, Raskhodnikova and Smith 2007, section 3.1). Missing values (NaN) count as `lower`.
+
+    Args:
+        lower, upper: public bounds of the values, lower < upper.
+
+    Example:
+        >>> median = BoundedMedian(0.0, 1.0)
+        >>> median([0.2, 0.5, 0.6]), median.within([0.2, 0.5, 0.6]).round(6).tolist()
+        (0.5, [0.3, 0.5, 0.8, 1.0])
+    """
+
+    lower: float = 0.0
+    upper: float = 1.0
+
+    def __post_init__(self) -> None:
+        finite(lower=self.lower, upper=self.upper)
+        if not self.lower < self.upper:
+            raise ParameterError(
+                f"lower must be below upper, but they are {self.lower!r} and {self.upper!r}.", argument="lower"
+            )
+
+    def sorted(self, dataset: Dataset) -> Floats:
+        """The clipped values in order, shape `(n,)`, n >= 1."""
+        values = np.asarray(column_of(dataset, None), dtype=np.float64)
+        if len(values) == 0:
+            raise ParameterError("the dataset must hold at least one record, but is empty.", argument="dataset")
+        return np.sort(np.clip(np.where(np.isnan(values), self.lower, values), self.lower, self.upper))
+
+    def __call__(self, dataset: Dataset) -> float:
+        """The median."""
+        values = self.sorted(dataset)
+        return float(values[(len(values) + 1) // 2 - 1])
+
+    def within(self, dataset: Dataset) -> Floats:
+        """A_0, ..., A_n, shape `(n + 1,)`: the largest local sensitivity within 0, ..., n replacements."""
+        values = self.sorted(dataset)
+        n = len(values)
+        pad = n + 2
+        padded = np.concatenate([np.full(pad, self.lower), values, np.full(pad, self.upper)])
+        middle = pad + (n + 1) // 2 - 1
+        found = np.empty(n + 1)
+        for k in range(n + 1):
+            t = middle + np.arange(k + 2)
+            found[k] = np.max(padded[t] - padded[t - k - 1])
+        return found
+
+    def smooth(self, dataset: Dataset, decay: float) -> float:
+        """Smooth sensitivity: the largest e^(-decay k) A_k."""
+        within = self.within(dataset)
+        return float(np.max(np.exp(-decay * np.arange(len(within))) * within))
+
+    def distance(self, dataset: Dataset, bound: float) -> int:
+        """Fewest replacements after which the local sensitivity can exceed `bound`; n + 1 if it never can."""
+        return int(np.append(self.within(dataset) > bound, True).argmax())

@@ -1,0 +1,141 @@
+"""The median, released with little noise if it would be as stable on all datasets nearby, and refused otherwise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..errors import ParameterError
+from ..guarantees import ApproximateDP
+from ..guarantees.base import Guarantee
+from ..noise.laplace import draw_laplace
+from ..queries.base import Floats
+from ..records import check_records
+from ..relation import Relation
+from ..validation import positive
+from .laplace_choice import LaplaceChoiceDP
+from .median_sensitivity import BoundedMedian
+from .two_laplaces import log_laplace
+
+
+@dataclass(frozen=True)
+class ProposeTestRelease(Mechanism):
+    """Propose-test-release of a median: a bound on its local sensitivity is proposed, tested, and used.
+
+        distance  = fewest replacements after which the local sensitivity exceeds `bound`
+        refused     if distance + Laplace(2 / epsilon) <= (2 / epsilon) ln(1 / (2 delta))
+        otherwise   median + Laplace(2 bound / epsilon)
+
+    (Dwork and Lei 2009; in the form of Vadhan 2017, proposition 3.2.)
+
+    Args:
+        epsilon, delta: the claim; epsilon > 0, 0 < delta < 1/2.
+        bound: the proposed bound on the local sensitivity, > 0, at most half of upper - lower.
+        lower, upper: public bounds of the values, lower < upper.
+
+    Guarantees:
+        * (epsilon, delta)-DP under replace_one. The distance moves by at most 1 between neighbours, which takes
+          epsilon / 2. If it is 0 there is an answer with probability at most delta; if it is not, the median of a
+          neighbour is at most `bound` away, which takes the other half.
+        * Both halves are attained together, by an answer for datasets that are usually refused.
+
+    Example:
+        >>> mechanism = ProposeTestRelease(epsilon=1.0, delta=1e-3, bound=0.1)
+        >>> stable, unstable = [0.5] * 101, [0.0] * 50 + [1.0] * 51
+        >>> mechanism.distance(stable), mechanism.distance(unstable)
+        (50, 0)
+        >>> mechanism.answer_probability(stable) > 1 - 1e-7, round(mechanism.answer_probability(unstable), 9)
+        (True, 0.001)
+    """
+
+    epsilon: float = 1.0
+    delta: float = 1e-3
+    _: KW_ONLY
+    bound: float = 0.1
+    lower: float = 0.0
+    upper: float = 1.0
+    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
+
+    def __post_init__(self) -> None:
+        _ = self.median
+        positive(epsilon=self.epsilon, delta=self.delta, bound=self.bound)
+        if not (self.delta < 0.5 and 2.0 * self.bound <= self.upper - self.lower):
+            raise ParameterError(
+                f"delta must be below 1/2 and bound at most half of upper - lower, but they are {self.delta!r} and "
+                f"{self.bound!r}. Above that nothing is tested.",
+                argument="delta" if self.delta >= 0.5 else "bound",
+            )
+
+    @property
+    def median(self) -> BoundedMedian:
+        """The median and its sensitivities."""
+        return BoundedMedian(self.lower, self.upper)
+
+    @property
+    def threshold(self) -> float:
+        """(2 / epsilon) ln(1 / (2 delta)): noisy distances up to it are refused."""
+        return 2.0 / self.epsilon * math.log(0.5 / self.delta)
+
+    @property
+    def scale(self) -> float:
+        """2 bound / epsilon, the scale of the noise of an answer."""
+        return 2.0 * self.bound / self.epsilon
+
+    def distance(self, dataset: Dataset) -> int:
+        """Fewest replacements after which the local sensitivity exceeds `bound`."""
+        return self.median.distance(dataset, self.bound)
+
+    def answer_probability(self, dataset: Dataset) -> float:
+        """Probability that the dataset is not refused."""
+        short = (self.threshold - self.distance(dataset)) * self.epsilon / 2.0
+        return 0.5 * math.exp(-short) if short >= 0.0 else 1.0 - 0.5 * math.exp(short)
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` pairs, shape `(size, 2)`: (1, noisy median), or (0, 0) where it is refused."""
+        noisy = self.distance(dataset) + draw_laplace(2.0 / self.epsilon, (size,), rng)
+        answers = self.median(dataset) + draw_laplace(self.scale, (size,), rng)
+        given = noisy > self.threshold
+        return Outputs(np.column_stack([given.astype(np.float64), np.where(given, answers, 0.0)]))
+
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log density of each output under `dataset`, shape `(size,)`; log probability of a refusal."""
+        given, answers = np.asarray(outputs.values, dtype=np.float64).T
+        probability = self.answer_probability(dataset)
+        density = math.log(probability) + log_laplace(answers, self.median(dataset), self.scale)
+        return np.where(given == 1.0, density, math.log1p(-probability))
+
+    def guarantee(self) -> Guarantee:
+        """`ApproximateDP(epsilon, delta)`."""
+        return ApproximateDP(self.epsilon, self.delta, self.relation)
+
+    def worst_case(self) -> Neighbours:
+        """As many values at `bound` above the lower end as at twice that, of which one moves from the one to the other.
+
+        The median moves by `bound`. A jump to the lower end would be larger on side 1, which is therefore one
+        replacement nearer to instability; so many records that both sides are about as often refused as answered.
+        """
+        half = max(1, math.floor(self.threshold))
+        near, far = self.lower + self.bound, self.lower + 2.0 * self.bound
+        d0: Floats = np.repeat([near, far], half)
+        d1: Floats = np.repeat([near, far], [half - 1, half + 1])
+        return Neighbours(d0, d1, self.relation)
+
+    def exact_guarantee(self) -> Guarantee:
+        """The exact curve of `worst_case()`."""
+        pair = self.worst_case()
+        p0, p1 = (self.answer_probability(d) for d in (pair.d0, pair.d1))
+        apart = abs(self.median(pair.d1) - self.median(pair.d0)) / self.scale
+        return LaplaceChoiceDP([1.0 - p0, p0], [1.0 - p1, p1], [0.0, apart], self.relation)
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        check_records(neighbours)
+        return self

@@ -1,0 +1,155 @@
+"""A histogram over a domain that need not be known: small counts are left out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..errors import ParameterError
+from ..guarantees import ApproximateDP, ExactDP
+from ..guarantees.base import Guarantee
+from ..noise.discrete.geometric import Geometric
+from ..queries.base import Floats, column_of
+from ..records import check_records
+from ..relation import Relation
+from ..validation import delta_range, one_of, positive, whole
+
+
+@dataclass(frozen=True)
+class StabilityHistogram(Mechanism):
+    """Stability-based histogram: every count above 0 gets geometric noise, and is listed if it exceeds a threshold.
+
+    Pr[Z = z] is proportional to a^|z| with a = e^(-epsilon / s), where s is 1 when a record is added or removed and 2
+    when it is replaced; the threshold is T = ceil((s / epsilon) ln(1 / delta)). Categories without a record are never
+    listed, so that time and space do not depend on the domain. (Korolova, Kenthapadi, Mishra and Ntoulas 2009; Vadhan
+    2017, section 3.3.)
+
+    Here records are category numbers and an output has one entry a category, 0 for what is not listed, which is how
+    an audit can see it.
+
+    Args:
+        epsilon, delta: the claim; epsilon > 0, 0 < delta < 1.
+        n_categories: of the records, 0, 1, ..., >= 2; the guarantee does not depend on it.
+        case: which pair is the worst case: "large", counts above the threshold, which attain epsilon where no delta
+            is left; or "unique", a category that one record alone has, which attains delta.
+        relation: add_remove or replace_one.
+
+    Guarantees:
+        * (epsilon, delta)-DP: a category that one record alone has is listed with probability a^T / (1 + a) < delta,
+          and never without it; all other moves are those of geometric noise.
+
+    Example:
+        >>> mechanism = StabilityHistogram(epsilon=1.0, delta=1e-6)
+        >>> mechanism.threshold, f"{mechanism.unique_probability:.4g}"
+        (28, '5.176e-07')
+    """
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    _: KW_ONLY
+    n_categories: int = 2
+    case: str = "large"
+    relation: Relation = Relation.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        delta_range(delta=self.delta)
+        positive(delta=self.delta)
+        whole(2, n_categories=self.n_categories)
+        one_of(("large", "unique"), case=self.case)
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        if self.relation is Relation.ZERO_OUT:
+            raise ParameterError(
+                "relation must be add_remove or replace_one, but is zero_out: a blank record has no category.",
+                argument="relation",
+            )
+
+    @property
+    def n_moved(self) -> int:
+        """s: counts that one record can move."""
+        return 2 if self.relation is Relation.REPLACE_ONE else 1
+
+    @property
+    def threshold(self) -> int:
+        """T: counts up to it are not listed."""
+        return math.ceil(self.n_moved / self.epsilon * math.log(1.0 / self.delta))
+
+    @property
+    def unique_probability(self) -> float:
+        """Probability that a category which one record alone has is listed: a^T / (1 + a)."""
+        return math.exp(float(self._noise._log_tail(np.float64(self._least_listed - 1))))  # type: ignore[arg-type]
+
+    @property
+    def _least_listed(self) -> int:
+        """The smallest noisy count that is listed."""
+        return self.threshold + 1
+
+    @cached_property
+    def _noise(self) -> Geometric:
+        return Geometric(self.epsilon / self.n_moved)
+
+    def counts(self, dataset: Dataset) -> Floats:
+        """Records of each category, shape `(n_categories,)`."""
+        values = np.asarray(column_of(dataset, None))
+        wrong = values.dtype.kind not in "iuf" or not np.all((values >= 0) & (values < self.n_categories))
+        if wrong or not np.all(values == np.floor(values)):
+            raise ParameterError(
+                f"the dataset must be category numbers from 0 to {self.n_categories - 1}, shape (n_records,), but is "
+                f"{dataset!r}.",
+                argument="dataset",
+            )
+        return np.bincount(values.astype(np.int64), minlength=self.n_categories).astype(np.float64)
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` histograms, int64 of shape `(size, n_categories)`; 0 for what is not listed."""
+        counts = self.counts(dataset)
+        noisy = self._noise._draw((size, self.n_categories), rng) + counts
+        noisy[(noisy < self._least_listed) | (counts == 0.0)] = 0.0
+        return Outputs(noisy.astype(np.int64))
+
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log probability of each output under `dataset`, shape `(size,)`; -inf where impossible."""
+        values, counts = np.asarray(outputs.values, dtype=np.float64), self.counts(dataset)
+        listed, present = values != 0.0, counts > 0.0
+        each = self._noise._noise_log_density(values - counts)
+        left_out = self._noise._log_tail(counts - (self._least_listed - 1))  # Pr[Z <= T - count], as Z is symmetric
+        each = np.where(listed, each, np.where(present, left_out, 0.0))
+        possible = ~listed | (present & (values >= self._least_listed) & (values == np.floor(values)))
+        return np.asarray(np.where(possible, each, -np.inf).sum(axis=1))
+
+    def guarantee(self) -> Guarantee:
+        """`ApproximateDP(epsilon, delta)`."""
+        return ApproximateDP(self.epsilon, self.delta, self.relation)
+
+    def worst_case(self) -> Neighbours:
+        """One record more in category 0, or one that is in category 0 on side 1 and in category 1 on side 0."""
+        large = self.threshold + 1
+        others = np.repeat([0, 1], large if self.case == "large" else [0, large])
+        d1 = np.append(others, 0)
+        d0 = np.append(others, 1) if self.relation is Relation.REPLACE_ONE else others
+        return Neighbours(d0, d1, self.relation)
+
+    def exact_guarantee(self) -> Guarantee:
+        """The exact curve of `worst_case()`: of each count that moves only two outcomes matter, at most the smaller
+        count or more, and listed or not where the smaller count is 0."""
+        near = 1.0 / (1.0 + math.exp(-self.epsilon / self.n_moved))
+        moved = np.array([[near, 1.0 - near], [1.0 - near, near]])
+        p = self.unique_probability
+        p0, p1 = np.array([[1.0, 0.0], [1.0 - p, p]]) if self.case == "unique" else moved
+        if self.relation is Relation.REPLACE_ONE:
+            p0, p1 = np.outer(p0, moved[1]).ravel(), np.outer(p1, moved[0]).ravel()
+        return ExactDP(p0, p1, self.relation)
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        check_records(neighbours)
+        return self

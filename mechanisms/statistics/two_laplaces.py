@@ -1,0 +1,152 @@
+"""The exact curve of a number with Laplace noise whose centre and scale may both differ between the sides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from ..guarantees import ExactDP, LaplaceDP, PureDP
+from ..guarantees.base import Floats, Guarantee
+from ..guarantees.profile import ProfileGuarantee
+from ..relation import Relation
+from ..validation import finite, positive
+
+SHARP = 1e6
+"""Log density of a point mass, in place of infinity."""
+LARGEST = 1e9
+"""Of an epsilon: delta is 0 there."""
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class TwoLaplacesDP(ProfileGuarantee):
+    """What centre0 + Laplace(scale0) against centre1 + Laplace(scale1) allows, in both directions.
+
+    The log ratio of two Laplace densities is linear between the centres and beyond them. So the set on which one
+    exceeds e^epsilon times the other is a union of at most three intervals, whose masses have closed forms; delta is
+    their difference. With different scales the ratio grows without limit in the tails: epsilon is infinite at delta 0.
+
+    Args:
+        centre0, scale0: of side 0; the scale is > 0.
+        centre1, scale1: of side 1.
+        relation: the neighbouring relation; None takes that of the pair it is compared on.
+        exact: False when the mechanism is only known to be no worse than this.
+
+    Raises:
+        ParameterError: a centre that is not finite, a scale that is not a finite number > 0.
+
+    Example:
+        >>> rescaled = TwoLaplacesDP(0.0, 1.0, 0.0, 0.5)
+        >>> rescaled.epsilon(0.0), round(rescaled.delta(0.0), 12)
+        (inf, 0.25)
+    """
+
+    centre0: float
+    scale0: float
+    centre1: float
+    scale1: float
+    relation: Relation | None
+    exact: bool
+
+    def __init__(
+        self,
+        centre0: float,
+        scale0: float,
+        centre1: float,
+        scale1: float,
+        relation: str | Relation | None = None,
+        *,
+        exact: bool = True,
+    ) -> None:
+        finite(centre0=centre0, centre1=centre1)
+        positive(scale0=scale0, scale1=scale1)
+        self._set(centre0=float(centre0), scale0=float(scale0), centre1=float(centre1), scale1=float(scale1))
+        self._set(relation=relation, exact=exact)
+
+    @property
+    def default_delta(self) -> float | None:
+        return 0.0 if self.scale0 == self.scale1 else None
+
+    def _parameters(self) -> Mapping[str, float]:
+        return {name: getattr(self, name) for name in ("centre0", "scale0", "centre1", "scale1")}
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        one, other = (self.centre0, self.scale0), (self.centre1, self.scale1)
+        epsilon = np.minimum(epsilon, LARGEST)
+        return np.maximum(_excess(one, other, epsilon), _excess(other, one, epsilon))
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        at_zero = abs(self.centre1 - self.centre0) / self.scale0 if self.scale0 == self.scale1 else np.inf
+        return np.where(delta == 0.0, at_zero, np.minimum(at_zero, super()._epsilon(delta)))
+
+
+def two_laplaces(
+    centre0: float, scale0: float, centre1: float, scale1: float, relation: Relation | None = None
+) -> Guarantee:
+    """The exact curve of the two laws in its simplest form; a scale of 0 is a point mass.
+
+    Args:
+        as for `TwoLaplacesDP`, with scales >= 0.
+
+    Example:
+        >>> print(two_laplaces(0.0, 2.0, 1.0, 2.0))
+        LaplaceDP(epsilon=0.5)
+        >>> two_laplaces(0.0, 0.0, 1.0, 0.0).epsilon(0.0)
+        inf
+    """
+    if (centre0, scale0) == (centre1, scale1):
+        return PureDP(0.0, relation, exact=True)
+    if scale0 == 0.0 or scale1 == 0.0:
+        return ExactDP([1.0, 0.0], [0.0, 1.0], relation)
+    if scale0 == scale1:
+        return LaplaceDP(abs(centre1 - centre0) / scale0, relation)
+    return TwoLaplacesDP(centre0, scale0, centre1, scale1, relation)
+
+
+def log_laplace(values: Floats, centre: float, scale: float) -> Floats:
+    """Log density of centre + Laplace(scale) at each value; of a point mass where the scale is 0."""
+    if scale == 0.0:
+        return np.where(values == centre, SHARP, -np.inf)
+    return np.asarray(-np.abs(values - centre) / scale - np.log(2.0 * scale))
+
+
+def _excess(upper: tuple[float, float], lower: tuple[float, float], epsilon: Floats) -> Floats:
+    """Integral of (p - e^epsilon q)+ for p = Laplace(*upper), q = Laplace(*lower), one for each epsilon."""
+    kinks = [-np.inf, *sorted((upper[0], lower[0])), np.inf]
+    found = np.zeros(epsilon.shape)
+    for left, right in pairwise(kinks):
+        low, high = _where_above(upper, lower, epsilon, left, right)
+        mass = np.exp(_log_mass(upper, low, high))
+        found += np.maximum(0.0, mass - np.exp(np.minimum(epsilon + _log_mass(lower, low, high), 0.0)))
+    return found
+
+
+def _where_above(
+    upper: tuple[float, float], lower: tuple[float, float], epsilon: Floats, left: float, right: float
+) -> tuple[Floats, Floats]:
+    """The part of [left, right], on which both log densities are linear, where log p - log q > epsilon; shape as
+    `epsilon`, empty (low >= high) where there is none."""
+    inside = right - 1.0 if left == -np.inf else left + 1.0 if right == np.inf else 0.5 * (left + right)
+    slope = _slope(upper, inside) - _slope(lower, inside)
+    at = float(np.subtract(*(log_laplace(np.array(inside), *law) for law in (upper, lower))))
+    if slope == 0.0:
+        return np.where(at > epsilon, left, inside), np.where(at > epsilon, right, inside)
+    crossing = inside + (epsilon - at) / slope
+    if slope > 0.0:
+        return np.clip(crossing, left, right), np.full(epsilon.shape, right)
+    return np.full(epsilon.shape, left), np.clip(crossing, left, right)
+
+
+def _slope(law: tuple[float, float], at: float) -> float:
+    """Of the log density."""
+    return (1.0 if at < law[0] else -1.0) / law[1]
+
+
+def _log_mass(law: tuple[float, float], low: Floats, high: Floats) -> Floats:
+    """Log probability of [low, high], which the centre does not lie inside of; -inf where it is empty."""
+    near, far = np.sort([np.abs(low - law[0]), np.abs(high - law[0])], axis=0) / law[1]
+    with np.errstate(invalid="ignore"):
+        width = np.where(high > low, far - near, 0.0)
+    return np.asarray(-near - np.log(2.0) + np.log(-np.expm1(-width)))

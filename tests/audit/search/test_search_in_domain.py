@@ -1,0 +1,245 @@
+"""A search in a declared domain finds what no one pointed it at, and says no more than it may."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpassay.audit import Verdict, audit
+from dpassay.audit.bounds.pair.joint import JointExact
+from dpassay.audit.search import SearchResult, search
+from dpassay.audit.testing.coverage import Coverage
+from dpassay.mechanisms import KAryRandomizedResponse, Laplace, Neighbours, PureDP
+from dpassay.mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceInverseScale
+from dpassay.mechanisms.catalogue import catalogue
+from dpassay.mechanisms.errors import FingerprintError, NeighboursError, ParameterError, RelationError
+
+pytestmark = pytest.mark.usefixtures("without_power")
+
+CHEAP = {"attacks": "threshold", "explore": 400, "trials": 4_000, "seed": 1, "claim": PureDP(1.0)}
+
+# --- broken mechanisms -----------------------------------------------------------------------------------------------
+
+BROKEN = {
+    "broken-laplace-scale": (LaplaceInverseScale(0.5), "answers"),
+    "broken-laplace-sensitivity": (
+        LaplaceForgottenSensitivity(1.0, n_queries=5),
+        "answers x 5; sensitivity 2; norm 1",
+    ),
+    "broken-randomized-response": (BiasedCoinResponse(0.6), "integers 0..1; one value"),
+}
+"""Every broken mechanism that takes plain data, and what it takes; none is told its pair."""
+BUDGET = 40_000
+"""Runs per side of all looks together."""
+
+
+def test_no_broken_mechanism_on_plain_data_is_left_out():
+    names = {name for name in catalogue if name.startswith("broken-") and not name.startswith("broken-dp-sgd-")}
+    assert names == set(BROKEN)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_violating_pair_of_each_broken_mechanism_is_found_within_the_budget(name):
+    mechanism, domain = BROKEN[name]
+    found = search(mechanism, domain=domain, budget=BUDGET, explore=1_000, trials=20_000, confidence=1 - 1e-6, seed=1)
+    assert found.verdict is Verdict.VIOLATION
+    assert sum(look.trials for look in found.looks) <= BUDGET
+    assert found.bound.epsilon <= mechanism.exact_guarantee().epsilon(0.0)
+
+
+# --- planted faults --------------------------------------------------------------------------------------------------
+
+
+def clipped_sum_that_lets_nan_through(dataset, size, rng):
+    total = np.sum(np.minimum(np.maximum(dataset, 0.0), 1.0))
+    return total + rng.laplace(size=size)
+
+
+def number_of_repeats(dataset, size, rng):
+    """A count of pairs of equal records, with the noise of a count of records."""
+    _, counts = np.unique(dataset, return_counts=True)
+    return float(np.sum(counts * (counts - 1) / 2)) + rng.laplace(size=size)
+
+
+def raises_on_many(dataset, size, rng):
+    """Refuses long lists, which tells that one record was the last that fitted."""
+    if len(dataset) > 6:
+        return [None] * size
+    return len(dataset) + rng.laplace(size=size)
+
+
+@pytest.mark.parametrize(
+    ("function", "domain", "relation", "seen"),
+    [
+        (clipped_sum_that_lets_nan_through, "numbers 0..1; nan", None, "nan"),
+        (number_of_repeats, "integers 0..20", None, ""),
+        (raises_on_many, "numbers 0..1", None, "None"),
+        pytest.param(number_of_repeats, "integers 0..20", "replace_one", "", marks=pytest.mark.slow),
+    ],
+)
+def test_planted_faults_are_found(function, domain, relation, seen):
+    found = search(function, domain=domain, relation=relation, **CHEAP)
+    assert found.verdict is Verdict.VIOLATION
+    assert found.confirmed.relation == (relation or "add_remove")
+    assert not seen or any(seen in name for name in found.confirmed.events)
+
+
+def test_a_histogram_that_leaves_out_empty_bins_is_found_by_its_keys():
+    def histogram(dataset, rng):
+        return {key: dataset.count(key) + rng.laplace() for key in set(dataset)}
+
+    found = search(histogram, domain="categories a,b,c", **CHEAP | {"attacks": "auto"})
+    assert found.verdict is Verdict.VIOLATION
+    assert (found.d0, found.d1) == ("[]", '["a"]')
+
+
+def test_what_is_private_is_called_consistent_wherever_one_looks():
+    def clipped_sum(dataset, size, rng):
+        return float(np.sum(dataset)) + rng.laplace(scale=2.0, size=size)
+
+    found = search(clipped_sum, domain="integers 0..1 x 2; 3 records", budget=3_000, **CHEAP | {"explore": 200})
+    assert found.verdict is Verdict.CONSISTENT
+    assert len(found.looks) > 10
+
+
+def test_steps_from_the_best_pair_climb_where_no_pattern_lies():
+    def leaks_near_a_third(dataset, size, rng):
+        closeness = math.exp(-(((float(dataset) - 1 / 3) / 0.15) ** 2))
+        return rng.random(size) < 0.5 + 0.49 * closeness
+
+    options = CHEAP | {"enough": 0, "relation": "replace_one", "explore": 300}
+    found = search(leaks_near_a_third, domain="numbers 0..1; one value", budget=12_000, **options)
+    best_pattern = max(look.epsilon for look in found.looks[:3])
+    assert found.bound.epsilon > best_pattern + 1.0
+    assert abs(min(float(found.d0), float(found.d1), key=lambda x: abs(x - 1 / 3)) - 1 / 3) < 0.05
+
+
+# --- the level -------------------------------------------------------------------------------------------------------
+
+MECHANISM = KAryRandomizedResponse(epsilon=1.0, k=6)  # all pairs are equally bad, as bad as a pure guarantee allows
+QUESTION = {"bound": JointExact(threshold=0.5, direction="in"), "confidence": 0.8, "enough": 0}
+
+
+def covered(bounds):
+    bounds = np.array(bounds)
+    return Coverage("search", "k-ary response", 1.0, len(bounds), int(np.sum(bounds > 1.0)), 0.2, bounds.mean())
+
+
+def searches(repeats, n_looks):
+    for seed in range(repeats):
+        domain = "integers 0..5; one value"
+        yield search(MECHANISM, domain=domain, explore=200, budget=200 * n_looks, trials=200, seed=seed, **QUESTION)
+
+
+def at_full_confidence(found):
+    """The bound on the very trials that made the winner win."""
+    look = found.looks[found.winner]
+    pair = Neighbours(int(found.d0), int(found.d1), "replace_one")
+    options = {"bound": QUESTION["bound"], "confidence": 0.8, "trials": look.trials, "seed": look.seed}
+    return audit(MECHANISM, pair, **options).bound.epsilon
+
+
+@pytest.mark.slow
+def test_confirmation_of_a_search_in_a_domain_keeps_its_level_and_the_best_look_does_not():
+    found = list(searches(80, n_looks=20))
+    assert covered([one.bound.epsilon for one in found]).holds
+    assert not covered([at_full_confidence(one) for one in found]).holds
+
+
+def test_confirmation_of_a_search_in_a_domain_keeps_its_level():
+    found = list(searches(16, n_looks=6))
+    assert covered([one.bound.epsilon for one in found]).holds
+    assert all(one.confirmed.seed not in {look.seed for look in one.looks} for one in found)
+
+
+# --- pairs that say nothing ------------------------------------------------------------------------------------------
+
+
+def test_pairs_that_the_mechanism_refuses_are_skipped_and_counted():
+    found = search(Laplace(epsilon=1.0, sensitivity=1.0), domain="numbers 0..4; one value", **CHEAP | {"claim": None})
+    assert found.skipped["refused by the mechanism"] > 0
+    assert found.verdict is Verdict.CONSISTENT
+    assert "refused by the mechanism" in found.ledger[0].looked_at
+
+
+def test_pairs_on_which_every_run_raises_the_same_are_skipped_and_counted():
+    def needs_records(dataset, rng):
+        if len(dataset) < 5:
+            raise ValueError("too few records")
+        return float(np.sum(dataset)) + rng.laplace(scale=3.0)
+
+    with pytest.raises(NeighboursError, match=r"could be looked at; the first was raised on both sides: .*too few"):
+        search(needs_records, domain="numbers 0..1; 1..4 records", budget=4_000, **CHEAP)
+    found = search(needs_records, domain="numbers 0..1; 3..8 records", budget=4_000, **CHEAP | {"enough": 0})
+    assert found.skipped["raised on both sides"] > 0
+    assert found.verdict is Verdict.VIOLATION  # four records raise, five do not
+
+
+def test_exceptions_that_tell_the_sides_apart_are_looked_at():
+    def tells(dataset, rng):
+        raise ValueError(f"{len(dataset)} records")
+
+    found = search(tells, domain="numbers 0..1", **CHEAP)
+    assert found.verdict is Verdict.VIOLATION
+    assert any("records" in event for event in found.confirmed.events)
+
+
+def test_a_domain_of_another_kind_of_data_says_why_it_does_not_fit():
+    with pytest.raises(NeighboursError, match=r"the first was refused by the mechanism: .*n_queries is 1"):
+        search(Laplace(epsilon=1.0), domain="answers x 5", seed=0)
+
+
+# --- budgets, bytes, words -------------------------------------------------------------------------------------------
+
+
+def test_the_budget_is_used_and_the_best_pairs_are_looked_at_again():
+    found = search(Laplace(1.0), domain="answers", explore=300, budget=12_000, trials=1_000, enough=0, seed=0)
+    assert sum(look.trials for look in found.looks) == 12_000
+    assert [look.trials for look in found.looks] == [300] * 28 + [1_200] * 3
+    assert found.looks[found.winner].trials == 1_200
+    assert len({look.candidate for look in found.looks[-3:]}) == 3
+
+
+def test_a_clear_look_ends_the_search():
+    found = search(LaplaceInverseScale(0.1), domain="answers", trials=5_000, seed=0)
+    assert len(found.looks) == 1
+
+
+def test_bytes_do_not_depend_on_workers_nor_interruptions(tmp_path):
+    options = {"domain": "answers x 3; norm 1", "explore": 300, "budget": 3_000, "trials": 2_000, "seed": 5}
+    mechanism = Laplace(epsilon=1.0, n_queries=3)
+    plain = search(mechanism, **options).to_json()
+    assert search(mechanism, store=tmp_path, **options).to_json() == plain
+    assert search(mechanism, n_jobs=2, store=tmp_path, **options).to_json() == plain
+    with pytest.raises(FingerprintError):
+        search(mechanism, store=tmp_path, **options | {"domain": "answers x 3; norm 2"})
+    again = SearchResult.from_json(plain)
+    assert (again.to_json(), again.domain, again.skipped) == (plain, "answers x 3; sensitivity 1; norm 1", {})
+
+
+def test_ledger_names_the_domain_and_the_pair():
+    found = search(LaplaceInverseScale(0.1), domain="answers x 1", trials=500, seed=0)
+    assert "answers x 1; sensitivity 1; norm inf" in found.ledger[0].looked_at
+    pair = next(entry for entry in found.ledger if entry.what == "pair")
+    assert f"d0 = {found.d0}, d1 = {found.d1}" in pair.looked_at
+    assert "fixed beforehand" not in found.summary()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "options", "error", "message"),
+    [
+        (Laplace(1.0), {}, ParameterError, "give candidates, a list of pairs, or a domain"),
+        (Laplace(1.0), {"domain": "answers", "candidates": []}, ParameterError, "either candidates or a domain"),
+        (Laplace(1.0), {"candidates": [Laplace(1.0).worst_case()], "budget": 5}, ParameterError, "budget is for a"),
+        (Laplace(1.0), {"domain": "answers", "budget": 5}, ParameterError, "budget must be a whole number >= 2000"),
+        (Laplace(1.0), {"domain": "answers", "enough": 2}, ParameterError, "enough must"),
+        (Laplace(1.0), {"domain": "answers", "relation": "replace_one"}, RelationError, "holds for relation"),
+        (number_of_repeats, {"domain": "numbers"}, ParameterError, "claim must be given"),
+        (Laplace, {"domain": "numbers"}, ParameterError, "mechanism is the class Laplace"),
+        (lambda x, y, z, w: 0, {"domain": "numbers", "claim": PureDP(1.0)}, ParameterError, "cannot tell how to call"),
+    ],
+)
+def test_wrong_input_is_named_before_anything_runs(mechanism, options, error, message, monkeypatch):
+    monkeypatch.setattr(Laplace, "release", lambda *_: pytest.fail("ran"))
+    with pytest.raises(error, match=message):
+        search(mechanism, **options, seed=0)
