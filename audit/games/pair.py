@@ -218,7 +218,7 @@ class Run:
         )
         return conclude(ask.statement, ask.bounds, fixed, scores, subject)
 
-    def _deciding(self, found: AuditResult, scorer: Scorer) -> DecidingEvent | None:
+    def _deciding(self, found: AuditResult, scorer: EventScorer) -> DecidingEvent | None:
         """The event that refutes the claim, as a person sees it; None where none does, or none was followed."""
         decided = found.refuted_elsewhere or found.bound
         if found.verdict is not Verdict.VIOLATION or decided.threshold is None or decided.hits is None:
@@ -227,9 +227,7 @@ class Run:
         outputs = self.examples.of(decided.threshold, above=above)
         if outputs is None:
             return None
-        describe = getattr(scorer, "describe", None) or getattr(getattr(scorer, "base", None), "describe", None)
-        rule = describe(decided.threshold) if describe is not None else ""
-        return DecidingEvent(rule if above or not rule else f"not: {rule}", decided.threshold, above, *outputs)
+        return DecidingEvent(scorer.describe(decided.threshold, above=above), decided.threshold, above, *outputs)
 
     def _dependence(self, evaluation: EvaluationScores, independence: Independence | None) -> Dependence | None:
         """Why these trials are not independent; None where nothing says so."""
