@@ -12,6 +12,7 @@ recording/   what a program does with its noise, compared on both sides: no stat
 membership/  metrics of membership attacks
 estimates/   numbers without coverage: another type
 testing/     coverage and power on laws with a known epsilon
+witness/     findings without statistics, and how a third party checks a violation
 results/     what is returned, its words, its JSON form
 """
 
@@ -23,6 +24,7 @@ from .evidence.verdict import Verdict
 from .recording import record
 from .results.audit_result import AuditResult
 from .search import SearchResult, search
+from .witness import Witness
 
 __all__ = [
     "AuditResult",
@@ -35,6 +37,7 @@ __all__ = [
     "SearchResult",
     "Successes",
     "Verdict",
+    "Witness",
     "assert_private",
     "audit",
     "audit_scores",

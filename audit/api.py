@@ -14,7 +14,7 @@ from typing import Any
 
 from ..attacks.base import Attack
 from ..mechanisms.base import Mechanism, Neighbours
-from ..mechanisms.errors import DependentTrialsError, PrivacyViolation
+from ..mechanisms.errors import DependentTrialsError, ManyRunsError, PrivacyViolation
 from ..mechanisms.external.guard import calls_take_at_most
 from ..mechanisms.fingerprint import fingerprint
 from ..mechanisms.guarantees.base import Guarantee
@@ -30,6 +30,9 @@ from .results.text import INDEPENDENT
 from .trials.options import RunOptions
 from .trials.progress import Reporter
 from .trials.seeds import root_seed
+
+AGAIN = "one-at-a-time"
+"""Folder of a store in which the trials are kept that were made again, each run in a call of its own."""
 
 
 def audit(
@@ -53,7 +56,8 @@ def audit(
     """Runs `mechanism` on two neighbouring datasets, attacks the outputs, and bounds epsilon from below.
 
     Args:
-        mechanism: a `Mechanism`, or a function `release(dataset, rng)` (one run) or `release(dataset, size, rng)`.
+        mechanism: a `Mechanism`, or a function `release(dataset, rng)` (one run) or `release(dataset, size, rng)`. If
+            a call of the latter raises, every run is made in a call of its own, with size=1.
         neighbours: the pair of datasets; None for `mechanism.worst_case()`. Needed for a function.
         attack: a name in `dpassay.attacks.catalogue`, an `Attack`, or "auto": the likelihood ratio where the output
             distribution is known, an attack on the canary for a DPSGD, else a classifier; see
@@ -104,13 +108,26 @@ def audit(
         True
     """
     options = RunOptions(n_jobs, store, progress)
+    seed, trials = root_seed(seed), counted(1, trials=trials)
     with calls_take_at_most(timeout):
         question = Question.ask(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, n_hypotheses)
-        seed = root_seed(seed)
-        plan = question.plan(counted(1, trials=trials), seed)
+    try:
+        return _answer(question, trials, seed, options, timeout)
+    except ManyRunsError:
+        with calls_take_at_most(timeout):
+            again = question.one_at_a_time()
+        if again is None:
+            raise
+        return _answer(again, trials, seed, options.below(AGAIN), timeout)
+
+
+def _answer(question: Question, trials: int, seed: int, options: RunOptions, timeout: float | None) -> AuditResult:
+    """The result of one question."""
+    with calls_take_at_most(timeout):
+        plan = question.plan(trials, seed)
     digest = question.describe(plan, seed)
     with options.opened(digest) as (opened, reporter):
-        return Run(question, plan, seed, fingerprint(digest), opened, n_jobs, reporter, timeout).result()
+        return Run(question, plan, seed, fingerprint(digest), opened, options.n_jobs, reporter, timeout).result()
 
 
 def assert_private(

@@ -112,6 +112,10 @@ class ReleaseError(DpassayError, RuntimeError):
     """A mechanism raised, or returned something that is not one output per run."""
 
 
+class ManyRunsError(ReleaseError):
+    """A function that makes many runs in one call raised: none of them has an outcome. One run at a time has."""
+
+
 class DependentTrialsError(ReleaseError):
     """The runs of a mechanism are not independent: no bound on them holds, and there is no verdict.
 

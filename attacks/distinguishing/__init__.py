@@ -1,6 +1,7 @@
 """Attacks on the distinguishing game: was this output released from `d0` or from `d1`?
 
 likelihood_ratio.py   the optimal test, where the output law is known
+assumed_law.py        the same for a function, with the law that the auditor names; given as an object, not by name
 classifier.py         learned from pilot outputs alone
 portfolio.py          the classifier, and rules for exact values, decimals, low bits, order
 threshold.py          one number of the output, compared with a threshold
@@ -10,6 +11,7 @@ canary_direction.py   hidden state: how far the last iterate went along the grad
 gradient_product.py   all iterates: each step, compared with the gradient of the canary
 """
 
+from .assumed_law import AssumedLaw
 from .canary_direction import CanaryDirection
 from .canary_loss import CanaryLoss
 from .classifier import Classifier
@@ -19,6 +21,7 @@ from .portfolio import Portfolio
 from .threshold import Threshold
 
 __all__ = [
+    "AssumedLaw",
     "CanaryDirection",
     "CanaryLoss",
     "Classifier",

@@ -23,6 +23,7 @@ from ..power import detectable, refutable
 from ..results.audit_result import AuditResult
 from ..results.claim_curve import claim_curve
 from ..trials.guards.independence import Dependence
+from ..witness.base import Witness
 
 KEPT = 400
 """Thresholds kept in a result, for its curves."""
@@ -43,7 +44,7 @@ class Subject:
         looks: what was looked at or chosen before the bounds, and `later`, after them.
         part: of the significance that is left to the bounds.
         dependence: why the runs are not independent; None where nothing says so.
-        events, warnings, unseen: as in `AuditResult`.
+        events, warnings, witnesses, notes, unseen: as in `AuditResult`.
     """
 
     game: Game
@@ -61,6 +62,8 @@ class Subject:
     events: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     unseen: float = 0.0
+    witnesses: tuple[Witness, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def conclude(
@@ -111,6 +114,7 @@ def conclude(
             curve_refutable=ceiling <= statement.epsilon and refutable(bounds, shared, evidence),
             dependent=dependence is not None,
             unseen=subject.unseen,
+            witnessed=any(witness.refutes for witness in subject.witnesses),
         ),
         ledger=(*subject.looks, *_ledger(fixed, found, best), *subject.later),
         tally=evidence.thinned(KEPT, keep=best.threshold),
@@ -121,6 +125,8 @@ def conclude(
         dependence=None if dependence is None else str(dependence),
         warnings=subject.warnings,
         unseen=subject.unseen,
+        witnesses=subject.witnesses,
+        notes=subject.notes,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +30,10 @@ from ..trials.work import probe
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is asked, checked and complete; nothing has run yet."""
+    """What is asked, checked and complete; nothing has run yet.
+
+    `again` says that it was asked before, and that a call of many runs raised then: see `one_at_a_time`.
+    """
 
     mechanism: Mechanism
     neighbours: Neighbours
@@ -40,6 +43,7 @@ class Question:
     bounds: tuple[PairBound, ...]
     statement: Statement
     stop: str | None = None
+    again: bool = False
 
     @classmethod
     def ask(
@@ -87,7 +91,13 @@ class Question:
 
     @property
     def part(self) -> float:
-        """What the test of independence leaves of the significance to the bounds."""
+        """What the test of independence leaves of the significance to the bounds; a second time, what it took.
+
+        On the first trials a bound is wrong with probability at most 1 - SHARE of the significance, whatever those that
+        raised would have shown, and with SHARE on those of the second time: together at most all of it.
+        """
+        if self.again:
+            return SHARE
         return 1.0 - SHARE if self.guarded else 1.0
 
     @property
@@ -101,6 +111,12 @@ class Question:
         that generator would all draw the same numbers."""
         seen = self.mechanism.first_runs if isinstance(self.mechanism, FunctionMechanism) else None
         return Workers.HERE if seen is not None and seen.generators else self.mechanism.workers
+
+    def one_at_a_time(self) -> Question | None:
+        """The same once more, with each run in a call of its own; None where the runs are not made by calls of many."""
+        if not isinstance(self.mechanism, FunctionMechanism) or self.mechanism.style != "many-runs":
+            return None
+        return replace(self, mechanism=self.mechanism.one_at_a_time(), again=True)
 
     @property
     def shared(self) -> Statement:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.base import Neighbours
-from ...mechanisms.external.function import name_of, style_of
+from ...mechanisms.external.calls.style import name_of, style_of
 from ...mechanisms.external.guard import Guard
 from ...mechanisms.external.recording import Call, RecordingGenerator, Tape, running
 from .recorded import SLACK, Floats, Recorded, Recordings, equal

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from ..bounds.base import LedgerEntry, LowerBound
@@ -15,6 +16,8 @@ from ..estimates.base import Estimate
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Tally
 from ..evidence.verdict import Verdict, nothing_to_go_on
+from ..witness.base import Witness
+from ..witness.event import Rule
 from . import consistency
 from .deciding import DecidingEvent
 from .drawing import draw
@@ -66,6 +69,10 @@ class AuditResult(Saved):
             not, or where no bound judges curves.
         dependence: why the independence test rejected, which leaves no verdict; None where it did not.
         warnings: what a reader should know before relying on the result, a sentence each; usually empty.
+        witnesses: findings without statistics; one that `refutes` the claim is a violation, whatever the bounds say.
+        notes: what runs with the same seed on both sides showed, a sentence each: nothing against the claim by itself.
+        datasets: of side 0 and side 1 of a violation, as JSON; None where they have no such form, or are long.
+        event_rule: the event that decided a violation, as a rule on outputs; None where there is none.
         deciding: the event that refutes the claim, with outputs of each side in it; None where none does, or where
             many events decide together.
         unseen: share of the evaluation runs that gave an exceptional output which no pilot run gave.
@@ -73,7 +80,7 @@ class AuditResult(Saved):
     """
 
     FORMAT: ClassVar[str] = "dpassay.audit-result"
-    VERSION: ClassVar[int] = 3
+    VERSION: ClassVar[int] = 4
 
     game: Game
     mechanism: str
@@ -99,6 +106,10 @@ class AuditResult(Saved):
     curve_violation: CurveViolation | None = None
     dependence: str | None = None
     warnings: tuple[str, ...] = ()
+    witnesses: tuple[Witness, ...] = ()
+    notes: tuple[str, ...] = ()
+    datasets: tuple[str, str] | None = None
+    event_rule: Rule | None = None
     deciding: DecidingEvent | None = None
     estimates: tuple[Estimate, ...] = ()
     unseen: float = 0.0
@@ -128,6 +139,20 @@ class AuditResult(Saved):
         """Where the claim is refuted, if it is not at `delta`, where the bound stays below it; else None."""
         return self.curve_violation if self.verdict is Verdict.VIOLATION and self.bound.epsilon <= self.claim else None
 
+    @property
+    def refuted_by(self) -> str | None:
+        """What refutes the claim: "witness", else "bound" or "curve"; None where nothing does."""
+        if self.verdict is not Verdict.VIOLATION:
+            return None
+        if self.witness is not None:
+            return "witness"
+        return "bound" if self.bound.epsilon > self.claim else "curve"
+
+    @property
+    def witness(self) -> Witness | None:
+        """The first witness that refutes the claim."""
+        return next((witness for witness in self.witnesses if witness.refutes), None)
+
     def summary(self) -> str:
         """The table that a person reads."""
         from .text import summary
@@ -139,6 +164,17 @@ class AuditResult(Saved):
         from .text import evidence
 
         return evidence(self)
+
+    def to_witness(self, path: Path | str) -> None:
+        """Writes a violation as JSON, with datasets, event, counts and seeds, for `dpassay.audit.witness.checker`.
+
+        Raises:
+            ResultError: this is no violation.
+            StoreError: the file cannot be written.
+        """
+        from ..witness.file import write
+
+        write(self, path)
 
     def plot(self) -> Any:
         """A matplotlib Figure: bound and claim, trade-off curve, privacy profile, scores of the two sides."""
@@ -187,7 +223,11 @@ def check_audit(result: AuditResult, at: str = "") -> None:
 
 
 def _check_verdict(result: AuditResult, at: str) -> None:
-    """The verdict follows from the numbers next to it; dependent trials leave none."""
+    """The verdict follows from the numbers next to it; a witness needs none, and dependent trials leave none."""
+    if result.witness is not None:
+        said = f"the verdict is {result.verdict.value!r}, but a witness refutes the claim"
+        consistency.require(result.verdict is Verdict.VIOLATION, at, said)
+        return
     if result.dependence is not None or result.verdict is Verdict.DEPENDENT:
         said = f"the verdict is {result.verdict.value!r}, and the reason for dependent trials {result.dependence!r}"
         agree = result.dependence is not None and result.verdict is Verdict.DEPENDENT

@@ -38,6 +38,8 @@ def meaning(verdict: Verdict) -> str:
 
 def reason(result: AuditResult) -> str:
     """What the verdict of this result says, in one clause."""
+    if result.refuted_by == "witness":
+        return "a witness contradicts the claim, without statistics: implementation, proof or accounting is wrong"
     if result.verdict is Verdict.UNDERPOWERED and nothing_to_go_on(result.unseen):
         return f"nothing to go on: {new_outputs(result)}, so that the attack could learn nothing of them"
     return meaning(result.verdict)
@@ -73,6 +75,18 @@ BEST_GUESS = "best guess, no guarantee"
 """What an estimate is called wherever it is shown."""
 
 
+def witnessed(result: AuditResult) -> list[tuple[str, str]]:
+    """The witnesses, as rows of a table."""
+    rows: list[tuple[str, str]] = []
+    for witness in result.witnesses:
+        rows += [("witness", str(witness)), ("refutes", witness.contradicts)]
+        sides = enumerate(witness.outputs)
+        rows += [(f"on side {side}", "; ".join(shown)) for side, shown in sides if shown]
+        rows += [("to see it", witness.again)] if witness.again else []
+        rows += [("assumes", text) for text in witness.assumptions]
+    return rows
+
+
 def summary(result: AuditResult) -> str:
     """The table of one audit."""
     bound = result.bound
@@ -83,6 +97,7 @@ def summary(result: AuditResult) -> str:
         ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
         ("bound", f"{_shown(result)}   [{bound.method}]"),
     ]
+    rows += witnessed(result)
     if result.dependence is not None:
         rows += [("seen", result.dependence), ("what to do", INDEPENDENT)]
     if result.curve_violation is not None:
@@ -91,7 +106,7 @@ def summary(result: AuditResult) -> str:
     if result.exact_epsilon is not None:
         rows.append(("exact", f"epsilon  = {result.exact_epsilon:.6g} on this pair"))
     rows += [(BEST_GUESS, f"epsilon  ~ {one.value:.6g}   [{one.method}; {one.label}]") for one in result.estimates]
-    if result.verdict is not Verdict.DEPENDENT:
+    if result.dependence is None:
         rows += [
             ("p-value", f"{p_value(result.p_value)} against the claim"),
             ("ceiling", f"{result.ceiling:.6g}: the largest bound that these trials could have given"),
@@ -103,6 +118,7 @@ def summary(result: AuditResult) -> str:
         ("seed", str(result.seed)),
     ]
     rows += [("warning", text) for text in result.warnings]
+    rows += [("note", text) for text in result.notes]
     most = sorted(result.events.items(), key=lambda event: -sum(event[1]))
     rows += [("event", f"{name}: {out:,} on side 0, {in_:,} on side 1") for name, (out, in_) in most[:SHOWN]]
     if len(most) > SHOWN:
@@ -123,7 +139,7 @@ def _deciding(result: AuditResult) -> list[tuple[str, str]]:
 
 
 def _shown(result: AuditResult) -> str:
-    if result.verdict is Verdict.DEPENDENT:
+    if result.dependence is not None:
         return f"no valid bound; {result.bound.epsilon:.6g} if the trials were independent"
     return f"epsilon >= {result.bound.epsilon:.6g} with {percent(result.confidence)} confidence"
 
@@ -137,6 +153,7 @@ def evidence(result: AuditResult) -> str:
         _headline(result),
         ("mechanism", result.mechanism),
         ("claim", f"{result.claim_name} at delta = {result.delta:g}, relation {result.relation}"),
+        *witnessed(result),
         *(_event(result, decided) if result.game.has_scores else _guesses(result)),
         ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
         ("p-value", f"{p_value(result.p_value)} against the claim; ceiling {result.ceiling:.6g}"),
@@ -171,6 +188,8 @@ def _guesses(result: AuditResult) -> list[tuple[str, str]]:
 def _headline(result: AuditResult) -> tuple[str, str]:
     """The verdict, and what it rests on: epsilon at the delta that was asked, or the claimed curve elsewhere."""
     bound, claim = f"epsilon >= {result.bound.epsilon:.6g}", f"{result.claim:.6g} is claimed"
+    if result.witness is not None:
+        return "VIOLATION:", f"{result.witness}"
     if result.verdict is not Verdict.VIOLATION:
         return f"{result.verdict.value}:", f"{bound}, and {claim}"
     return "VIOLATION:", f"{result.refuted_elsewhere or f'{bound}, but {claim}'}"

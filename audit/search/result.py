@@ -66,7 +66,7 @@ class SearchResult(Saved):
     """
 
     FORMAT: ClassVar[str] = "dpassay.search-result"
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
 
     looks: tuple[Look, ...]
     winner: int | None

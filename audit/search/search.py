@@ -22,8 +22,9 @@ from typing import Any
 from ...attacks.base import Attack
 from ...mechanisms.base import Mechanism, Neighbours
 from ...mechanisms.errors import AlwaysRaisesError, AttackError, ParameterError, ReleaseError
+from ...mechanisms.external.calls.style import style_of
 from ...mechanisms.external.forms import Form
-from ...mechanisms.external.function import FunctionMechanism, style_of
+from ...mechanisms.external.function import FunctionMechanism
 from ...mechanisms.external.guard import calls_take_at_most
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.label import label

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -47,6 +47,10 @@ class RunOptions:
             raise ParameterError(
                 f"store must be the path of a directory, or None, but is {self.store!r}.", argument="store"
             )
+
+    def below(self, name: str) -> RunOptions:
+        """The same with the store in a folder of that name inside this one."""
+        return replace(self, store=None if self.store is None else Path(self.store) / name)
 
     @contextmanager
     def opened(self, description: Mapping[str, Any]) -> Iterator[tuple[TrialStore | None, Reporter]]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...mechanisms.base import Outputs
 from ..evidence.scores import Floats, PairCounts, PairScores, Scores, Tally
+from .guards.impossible import Impossible
 from .guards.independence import Independence
 from .guards.unvarying import Unvarying
 from .plan import Chunk, TrialPlan
@@ -72,6 +73,7 @@ class EvaluationScores:
     ) -> None:
         self._independence = independence
         self.unvarying = Unvarying()
+        self.impossible = Impossible()
         self._watch = watch
         self._seen, self._reached = [0, 0], [0, 0]
         self._grid = grid
@@ -91,6 +93,7 @@ class EvaluationScores:
             self._hits[chunk.side] += arrays["hits"]
         self._follow(chunk, arrays)
         self.unvarying.add(chunk, arrays)
+        self.impossible.add(chunk, arrays)
         if self._independence is not None:
             self._independence.add(chunk, arrays)
         if "event_labels" in arrays:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...attacks.base import Scorer
+from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatioScorer
 from ...attacks.events import mark
 from ...mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
 from ...mechanisms.errors import DpassayError, ReleaseError
@@ -19,6 +20,7 @@ from ...mechanisms.external.labels import in_words
 from ...mechanisms.label import label
 from ..evidence.scores import Floats
 from .examples import examples
+from .guards.impossible import impossible
 from .guards.independence import independent_by_construction, order
 from .guards.replay import signature
 from .guards.unvarying import only_output
@@ -136,6 +138,10 @@ class EvaluationWork:
         if self.events is not None:
             reduced |= order(outputs, scores, self.events)
         seen = {"signature": signature(outputs), "only_output": only_output(outputs)}
+        law = self.mechanism.output_law()
+        if law is not None:
+            by_law = isinstance(getattr(self.scorer, "base", None), LikelihoodRatioScorer)
+            seen |= impossible(outputs, scores, law, self.neighbours, chunk.side, by_law=by_law)
         form = self.mechanism.form if isinstance(self.mechanism, FunctionMechanism) else None
         seen |= examples(outputs, scores, self.followed, form)
         return reduced | seen | _event_counts(outputs) | changed

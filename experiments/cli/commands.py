@@ -135,6 +135,7 @@ def check_command(
     quiet: option.Quiet = False,
     markdown: option.Markdown = None,
     json_: option.JsonFile = None,
+    witness: option.WitnessFile = None,
 ) -> int:
     """Check the privacy claim of a function, a mechanism or a program, as a CI test does."""
     from ...mechanisms.errors import ParameterError
@@ -142,7 +143,7 @@ def check_command(
 
     if search is None and budget is not None:
         raise ParameterError("--budget is for --search DOMAIN: give both, or leave it out.", argument="--budget")
-    check_writable(markdown, json_)
+    check_writable(markdown, json_, witness)
     claimed = Claimed(epsilon, delta, d0, d1, relation, records)
     result = check(
         target,
@@ -163,6 +164,8 @@ def check_command(
     )
     sys.stdout.write(result.summary() + "\n")
     write_summaries(result, markdown=markdown, json_file=json_)
+    if witness is not None and result.refuted_by is not None:
+        result.to_witness(witness)
     return _exit_code(result.verdict, strict=strict)
 
 

@@ -105,3 +105,6 @@ Markdown = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Append a Markdown summary, as for $GITHUB_STEP_SUMMARY.")
 ]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the whole result as JSON.")]
+WitnessFile = Annotated[
+    Path | None, typer.Option("--witness", metavar="FILE", help="Write a violation as JSON that others can check.")
+]

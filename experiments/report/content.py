@@ -252,9 +252,11 @@ def _audit(place: int, point: SweepPoint) -> Audit:
             ("… with the record", f"{true:,} of {counted:,} runs = {number(true / counted, 4)}"),
             ("… without it", f"{false:,} of {counted:,} runs = {number(false / counted, 4)}"),
         ]
+    facts += [("Witness", f"{witness} It contradicts {witness.contradicts}.") for witness in result.witnesses]
     if result.deciding is not None:
         facts += _deciding(result.deciding)
     facts += [("Warning", text) for text in result.warnings]
+    facts += [("Note", text) for text in result.notes]
     facts += [
         ("Exceptional output", f"{name}: {b:,} with the record, {a:,} without it")
         for name, (a, b) in result.events.items()

@@ -74,6 +74,9 @@ def _violation(sweep: SweepResult) -> str:
     result, sure = worst.result, percent(sweep.confidence)
     shown, claimed, where = number(result.bound.epsilon), number(result.claim), result.refuted_elsewhere
     end = "The implementation, the proof or the accounting is wrong."
+    witness = next((point for point in refuted if point.result.witness is not None), None)
+    if witness is not None:
+        return _by_witness(sweep, refuted, witness, end)
     if len(sweep.points) == 1:
         if where:
             return f"The claim is refuted {_elsewhere(result)}, with {sure} confidence: {where}. {end}"
@@ -87,6 +90,15 @@ def _violation(sweep: SweepResult) -> str:
         f"{len(refuted)} of {len(sweep.points)} {claims} refuted, with {sure} confidence in all of these verdicts "
         f"together. Most clearly at {parameters_text(worst.parameters)}: {what}. {end}"
     )
+
+
+def _by_witness(sweep: SweepResult, refuted: Sequence[SweepPoint], point: SweepPoint, end: str) -> str:
+    """The verdict where a witness refutes a claim, with no chance of a false alarm."""
+    if len(sweep.points) == 1:
+        return f"The claim is refuted by a witness, which needs no statistics: {point.result.witness} {end}"
+    claims = "claim is" if len(refuted) == 1 else "claims are"
+    what = f"at {parameters_text(point.parameters)} by a witness: {point.result.witness}"
+    return f"{len(refuted)} of {len(sweep.points)} {claims} refuted; {what} {end}"
 
 
 def _elsewhere(result: AuditResult) -> str:
@@ -206,6 +218,8 @@ def reading(point: SweepPoint) -> str:
     share, exact = share_of_claim(result), result.exact_epsilon
     if point.verdict is Verdict.VIOLATION:
         where = result.refuted_elsewhere
+        if result.witness is not None:
+            return f"Refuted by a witness, which contradicts {result.witness.contradicts}."
         return f"Refuted {_elsewhere(result)}: {where}." if where else "Refuted: more was shown than is claimed."
     if result.verdict is Verdict.VIOLATION:
         return (

@@ -61,7 +61,7 @@ class SweepResult(Saved):
     """
 
     FORMAT: ClassVar[str] = "dpassay.sweep-result"
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
 
     name: str
     title: str
@@ -139,6 +139,8 @@ def _corrected_verdict(result: AuditResult, p_adjusted: float, confidence: float
     """
     if n_audits == 1 or result.verdict is Verdict.DEPENDENT:
         return result.verdict
+    if result.witness is not None:  # no statistics, and nothing to correct
+        return Verdict.VIOLATION
     if p_adjusted <= 1.0 - confidence:
         return Verdict.VIOLATION
     underpowered = math.isinf(result.detectable) or result.verdict is Verdict.UNDERPOWERED
@@ -169,6 +171,7 @@ def _row(point: SweepPoint) -> dict[str, Any]:
         "p_adjusted": point.p_adjusted,
         "verdict": point.verdict.value,
         "verdict_alone": result.verdict.value,
+        "witness": None if result.witness is None else str(result.witness),
         "refuted_epsilon": None if where is None else where.epsilon,
         "refuted_delta": None if where is None else where.delta,
         "refuted_delta_lower": None if where is None else where.delta_lower,

@@ -1,5 +1,6 @@
 """Other people's mechanisms: Python functions, scikit-learn classifiers, and objects named on the command line.
 
+calls/                 how a function is called: by its parameters, with the same seed, in a fresh interpreter
 command.py             any executable as a mechanism, in whatever language it is written
 estimator.py           any scikit-learn classifier as a learner: membership attacks on other people's models
 first_runs.py          what the first runs of a function show: what it keeps from one run to the next

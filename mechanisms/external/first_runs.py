@@ -6,15 +6,17 @@ A function that keeps something may repeat itself, and one that draws from elsew
 from __future__ import annotations
 
 import random
+import sys
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
 
+from .calls.same_seed import SameSeed
 from .mutation import content_digest, is_small
 
 OWN_GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
@@ -30,6 +32,8 @@ class FirstRuns:
     Args:
         changed: what the function keeps and changed in these runs, such as "its closure 'cache'"; empty if nothing.
         generators: generators of its own, named alike.
+        ignores_rng: whether no run drew from the rng that it was given.
+        compared: what runs with the same seeds on both sides showed.
         sources: where it drew from besides the rng that it was given, and besides the global random states of numpy and
             Python, which an audit seeds; empty where the same rng gave the same results.
     """
@@ -37,16 +41,24 @@ class FirstRuns:
     changed: tuple[str, ...] = ()
     generators: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    ignores_rng: bool = False
+    compared: SameSeed = field(default_factory=SameSeed)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of a result should know of this, a sentence each."""
-        if not self.sources:
-            return ()
-        return (
-            f"the results depend on {' and '.join(self.sources)}, and not only on the rng that is given: no seed "
-            "repeats these runs.",
-        )
+        found = list(self.compared.warnings)
+        if self.sources:
+            found.append(
+                f"the results depend on {' and '.join(self.sources)}, and not only on the rng that is given: no seed "
+                "repeats these runs."
+            )
+        elif self.ignores_rng:
+            found.append(
+                "the rng that is given was never drawn from in the first runs: noise from elsewhere, or none, is not "
+                "noise that a seed repeats."
+            )
+        return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -116,7 +128,9 @@ def _state(generator: Any) -> str:
 
 def _shared_states() -> tuple[Any, ...]:
     legacy = np.random.get_state()  # noqa: NPY002 - looked at, never drawn from
-    return (legacy[0], legacy[1].tobytes(), *legacy[2:]), random.getstate()  # type: ignore[index]
+    torch = sys.modules.get("torch")
+    third = None if torch is None else torch.get_rng_state().tolist()
+    return (legacy[0], legacy[1].tobytes(), *legacy[2:]), random.getstate(), third  # type: ignore[index]
 
 
 def _held(thing: Any, seen: set[int], prefix: str = "its") -> Iterator[tuple[str, Any]]:

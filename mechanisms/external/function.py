@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ..base import Dataset, Mechanism, Neighbours, Outputs, Workers
-from ..errors import AlwaysRaisesError, DpassayError, ParameterError, RelationError, ReleaseError
+from ..errors import (
+    AlwaysRaisesError,
+    DpassayError,
+    ManyRunsError,
+    ParameterError,
+    RelationError,
+    ReleaseError,
+)
 from ..guarantees.base import Guarantee
 from ..records import check_different, check_records
 from ..validation import one_of
+from .calls.fresh import keep
+from .calls.repeats import CERTAIN, same, surprise
+from .calls.same_seed import SameSeed, compare, seeded
+from .calls.style import STYLES, name_of, style_of
 from .first_runs import FirstRuns, Snapshot
 from .forms import Form, Raised, Row, usual_form
 from .guard import Guard, current
-from .labels import cut, in_words, printable, shown
+from .labels import class_name, cut, in_words, shown
 from .mutation import content_digest, is_small
 from .outcomes import collect, collect_array, read, taken, unmasked
 
-STYLES = ("one-run", "many-runs", "own-randomness")
 PROBES = 5
 """Runs of each side, at most, in which the usual form of a result is looked for."""
+MANY = 64
+"""Runs of a call that shows whether a function can make many at once."""
+SEEDS = 4
+"""With which single runs are made on both sides."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +49,9 @@ class FunctionMechanism(Mechanism):
         many-runs        f(dataset, size, rng)   returns `size` results, an array with one row a run; fast
         own-randomness   f(dataset)              returns one result; no seed can repeat its runs
 
+    A function of many runs whose first calls raise, or return the same whatever the rng, is called `one-at-a-time`: as
+    f(dataset, 1, rng), so that an exception is the outcome of one run, and a repetition can be seen.
+
     A result is a number, an array, a tuple, or a dict of these; runs that return NaN, None or a string, that raise any
     exception (`SystemExit` and `KeyboardInterrupt` too), or that return another form than usual are events, and are
     kept. Rows in which the first runs show exceptional values (NaN, None, strings), or lengths that vary, keep all of
@@ -47,7 +62,7 @@ class FunctionMechanism(Mechanism):
             and closures all do.
         claim: the guarantee that is tested.
         neighbours: the pair; `relation` is taken from it.
-        style: one of the three names above; None decides by the parameters.
+        style: one of these names; None decides by the parameters, and by the first runs.
         form: the usual form of a result; None finds out by running `function` a few times when this is built.
         first_runs: what these runs showed besides; None finds out with the form.
         records: True if the datasets are collections of records, which are then checked to be neighbours; False for
@@ -91,16 +106,15 @@ class FunctionMechanism(Mechanism):
                 f"claim holds for relation {self.claim.relation.value!r}, neighbours have {self.relation.value!r}. "
                 "Give both the same relation."
             )
+        decided = self.style is not None
         if self.style is None:
             object.__setattr__(self, "style", style_of(self.function))
         one_of(STYLES, style=self.style)
         self.fitted_to(self.neighbours)
         if self.form is None:
             with Guard(self.name):
-                before = Snapshot.of(self.function)
-                form, repeated = self._usual_form()
-                object.__setattr__(self, "form", form)
-                object.__setattr__(self, "first_runs", before.seen_after(self.function, repeated=repeated))
+                vectorised = self.style == "many-runs" and not decided
+                object.__setattr__(self, "first_runs", self._run_first(vectorised=vectorised))
 
     def __str__(self) -> str:
         return f"{self.name}()"
@@ -163,8 +177,17 @@ class FunctionMechanism(Mechanism):
                 ) from error
         return self
 
+    def one_at_a_time(self) -> FunctionMechanism:
+        """The same with each run in a call of its own, and first runs made anew."""
+        return replace(self, style="one-at-a-time", form=None, first_runs=None)
+
     def _one(self, dataset: Dataset, rng: np.random.Generator) -> Any:
         """The result of one run, or `Raised` in its place."""
+        if self.style == "one-at-a-time":
+            try:
+                return taken(self._many(dataset, 1, rng)[0])
+            except ManyRunsError as error:
+                return Raised.by(error.__cause__ or error)
         guard = current()
         guard.begin()
         try:
@@ -184,11 +207,20 @@ class FunctionMechanism(Mechanism):
         guard = current()
         guard.begin()
         try:
-            return self._rows(self.function(dataset, size, rng), size)
+            results = self.function(dataset, size, rng)
+            try:
+                return self._rows(results, size)
+            except DpassayError:
+                raise
+            except BaseException as error:
+                raise ReleaseError(
+                    f"{self.name} returned a {class_name(results)}, which raised {in_words(error)} when it was read."
+                ) from error
         except DpassayError:
             raise
         except BaseException as error:
-            raise ReleaseError(
+            kind = ReleaseError if isinstance(error, MemoryError) else ManyRunsError
+            raise kind(
                 f"{self.name}(dataset, size={size}, rng) raised {in_words(error)}. If single runs may "
                 "fail, give a function release(dataset, rng) of one run: an exception then counts as the outcome of "
                 "that run."
@@ -226,8 +258,62 @@ class FunctionMechanism(Mechanism):
             return [dict(zip(parts, row, strict=True)) for row in zip(*parts.values(), strict=True)]
         return np.concatenate([part.reshape(len(part), -1) for part in parts.values()], axis=1)
 
-    def _usual_form(self) -> tuple[Form, bool]:
-        """The form of the first results, that of a number when none is ordinary; and whether the same rng repeats them.
+    def _run_first(self, *, vectorised: bool) -> FirstRuns:
+        """Finds the form, and what the first runs show.
+
+        A function of many runs whose calls raise, or repeat each other, is called one at a time from then on, unless it
+        was said how to call it, and it is not `vectorised`.
+        """
+        keep(self.function)
+        before = Snapshot.of(self.function)
+        compared = None
+        if vectorised:
+            try:
+                form, repeated, drew = self._usual_form()
+                compared = self._at_once(form)
+            except ManyRunsError:
+                compared = None
+            if compared is None:
+                object.__setattr__(self, "style", "one-at-a-time")
+        if compared is None:
+            form, repeated, drew = self._usual_form()
+        object.__setattr__(self, "form", form)
+        seen = before.seen_after(self.function, repeated=repeated)
+        if compared is None and self.style != "many-runs":
+            compared = self._compared()
+        return replace(seen, ignores_rng=not drew, compared=compared or SameSeed())
+
+    def _at_once(self, form: Form) -> SameSeed | None:
+        """What calls of many runs with the same seeds on both sides show; None where calls with different seeds repeat
+        each other on some side, although their runs differ.
+
+        Raises `ManyRunsError` where one of them raises.
+        """
+        results: list[list[list[Any]]] = [[], []]
+        for seed in (1, 2):
+            for side in (0, 1):
+                with seeded(seed):
+                    rows = self._many(self.neighbours.side(side), MANY, np.random.default_rng([MANY, seed]))
+                results[side].append([taken(row) for row in rows])
+        for first, second in results:
+            one, other = collect(first, form), collect(second, form)
+            if same(one, other) and surprise(one) > CERTAIN:
+                return None
+        return compare(results[0][0], results[1][0], self.function)
+
+    def _compared(self) -> SameSeed:
+        """What single runs with the same seeds on both sides show."""
+        results: list[list[Any]] = [[], []]
+        for seed in range(SEEDS):
+            for side in (0, 1):
+                with seeded(seed):
+                    rng = np.random.default_rng([MANY, seed])
+                    results[side].append(self._one(self.neighbours.side(side), rng))
+        return compare(results[0], results[1], self.function)
+
+    def _usual_form(self) -> tuple[Form, bool, bool]:
+        """The form of the first results, that of a number when none is ordinary; whether the same rng repeats them; and
+        whether any run drew from it.
 
         Raises `ReleaseError` when every run on both sides raised, which is a mistake in the call, not a leak, and when
         a dataset was changed.
@@ -235,8 +321,11 @@ class FunctionMechanism(Mechanism):
         before = [content_digest(self.neighbours.side(side)) for side in (0, 1)]
         rows: list[Row] = []
         n_raised = n_seen = 0
+        drew = self.style == "own-randomness"
         for attempt in range(PROBES):
-            results = [r for side in (0, 1) for r in self._probe(side, attempt)]
+            probed = [self._probe(side, attempt) for side in (0, 1)]
+            results = [result for side, _ in probed for result in side]
+            drew = drew or any(moved for _, moved in probed)
             if attempt == 0:
                 first = results
             if [content_digest(self.neighbours.side(side)) for side in (0, 1)] != before:
@@ -253,15 +342,18 @@ class FunctionMechanism(Mechanism):
         if n_raised == n_seen:
             self._explain_failure(results)
         form = usual_form(rows)
-        again = self._probe(0, 0)
-        return form, _same(collect(again, form), collect(first[: len(again)], form))
+        again, _ = self._probe(0, 0)
+        return form, same(collect(again, form), collect(first[: len(again)], form)), drew
 
-    def _probe(self, side: int, attempt: int) -> list[Any]:
-        """Results on one side: one of one run, some of many runs; always from the same rng."""
+    def _probe(self, side: int, attempt: int) -> tuple[list[Any], bool]:
+        """Results on one side, one of one run or some of many runs, always from the same rng; and whether it moved."""
         dataset, rng = self.neighbours.side(side), np.random.default_rng([attempt, side])
+        before = rng.bit_generator.state
         if self.style == "many-runs":
-            return [taken(result) for result in self._many(dataset, (2, 2 * PROBES)[attempt], rng)]
-        return [self._one(dataset, rng)]
+            found = [taken(result) for result in self._many(dataset, (2, 2 * PROBES)[attempt], rng)]
+        else:
+            found = [self._one(dataset, rng)]
+        return found, rng.bit_generator.state != before
 
     def _refuse_change(self) -> None:
         raise ReleaseError(
@@ -285,7 +377,7 @@ class FunctionMechanism(Mechanism):
         words = [in_words(error) for error in errors if error is not None]
         (kind, _, text), (kind1, _, _) = (one.partition(": ") for one in words)
         said = text if words[0] == words[1] else f"{words[0]!r} on side 0, {words[1]!r} on side 1"
-        call = "dataset" if self.style == "own-randomness" else "dataset, rng"
+        call = {"own-randomness": "dataset", "one-at-a-time": "dataset, 1, rng"}.get(self.style or "", "dataset, rng")
         raised = kind if kind == kind1 else "an exception"
         raise AlwaysRaisesError(
             f"{self.name}({call}) raised {raised} in each of {2 * PROBES} first runs, on both sides: {said}. Fix the "
@@ -297,92 +389,10 @@ class FunctionMechanism(Mechanism):
 
     def _error(self, side: int) -> BaseException | None:
         """What the function raises on that side, if anything."""
-        arguments = () if self.style == "own-randomness" else (np.random.default_rng(0),)
+        rng = np.random.default_rng(0)
+        given = {"own-randomness": (), "one-at-a-time": (1, rng)}.get(self.style or "", (rng,))
         try:
-            self.function(self.neighbours.side(side), *arguments)
+            self.function(self.neighbours.side(side), *given)
         except BaseException as error:
             return error
         return None
-
-
-def _same(one: Outputs, other: Outputs) -> bool:
-    """Whether two releases gave the same outputs."""
-    labels = [["" for _ in range(len(part))] if part.events is None else part.events.tolist() for part in (one, other)]
-    return bool(np.array_equal(one.values, other.values)) and labels[0] == labels[1]
-
-
-def style_of(function: Callable[..., Any]) -> str:
-    """How `function` wants to be called: "one-run", "many-runs" or "own-randomness", by its parameters.
-
-    Raises:
-        ParameterError: the parameters do not show which.
-
-    Example:
-        >>> style_of(lambda dataset, rng: 0), style_of(lambda dataset, size, rng: 0), style_of(lambda dataset: 0)
-        ('one-run', 'many-runs', 'own-randomness')
-    """
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except Exception:  # also what a hostile __signature__ raises
-        parameters = []
-    by_position = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    required = [p for p in by_position if p.default is p.empty]
-    forced = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
-    second = by_position[1].name if len(by_position) > 1 else ""
-    _check_places(function, [p.name for p in required])
-    if not forced:
-        if len(required) == 3 or (len(by_position) >= 3 and second == "size"):
-            return "many-runs"
-        if second != "size" and (len(required) == 2 or second in ("rng", "generator")):
-            return "one-run"
-        if len(required) == 1:
-            return "own-randomness"
-    raise ParameterError(
-        f"cannot tell how to call {shown(function)} from its parameters. Write it as release(dataset, rng), one run, "
-        "or release(dataset, size, rng), many; or say which by FunctionMechanism(..., style=...), one of "
-        f"{', '.join(STYLES)}. On the command line, wrap it in such a function of (dataset, rng)."
-    )
-
-
-GENERATORS = ("rng", "generator", "random_state", "seed")
-OPTIONS = ("eps", "epsilon", "delta", "scale", "sigma", "sensitivity", "noise_multiplier")
-DATASETS = ("dataset", "data", "d", "X", "x", "df", "records", "db", "database")
-
-
-def _check_places(function: Callable[..., Any], names: list[str]) -> None:
-    """Raises `ParameterError` for a parameter whose name says that it is not what stands in its place."""
-    given = ("the dataset", "the rng") if len(names) < 3 else ("the dataset", "size", "the rng")
-    wrong = [
-        (place, name, what)
-        for place, (name, what) in enumerate(zip(names, given, strict=False))
-        if (name in (*GENERATORS, "size") and what == "the dataset")
-        or (name in (*OPTIONS, *DATASETS) and what != "the dataset")
-        or (name in GENERATORS and what == "size")
-        or (name == "size" and what == "the rng")
-    ]
-    if wrong:
-        place, name, what = wrong[0]
-        raise ParameterError(
-            f"parameter {place + 1} of {name_of(function)} is called {name!r}, but is given {what}: a function is "
-            "called as release(dataset, rng) or release(dataset, size, rng). Rename it, change the order, or fix its "
-            f"value: functools.partial({name_of(function)}, {name}=...)."
-        )
-
-
-def name_of(function: Callable[..., Any]) -> str:
-    """What people call `function`; the arguments of a partial are shown.
-
-    Example:
-        >>> from functools import partial
-        >>> name_of(partial(style_of, scale=0.1))
-        'partial(style_of, scale=0.1)'
-    """
-    if isinstance(function, partial):
-        given = [shown(value) for value in function.args]
-        given += [f"{name}={shown(value)}" for name, value in function.keywords.items()]
-        return f"partial({', '.join([name_of(function.func), *given])})"
-    try:
-        name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
-        return printable(str(name or type(function).__qualname__))
-    except Exception:  # a property of it that raises
-        return printable(type.__getattribute__(type(function), "__qualname__"))

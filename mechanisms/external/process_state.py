@@ -81,6 +81,21 @@ def _set_streams(saved: tuple[Any, Any, Any]) -> None:
     sys.stdin, sys.stdout, sys.stderr = saved
 
 
+def _torch() -> Any:
+    torch = sys.modules.get("torch")
+    return None if torch is None else torch.get_rng_state()
+
+
+def _set_torch(saved: Any) -> None:
+    if saved is not None:
+        sys.modules["torch"].set_rng_state(saved)
+
+
+def _same_torch(before: Any, now: Any) -> bool:
+    """A torch that was imported meanwhile has not been drawn from."""
+    return before is None or bool((before == now).all())
+
+
 def _locale() -> str:
     return locale.setlocale(locale.LC_ALL)
 
@@ -97,6 +112,7 @@ ASPECTS = (
     Aspect("alarm timer", _timer, _stop_timer, lambda ran, runs: ran or not runs),
     Aspect("global random state of numpy (np.random)", np.random.get_state, np.random.set_state, _same_array_state),
     Aspect("global random state of Python (random)", random.getstate, random.setstate),
+    Aspect("global random state of torch", _torch, _set_torch, _same_torch),
 )
 """In the order in which they are named."""
 
@@ -111,7 +127,9 @@ class ProcessState:
         if seed is not None:
             random.seed(seed)
             np.random.seed(seed % 2**32)  # noqa: NPY002 - this is what audited code may draw from
-            self._started = [*self._saved[:-2], *(aspect.read() for aspect in ASPECTS[-2:])]
+            if "torch" in sys.modules:
+                sys.modules["torch"].manual_seed(seed % 2**32)
+            self._started = [*self._saved[:-3], *(aspect.read() for aspect in ASPECTS[-3:])]
 
     def restore(self) -> tuple[str, ...]:
         """Puts back what has changed since, and names it.

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import ParameterError, UnknownNameError
+from .calls.fresh import cloudpickle
 from .guard import Guard
 from .labels import in_words
 
@@ -93,8 +94,4 @@ def _from_name(name: str) -> ModuleType:
 
 def _pickle_by_value(module: ModuleType) -> None:
     """Lets workers, which cannot import `module` by its name, receive functions of it."""
-    try:
-        cloudpickle = import_module("joblib.externals.cloudpickle")
-    except ModuleNotFoundError:  # joblib 1.6 no longer brings its own
-        cloudpickle = import_module("cloudpickle")
-    cloudpickle.register_pickle_by_value(module)
+    cloudpickle().register_pickle_by_value(module)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from ..errors import ParameterError
 from ..guarantees import ExactDP
@@ -95,4 +95,5 @@ class BitReports(LocalMechanism):
 
 def _ones(n: int, chance: float) -> NDArray[Any]:
     """The law of the number of ones among n bits that are each sent as 1 with that chance."""
-    return np.asarray(stats.binom.pmf(np.arange(n + 1), n, chance))
+    ones = np.arange(n + 1)
+    return np.asarray(special.binom(n, ones) * chance**ones * (1.0 - chance) ** (n - ones))

@@ -1,4 +1,6 @@
-"""How much Gaussian noise: from a wanted (epsilon, delta) to a noise multiplier (standard deviation / sensitivity).
+"""How much noise: Gaussian noise for a wanted (epsilon, delta), Laplace noise for many queries.
+
+Noise multipliers (standard deviation / sensitivity) of Gaussian noise:
 
     name             noise multiplier                         source
     analytic         the least that is enough                 Balle and Wang 2018, theorem 8 and algorithm 1
@@ -7,6 +9,7 @@
     classic-log-1    sqrt(2 ln(1 / delta)) / epsilon          lecture notes; a little less
 
 The classic forms give away 20 to 30 % at epsilon around 1, and promise too much from an epsilon of 6 to 10 on.
+`laplace_scale` divides epsilon among many queries, by basic composition or by way of concentrated DP.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from types import MappingProxyType
 
 from ..errors import ParameterError
 from ..guarantees import GaussianDP
+from ..validation import delta_range, one_of, open_unit, positive, whole
 
 CLASSIC_CONSTANTS = MappingProxyType({"classic": 1.25, "classic-log-1": 1.0, "classic-log-2": 2.0})
 """Calibration -> c in sqrt(2 ln(c / delta)) / epsilon."""
@@ -54,3 +58,53 @@ def classic_noise_multiplier(epsilon: float, delta: float, constant: float) -> f
 def analytic_noise_multiplier(epsilon: float, delta: float) -> float:
     """The least noise multiplier that is (epsilon, delta)-DP, rounded up (Balle and Wang 2018, algorithm 1)."""
     return 1.0 / GaussianDP.for_budget(epsilon=epsilon, delta=delta).mu
+
+
+def laplace_scale(
+    epsilon: float, delta: float, n_queries: int, *, sensitivity: float = 1.0, composition: str = "basic"
+) -> float:
+    """Scale of the Laplace noise with which each of many queries is answered, for (epsilon, delta)-DP in all.
+
+        composition      scale, in sensitivities                                  epsilon of each query
+        basic            n_queries / epsilon                                      epsilon / n_queries
+        concentrated     sqrt(n_queries / (2 rho))                                sqrt(2 rho / n_queries)
+
+    with rho = `concentrated_budget(epsilon, delta)`: each query is (1 / scale)^2 / 2-concentrated DP, and these add up.
+    The error grows with n_queries in the first, and with its square root in the second, which is smaller as soon as
+    n_queries > 2 (ln(1 / delta) + epsilon).
+
+    Args:
+        epsilon: the wanted epsilon of all queries together, > 0.
+        delta: the wanted delta, in [0, 1); above 0 for "concentrated". "basic" does not spend it.
+        n_queries: number of queries, >= 1.
+        sensitivity: of each query, > 0.
+        composition: "basic" or "concentrated".
+
+    Raises:
+        ParameterError: a value out of range.
+
+    References:
+        Dwork, Rothblum and Vadhan (2010), advanced composition; Bun and Steinke (2016), by concentrated DP.
+
+    Example:
+        >>> [round(laplace_scale(1.0, 1e-6, k, composition="concentrated"), 3) for k in (10, 100, 1000)]
+        [17.214, 54.434, 172.137]
+    """
+    positive(epsilon=epsilon, sensitivity=sensitivity)
+    whole(1, n_queries=n_queries)
+    one_of(("basic", "concentrated"), composition=composition)
+    if composition == "basic":
+        delta_range(delta=delta)
+        return sensitivity * n_queries / epsilon
+    return sensitivity * math.sqrt(n_queries / (2.0 * concentrated_budget(epsilon, delta)))
+
+
+def concentrated_budget(epsilon: float, delta: float) -> float:
+    """rho = epsilon^2 / (4 ln(1 / delta) + 4 epsilon), with which rho-concentrated DP is (epsilon, delta)-DP.
+
+    rho + sqrt(4 rho ln(1 / delta)) = epsilon (q / 4 + sqrt(1 - q)) for q = epsilon / (ln(1 / delta) + epsilon), which
+    is at most epsilon, since sqrt(1 - q) <= 1 - q / 2.
+    """
+    positive(epsilon=epsilon)
+    open_unit(delta=delta)
+    return epsilon**2 / (4.0 * math.log(1.0 / delta) + 4.0 * epsilon)

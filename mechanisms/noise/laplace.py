@@ -12,7 +12,7 @@ from ..guarantees import LaplaceDP
 from ..guarantees.base import Guarantee
 from ..queries.base import AnyQuery, Floats
 from ..relation import Relation
-from ..validation import positive
+from ..validation import positive, whole
 from .additive import AdditiveNoise
 
 
@@ -93,3 +93,25 @@ def laplace_log_density(noise: Floats, scale: float) -> Floats:
     noise *= -1.0 / scale
     noise -= math.log(2.0 * scale)
     return noise
+
+
+def orthant_probabilities(epsilon: float, n_queries: int) -> tuple[float, float]:
+    """Probabilities, on side 0 and side 1, of the event that shows basic composition tight.
+
+    Each of `n_queries` answers is 1 more on side 1, and has Laplace noise of scale n_queries / epsilon: epsilon /
+    n_queries each, epsilon in all. Every point of the orthant in which all outputs reach the larger answers has a
+    likelihood ratio of e^epsilon, so that no smaller epsilon holds. The event is rare, though: 2^-n_queries on side 1.
+    What typical outputs show is far less, and that is what advanced composition counts on.
+
+    Args:
+        epsilon: of all queries together, > 0.
+        n_queries: number of queries, >= 1.
+
+    Example:
+        >>> p0, p1 = orthant_probabilities(1.0, 5)
+        >>> p1, round(math.log(p1 / p0), 12)
+        (0.03125, 1.0)
+    """
+    positive(epsilon=epsilon)
+    whole(1, n_queries=n_queries)
+    return math.exp(-epsilon) * 0.5**n_queries, 0.5**n_queries

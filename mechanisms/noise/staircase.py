@@ -36,13 +36,14 @@ class Staircase(AdditiveNoise):
         relation: the neighbouring relation that `sensitivity` and the claim hold for.
 
     Guarantees:
-        * epsilon-DP for one answer (Geng and Viswanath 2014, theorem 4). There is no `n_queries`: between answers that
+        * epsilon-DP for one answer (Geng and Viswanath 2016). There is no `n_queries`: between answers that
           move by any little, densities differ by e^epsilon on the edges of the steps, so that two answers which share
           the move would lose 2 epsilon.
         * `exact_guarantee` is that of answers a whole `sensitivity` apart.
 
     References:
-        Geng and Viswanath (2014), "The optimal mechanism in differential privacy", section V (density) and algorithm 1.
+        Geng and Viswanath (2016), "The optimal noise-adding mechanism in differential privacy": density, algorithm 1,
+        and the gamma of the least expected size.
 
     Example:
         >>> mechanism = Staircase(epsilon=3.0)
@@ -75,7 +76,7 @@ class Staircase(AdditiveNoise):
 
     @property
     def expected_size(self) -> float:
-        """E|noise|, in the units of the answers, from the density (theorem 4 for the best gamma)."""
+        """E|noise|, in the units of the answers, from the density."""
         b, gamma = math.exp(-self.epsilon), self.step
         within = 0.5 * (gamma**2 + b * (1.0 - gamma**2)) / (gamma + b * (1.0 - gamma))
         return self.sensitivity * (b / -math.expm1(-self.epsilon) + within)

@@ -11,7 +11,7 @@ BITS = 52
 
 
 def full_precision_uniform(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-    """Uniform floats in (0, 1), each drawn with the probability of the gap above it (Mironov 2012, section 5.2).
+    """Uniform floats in (0, 1), each drawn with the probability of the gap above it (Mironov 2012).
 
     `Generator.random` gives multiples of 2^-53 alone: below 1/2 it leaves out most floats, and -ln(U) with them.
     Here the exponent is that of the first 1 among fair bits, and the fraction that follows has all its 52 bits.

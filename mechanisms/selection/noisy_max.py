@@ -128,7 +128,7 @@ class ReportNoisyMax(ChoosesOne):
     def _rare_lead(self) -> float:
         """How far candidate 0 stands above the others where its probability is `RARE`: by bisection."""
         low, high = -60.0, 60.0
-        for _ in range(48):
+        for _ in range(30):
             middle = 0.5 * (low + high)
             scores = np.zeros(self.n_candidates)
             scores[0] = middle

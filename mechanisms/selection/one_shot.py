@@ -107,7 +107,7 @@ class LaplaceTopK(Selection):
         chosen once in 100 runs on `d0`."""
         refuse_worst_case(type(self).__name__, self.query)
         low, high = -60.0, 60.0
-        for _ in range(48):
+        for _ in range(30):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if self._log_counts(middle)[-1] < math.log(RARE) else (low, middle)
         return self.leading(self.k, high)

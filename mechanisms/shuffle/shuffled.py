@@ -8,13 +8,13 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 from scipy.special import gammaln, xlogy
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..errors import NeighboursError, ParameterError
 from ..guarantees import ClonesDP, ExactDP
 from ..guarantees.base import Guarantee
+from ..guarantees.numerics.binomial import binomial_pmf
 from ..local.base import LocalMechanism
 from ..relation import Relation
 from ..validation import whole
@@ -126,7 +126,7 @@ class Shuffled(Mechanism):
         counts = histograms(self.n_users, len(mass))
         if counts is None:
             return None
-        common = np.exp(stats.multinomial.logpmf(counts, self.n_users, mass))
+        common = np.exp(_log_multinomial(counts, mass))
         p0, p1 = (common * (counts @ (part / mass)) / self.n_users for part in (first, second))
         return ExactDP(p0 / p0.sum(), p1 / p1.sum(), relation=self.relation)
 
@@ -161,7 +161,7 @@ class Shuffled(Mechanism):
         """The number of messages of the second kind is a sum of binomials, one for each value."""
         law = np.ones(1)
         for value, n in zip(held, users, strict=True):
-            law = np.convolve(law, stats.binom.pmf(np.arange(n + 1), n, self._channel[value, 1]))
+            law = np.convolve(law, binomial_pmf(np.arange(n + 1), n, self._channel[value, 1]))
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(law)[np.clip(counts[:, 1], 0, self.n_users)])
 
@@ -169,9 +169,8 @@ class Shuffled(Mechanism):
         """The law if all held `common`, times the mean over the messages of Pr[message | other] / Pr[message | common]:
         each of them may be that of the user apart."""
         law, ratio = self._channel[common], self._channel[other] / self._channel[common]
-        all_alike = gammaln(self.n_users + 1) + (xlogy(counts, law) - gammaln(counts + 1)).sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(all_alike + np.log(counts @ ratio / self.n_users))
+            return np.asarray(_log_multinomial(counts, law) + np.log(counts @ ratio / self.n_users))
 
     def _values(self, dataset: Dataset) -> NDArray[np.int64]:
         values = self.randomizer.values(dataset)
@@ -182,3 +181,9 @@ class Shuffled(Mechanism):
                 argument="n_users",
             )
         return values
+
+
+def _log_multinomial(counts: NDArray[np.int64], law: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log probability of counts `(size, n_messages)` of independent messages of one law, `(size,)`."""
+    ways = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
+    return np.asarray(ways + xlogy(counts, law).sum(axis=1))

@@ -264,9 +264,9 @@ CASES = (
     Case(skipping, event="raised Skipped: not today"),
     *(Case(returning(make, name), error=ReleaseError, says=says) for name, (make, says) in RESULTS.items()),
     *(Case(function, says=says) for function, says in CHANGES.items()),
-    Case(many_by_exit, error=ReleaseError, says="raised SystemExit: 0"),
+    Case(many_by_exit, error=ReleaseError, says="raised SystemExit in each of 10 first runs, on both sides: 0"),
     Case(many_by_interrupt, error=ReleaseError, says="raised KeyboardInterrupt"),
-    Case(many_by_skip, error=ReleaseError, says="raised Skipped: not today"),
+    Case(many_by_skip, error=ReleaseError, says="raised Skipped in each of 10 first runs, on both sides: not today"),
     Case(many_of_evil, error=ReleaseError, says="raised KeyboardInterrupt"),
     Case(out_of_memory, error=ReleaseError, says="ran out of memory (MemoryError: no room)"),
     Case(out_of_real_memory, error=ReleaseError, says="ran out of memory"),
@@ -353,6 +353,6 @@ ENDINGS = {
     closing_stdout: (2, "cannot write the result: Bad file descriptor"),
     always_interrupting: (2, "raised KeyboardInterrupt in each of 10 first runs"),
     skipping: (1, ""),
-    many_by_exit: (2, "raised SystemExit: 0"),
+    many_by_exit: (2, "raised SystemExit in each of 10 first runs"),
 }
 """Function -> exit code of `dpassay check`, and what it says on stderr."""

@@ -217,7 +217,7 @@ def test_from_json_refuses_what_it_cannot_read():
     data = json.loads(audit(Laplace(epsilon=1.0), trials=100, seed=0).to_json())
     with pytest.raises(ResultError, match=r"format must be 'dpassay\.audit-result', but is \"recipe\""):
         AuditResult.from_json('{"format": "recipe"}')
-    with pytest.raises(ResultError, match="version must be 3, but is 99: a newer dpassay"):
+    with pytest.raises(ResultError, match="version must be 4, but is 99: a newer dpassay"):
         AuditResult.from_json(json.dumps(data | {"version": 99}))
 
 

@@ -55,7 +55,7 @@ def discrete_gaussian(centre, sigma, reach=400):
 
 
 def staircase(edges, epsilon, gamma, width):
-    """Masses between edges that hold all steps: Geng and Viswanath (2014), equation (21)."""
+    """Masses between edges that hold all steps: Geng and Viswanath (2016)."""
     b = math.exp(-epsilon)
     middle = np.abs(0.5 * (edges[1:] + edges[:-1])) / width
     a = (1 - b) / (2 * width * (gamma + b * (1 - gamma)))

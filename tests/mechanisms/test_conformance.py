@@ -94,6 +94,15 @@ def losses(name: str) -> tuple[np.ndarray, np.ndarray]:
     return found[0], found[1]
 
 
+@dense
+def test_law_never_finds_an_output_of_its_own_side_impossible_nor_one_of_the_other_where_no_delta_is_left(name):
+    """Such an output would be a witness against the claim: see dpassay.audit.witness."""
+    leaves_no_delta = float(sample(name).guarantee().delta(math.inf)) == 0.0 and not name.startswith("broken")
+    for loss in losses(name):
+        assert not (loss == -np.inf).any()
+        assert not (leaves_no_delta and (loss == np.inf).any())
+
+
 @every
 def test_options_are_frozen_and_equal_options_are_equal_mechanisms(name):
     mechanism = sample(name)

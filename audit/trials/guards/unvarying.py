@@ -41,3 +41,12 @@ class Unvarying:
     def sides(self) -> tuple[int, ...]:
         """The sides on which every run gave the same output."""
         return tuple(side for side in (0, 1) if len(self._seen[side]) == 1 and b"" not in self._seen[side])
+
+    @property
+    def differs(self) -> bool:
+        """Whether every run of a side gave the same output, and that of the other side is another one."""
+        return self.sides == (0, 1) and self._seen[0] != self._seen[1]
+
+    def is_only(self, side: int, digest: bytes) -> bool:
+        """Whether this is the digest of the only output of a side."""
+        return self._seen[side] == {digest}

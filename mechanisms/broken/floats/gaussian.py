@@ -31,7 +31,7 @@ class FloatGaussian(AdditiveNoise):
 
     The slip is that of `FloatLaplace`: two uniform numbers make two Gaussian ones, and both are released. From an
     output and a guess of the answers an observer works back to the uniform numbers; where no pair near there leads to
-    the very output, the guess is refuted. (Jin, McMurtry, Rubinstein and Ohrimenko 2022, section 4.)
+    the very output, the guess is refuted. (Jin, McMurtry, Rubinstein and Ohrimenko 2022.)
 
         sampler       noise / sigma                                        U, V
         box-muller    sqrt(-2 ln U) (cos 2 pi V, sin 2 pi V)               U in (0, 1], V in [0, 1)

@@ -21,7 +21,9 @@ from ...validation import one_of, positive, whole
 from .preimages import Indices, n_preimages
 from .tables import ENUMERABLE, curve_of_outputs
 
-SAMPLERS = ("sign", "inverse-cdf")
+SAMPLERS = ("sign", "inverse-cdf", "numpy")
+LOG_OF_C = np.frompyfunc(math.log, 1, 1)
+"""The logarithm of the C library, one number at a time: numpy's own rounds a last bit in 300 otherwise."""
 
 
 @dataclass(frozen=True)
@@ -30,23 +32,24 @@ class FloatLaplace(AdditiveNoise):
 
     The slip: the proof is about real numbers, the code is not. A uniform number takes 2^bits values, so that an answer
     x reaches only some of the floats, with holes between them, and the holes depend on x. An output that only one of
-    two neighbours can give tells them apart for certain: no epsilon holds. (Mironov 2012, section 4.)
+    two neighbours can give tells them apart for certain: no epsilon holds. (Mironov 2012.)
 
         sampler        release                                      U
         sign           x + scale * sign * ln(U)                     in (0, 1], and a fair sign
-        inverse-cdf    x + scale * ln(2 U)          for U < 1/2     in (0, 1); with 53 bits this is
-                       x - scale * ln(2 - U - U)    from 1/2 on     `numpy.random.Generator.laplace`
+        inverse-cdf    x + scale * ln(2 U)          for U < 1/2     in (0, 1)
+                       x - scale * ln(2 - U - U)    from 1/2 on
+        numpy          x + rng.laplace(0, scale)                    the same with 53 bits
 
     Args:
         epsilon: the claim, > 0.
         sensitivity, n_queries, query, relation: as for `Laplace`.
-        sampler: "sign" or "inverse-cdf".
+        sampler: "sign", "inverse-cdf" or "numpy", which is `numpy.random.Generator.laplace` itself.
         bits: of the uniform numbers, 2 to 53; 53 is `Generator.random`, and few bits are those of a cheap generator.
 
     Guarantees:
         * The output law is the law of the floats themselves: the number of uniform numbers that lead to an output, and
-          -inf exactly where none does. It stands on this machine's `numpy.log`, which does not fall where it should
-          rise; another library may round a last bit differently.
+          -inf exactly where none does. It stands on the logarithm of this machine, `numpy.log` or for "numpy" that of
+          C, which never falls where it should rise; another one may round a last bit differently.
         * `exact_guarantee` up to 16 bits, by listing all outputs; with more it is not known, beyond that epsilon is
           infinite.
 
@@ -76,6 +79,8 @@ class FloatLaplace(AdditiveNoise):
         whole(2, bits=self.bits)
         if self.bits > 53:
             raise ParameterError(argument="bits", value=self.bits, allowed="be at most 53, those of Generator.random")
+        if self.sampler == "numpy" and self.bits != 53:
+            raise ParameterError(argument="bits", value=self.bits, allowed="be 53 for sampler='numpy'")
         super().__post_init__()
 
     @property
@@ -109,7 +114,8 @@ class FloatLaplace(AdditiveNoise):
             u = (draws + 1) / n
             below = u < 0.5
             u = np.where(below, u + u, 2.0 - u - u)
-        return np.log(u) * np.where(below, self.scale, -self.scale)
+        log = np.asarray(LOG_OF_C(u), dtype=np.float64) if self.sampler == "numpy" else np.log(u)
+        return np.asarray(log * np.where(below, self.scale, -self.scale))
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log probability of each output under `dataset`, shape `(size,)`; -inf where no draw gives it."""
@@ -133,6 +139,8 @@ class FloatLaplace(AdditiveNoise):
         return np.where(noise < 0.0, tail, self.n_draws - tail).astype(np.int64)
 
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+        if self.sampler == "numpy":
+            return rng.laplace(0.0, self.scale, size=shape)
         return self.noise(rng.integers(0, self.n_draws, size=shape))
 
     def _noise_log_density(self, noise: Floats) -> Floats:

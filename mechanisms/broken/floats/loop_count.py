@@ -27,8 +27,8 @@ class LoopCountReleased(Mechanism):
         turns = |Z| + 1 + (attempts thrown away),     each thrown away with probability r = (1 - a) / 2
 
     The slip: who sees when the answer comes sees |Z|, and so the count itself, up to its side. A count c and an output
-    y need at least |y - c| + 1 turns: fewer prove that it was another. (Jin, McMurtry, Rubinstein and Ohrimenko 2022,
-    section 5.) A sampler that always takes the same time, such as `Geometric`, has no such channel.
+    y need at least |y - c| + 1 turns: fewer prove that it was another. (Jin, McMurtry, Rubinstein and Ohrimenko 2022.)
+    A sampler that always takes the same time, such as `Geometric`, has no such channel.
 
     Args:
         epsilon: the claim, > 0: that of the noisy count alone.

@@ -33,7 +33,7 @@ class RoundedSum(AdditiveNoise):
     The slip: floats lie closer together near 0. The sum of an answer and a float has the spacing of the larger one, so
     that its last bits tell how large the answer is: around 0, 0 + noise takes values that 1 + noise, a multiple of
     2^-53, never takes. No sampler of noise helps. Adding on one grid does: `GridLaplace`. (Haney, Desfontaines,
-    Hartman, Shrestha and Hay 2022, section 3.)
+    Hartman, Shrestha and Hay 2022.)
 
     Args:
         epsilon: the claim, > 0.

@@ -105,8 +105,9 @@ class _MaxValue(Mechanism):
         laws: list[Floats] = []
         for centre in (0.0, shift):
             log_below = self.n_candidates * self._log_cdf(ends - centre)
-            beyond = np.append(-np.expm1(log_below), 0.0)
-            laws.append(np.concatenate([[np.exp(log_below[0])], -np.diff(beyond)]))
+            below, beyond = np.exp(log_below), -np.expm1(log_below)
+            inner = np.where(below[1:] < 0.5, np.diff(below), -np.diff(beyond))
+            laws.append(np.concatenate([below[:1], inner, beyond[-1:]]))
         return ExactDP(laws[0], laws[1], relation=self.relation)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:

@@ -9,11 +9,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from ...relation import Relation
 from ...validation import positive, whole
 from ..base import Floats
+from ..numerics.binomial import binomial_cdf, binomial_pmf, binomial_sf
 from ..profile import ProfileGuarantee
 
 _NEGLIGIBLE = 1e-20
@@ -99,7 +100,7 @@ class ClonesDP(ProfileGuarantee):
         """The least count of each group, and its probability; the last group has all that is above."""
         low, high = self._likely
         counts = np.arange(low, high + 1, self.step, dtype=np.float64)
-        below = stats.binom.cdf(counts - 1, self.n_users - 1, math.exp(-self.local_epsilon))
+        below = binomial_cdf(counts - 1, self.n_users - 1, math.exp(-self.local_epsilon))
         return counts, np.diff(below, append=1.0)
 
     def _delta(self, epsilon: Floats) -> Floats:
@@ -140,6 +141,6 @@ def divergence(counts: Floats, epsilon: Floats, local_epsilon: float) -> Floats:
     p, q, factor = special.expit(local_epsilon), special.expit(-local_epsilon), np.exp(epsilon)
     share = (factor * p - q) / ((1.0 + factor) * math.tanh(0.5 * local_epsilon))
     tail = np.minimum(np.floor((counts + 1.0) * share), counts) + 1.0
-    at, above = stats.binom.pmf(tail - 1.0, counts, 0.5), stats.binom.sf(tail - 1.0, counts, 0.5)
+    at, above = binomial_pmf(tail - 1.0, counts, 0.5), binomial_sf(tail - 1.0, counts, 0.5)
     # Pr[a >= t] is p (at + above) + q above on one side and q (at + above) + p above on the other
     return np.asarray(np.maximum(0.0, at * (p - factor * q) - above * np.expm1(epsilon)))

@@ -195,7 +195,7 @@ def test_json_round_trip(leak):
     data = json.loads(leak.to_json())
     with pytest.raises(ResultError, match="format must be"):
         SearchResult.from_json(leak.confirmed.to_json())
-    with pytest.raises(ResultError, match="version must be 2, but is 99"):
+    with pytest.raises(ResultError, match="version must be 3, but is 99"):
         SearchResult.from_json(json.dumps(data | {"version": 99}))
 
 

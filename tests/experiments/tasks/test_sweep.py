@@ -132,7 +132,7 @@ def test_the_json_form_reads_back_and_writes_the_same_bytes(sweep_result):
     assert again.to_json() == text
     assert again.points[1].parameters == sweep_result.points[1].parameters
     assert again.verdict is sweep_result.verdict
-    assert json.loads(text)["version"] == 2
+    assert json.loads(text)["version"] == 3
 
 
 @pytest.mark.parametrize(
@@ -141,8 +141,8 @@ def test_the_json_form_reads_back_and_writes_the_same_bytes(sweep_result):
         ("{", "not readable as JSON"),
         ("[]", "these are no results, but a JSON list"),
         ('{"format": "else"}', 'format must be .*, but is "else"'),
-        ('{"format": "dpassay.sweep-result", "version": 99}', "version must be 2, but is 99: a newer dpassay"),
-        ('{"format": "dpassay.sweep-result", "version": 1}', "version must be 2, but is 1: another release"),
+        ('{"format": "dpassay.sweep-result", "version": 99}', "version must be 3, but is 99: a newer dpassay"),
+        ('{"format": "dpassay.sweep-result", "version": 1}', "version must be 3, but is 1: another release"),
     ],
 )
 def test_other_json_is_refused(text, message):

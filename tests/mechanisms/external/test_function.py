@@ -11,9 +11,10 @@ import pytest
 
 from dpassay.mechanisms.base import Neighbours, Workers
 from dpassay.mechanisms.errors import NeighboursError, ParameterError, RelationError, ReleaseError, UnknownNameError
+from dpassay.mechanisms.external.calls.style import name_of, style_of
 from dpassay.mechanisms.external.command import Command
 from dpassay.mechanisms.external.forms import Form, Raised, usual_form
-from dpassay.mechanisms.external.function import FunctionMechanism, name_of, style_of
+from dpassay.mechanisms.external.function import FunctionMechanism
 from dpassay.mechanisms.external.labels import cut
 from dpassay.mechanisms.external.mutation import content_digest
 from dpassay.mechanisms.external.outcomes import collect, collect_array, read
@@ -392,7 +393,7 @@ def test_many_runs_give_one_row_a_run(function):
 
 
 def test_exceptional_outputs_among_many_runs_are_events():
-    outputs = outcomes(lambda data, size, rng: np.where(np.arange(size) % 2, np.nan, 1.0), size=4)
+    outputs = outcomes(lambda data, size, rng: np.where(np.arange(size) % 2, np.nan, 1.0), size=4, style="many-runs")
     assert outputs.events.tolist() == ["", "nan", "", "nan"]
     assert outputs.values.tolist() == [1.0, 0.0, 1.0, 0.0]
     outputs = outcomes(lambda data, size, rng: [None, "x", *[1.0] * (size - 2)], size=4, form=Form())
@@ -413,15 +414,43 @@ def test_wrong_number_of_runs_is_refused_with_the_shape(function, shape):
         wrap(function)
 
 
-def test_a_function_of_many_runs_that_raises_is_refused_and_shown():
+def test_a_function_of_many_runs_that_always_raises_is_refused_and_shown():
     def release(dataset, size, rng):
         raise ValueError("singular matrix")
 
     with pytest.raises(
-        ReleaseError, match=r"release\(dataset, size=2, rng\) raised ValueError: singular matrix"
+        ReleaseError, match=r"release\(dataset, 1, rng\) raised ValueError in each of 10.*singular matrix"
     ) as caught:
         wrap(release)
     assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_a_function_of_many_runs_that_raises_in_some_is_called_for_one_at_a_time():
+    def release(dataset, size, rng):
+        noise = rng.laplace(size=size)
+        if len(dataset) == 3 and (noise > 1.0).any():
+            raise ValueError("too large")
+        return noise
+
+    mechanism = wrap(release)
+    assert (mechanism.style, wrap(many_runs).style) == ("one-at-a-time", "many-runs")
+    for side in (0, 1):
+        outputs = mechanism.release(PAIR.side(side), 1_000, np.random.default_rng(0))
+        raised = 0 if outputs.events is None else np.count_nonzero(outputs.events == "raised ValueError: too large")
+        assert abs(raised - side * 1_000 * math.exp(-1.0) / 2.0) < 5 * math.sqrt(1_000 * 0.15 + 1) * side + 1
+
+
+@pytest.mark.parametrize("style", [None, "many-runs"])
+def test_calls_that_repeat_are_made_for_one_run_at_a_time_unless_the_style_is_given(style):
+    def restarting(dataset, size, rng):
+        return len(dataset) + np.random.default_rng(7).laplace(size=size)
+
+    assert wrap(restarting, style=style).style == (style or "one-at-a-time")
+
+
+def test_equal_outputs_of_few_values_are_no_repetition():
+    assert wrap(lambda dataset, size, rng: np.full(size, rng.random() < 0.5)).style == "many-runs"
+    assert wrap(lambda dataset, size, rng: rng.random(size) < 0.01).style == "many-runs"
 
 
 # --- refusals ---

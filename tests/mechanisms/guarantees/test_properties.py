@@ -13,6 +13,8 @@ from dpassay.mechanisms.errors import ParameterError
 from dpassay.mechanisms.guarantees import (
     AdvancedComposition,
     ApproximateDP,
+    BoundedRange,
+    BoundedRangeComposition,
     ConcentratedDP,
     ExactDP,
     GaussianDP,
@@ -33,6 +35,7 @@ curves = st.one_of(
     st.builds(PureDP, epsilons),
     st.builds(ApproximateDP, epsilons, small_deltas),
     st.builds(LaplaceDP, epsilons),
+    st.builds(BoundedRange, epsilons),
     st.builds(GaussianDP, st.floats(0.01, 8.0)),
     st.builds(OptimalComposition, st.floats(0.01, 2.0), small_deltas, count=st.integers(1, 30)),
     laws.flatmap(lambda p: st.permutations(p.tolist()).map(lambda q: ExactDP(p, q))),
@@ -40,6 +43,7 @@ curves = st.one_of(
 ORDERS = (1.5, 4.0, 20.0, 200.0)
 bounds = st.one_of(
     st.builds(ConcentratedDP, st.floats(1e-6, 20.0)),
+    st.builds(BoundedRangeComposition, st.sampled_from([0.1, 1.0, 4.0]), count=st.sampled_from([2, 7])),
     st.builds(lambda rho: RenyiDP(ORDERS, tuple(rho * order for order in ORDERS)), st.floats(1e-4, 5.0)),
     st.builds(
         lambda pairs, form: AdvancedComposition(*zip(*pairs, strict=True), form),

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpassay.audit import audit
 from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.errors import NeighboursError, ParameterError, RelationError
-from dpassay.mechanisms.noise.laplace import Laplace
+from dpassay.mechanisms.noise.laplace import Laplace, orthant_probabilities
 from dpassay.mechanisms.queries import Count, Histogram
 
 FALSE_ALARM = 1e-6
@@ -189,3 +190,36 @@ def test_worst_case_of_a_query_of_records_is_not_invented():
 def test_a_plain_function_serves_as_query_and_its_wrong_sensitivity_is_left_to_the_audit():
     mechanism = Laplace(1.0, sensitivity=1.0, query=lambda records: 5.0 * len(records))
     mechanism.fitted_to(Neighbours([1], [1, 2], "add_remove"))
+
+
+@pytest.mark.parametrize("n_queries", [1, 3, 5])
+def test_every_output_of_the_orthant_has_the_whole_ratio_and_no_other_has(n_queries):
+    mechanism = Laplace(1.0, sensitivity=n_queries, n_queries=n_queries)
+    answers = [np.full(n_queries, float(side)) for side in (0, 1)] if n_queries > 1 else [0.0, 1.0]
+    n = 200_000
+    outputs = mechanism.release(answers[1], n, np.random.default_rng(8))
+    losses = mechanism.log_density(outputs, answers[1]) - mechanism.log_density(outputs, answers[0])
+    within = (outputs.values.reshape(n, -1) >= 1.0).all(axis=1)
+    np.testing.assert_allclose(losses[within], 1.0, rtol=1e-9)
+    assert (losses[~within] < 1.0 - 1e-9).all()
+    p0, p1 = orthant_probabilities(1.0, n_queries)
+    assert stats.binomtest(int(within.sum()), n, p1).pvalue > FALSE_ALARM
+    assert p1 == 2.0**-n_queries
+    assert p0 == pytest.approx(p1 / math.e)
+
+
+def test_an_audit_of_five_queries_decides_by_the_orthant(without_power):
+    """Or its mirror image, and little more; so it shows nearly all of epsilon. Of twenty queries, where the orthant is
+    too rare to be seen, it shows far less."""
+    shown = {}
+    for k in (5, 20):
+        mechanism = Laplace(1.0, sensitivity=k, n_queries=k)
+        pair = Neighbours(np.zeros(k), np.ones(k), "add_remove")
+        shown[k] = audit(mechanism, pair, trials=100_000, seed=0).bound
+    assert 0.95 < abs(shown[5].threshold) <= 1.0 + 1e-8  # of the largest score, which the orthant alone has
+    n, hits = shown[5].n_trials // 2, np.array(shown[5].hits)
+    rare = np.sort(hits if shown[5].threshold > 0 else n - hits) / n
+    assert (rare > 0.95 * np.array(orthant_probabilities(1.0, 5))).all()
+    assert (rare < 1.15 * np.array(orthant_probabilities(1.0, 5))).all()
+    assert shown[5].epsilon > 0.95
+    assert shown[20].epsilon < 0.75

@@ -37,7 +37,7 @@ def test_noise_has_its_density_and_is_flat_on_each_step(epsilon, gamma, sensitiv
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0, 12.0])
 def test_expected_size_is_the_least_one_and_that_of_the_theorem(epsilon):
-    """Geng and Viswanath (2014), theorem 4: sensitivity e^(epsilon / 2) / (e^epsilon - 1)."""
+    """Geng and Viswanath (2016): sensitivity e^(epsilon / 2) / (e^epsilon - 1)."""
     best = Staircase(epsilon, sensitivity=2.0)
     assert best.expected_size == pytest.approx(2.0 * math.exp(epsilon / 2) / math.expm1(epsilon), rel=1e-12)
     assert best.expected_size < 2.0 / epsilon

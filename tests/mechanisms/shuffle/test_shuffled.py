@@ -9,7 +9,9 @@ from scipy import stats
 
 from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.errors import NeighboursError, ParameterError, RelationError
+from dpassay.mechanisms.guarantees.shuffling import local_epsilon_for
 from dpassay.mechanisms.local import HadamardResponse, KAryRandomizedResponse, LocalHashing, RandomizedResponse
+from dpassay.mechanisms.noise import Geometric
 from dpassay.mechanisms.shuffle import Shuffled, learning_samples, uniformity_samples
 
 FALSE_ALARM = 1e-6
@@ -103,6 +105,33 @@ def test_pairs_are_those_of_one_user():
 def test_bad_options_are_refused_with_the_reason(make, problem):
     with pytest.raises(ParameterError, match=re.escape(problem)):
         make()
+
+
+def test_trust_models_of_one_epsilon_have_errors_that_lie_far_apart():
+    """A count of 10,000 bits at epsilon = 1/2, delta = 1e-6: noise of a curator, of shuffled users, of users alone."""
+    n, epsilon, delta = 10_000, 0.5, 1e-6
+    central = Geometric(epsilon, relation="replace_one")
+    local = RandomizedResponse(epsilon)
+    shuffled = Shuffled(RandomizedResponse(local_epsilon_for(epsilon, delta, n)), n)
+    claims = [mechanism.guarantee().epsilon(delta) for mechanism in (central, local, shuffled)]
+    assert claims == pytest.approx([epsilon] * 3, rel=1e-4)
+
+    def deviation_of_count(response):
+        r = response.lying_probability
+        return math.sqrt(n * r * (1 - r)) / (1 - 2 * r)
+
+    curator = math.sqrt(2 * math.exp(-epsilon)) / -math.expm1(-epsilon)
+    without_names, alone = deviation_of_count(shuffled.randomizer), deviation_of_count(local)
+    assert alone == pytest.approx(math.sqrt(n) * math.exp(epsilon / 2) / math.expm1(epsilon))
+    assert 5 * curator < without_names < alone / 10
+    audited = [mechanism.exact_guarantee().epsilon(delta) for mechanism in (central, local, shuffled)]
+    assert audited[:2] == pytest.approx(claims[:2])
+    assert audited[2] < claims[2]
+
+
+def test_taking_names_off_is_no_privacy_by_itself():
+    truthful = Shuffled(RandomizedResponse(25.0), 1000)
+    assert truthful.exact_guarantee().delta(5.0) > 0.999
 
 
 # --- sample sizes -----------------------------------------------------------------------------------------------------

@@ -20,15 +20,33 @@ def restarts(dataset, size, rng):
     return sum(dataset) + np.random.default_rng(7).laplace(size=size)
 
 
+def restarts_later():
+    """Begins again with the noise that it began with, after some thousand runs."""
+    mine, drawn = [np.random.default_rng(7)], [0]
+
+    def release(dataset, size, rng):
+        drawn[0] += size
+        if drawn[0] > 700:
+            mine[0], drawn[0] = np.random.default_rng(7), 0
+        return sum(dataset) + mine[0].laplace(size=size)
+
+    return release
+
+
 def owner():
     mine = np.random.default_rng(7)
     return lambda dataset: sum(dataset) + mine.laplace()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_function_that_restarts_its_generator_is_refused(n_jobs):
-    with pytest.raises(ReleaseError, match=r"the runs of restarts\(\) repeat each other"):
-        audit(restarts, PAIR, **OPTIONS, n_jobs=n_jobs)
+def test_a_function_that_restarts_its_generator_in_every_call_is_a_violation(n_jobs):
+    result = audit(restarts, PAIR, **OPTIONS, n_jobs=n_jobs)
+    assert (result.verdict.value, result.refuted_by) == ("violation", "witness")
+
+
+def test_a_function_that_restarts_its_generator_in_every_process_is_refused():
+    with pytest.raises(ReleaseError, match=r"the runs of .*restarts_later.* repeat each other"):
+        audit(restarts_later(), PAIR, **OPTIONS)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -1,0 +1,107 @@
+"""A violation as a JSON file that somebody else can check with `checker.py`, and numpy and scipy alone.
+
+    {"format": "dpassay.witness", "version": 1, mechanism, relation, claim, datasets, witnesses, counts, again, ...}
+
+`counts` has the event in words and as a rule where there is one, the hits on the side where it is likelier and on the
+other, and the promise of the claim that they refute; null where a witness alone decided.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ...mechanisms.errors import ResultError, StoreError
+from ..results.saved import encode
+from ..trials.options import versions
+from .base import Witness
+from .event import Rule
+
+FORMAT, VERSION = "dpassay.witness", 1
+IN, OUT = "score >= {0:.6g} under the {1} attack", "score < {0:.6g} under the {1} attack"
+
+
+def write(result: Any, path: Path | str) -> None:
+    """Writes what `AuditResult.to_witness` says.
+
+    Raises:
+        ResultError: the result is no violation.
+        StoreError: the file cannot be written.
+    """
+    content = json.dumps(content_of(result), indent=1, allow_nan=False) + "\n"
+    try:
+        Path(path).write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror or error}. Choose another file.") from error
+
+
+def content_of(result: Any) -> dict[str, Any]:
+    """The content of the file."""
+    if result.refuted_by is None:
+        raise ResultError(
+            f"only a violation has a witness, but the verdict on {result.mechanism} is {result.verdict.value!r}."
+        )
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "written_by": versions(),
+        "mechanism": result.mechanism,
+        "relation": result.relation,
+        "claim": {"name": result.claim_name, "epsilon": result.claim, "delta": result.delta},
+        "refuted_by": result.refuted_by,
+        "datasets": None if result.datasets is None else list(result.datasets),
+        "witnesses": [encode(witness, Witness) for witness in result.witnesses],
+        "counts": _counts(result),
+        "again": {
+            "trials": encode(result.trials, type(result.trials)),
+            "attack": result.attack,
+            "seed": result.seed,
+            "fingerprint": result.fingerprint,
+        },
+        "warnings": list(result.warnings),
+    }
+
+
+def _counts(result: Any) -> dict[str, Any] | None:
+    """The event that decided, and its counts; None where no bound decided, or not by one event."""
+    elsewhere = result.refuted_elsewhere
+    decided = result.bound if elsewhere is None else elsewhere
+    refuted = elsewhere is not None or result.bound.epsilon > result.claim
+    if not refuted or result.dependence is not None or decided.hits is None or decided.threshold is None:
+        return None
+    (false, true), n_out, n_in = decided.hits, result.tally.n_out, result.tally.n_in
+    counts = {1: ((true, n_in), (false, n_out)), 0: ((n_out - false, n_out), (n_in - true, n_in))}
+    directions = _directions(result)
+    side = max(directions, key=lambda one: _ratio(*counts[one]))
+    likelier, other = counts[side]
+    promised = (result.claim, result.delta) if elsewhere is None else (elsewhere.epsilon, elsewhere.delta)
+    return {
+        "event": (IN if side else OUT).format(decided.threshold, result.attack),
+        "rule": None if result.event_rule is None else encode(result.event_rule, Rule),
+        "complement": side == 0,
+        "likelier_side": side,
+        "likelier": list(likelier),
+        "other": list(other),
+        "refuted": {"epsilon": promised[0], "delta": promised[1]},
+        "method": decided.method,
+        "ordering_delta": result.delta,
+        "significance": result.bound.significance,
+        "directions": len(directions) if decided.method == "joint-exact" else 1,
+        "bound": result.bound.epsilon,
+    }
+
+
+def _directions(result: Any) -> tuple[int, ...]:
+    """The sides on which the event, or its complement, was asked to be likelier: what the ledger of the bound says."""
+    said = [entry.looked_at for entry in result.bound.ledger if entry.what == "direction"]
+    named = tuple(side for side in (0, 1) if any(text.endswith(f"on side {side}") for text in said))
+    return named or (0, 1)
+
+
+def _ratio(likelier: tuple[int, int], other: tuple[int, int]) -> float:
+    """How much likelier, as estimated."""
+    return (likelier[0] + 0.5) / (likelier[1] + 1.0) / ((other[0] + 0.5) / (other[1] + 1.0))
+
+
+__all__ = ["content_of", "write"]

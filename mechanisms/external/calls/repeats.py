@@ -1,0 +1,40 @@
+"""Whether it would surprise that runs come again, whatever their law is."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+
+from ...base import Outputs
+
+CERTAIN = math.log(1e17)
+"""Surprise beyond which runs that come again are no chance: its probability is about 1e-17 or less."""
+
+
+def surprise(rows: Outputs) -> float:
+    """Minus the logarithm of the probability, at most, that independent runs give these outputs again; 0 for none.
+
+    Whatever the law, independent runs repeat r given rows with probability at most exp(-r H), H the entropy of the
+    frequencies among these rows: the law that makes them likeliest has just these frequencies. Rows without a tie are
+    taken to come from a law of r^2 / 2 values or more, as r draws without a tie would else be unlikely.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> surprise(Outputs(rng.normal(size=100))) > CERTAIN, surprise(Outputs(rng.integers(2, size=30))) > CERTAIN
+        (True, False)
+    """
+    values = np.ascontiguousarray(rows.values)
+    n, whole = len(values), values.tobytes()
+    width = len(whole) // max(n, 1)
+    counts = Counter(whole[width * row : width * (row + 1)] for row in range(n))
+    if len(counts) == n:
+        return n * math.log(max(n**2 / 2, 1.0))
+    return sum(count * math.log(n / count) for count in counts.values())
+
+
+def same(one: Outputs, other: Outputs) -> bool:
+    """Whether two releases gave the same outputs."""
+    labels = [["" for _ in range(len(part))] if part.events is None else part.events.tolist() for part in (one, other)]
+    return bool(np.array_equal(one.values, other.values)) and labels[0] == labels[1]

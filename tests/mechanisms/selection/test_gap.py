@@ -1,0 +1,85 @@
+"""Noisy max with its gap: the law, and that the gap costs nothing."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from dpassay.mechanisms.base import Outputs
+from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.selection import NoisyMaxWithGap, ReportNoisyMax
+
+FALSE_ALARM = 1e-6
+UTILITIES = np.array([1.0, 0.0, -4.0, 2.5])
+
+
+def density(mechanism, index, gap, utilities=UTILITIES):
+    index = np.broadcast_to(index, np.shape(gap))
+    return np.exp(mechanism.log_density(Outputs(np.column_stack([index, gap])), utilities))
+
+
+def test_density_is_that_of_a_slow_integral():
+    """Over the next noisy score y: f(y + gap) times the density of the largest of the others."""
+    mechanism, noise = NoisyMaxWithGap(2.0, 4, monotone=True), stats.laplace(scale=0.5)
+    for i, gap in ((0, 0.3), (1, 2.0), (2, 1.0), (3, 6.0)):
+        others = np.delete(UTILITIES, i)
+
+        def joint(y, i=i, gap=gap, others=others):
+            cdf = noise.cdf(y - others)
+            return noise.pdf(y + gap - UTILITIES[i]) * cdf.prod() * (noise.pdf(y - others) / cdf).sum()
+
+        ends = np.unique([*UTILITIES, UTILITIES[i] - gap, -25.0, 25.0])
+        slow = sum(integrate.quad(joint, a, b, epsabs=1e-12)[0] for a, b in pairwise(ends))
+        assert density(mechanism, i, [gap])[0] == pytest.approx(slow, rel=1e-7)
+
+
+def test_without_the_gap_it_is_report_noisy_max():
+    mechanism = NoisyMaxWithGap(1.0, 4)
+    gap = np.linspace(0.0, 120.0, 60_001)
+    for i, probability in enumerate(ReportNoisyMax(1.0, 4).probabilities(UTILITIES)):
+        assert integrate.simpson(density(mechanism, i, gap), x=gap) == pytest.approx(probability, rel=1e-6)
+
+
+def test_gaps_are_drawn_from_their_density():
+    mechanism = NoisyMaxWithGap(1.0, 4)
+    values = mechanism.release(UTILITIES, 100_000, np.random.default_rng(1)).values
+    gap = np.linspace(0.0, 150.0, 20_001)
+    for i in range(4):
+        seen = values[values[:, 0] == i, 1]
+        cdf = integrate.cumulative_simpson(density(mechanism, i, gap), x=gap, initial=0.0)
+        assert stats.kstest(seen, lambda g, cdf=cdf: np.interp(g, gap, cdf / cdf[-1])).pvalue > FALSE_ALARM
+        assert stats.kstest(seen * 1.1, lambda g, cdf=cdf: np.interp(g, gap, cdf / cdf[-1])).pvalue < 0.1
+
+
+@pytest.mark.parametrize("n_candidates", [2, 3, 5])
+def test_gap_costs_nothing(n_candidates):
+    """The claim of the index alone holds for both together, over all gaps, and is approached where one wins by much."""
+    rng, top = np.random.default_rng(2), 0.0
+    gap = np.linspace(0.0, 60.0, 400)
+    for _ in range(5):
+        mechanism = NoisyMaxWithGap(0.8, n_candidates)
+        start = rng.normal(scale=3.0, size=n_candidates)
+        moved = start + rng.choice([-1.0, 1.0], size=n_candidates)
+        for i in range(n_candidates):
+            two = [np.log(density(mechanism, i, gap, x)) for x in (start, moved)]
+            top = max(top, float(np.abs(two[0] - two[1]).max()))
+    assert 0.7 < top <= 0.8 * (1 + 1e-8)
+
+
+def test_where_the_gap_disappears_the_worst_case_shows_nearly_all():
+    mechanism = NoisyMaxWithGap(0.5, 5)
+    mechanism.fitted_to(mechanism.worst_case())
+    assert mechanism.exact_guarantee().epsilon(0.0) == pytest.approx(0.5, rel=1e-9)
+    alone, together = (kind(0.5, 5).exact_guarantee() for kind in (ReportNoisyMax, NoisyMaxWithGap))
+    assert together.epsilon(1e-3) > alone.epsilon(1e-3)
+
+
+def test_what_is_no_candidate_or_gap_is_impossible():
+    wrong = Outputs(np.array([[4.0, 1.0], [-1.0, 1.0], [0.5, 1.0], [0.0, -1.0]]))
+    assert np.isneginf(NoisyMaxWithGap(1.0, 4).log_density(wrong, UTILITIES)).all()
+
+
+def test_utilities_out_of_reach_are_refused_by_the_law():
+    with pytest.raises(ParameterError, match="scales of the noise apart"):
+        NoisyMaxWithGap(1.0, 2).log_density(Outputs(np.array([[0.0, 1.0]])), np.array([0.0, 1e6]))
