@@ -48,7 +48,7 @@ $(ADAPTERS)/%/.installed: tests/adapters/%.txt pyproject.toml
 
 test-adapters: $(ADAPTERS)/opacus/.installed $(ADAPTERS)/diffprivlib/.installed $(ADAPTERS)/dask/.installed  ## the adapters with the real Opacus, diffprivlib, OpenDP and Dask, each in its own environment
 	$(ADAPTERS)/opacus/bin/python -m pytest --no-skips tests/adapters/test_opacus.py
-	$(ADAPTERS)/diffprivlib/bin/python -m pytest --no-skips tests/adapters/test_diffprivlib.py tests/adapters/test_measurements.py
+	$(ADAPTERS)/diffprivlib/bin/python -m pytest --no-skips tests/adapters/test_diffprivlib.py tests/adapters/test_measurements.py tests/adapters/test_recorded_libraries.py
 	$(ADAPTERS)/dask/bin/python -m pytest --no-skips tests/adapters/test_dask.py
 
 breaks: $(STAMP) ## takes each correction out of a copy, one after the other: a fast test must fail

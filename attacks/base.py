@@ -37,7 +37,8 @@ class Scorer(Protocol):
 
         held_out   scores of the pilot outputs of each side, as fresh ones would have them, where it knows these outputs
                    too well to score them itself; thresholds are chosen on these, and then they are taken off
-        describe   `(threshold) -> str`: which outputs score at or above the threshold, in words
+        describe   `(threshold, *, above) -> str`: which outputs score at or above the threshold, or below, in words;
+                   "" where there is nothing to say
     """
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:

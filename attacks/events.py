@@ -174,16 +174,16 @@ class EventScorer:
         """Scores of the pilot outputs that this was learned from, as fresh ones would have them."""
         return self.held_out or (self.score(pilot0), self.score(pilot1))
 
-    def describe(self, threshold: float) -> str:
-        """Which outputs score at or above the threshold, in words."""
+    def describe(self, threshold: float, *, above: bool = True) -> str:
+        """Which outputs score at or above the threshold, or below, in words; "" where the score is all there is."""
         base = getattr(self.base, "describe", None)
-        said = f"score >= {threshold:.6g}" if base is None else base(threshold)
+        said = "" if base is None else str(base(threshold, above=above))
         if self.labels is None or self.label_scores is None:
-            return str(said)
-        reach = self.labels[self.label_scores >= threshold].tolist()
-        more = f" and {len(reach) - SHOWN:,} more" * (len(reach) > SHOWN)
-        events = f"the event {' or '.join(map(repr, reach[:SHOWN]))}{more}"
-        return f"{said}; or {events}" if reach else str(said)
+            return said
+        there = self.labels[(self.label_scores >= threshold) == above].tolist()
+        more = f" or {len(there) - SHOWN:,} more" * (len(there) > SHOWN)
+        events = f"the event {' or '.join(map(repr, there[:SHOWN]))}{more}" if there else ""
+        return " or ".join(part for part in (said, events) if part)
 
     def _event_scores(self, events: Labels) -> Floats:
         """The score of each label."""

@@ -150,20 +150,21 @@ class ClassifierScorer:
             return self.model.log_odds(as_rows(outputs.values))
         return self.model.log_odds(self.features.columns(outputs.values))
 
-    def describe(self, threshold: float) -> str:
-        """Which outputs score at or above the threshold, in words: values or intervals where that is possible."""
+    def describe(self, threshold: float, *, above: bool = True) -> str:
+        """Which outputs score at or above the threshold, or below: values or intervals where that is possible."""
         if isinstance(self.model, TableModel):
-            return _values(self.model, threshold)
+            return _values(self.model, threshold, above)
         read = self.features
         if isinstance(self.model, AdditiveModel) and read is not None and read.of_one_number:
-            found = [_interval(*(read.centre[0] + read.scale[0] * ends)) for ends in self.model.where(threshold)]
-            return f"the output is {' or '.join(found) or 'never so high'}"
-        return f"log odds of side 1 >= {threshold:.4g}, learned by {NAMES[self.model_name]}"
+            intervals = read.centre[0] + read.scale[0] * self.model.where(threshold, above=above)
+            return f"the output is {' or '.join(_interval(*ends) for ends in intervals) or 'none that can be'}"
+        sign = ">=" if above else "<"
+        return f"log odds of side 1 {sign} {threshold:.4g}, learned by {NAMES[self.model_name]}"
 
 
-def _values(model: TableModel, threshold: float) -> str:
-    """The outputs of a table that reach the threshold."""
-    rows = model.cells.rows()[model.scores[:-1] >= threshold].tolist()
+def _values(model: TableModel, threshold: float, above: bool) -> str:
+    """The outputs of a table that reach the threshold, or do not."""
+    rows = model.cells.rows()[(model.scores[:-1] >= threshold) == above].tolist()
     shown = [repr(row[0]) if len(row) == 1 else repr(tuple(row)) for row in rows[:MOST_SHOWN]]
     more = f" or {len(rows) - MOST_SHOWN:,} more" * (len(rows) > MOST_SHOWN)
     return f"the output is {' or '.join(shown) or 'new'}{more}"

@@ -133,14 +133,14 @@ class PortfolioScorer:
             scores = scores + beyond.of(rule.levels(rows))
         return scores
 
-    def describe(self, threshold: float) -> str:
-        """Which outputs decide at this threshold, in words: those of high scores above 0, those of low scores below."""
-        described = self._described()
-        high = [(odds, text) for odds, text in described if odds + self.usual[0] >= threshold]
-        low = [(-odds, text) for odds, text in described if odds + self.usual[1] < threshold]
-        if high and (threshold > 0.0 or not low):
-            return _joined(high)
-        return f"not: {_joined(low)}" if low else self.base.describe(threshold)
+    def describe(self, threshold: float, *, above: bool = True) -> str:
+        """Which outputs score at or above the threshold, or below, in words: those that a rule puts there."""
+        sign = 1.0 if above else -1.0
+        for usual in self.usual if above else self.usual[::-1]:  # nearly all of a level, or else some of it
+            there = [(sign * odds, text) for odds, text in self._described() if (usual + odds >= threshold) == above]
+            if decided := [(odds, text) for odds, text in there if odds > 0.0]:
+                return _joined(decided)
+        return self.base.describe(threshold, above=above)
 
     def _described(self) -> list[tuple[float, str]]:
         """What each level adds, and the level in words."""

@@ -47,14 +47,15 @@ class AdditiveModel:
             total += np.interp(rows[:, column], points, heights)
         return total
 
-    def where(self, threshold: float) -> Floats:
-        """The intervals of the only column in which the log odds reach the threshold: `(n, 2)` ends, some infinite."""
-        if not self.columns:
-            return np.array([[-np.inf, np.inf]] * (self.intercept >= threshold)).reshape(-1, 2)
-        points, above = self.points[0], self.heights[0] + self.intercept - threshold
-        ends = [-np.inf] if above[0] >= 0.0 else []
-        for i in np.flatnonzero((above[1:] >= 0.0) != (above[:-1] >= 0.0)):
-            share = above[i] / (above[i] - above[i + 1])
+    def where(self, threshold: float, *, above: bool = True) -> Floats:
+        """The intervals of the only column in which the log odds reach the threshold, or do not: `(n, 2)` ends, some
+        infinite."""
+        points = self.points[0] if self.columns else np.zeros(1)
+        away = self.intercept - threshold + (self.heights[0] if self.columns else points)
+        inside = (away >= 0.0) == above
+        ends = [-np.inf] if inside[0] else []
+        for i in np.flatnonzero(inside[1:] != inside[:-1]):
+            share = away[i] / (away[i] - away[i + 1])
             ends.append(float(points[i] + share * (points[i + 1] - points[i])))
         ends += [np.inf] * (len(ends) % 2)
         return np.array(ends).reshape(-1, 2)

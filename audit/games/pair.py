@@ -287,11 +287,9 @@ class Run:
         outputs = self.examples.of(decided.threshold, above=above)
         if outputs is None:
             return None
-        rule = scorer.describe(decided.threshold)
         event = DecidingEvent("", decided.threshold, above, *outputs)
-        if rule == replace(event, above=True).name:  # no words of its own
-            return event
-        return replace(event, rule=rule if above else f"not: {rule}")
+        rule = scorer.describe(decided.threshold, above=above)
+        return event if rule == event.name else replace(event, rule=rule)  # of its own words, where it has any
 
     def _dependence(
         self, evaluation: EvaluationScores, independence: Independence | None, replayed: Replayed

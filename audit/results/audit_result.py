@@ -160,7 +160,7 @@ class AuditResult(Saved):
         return summary(self)
 
     def evidence(self) -> str:
-        """Ten lines on the event that decided, enough to check the verdict by hand."""
+        """A dozen lines on the event that decided, enough to check the verdict by hand."""
         from .text import evidence
 
         return evidence(self)

@@ -145,7 +145,7 @@ def _shown(result: AuditResult) -> str:
 
 
 def evidence(result: AuditResult) -> str:
-    """Ten lines on the event that decided, enough to check the verdict by hand."""
+    """A dozen lines on the event that decided, enough to check the verdict by hand."""
     bound = result.bound
     decided = result.refuted_elsewhere or bound
     shared = f" shared by {len(result.bounds)} bounds" if len(result.bounds) > 1 else ""

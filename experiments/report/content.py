@@ -69,7 +69,7 @@ class Audit:
         reading: what the distance between bound and claim says.
         facts: name and value of each thing worth knowing.
         bounds: every bound, where there are several.
-        evidence: ten lines to check a violation by hand; empty otherwise.
+        evidence: a dozen lines to check a violation by hand; empty otherwise.
     """
 
     number: int

@@ -226,6 +226,8 @@ def reading(point: SweepPoint) -> str:
             "On its own, this audit would be a violation. It is not one among all audits of the sweep, where luck has "
             "as many chances as there are audits (Holm)."
         )
+    if nothing_to_go_on(result.unseen):
+        return f"Nothing to go on: {new_outputs(result)}."
     if result.ceiling <= result.claim:
         return "Too few trials: no outcome of them could have contradicted the claim."
     if share is not None and share >= TIGHT:

@@ -271,3 +271,22 @@ def test_too_many_distinct_outputs_make_no_table() -> None:
     assert find_cells(rng.normal(size=(500, 1)), rng.normal(size=(500, 1))) is None
     assert find_cells(np.arange(100)[:, None], np.arange(100)[:, None]) is None
     assert find_cells(np.arange(1_000)[:, None] % 100, np.arange(1_000)[:, None] % 100) is not None
+
+
+@pytest.mark.parametrize("model", ["logistic", "table", "boosting"])
+def test_the_rule_in_words_holds_for_the_outputs_that_it_tells(model):
+    rng = np.random.default_rng(0)
+    sides = [Outputs(np.clip(np.round(rng.normal(mean, 1.0, 600)), -2, 3)) for mean in (0.0, 1.0)]
+    scorer = Classifier(model=model).fit(TARGET, *sides, rng)
+    above, below = scorer.describe(0.5), scorer.describe(0.5, above=False)
+    values = np.arange(-2.0, 4.0)
+    reach = scorer.score(Outputs(values)) >= 0.5
+    if model == "table":
+        for words, told in ((above, values[reach]), (below, values[~reach])):
+            assert [float(value) for value in words.removeprefix("the output is ").split(" or ")] == told.tolist()
+    elif model == "logistic":
+        crossing = float(above.removeprefix("the output is at least "))
+        assert np.array_equal(values >= crossing, reach)
+        assert below == f"the output is at most {crossing:.6g}"
+    else:
+        assert above == "log odds of side 1 >= 0.5, learned by gradient boosting"

@@ -32,8 +32,8 @@ class Reader:
     def score(self, outputs):
         return np.asarray(outputs.values, dtype=np.float64)
 
-    def describe(self, threshold):
-        return f"the answer is at least {threshold:.3g}"
+    def describe(self, threshold, *, above=True):
+        return f"the answer is {'at least' if above else 'below'} {threshold:.3g}"
 
 
 class Reading(Attack):
@@ -74,8 +74,7 @@ def test_outputs_are_in_the_event_and_a_rule_in_words_is_told():
     inside = [float(output) for output in event.outputs0 + event.outputs1]
     assert inside
     assert all((value >= event.threshold) == event.above for value in inside)
-    rule = f"the answer is at least {event.threshold:.3g}"
-    assert event.rule == (rule if event.above else f"not: {rule}")
+    assert event.rule == f"the answer is {'at least' if event.above else 'below'} {event.threshold:.3g}"
     assert f"rule        {event.rule}" in result.evidence()
     assert event.rule in result.summary()
 

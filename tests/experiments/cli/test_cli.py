@@ -116,6 +116,15 @@ def test_a_claim_that_cannot_be_tested_exits_with_3_only_when_strict(call):
     assert call(*arguments, "--strict").exit_code == 3
 
 
+def test_outputs_that_no_pilot_run_gave_exit_with_3_only_when_strict(call, tmp_path):
+    (tmp_path / "text.py").write_text("def release(d, rng):\n    return f'{sum(d) + rng.laplace():.9f}'\n")
+    arguments = ("check", "text.py:release", "--epsilon", 1, *PAIR, "--trials", 500)
+    done = call(*arguments)
+    assert done.exit_code == 0
+    assert "UNDERPOWERED: nothing to go on: 100.000% of the evaluation runs gave a text" in done.stdout
+    assert call(*arguments, "--strict").exit_code == 3
+
+
 def test_a_mechanism_brings_its_own_claim_and_pair(call):
     done = call("check", "counting.py:mechanism", "--trials", 1000)
     assert done.exit_code == 0

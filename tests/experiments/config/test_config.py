@@ -105,7 +105,7 @@ def test_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ("seed = 20", "sead = 20", "mine.toml:2: unknown key 'sead'. Did you mean 'seed'?"),
+        ("seed = 20", "sead = 20", "mine.toml:2: unknown key 'sead'. Did you mean 'seed'"),
         ("[audit]", "[adit]", "mine.toml:8: unknown key 'adit'. Did you mean 'audit'"),
         ("trials =", "trails =", "mine.toml:9: unknown key of [audit] 'trails'. Did you mean 'trials'?"),
         ("1_000", '"many"', "mine.toml:9: audit.trials must be a whole number >= 1: runs per side, pilot included, but is 'many' (str)."),

@@ -33,7 +33,7 @@ from dpassay.experiments.config.sweep import folder_name
 from dpassay.experiments.plots import draw_all
 from dpassay.experiments.report import write
 from dpassay.experiments.report.content import content
-from dpassay.experiments.results.sentences import answer, reading, share_text
+from dpassay.experiments.results.sentences import answer, headline, reading, share_text
 from dpassay.experiments.results.sweep import SweepResult
 from dpassay.experiments.runs.runner import AGAIN
 
@@ -346,6 +346,15 @@ def test_the_gap_under_the_claim_is_explained_where_it_can_be() -> None:
     assert "a stronger attack or more trials" in _reading(**_bound(0.5), detectable=1.1, attack="classifier")
     assert "cannot tell which" in _reading(**_bound(0.5), detectable=1.1, exact_epsilon=None)
     assert _reading(verdict=Verdict.VIOLATION, **_bound(1.2)).startswith("Refuted")
+
+
+def test_an_attack_that_had_nothing_to_go_on_is_told_from_too_few_trials() -> None:
+    result = dataclasses.replace(laplace_result(), unseen=0.97, verdict=Verdict.UNDERPOWERED, **_bound(0.0))
+    result.check()
+    sweep = sweep_of([{}], [result])
+    assert headline(sweep) == "Nothing to go on"
+    assert "97.000% of the evaluation runs gave a text or an event that no pilot run gave" in answer(sweep)
+    assert reading(sweep.points[0]).startswith("Nothing to go on")
 
 
 def test_an_audit_that_chance_explains_among_many_says_so() -> None:

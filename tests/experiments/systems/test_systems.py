@@ -28,6 +28,10 @@ def names_in(file):
     return found
 
 
+def test_definitions_mechanisms_and_private_histograms_are_all_there():
+    assert {*range(1, 60), *range(78, 84)} - {system.number for system in SYSTEMS} == set()
+
+
 def test_no_number_and_no_name_stands_twice():
     numbers = [system.number for system in SYSTEMS if system.number is not None]
     assert len(numbers) == len(set(numbers))

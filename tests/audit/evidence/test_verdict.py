@@ -1,0 +1,54 @@
+"""Bound against claim, and what the trials could have shown."""
+
+import dataclasses
+
+import pytest
+
+from dpassay.audit import audit
+from dpassay.audit.evidence.verdict import MOSTLY_UNSEEN, Verdict, judge, nothing_to_go_on
+from dpassay.mechanisms.base import Neighbours
+from dpassay.mechanisms.errors import ResultError
+from dpassay.mechanisms.guarantees import PureDP
+
+JUST_TOO_MANY = MOSTLY_UNSEEN + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("seen", "verdict"),
+    [
+        ({"bound": 0.5, "ceiling": 5.0}, Verdict.CONSISTENT),
+        ({"bound": 0.5, "ceiling": 1.0}, Verdict.UNDERPOWERED),
+        ({"bound": 0.5, "ceiling": 1.0, "curve_refutable": True}, Verdict.CONSISTENT),
+        ({"bound": 1.5, "ceiling": 5.0}, Verdict.VIOLATION),
+        ({"bound": 0.5, "ceiling": 5.0, "curve_refuted": True}, Verdict.VIOLATION),
+        ({"bound": 1.5, "ceiling": 5.0, "dependent": True}, Verdict.DEPENDENT),
+        ({"bound": 0.5, "ceiling": 5.0, "unseen": MOSTLY_UNSEEN}, Verdict.CONSISTENT),
+        ({"bound": 0.5, "ceiling": 5.0, "unseen": JUST_TOO_MANY}, Verdict.UNDERPOWERED),
+        ({"bound": 1.5, "ceiling": 5.0, "unseen": 1.0}, Verdict.VIOLATION),
+    ],
+)
+def test_a_verdict_follows_from_what_was_seen(seen, verdict):
+    assert judge(claim=1.0, **seen) is verdict
+
+
+def text(dataset, rng):
+    return f"{sum(dataset) + rng.laplace():.9f}"
+
+
+@pytest.fixture(scope="module")
+def unread():
+    return audit(text, Neighbours([0], [0, 1], "add_remove"), claim=PureDP(1.0), trials=400, seed=0)
+
+
+def test_a_result_with_nothing_to_go_on_says_so_in_words(unread):
+    assert nothing_to_go_on(unread.unseen)
+    assert "UNDERPOWERED: nothing to go on" in unread.summary()
+
+
+def test_a_saved_verdict_that_contradicts_the_share_of_new_outputs_is_refused(unread):
+    with pytest.raises(ResultError, match="the verdict is 'consistent'"):
+        dataclasses.replace(unread, verdict=Verdict.CONSISTENT).check()
+    with pytest.raises(ResultError, match="the verdict is 'underpowered'"):
+        dataclasses.replace(unread, unseen=0.5).check()
+    with pytest.raises(ResultError, match="unseen must lie between 0 and 1"):
+        dataclasses.replace(unread, unseen=1.5).check()
