@@ -6,7 +6,13 @@ import pickle
 import pytest
 
 from dpassay.mechanisms import errors
-from dpassay.mechanisms.errors import DependentTrialsError, DpassayError, ParameterError, UnknownNameError
+from dpassay.mechanisms.errors import (
+    AlwaysRaisesError,
+    DependentTrialsError,
+    DpassayError,
+    ParameterError,
+    UnknownNameError,
+)
 from dpassay.mechanisms.validation import (
     counted,
     delta_range,
@@ -22,6 +28,7 @@ from dpassay.mechanisms.validation import (
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, DpassayError)]
 MADE = {
     UnknownNameError: lambda: UnknownNameError("mechanism", "laplac", ["laplace"]),
+    AlwaysRaisesError: lambda: AlwaysRaisesError("each of the first runs raised", alike=True),
     DependentTrialsError: lambda: DependentTrialsError("Laplace", "two runs gave the same", "Draw noise in each run"),
 }
 

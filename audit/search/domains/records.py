@@ -91,6 +91,8 @@ class Records(Domain[RecordPair]):
             for common in self._lists(size):
                 for record0, record1 in critical[:CRITICAL]:
                     yield _last(common, record0, record1)
+        for record0, record1 in critical[:1]:  # before the others, for what reads records in their order
+            yield RecordPair((fill,) * most, record0, record1, 0)
 
     def random(self, relation: Relation, rng: np.random.Generator) -> RecordPair:
         size = int(rng.integers(self.smallest, self.largest, endpoint=True)) - 1

@@ -34,6 +34,8 @@ BROKEN = {
     "broken-regression-upper-bound-ignored": ({}, "numbers -1..100"),
     "broken-sum-wrapped": ({}, "integers -2147483648..2147483647"),
     "broken-wishart-noise": ({}, "numbers -1..1 x 1"),
+    "broken-fixed-sample": ({}, "numbers 0..1; 10 records"),
+    "broken-parallel": ({}, "integers 0..1 x 2"),
     "broken-float-gaussian": ({"noise_multiplier": 1.0, "bits": 12}, "answers x 2; norm 2"),
     "broken-float-laplace": ({"epsilon": 1.0, "bits": 12}, "answers"),
     "broken-loop-count-released": ({"epsilon": 1.0}, "answers"),
@@ -57,7 +59,7 @@ MISSED = {
     "broken-score-sensitivity-halved": "a table of two rows",
     "broken-sparse-vector-tested-value": "needs more trials than these",
     "broken-sparse-vector-two": "needs more trials than these",
-    "broken-sum-rounded": "thousands of records of one size",
+    "broken-sum-single-precision": "thousands of records of one size",
 }
 """Not found in these budgets, or not plain data."""
 BUDGET = 60_000
