@@ -24,6 +24,8 @@ from .threshold_integral import REACH, panels
 
 CELLS, NODES = 6, 4
 """Parts of a panel, and Gauss-Legendre nodes in each, in the exact curve."""
+TINY = 1e-280
+"""Probability of a cell below which floats lose digits."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ class ReleasesValues(SparseVector):
         sides = (neighbours.d0, neighbours.d1)
         nodes, weights = self._cells(sides)
         p0, p1 = (self._cell_probabilities(patterns, nodes, weights, side) for side in sides)
-        return ExactDP(p0, p1, self.relation)
+        held = np.minimum(p0, p1) > TINY  # Laplace noise reaches everywhere: what is less is lost to floats
+        return ExactDP(np.where(held, p0, 0.0), np.where(held, p1, 0.0), self.relation)
 
     def _cell_probabilities(self, patterns: Answers, nodes: Floats, weights: Floats, dataset: Dataset) -> Floats:
         """Of no number, and of each cell of numbers for each query that may be above."""

@@ -106,3 +106,8 @@ def test_two_side_by_side_are_independent_and_their_curve_is_that_of_the_product
     np.testing.assert_allclose(two.log_density(Outputs(values), QUERIES[:3]), together)
     parts = [kind(0.5, 3).curve(two.worst_case()).epsilon(0.0) for kind in (ReleasesTestedValue, NoiseWithoutCount)]
     assert two.exact_guarantee().epsilon(0.0) == pytest.approx(sum(parts), rel=1e-9)
+
+
+@pytest.mark.parametrize("n_queries", [2, 16, 20, 40])
+def test_the_tested_value_gives_away_half_of_the_claim_for_each_query(n_queries):
+    assert ReleasesTestedValue(1.0, n_queries).exact_guarantee().epsilon(0.0) == pytest.approx(n_queries / 2, rel=1e-3)
