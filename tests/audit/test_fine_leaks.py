@@ -14,8 +14,8 @@ SURE = 0.9999
 FULL = 200_000
 FEWER = {"low bits": 125_000, "raw value": 150_000, "16 bits": 40_000}
 """Trials of the fast test, where 12,000 are too few."""
-MISSES = {"raw value": 4}
-"""Seeds of 50 at most that may miss it: 50 of the 50,000 pilot runs show it, and once in a while no rule is learned."""
+MISSED = pytest.mark.xfail(strict=True, reason="49 of 50: with seed 26 no rule is learned from 50 of 50,000 pilot runs")
+FIFTY = [pytest.param(name, marks=MISSED) if name == "raw value" else name for name in FINE]
 
 
 def verdict(function, trials, seed, **options):
@@ -36,12 +36,16 @@ def test_its_correct_twin_is_not(function):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_power")
+@pytest.mark.parametrize("name", FIFTY)
+def test_it_is_caught_with_fifty_seeds(name):
+    assert {verdict(FINE[name].broken, FULL, seed) for seed in range(50)} == {Verdict.VIOLATION}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_power")
 @pytest.mark.parametrize("name", FINE)
-def test_it_is_caught_with_fifty_seeds_or_nearly_and_its_twin_with_none(name):
-    twins = FINE[name]
-    caught = sum(verdict(twins.broken, FULL, seed) is Verdict.VIOLATION for seed in range(50))
-    assert caught >= 50 - MISSES.get(name, 0)
-    assert {verdict(twins.correct, FULL, seed) for seed in range(50)} == {Verdict.CONSISTENT}
+def test_its_twin_is_caught_with_none_of_them(name):
+    assert {verdict(FINE[name].correct, FULL, seed) for seed in range(50)} == {Verdict.CONSISTENT}
 
 
 def test_the_classifier_alone_misses_it():
