@@ -139,10 +139,10 @@ def check(
 def _findings(function: Any, target: str, claimed: Claimed) -> tuple[str, ...]:
     """What a recording of the function shows, in sentences."""
     pair = claimed.pair(as_json=False)
-    if isinstance(function, (Mechanism, type)) or pair is None:
-        raise ParameterError(
-            f"--record needs a function with --d0 and --d1, but {target} is none.", argument="--record"
-        )
+    if isinstance(function, (Mechanism, type)):
+        raise ParameterError(f"--record needs a function, but {target} is none.", argument="--record")
+    if pair is None:
+        raise ParameterError("--record needs a pair: give --d0 and --d1 besides.", argument="--record")
     try:
         found = record(function, pair)
     except DpassayError:

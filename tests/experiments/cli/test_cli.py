@@ -73,6 +73,8 @@ def test_a_check_records_what_a_function_does_with_its_noise(call, tmp_path):
     refused = call("check", "--command", "cat", "--epsilon", 1, *PAIR, "--record")
     assert refused.exit_code == 2
     assert "--record needs a Python function" in refused.stderr
+    alone = call("check", "means.py:release", "--epsilon", 9, "--record")
+    assert (alone.exit_code, "--record needs a pair" in alone.stderr) == (2, True)
 
 
 def test_a_check_may_stop_as_soon_as_the_claim_is_refuted(call):
