@@ -23,7 +23,7 @@ from .study import Study, check_people
 
 ALL_BUT_NOTHING = 1.0 - 2.0**-53
 """The largest delta below 1: what holds for every mechanism, and promises nothing."""
-CELLS = 2_000_000
+CELLS = 200_000
 """Numbers that are held at once where a density is summed over counts."""
 
 
@@ -199,17 +199,31 @@ class ColumnMeans(Mechanism):
         dataset = self._checked(dataset)
         if not isinstance(dataset, Study):
             return self._log_noise(values, np.broadcast_to(self.means(dataset), values.shape))
-        centres = (np.arange(self.n_records + 1) / self.n_records)[:, None, None]
+        centres = np.arange(self.n_records + 1) / self.n_records
+        if self.noise == "none":
+            return self._log_table(
+                values, dataset, centres if self.decimals is None else np.round(centres, self.decimals)
+            )
         found = np.empty(values.shape)
         step = max(1, CELLS // max(1, (self.n_records + 1) * len(values)))
         for start in range(0, self.n_attributes, step):
             part = slice(start, start + step)
-            each = self._log_noise(values[None, :, part], centres)
+            each = self._log_noise(values[None, :, part], centres[:, None, None])
             each += self._log_masses(dataset, part)[:, None]
             top = np.maximum(each.max(axis=0), -1e300)
+            each -= top
+            np.exp(each, out=each)
             with np.errstate(divide="ignore"):
-                found[:, part] = np.log(np.exp(each - top).sum(axis=0)) + top
+                found[:, part] = np.log(each.sum(axis=0)) + top
         return found
+
+    def _log_table(self, values: Floats, study: Study, means: Floats) -> Floats:
+        """Of exact or rounded means, which take n + 1 values at most: `means[k]` where the count is k."""
+        known, at = np.unique(means, return_inverse=True)
+        table = np.full((len(known), self.n_attributes), -np.inf)
+        np.logaddexp.at(table, at, self._log_masses(study, slice(None)))
+        place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+        return np.where(known[place] == values, np.take_along_axis(table, place, axis=0), -np.inf)
 
     def _log_masses(self, study: Study, columns: slice) -> Floats:
         """Log probability of each count 0..n in each of the columns, shape `(n + 1, columns)`."""
