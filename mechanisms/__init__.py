@@ -24,6 +24,7 @@ shuffle/         the shuffle model: users randomise their own messages, and some
 selection/       mechanisms that choose one of finitely many candidates
 statistics/      statistics of records whose noise depends on more than a sensitivity
 sparse_vector/   sparse vector technique: many queries against a noisy threshold
+studies/         what is published about a group of people: the means of many columns
 validation.py    shared checks of arguments
 """
 

@@ -104,6 +104,7 @@ catalogue = Catalogue(
         ),
         "broken-sparse-vector-no-query-noise": "dpassay.mechanisms.broken.sparse_vector.no_query_noise:NoQueryNoise",
         "broken-sparse-vector-no-stop": "dpassay.mechanisms.broken.sparse_vector.no_stop:NeverStops",
+        "column-means": "dpassay.mechanisms.studies.column_means:ColumnMeans",
         "broken-sparse-vector-two": "dpassay.mechanisms.broken.sparse_vector.side_by_side:TwoBrokenSparseVectors",
     },
 )
