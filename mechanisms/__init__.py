@@ -24,6 +24,7 @@ shuffle/         the shuffle model: users randomise their own messages, and some
 selection/       mechanisms that choose one of finitely many candidates
 statistics/      statistics of records whose noise depends on more than a sensitivity
 sparse_vector/   sparse vector technique: many queries against a noisy threshold
+text/            language models of n-grams, private and not
 validation.py    shared checks of arguments
 """
 
