@@ -1,6 +1,7 @@
 """What is audited, and what it promises.
 
 base.py          Mechanism, Neighbours, Relation: read this first
+anonymity/       tables that are anonymous by a definition of their own, and not differentially private
 guarantees/      the theoretical accountant
 noise/ selection/ local/ shuffle/ queries/ learning/ external/   mechanisms, a folder a kind
 broken/          wrong on purpose, each with its true epsilon

@@ -50,7 +50,7 @@ class Sparse:
 
     def _summed(self, keys: Tokens) -> Sparse:
         distinct, place = np.unique(keys, return_inverse=True)
-        return Sparse(distinct, np.bincount(place, weights=self.counts))
+        return Sparse(distinct, np.bincount(place, weights=self.counts).astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ class NGramModel:
         Example:
             >>> model = NGramModel.fit(["abababab"], n=2, smoothing=0.1)
             >>> np.exp(model.log_probabilities(["ab"])).round(3).tolist()
-            [[0.5, 0.989]]
+            [[0.43, 0.99]]
         """
         alphabet = alphabet or Alphabet.of(texts)
         whole(1, n=n)
