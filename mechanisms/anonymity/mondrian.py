@@ -23,9 +23,9 @@ def mondrian(
     """Groups of at least k people, by strict multidimensional partitioning (LeFevre, DeWitt and Ramakrishnan 2006).
 
     Starting with everybody, a group is cut in two at the median of the quasi-identifier that spreads most in it, as a
-    share of its spread in the whole table, people with the median going to the lower side; if a side would be too
-    small, the next quasi-identifier is tried, and where none can be cut the group is published with the intervals that
-    its people really span.
+    share of its spread in the whole table, or between the two values nearest to it that are not the same; if a side
+    would be too small, the next quasi-identifier is tried, and where none can be cut the group is published with the
+    intervals that its people really span.
 
     It is anonymous by the definition of k-anonymity (Sweeney 2002) and has no guarantee of differential privacy: which
     intervals come out depends on each person.
@@ -100,7 +100,7 @@ def banded(table: pd.DataFrame, edges: Mapping[str, Sequence[float]], sensitive:
     coding = Coding.of(table, list(edges))
     numbers = coding.numbers(table)
     values, names = numbered(table, sensitive)
-    bands = np.column_stack([_band(numbers[:, j], name, edges[name]) for j, name in enumerate(coding.columns)])
+    bands = np.column_stack([band_of(numbers[:, j], name, edges[name]) for j, name in enumerate(coding.columns)])
     distinct, group = np.unique(bands, axis=0, return_inverse=True)
     ends = [np.asarray(edges[name], dtype=np.float64) for name in coding.columns]
     lower = np.column_stack([end[distinct[:, j]] for j, end in enumerate(ends)])
@@ -108,7 +108,8 @@ def banded(table: pd.DataFrame, edges: Mapping[str, Sequence[float]], sensitive:
     return GroupedTable(coding, lower, upper, group.ravel(), values, names)
 
 
-def _band(column: Floats, name: str, edges: Sequence[float]) -> Places:
+def band_of(column: Floats, name: str, edges: Sequence[float]) -> Places:
+    """The band of each value, `(n,)`, from the numbers where bands begin and the last one ends."""
     ends = np.asarray(edges, dtype=np.float64)
     if ends.ndim != 1 or len(ends) < 2 or not np.all(np.diff(ends) > 0):
         raise ParameterError(
@@ -133,7 +134,7 @@ def _partition(numbers: Floats, allowed: Callable[[Places], bool]) -> list[Place
     while waiting:
         rows = waiting.pop()
         for column in np.argsort(-np.ptp(numbers[rows], axis=0) / spread, kind="stable"):
-            low = _at_most_the_median(numbers[rows, column])
+            low = _lower_half(numbers[rows, column])
             sides = rows[low], rows[~low]
             if allowed(sides[0]) and allowed(sides[1]):
                 waiting += sides[::-1]
@@ -143,7 +144,11 @@ def _partition(numbers: Floats, allowed: Callable[[Places], bool]) -> list[Place
     return done
 
 
-def _at_most_the_median(column: Floats) -> NDArray[np.bool_]:
-    """Whether each value is on the lower side of the cut: the lower median, which is a value that occurs."""
-    half = (len(column) - 1) // 2
-    return np.asarray(column <= np.partition(column, half)[half])
+def _lower_half(column: Floats) -> NDArray[np.bool_]:
+    """Whether each value is on the lower side of the cut between two values that halves best; all where there is one."""
+    ordered = np.sort(column)
+    cuts = np.flatnonzero(np.diff(ordered) > 0.0)
+    if not len(cuts):
+        return np.ones(len(column), dtype=np.bool_)
+    best = cuts[np.abs(cuts + 1 - len(column) / 2).argmin()]
+    return np.asarray(column <= ordered[best])
