@@ -104,7 +104,10 @@ catalogue = Catalogue(
         ),
         "broken-sparse-vector-no-query-noise": "dpassay.mechanisms.broken.sparse_vector.no_query_noise:NoQueryNoise",
         "broken-sparse-vector-no-stop": "dpassay.mechanisms.broken.sparse_vector.no_stop:NeverStops",
+        "column-means": "dpassay.mechanisms.studies.column_means:ColumnMeans",
         "broken-sparse-vector-two": "dpassay.mechanisms.broken.sparse_vector.side_by_side:TwoBrokenSparseVectors",
+        "ngram-counts": "dpassay.mechanisms.text.ngram_counts:NGramCounts",
+        "broken-ngram-contribution": "dpassay.mechanisms.broken.text.unbounded:ContributionNotBounded",
     },
 )
 get = catalogue.get

@@ -47,6 +47,7 @@ EXTRA = {
     "broken-float-laplace": {"bits": 12},
     "broken-float-gaussian": {"bits": 6},
     "broken-rounded-sum": {"dtype": "float16"},
+    "column-means": {"noise_multiplier": 2.0},
     "grid-laplace": {"granularity": 0.25, "sensitivity": 0.6},
 }
 """Options that a mechanism needs besides the required ones, and those with which its exact curve is known."""
