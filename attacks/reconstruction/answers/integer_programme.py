@@ -106,7 +106,7 @@ class _Programme:
         for bits in without:  # at least one bit differs
             row = np.concatenate([1.0 - 2.0 * bits, np.zeros(len(self.cost) - self.n)])
             constraints.append(LinearConstraint(row[None], 1.0 - bits.sum(), np.inf))
-        options = {"time_limit": self.time_limit}
+        options = {"time_limit": self.time_limit, "mip_rel_gap": 0.0}
         return milp(self.cost, integrality=self.whole, bounds=self.limits, constraints=constraints, options=options)
 
     def bits(self, found: Any) -> Floats:
