@@ -104,6 +104,7 @@ catalogue = Catalogue(
         ),
         "broken-sparse-vector-no-query-noise": "dpassay.mechanisms.broken.sparse_vector.no_query_noise:NoQueryNoise",
         "broken-sparse-vector-no-stop": "dpassay.mechanisms.broken.sparse_vector.no_stop:NeverStops",
+        "column-means": "dpassay.mechanisms.studies.column_means:ColumnMeans",
         "laplace-subset-counts": "dpassay.mechanisms.counts.noisy:LaplaceSubsetCounts",
         "gaussian-subset-counts": "dpassay.mechanisms.counts.noisy:GaussianSubsetCounts",
         "geometric-subset-counts": "dpassay.mechanisms.counts.noisy:GeometricSubsetCounts",
@@ -113,6 +114,8 @@ catalogue = Catalogue(
             "dpassay.mechanisms.broken.composed.uncomposed_counts:UncomposedSubsetCounts"
         ),
         "broken-sparse-vector-two": "dpassay.mechanisms.broken.sparse_vector.side_by_side:TwoBrokenSparseVectors",
+        "ngram-counts": "dpassay.mechanisms.text.ngram_counts:NGramCounts",
+        "broken-ngram-contribution": "dpassay.mechanisms.broken.text.unbounded:ContributionNotBounded",
     },
 )
 get = catalogue.get

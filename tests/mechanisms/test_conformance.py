@@ -49,6 +49,7 @@ EXTRA = {
     "broken-float-laplace": {"bits": 12},
     "broken-float-gaussian": {"bits": 6},
     "broken-rounded-sum": {"dtype": "float16"},
+    "column-means": {"noise_multiplier": 2.0},
     "gaussian-subset-counts": {"standard_deviation": 3.0},
     "grid-laplace": {"granularity": 0.25, "sensitivity": 0.6},
 }
