@@ -139,7 +139,6 @@ query = { name = "sum", lower = 11, upper = 15 }
 [data]
 name = "wine"
 column = "alcohol"
-n_records = 20
 [game]
 name = "reconstruction"
 n_rounds = 5_000
@@ -169,7 +168,7 @@ def test_values_without_data_are_whole_datasets_next_to_a_reference():
 def test_values_of_a_record_have_a_prior_and_a_tolerance(without_power):
     (task,) = asked(SUM)
     assert task.secret.prior_success == pytest.approx(0.8)
-    assert {len(candidate) for candidate in task.secret.candidates} == {20}
+    assert {len(candidate) for candidate in task.secret.candidates} == {178}
     result = answer(SUM)
     assert "prior success 0.8" in result.summary()
     assert result.verdict is not Verdict.VIOLATION
@@ -185,7 +184,7 @@ def test_bits_are_guessed_in_one_run_or_a_few(without_power):
 def test_one_of_the_first_records_is_there_with_all_others():
     (task,) = asked(SUM, **{"game.secret": {"candidates": 3}})
     first, second, third = task.secret.candidates
-    assert len(first) == len(second) == 18
+    assert len(first) == len(second) == 176
     assert (first[1:] == second[1:]).all()
     assert (first[1:] == third[1:]).all()
     assert task.secret.prior_success == 1 / 3
@@ -211,7 +210,7 @@ def test_a_secret_is_swept_over_like_any_other_option():
         (COINS, {"value": [0, 1]}, "unknown key of [game.secret] 'value'. Did you mean 'values'"),
         (COINS, {"bits": 0}, "secret.bits must be a whole number >= 1"),
         (SUM, {"bits": 3}, "which is a dataset of its own"),
-        (SUM, {"candidates": 30}, "but [data] has 20"),
+        (SUM, {"candidates": 300}, "but [data] has 178"),
         (SUM, {"values": [0, 1], "reference": 0}, "reference, which is for values without [data]"),
         (GAUSSIAN, {"values": [[1, 0], [0, 1]]}, "candidates are not neighbours of each other"),
         (GAUSSIAN, {"values": [[2, 0], [0, 1]], "reference": [0, 0]}, "sensitivity"),
