@@ -128,8 +128,8 @@ def is_bob_ill(lecture: Lecture, n_games: int = 20_000) -> Guesses:
     lecture.chapter("2. Is Bob ill?")
     lecture.say(
         f"""
-        Whoever knows the other {N_PEOPLE - 1} can subtract them. Bob tossed a fair coin; how often is he guessed? Epsilon
-        1 allows 0.731, that is e / (1 + e), and not more:
+        Whoever knows the other {N_PEOPLE - 1} can subtract them. Bob tossed a fair coin; how often is he guessed?
+        Epsilon 1 allows 0.731, that is e / (1 + e), and not more:
         """
     )
     lecture.table(
