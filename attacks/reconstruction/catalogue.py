@@ -14,6 +14,7 @@ catalogue = Catalogue(
     "reconstruction attack",
     {
         "maximum-likelihood": "dpassay.attacks.reconstruction.maximum_likelihood:MaximumLikelihood",
+        "prior-aware": "dpassay.attacks.reconstruction.training.prior_aware:PriorAware",
     },
 )
 get = catalogue.get
