@@ -105,6 +105,8 @@ catalogue = Catalogue(
         "broken-sparse-vector-no-query-noise": "dpassay.mechanisms.broken.sparse_vector.no_query_noise:NoQueryNoise",
         "broken-sparse-vector-no-stop": "dpassay.mechanisms.broken.sparse_vector.no_stop:NeverStops",
         "broken-sparse-vector-two": "dpassay.mechanisms.broken.sparse_vector.side_by_side:TwoBrokenSparseVectors",
+        "noisy-tables": "dpassay.mechanisms.tables.noisy:NoisyTables",
+        "swapped-tables": "dpassay.mechanisms.tables.swapped:SwappedTables",
     },
 )
 get = catalogue.get
