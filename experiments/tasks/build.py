@@ -29,6 +29,7 @@ from ...mechanisms.learning.models.base import Model
 from ...mechanisms.learning.models.catalogue import catalogue as models
 from ...mechanisms.queries.catalogue import catalogue as queries
 from ...mechanisms.registry import Catalogue
+from ...mechanisms.studies.populations import populations
 from ..config.sections import DataSection, Named
 from ..data import datasets, examples
 
@@ -45,6 +46,7 @@ guarantees = Catalogue(
 )
 INSIDE = {
     "query": queries,
+    "population": populations,
     "base": mechanisms,
     "randomizer": mechanisms,
     "model": models,
