@@ -54,6 +54,12 @@ def _membership() -> dict[str, str]:
     return _summaries(catalogue)
 
 
+def _reconstructors() -> dict[str, str]:
+    from ...attacks.reconstruction.catalogue import catalogue
+
+    return _summaries(catalogue)
+
+
 def _bounds() -> dict[str, str]:
     from ...audit.bounds.catalogue import catalogue
 
@@ -117,6 +123,7 @@ KINDS: dict[str, tuple[Callable[[], dict[str, str]], str]] = {
     "guarantees": (_guarantees, "what can be claimed instead of the mechanism's own promise: [claim]"),
     "attacks": (_attacks, "what tells the runs on two datasets apart: [attack]"),
     "membership": (_membership, "membership attacks on shadow models: dpassay.audit.membership.evaluate"),
+    "reconstructors": (_reconstructors, "what guesses a secret: [attack] in the game 'reconstruction'"),
     "bounds": (_bounds, "how attack scores become a lower bound on epsilon: bounds in [audit]"),
     "datasets": (_datasets, "from scikit-learn, synthetic, or in a data directory: [data]"),
     "experiments": (_experiments, "configurations that come with dpassay: dpassay run NAME"),
