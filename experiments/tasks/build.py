@@ -31,6 +31,7 @@ from ...mechanisms.learning.models.base import Model
 from ...mechanisms.learning.models.catalogue import catalogue as models
 from ...mechanisms.queries.catalogue import catalogue as queries
 from ...mechanisms.registry import Catalogue
+from ...mechanisms.studies.populations import populations
 from ..config.sections import DataSection, Named
 from ..data import datasets, examples
 
@@ -47,6 +48,7 @@ guarantees = Catalogue(
 )
 INSIDE = {
     "query": queries,
+    "population": populations,
     "base": mechanisms,
     "randomizer": mechanisms,
     "model": models,
