@@ -1,9 +1,9 @@
-"""One example from its gradient, in closed form: the first layer's weights carry it, times a factor that its bias shows.
+"""One example from its gradient, in closed form: the weights of the first layer hold it, times what its bias shows.
 
     dL/dW = d x^T,   dL/db = d      of the first layer, so that      x = sum_k d_k (dL/dW)_k / sum_k d_k^2
 
-The label shows at the last layer: of softmax(z) - e_y only the entry of the label is negative. Clipping multiplies all of
-it by one number, and hides neither.
+The label shows at the last layer: of softmax(z) - e_y only the entry of the label is negative. Clipping multiplies all
+of it by one number, and hides neither.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def invert_gradient(model: Model, gradients: Any, *, parameters: Any = None) -> 
         )
     with np.errstate(divide="ignore", invalid="ignore"):
         x = np.einsum("su,sui->si", factors, first[:, :, :-1]) / squares[:, None]
-    return InvertedGradients(x, _labels(model, last[:, :, -1], x, parameters))
+    return InvertedGradients(x, _labels(model, np.asarray(last[:, :, -1], dtype=np.float64), x, parameters))
 
 
 def checked_gradients(model: Model, gradients: Any) -> Floats:

@@ -122,7 +122,7 @@ class InformedAdversary:
         rows, targets = self.known
         theta = self.regression.coefficients(parameters, self.n_features)
         pull = self.pull(parameters)
-        terms = np.abs(self.regression.residuals(theta, rows, targets)) @ np.abs(rows)
+        terms = (np.abs(self.regression.residuals(theta, rows, targets) + targets) + np.abs(targets)) @ np.abs(rows)
         terms += np.abs(self.regression.penalties(rows.shape[1]) * theta)
         nothing = np.all(np.abs(pull) <= ROUNDING * terms, axis=(1, 2))
         if nothing.all():

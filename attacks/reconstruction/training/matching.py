@@ -14,8 +14,8 @@ from .regression import Floats
 def matched_errors(guesses: Any, truths: Any) -> Floats:
     """Root mean squared error of the guess that stands for each example; inf where there is none.
 
-    Guesses and examples are assigned to each other so that as many as possible have one, and then the sum of the squared
-    errors is least.
+    Guesses and examples are assigned to each other so that as many as possible have one, and then the sum of the
+    squared errors is least.
 
     Args:
         guesses: `(m, n_features)`; rows with NaN are no guesses.

@@ -24,8 +24,8 @@ from ....mechanisms.validation import non_negative, one_of, whole
 Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-12
-"""The gradient of a minimiser is at most this times the sum of the absolute values of its terms; Newton's method goes on
-from there until rounding stops it."""
+"""The gradient of a minimiser is at most this times the sum of the absolute values of its terms; Newton's method goes
+on from there until rounding stops it."""
 _ITERATIONS, _HALVINGS = 100, 50
 
 
@@ -188,11 +188,11 @@ class Regression:
         """
         rows, targets = self.read(X, y)
         best = theta = np.zeros((self.n_outputs, rows.shape[1]))
-        least = np.inf
+        least, exact = np.inf, float(self.loss == "squared")  # others have no minimiser where all residuals vanish
         for _ in range(_ITERATIONS):
             gradient = self.gradient(theta[None], rows, targets)[0]
             scale = np.abs(self.residuals(theta[None], rows, targets)[0]) @ np.abs(rows)
-            size = float(np.abs(gradient).max() / (1.0 + scale.max()))
+            size = float(np.abs(gradient).max() / max(scale.max() + exact, 1e-300))
             if least <= TOLERANCE and size >= 0.5 * least:
                 return best.ravel()
             if size < least:
