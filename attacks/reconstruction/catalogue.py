@@ -14,6 +14,7 @@ catalogue = Catalogue(
     "reconstruction attack",
     {
         "maximum-likelihood": "dpassay.attacks.reconstruction.maximum_likelihood:MaximumLikelihood",
+        "model-confidence": "dpassay.attacks.inference.records:ModelConfidence",
     },
 )
 get = catalogue.get
