@@ -114,6 +114,8 @@ catalogue = Catalogue(
             "dpassay.mechanisms.broken.composed.uncomposed_counts:UncomposedSubsetCounts"
         ),
         "broken-sparse-vector-two": "dpassay.mechanisms.broken.sparse_vector.side_by_side:TwoBrokenSparseVectors",
+        "noisy-tables": "dpassay.mechanisms.tables.noisy:NoisyTables",
+        "swapped-tables": "dpassay.mechanisms.tables.swapped:SwappedTables",
         "ngram-counts": "dpassay.mechanisms.text.ngram_counts:NGramCounts",
         "broken-ngram-contribution": "dpassay.mechanisms.broken.text.unbounded:ContributionNotBounded",
     },

@@ -29,6 +29,9 @@ from ...mechanisms.records import mixed_records, n_records, remove_record, repla
 from ...mechanisms.relation import Relation
 from ..events import mark
 
+COMPARED = 256
+"""Bits, at most, whose two values are compared: each changes its own record, whichever it is."""
+
 
 class Secret(ABC):
     """What is drawn, from a known prior."""
@@ -56,6 +59,8 @@ class OneOf(Secret):
         prior: `(k,)` probabilities of the candidates; None: all equal.
         close: `(k, k)` bool, `close[truth, guess]`: which guess counts as right for which truth; None: the truth alone.
         record: the place of the record in which the candidates differ; None where that is not known.
+        reference: the dataset that each candidate is a neighbour of, under `add_remove` and `zero_out`; None: the one
+            without that record.
 
     Raises:
         ParameterError: fewer than two candidates, probabilities that are negative or do not sum to 1, a `close` of
@@ -73,6 +78,7 @@ class OneOf(Secret):
     prior: NDArray[np.float64] | ArrayLike | None = None
     close: NDArray[np.bool_] | ArrayLike | None = None
     record: int | None = None
+    reference: Dataset = None
 
     def __post_init__(self) -> None:
         if self.k < 2:
@@ -153,16 +159,19 @@ class OneOf(Secret):
         return np.asarray(np.asarray(self.close)[truths, guesses] & (guesses >= 0))
 
     def neighbours(self, relation: Relation) -> Iterator[Neighbours]:
-        """Under `replace_one` any two candidates; otherwise each candidate and the dataset without its record."""
+        """Under `replace_one` any two candidates; otherwise each candidate and the reference, without its record."""
         first, *others = self.candidates
         if relation is Relation.REPLACE_ONE and self.record is not None:  # so do the others among themselves
             return (Neighbours(other, first, relation) for other in others)
         if relation is Relation.REPLACE_ONE:
             return (Neighbours(one, two, relation) for two, one in combinations(self.candidates, 2))
+        if self.reference is not None:
+            return (Neighbours(self.reference, candidate, relation) for candidate in self.candidates)
         if self.record is None:
             raise RelationError(
                 f"under {relation.value!r} the candidates are not neighbours of each other but of the dataset without "
-                "their record. Say which record that is: OneOf(candidates, record=...), or OneOf.in_record(...)."
+                "their record. Say which record that is, OneOf(candidates, record=...) or OneOf.in_record(...), or "
+                "give that dataset: OneOf(candidates, reference=...)."
             )
         build = remove_record if relation is Relation.ADD_REMOVE else zero_record
         return (build(candidate, self.record) for candidate in self.candidates)
@@ -222,14 +231,15 @@ class FairBits(Secret):
         return rng.integers(2, size=(size, self.n), dtype=np.int8).astype(np.bool_)
 
     def neighbours(self, relation: Relation) -> Iterator[Neighbours]:
-        """The dataset of zeros, and that with one bit set, for each of the bits."""
+        """The dataset of zeros, and that with one bit set: each bit, or some 256 that are evenly spread."""
         if relation is not Relation.REPLACE_ONE:
             raise RelationError(
                 f"a bit that is 0 or 1 replaces a record by another, but the guarantee holds for {relation.value!r}. "
                 "Take a mechanism whose guarantee holds under 'replace_one'; for records that are there or not, play "
                 "the membership game."
             )
-        set_bits = (self.dataset(np.arange(self.n) == place) for place in range(self.n))
+        places = range(0, self.n, -(-self.n // COMPARED))
+        set_bits = (self.dataset(np.arange(self.n) == place) for place in places)
         return (Neighbours(self.zeros, one, relation) for one in set_bits)
 
 

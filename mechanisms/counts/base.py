@@ -121,7 +121,8 @@ class SubsetCounts(Mechanism):
         check_records(neighbours)
         if np.count_nonzero(np.not_equal(neighbours.d0, neighbours.d1)) > 1:
             raise NeighboursError(
-                "d0 and d1 differ in more than one place, but queries name their records: neighbours differ in one bit.",
+                "d0 and d1 differ in more than one place: queries name their records, so that neighbours differ in "
+                "one bit.",
                 argument=("d0", "d1"),
             )
         return self

@@ -86,9 +86,7 @@ class LaplaceSubsetCounts(NoisySubsetCounts):
     @cached_property
     def noise(self) -> Laplace:
         """Of scale most_queries / epsilon."""
-        return Laplace(
-            self.epsilon, sensitivity=self.most_queries, n_queries=self.n_queries, relation=self.relation
-        )
+        return Laplace(self.epsilon, sensitivity=self.most_queries, n_queries=self.n_queries, relation=self.relation)
 
     def guarantee(self) -> Guarantee:
         """`PureDP(epsilon)`."""
@@ -137,9 +135,7 @@ class GeometricSubsetCounts(NoisySubsetCounts):
     @cached_property
     def noise(self) -> Geometric:
         """Of rate epsilon / most_queries."""
-        return Geometric(
-            self.epsilon, sensitivity=self.most_queries, n_queries=self.n_queries, relation=self.relation
-        )
+        return Geometric(self.epsilon, sensitivity=self.most_queries, n_queries=self.n_queries, relation=self.relation)
 
     def guarantee(self) -> Guarantee:
         """The exact curve of most_queries randomised responses."""

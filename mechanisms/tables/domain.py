@@ -1,8 +1,8 @@
 """Who is counted: what a person can be, and groups of people.
 
-A block is an array of whole numbers, one row a person: the age, and the number of the value of each attribute. A kind is
-a combination of the values of all attributes, and a type a kind and an age. Tables count people of types, so that a block
-is a histogram over types, whatever the order in which its people are listed.
+A block is an array of whole numbers, one row a person: the age, and the number of the value of each attribute. A kind
+is a combination of the values of all attributes, and a type a kind and an age. Tables count people of types, so that a
+block is a histogram over types, whatever the order in which its people are listed.
 """
 
 from __future__ import annotations
@@ -132,8 +132,7 @@ class Domain:
                     argument="rows",
                 )
             numbers = [
-                self._number(name, known, value)
-                for (name, known), value in zip(self.attributes, values, strict=True)
+                self._number(name, known, value) for (name, known), value in zip(self.attributes, values, strict=True)
             ]
             found.append([age, *numbers])
         return self.checked(np.array(found, dtype=np.int64).reshape(len(found), 1 + len(self.attributes)))
@@ -203,5 +202,7 @@ class Domain:
 
     def _number(self, name: str, known: tuple[str, ...], value: object) -> int:
         if value not in known:
-            raise ParameterError(unknown_name_message(f"value of {name}", str(value), known), argument=name, value=value)
+            raise ParameterError(
+                unknown_name_message(f"value of {name}", str(value), known), argument=name, value=value
+            )
         return known.index(str(value))

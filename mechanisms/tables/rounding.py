@@ -22,8 +22,8 @@ class Rounding:
     Args:
         digits: >= 0.
         rule: what happens to what lies in the middle: "half-even" and "half-up" take the even or the larger
-            neighbour, "down" cuts off. "unknown" publishes as "half-even" does, and concludes only what holds for either
-            of these two.
+            neighbour, "down" cuts off. "unknown" publishes as "half-even" does, and concludes only what
+            holds for either of these two.
 
     Example:
         >>> Rounding(1).interval(36.7)

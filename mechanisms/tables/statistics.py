@@ -13,6 +13,7 @@ from .rounding import Rounding
 
 Floats = NDArray[np.float64]
 Members = NDArray[np.bool_]
+EVERYBODY = Group()
 NOT_PUBLISHED = -1.0
 """Stands for a cell that is suppressed, and for a mean or median of nobody."""
 
@@ -53,7 +54,7 @@ class GroupCount(Statistic):
         the number of everybody
     """
 
-    people: Group = Group()
+    people: Group = EVERYBODY
 
     def __str__(self) -> str:
         return f"the number of {self.people}"
@@ -66,7 +67,7 @@ class GroupCount(Statistic):
 class MeanAge(Statistic):
     """Mean age of a group, rounded."""
 
-    people: Group = Group()
+    people: Group = EVERYBODY
     _: KW_ONLY
     rounding: Rounding = field(default_factory=Rounding)
 
@@ -81,7 +82,7 @@ class MeanAge(Statistic):
 class MedianAge(Statistic):
     """Median age of a group: the middle one, or the mean of the two middle ones; rounded."""
 
-    people: Group = Group()
+    people: Group = EVERYBODY
     _: KW_ONLY
     rounding: Rounding = field(default_factory=Rounding)
 
@@ -105,12 +106,12 @@ class GroupShare(Statistic):
 
     Args:
         people: the group.
-        of_group: the larger one; `people` need not lie within it, and counts only there.
+        of_group: the larger one, within which `people` lie.
         rounding: of the percentage.
     """
 
     people: Group
-    of_group: Group = Group()
+    of_group: Group = EVERYBODY
     _: KW_ONLY
     rounding: Rounding = field(default_factory=Rounding)
 
@@ -122,7 +123,7 @@ class GroupShare(Statistic):
         return self.of_group
 
     def of(self, ages: Ints, inside: Members, in_base: Members) -> Floats:
-        return _ratio(100 * (inside & in_base).sum(axis=1), in_base.sum(axis=1), self.rounding)
+        return _ratio(100 * inside.sum(axis=1), in_base.sum(axis=1), self.rounding)
 
 
 def _ratio(numerators: Ints, denominators: Ints, rounding: Rounding) -> Floats:

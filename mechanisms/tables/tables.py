@@ -24,8 +24,8 @@ class Tables:
     Args:
         domain: what a person can be.
         statistics: of which groups, at least one.
-        threshold: every number about fewer than `threshold` people is suppressed: 0 and 1 hide nothing. A share is
-            suppressed where the group or its base is that small.
+        threshold: every number about fewer than `threshold` people is suppressed, a share where its group is that
+            small; 0 hides nothing.
         zeros_shown: whether a count of 0 is published in spite of the threshold.
 
     Example:
@@ -51,7 +51,13 @@ class Tables:
                 f"statistics must be distinct, at least one, but are {[str(s) for s in self.statistics]}.",
                 argument="statistics",
             )
-        _ = self.members  # a group that cannot be is refused here
+        for statistic in self.statistics:  # a group that cannot be is refused here
+            if (self.members[statistic.people] & ~self.members[statistic.base]).any():
+                raise ParameterError(
+                    f"the group of a share must lie within its base, but {statistic.people} does not lie within "
+                    f"{statistic.base}. Give the attributes of the base to the group too.",
+                    argument="statistics",
+                )
 
     @cached_property
     def members(self) -> dict[Group, NDArray[np.bool_]]:
@@ -76,7 +82,7 @@ class Tables:
         self, statistic: Statistic, ages: Ints, inside: NDArray[np.bool_], in_base: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         values = statistic.of(ages, inside, in_base)
-        size = np.minimum(inside.sum(axis=1), in_base.sum(axis=1))
+        size = inside.sum(axis=1)
         hidden = size < self.threshold
         if self.zeros_shown and isinstance(statistic, GroupCount):
             hidden &= size > 0
@@ -85,4 +91,6 @@ class Tables:
 
 def rows_of(groups: Iterable[Group]) -> tuple[Statistic, ...]:
     """Count, median age and mean age of each group, as in a published table with one row a group."""
-    return tuple(statistic for people in groups for statistic in (GroupCount(people), MedianAge(people), MeanAge(people)))
+    return tuple(
+        statistic for people in groups for statistic in (GroupCount(people), MedianAge(people), MeanAge(people))
+    )

@@ -10,14 +10,19 @@ number of ones in it, so that all of them together are A x. An attacker knows A 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.errors import ParameterError
+from ....mechanisms.base import Outputs
+from ....mechanisms.counts.base import SubsetCounts
+from ....mechanisms.errors import AttackError, ParameterError
+from ....mechanisms.validation import open_unit
+from ..base import FairBits, Guesser, Reconstructor, SecretTarget
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-7
@@ -31,6 +36,8 @@ class Status(StrEnum):
     """The best that the rule of the decoder allows, and the only one that was found."""
     SEVERAL = "several solutions"
     """The answers fit several columns equally well: values between 0 and 1 stand for what they do not agree on."""
+    LOCAL = "local optimum"
+    """No small change makes it better; another column may be."""
     TIME_LIMIT = "time limit"
     """The solver was stopped: a partial result, which may not be the best."""
     INFEASIBLE = "infeasible"
@@ -72,8 +79,32 @@ class Decoded:
         return np.asarray((1.0 + np.sign(self.scores) * truth).mean(axis=-1) / 2.0)
 
 
-class Decoder(ABC):
-    """A rule from answers to bits. Subclasses are frozen dataclasses whose fields are the options."""
+class Decoder(Reconstructor):
+    """A rule from answers to bits. Subclasses are frozen dataclasses whose fields are the options.
+
+    A decoder is a reconstruction attack too: on a column of fair bits in a mechanism that answers subset counts.
+    """
+
+    def check(self, target: SecretTarget) -> None:
+        """Raises `AttackError` unless the secret is the column of bits whose subset counts the mechanism answers."""
+        if not isinstance(target.mechanism, SubsetCounts):
+            raise AttackError(
+                f"{type(self).__name__} decodes subset counts, such as those of LaplaceSubsetCounts, and not what "
+                f"{type(target.mechanism).__name__} releases."
+            )
+        n, secret = target.mechanism.n_records, target.secret
+        if not isinstance(secret, FairBits) or not _is_column(secret, n):
+            raise AttackError(
+                f"{type(self).__name__} decodes a column of bits, one for each of the {n} records of the mechanism. "
+                f"Take the secret FairBits.column({n})."
+            )
+
+    def fit(self, target: SecretTarget, rng: np.random.Generator) -> Guesser:
+        """The guesser: the public queries, and this decoder. Nothing is run."""
+        self.check(target)
+        mechanism = target.mechanism
+        assert isinstance(mechanism, SubsetCounts)
+        return _Guesser(self, mechanism.subsets)
 
     def decode(self, queries: ArrayLike, answers: ArrayLike) -> Decoded:
         """The bits behind the answers.
@@ -99,19 +130,83 @@ class Decoder(ABC):
 
     def _decode_covered(self, queries: Floats, answers: Floats) -> Decoded:
         """The records that some query counts are decoded; of the others nothing is known."""
-        covered = queries.any(axis=0)
+        covered: NDArray[np.bool_] = np.asarray(queries.any(axis=0))
         n_runs, n = len(answers), queries.shape[1]
-        values = np.full((n_runs, n), 0.5)
+        values = np.tile(self._unasked(n), (n_runs, 1))
         if not covered.any():
             note = "no query counts any record: nothing is known"
             return Decoded(values, (Status.SEVERAL,) * n_runs, (note,) * n_runs)
-        found = self._decode(queries[:, covered], answers)
+        found = self._only(covered)._decode(queries[:, covered], answers)
         values[:, covered] = np.clip(found.values, 0.0, 1.0)
         return _noted(replace(found, values=values), about(queries))
+
+    def _unasked(self, n: int) -> Floats:
+        """`(n,)` values of records that no query counts."""
+        return np.full(n, 0.5)
+
+    def _only(self, covered: NDArray[np.bool_]) -> Decoder:
+        """The decoder of the covered records alone."""
+        return self
 
     @abstractmethod
     def _decode(self, queries: Floats, answers: Floats) -> Decoded:
         """As `decode`: every query was answered in every run, and every record is in some query."""
+
+
+class PriorDecoder(Decoder):
+    """A decoder that may know how probable each bit is.
+
+    Attributes:
+        prior: `(n,)` probabilities that each bit is 1, in (0, 1); None: 1/2 each.
+    """
+
+    prior: tuple[float, ...] | None
+
+    def __post_init__(self) -> None:
+        if self.prior is not None:
+            object.__setattr__(self, "prior", tuple(self.prior))
+            for one in self.prior:
+                open_unit(prior=one)
+
+    def _unasked(self, n: int) -> Floats:
+        if self.prior is not None and len(self.prior) != n:
+            raise ParameterError(
+                f"prior must have one probability for each of the {n} records, but has {len(self.prior)}.",
+                argument="prior",
+            )
+        return super()._unasked(n) if self.prior is None else np.asarray(self.prior)
+
+    def _only(self, covered: NDArray[np.bool_]) -> Decoder:
+        if self.prior is None:
+            return self
+        fields: Any = self
+        restricted: Decoder = replace(fields, prior=tuple(np.asarray(self.prior)[covered].tolist()))
+        return restricted
+
+    @property
+    def log_odds(self) -> Floats | float:
+        """ln((1 - p) / p) of each bit, the price of a 1."""
+        return 0.0 if self.prior is None else np.log1p(-np.asarray(self.prior)) - np.log(self.prior)
+
+
+@dataclass(frozen=True, eq=False)
+class _Guesser:
+    """Scores of the bits, from the answers."""
+
+    decoder: Decoder
+    queries: NDArray[np.int8]
+
+    def guess(self, outputs: Outputs) -> Floats:
+        """`(size, n)` scores; 0 for all bits of an exceptional output."""
+        answers = outputs.values.astype(np.float64).reshape(len(outputs), -1)
+        if outputs.events is not None:
+            answers[outputs.events != ""] = np.nan
+        return self.decoder.decode(self.queries, answers).scores
+
+
+def _is_column(secret: FairBits, n: int) -> bool:
+    zeros, ones = np.asarray(secret.zeros), np.asarray(secret.ones)
+    return zeros.shape == ones.shape == (n,) and not zeros.any() and bool((ones == 1).all())
 
 
 def check_answers(queries: ArrayLike, answers: ArrayLike) -> tuple[Floats, Floats]:

@@ -54,7 +54,9 @@ class Claim:
         if self.most is not None:
             whole(self.least, most=self.most)
         elif self.least == 0:
-            raise ParameterError("least must be at least 1, or most be given: the claim says nothing.", argument="least")
+            raise ParameterError(
+                "least must be at least 1, or most be given: the claim says nothing.", argument="least"
+            )
 
     def __str__(self) -> str:
         if self.least == self.most:
@@ -174,9 +176,7 @@ def certain_people(published: PublishedTables, *, seconds: float = LONGEST) -> C
     return CertainPeople(domain.block_of(proved), domain.block_of(maybe - proved), block, deadline.spent)
 
 
-def _denials(
-    encoding: Encoding, proved: Ints, maybe: Ints, deadline: Deadline
-) -> Iterator[tuple[Ints | None, int]]:
+def _denials(encoding: Encoding, proved: Ints, maybe: Ints, deadline: Deadline) -> Iterator[tuple[Ints | None, int]]:
     """For each type that may be certain: a block with fewer of it than any so far, None where there is none."""
     while True:
         left = np.flatnonzero(maybe > proved)

@@ -36,7 +36,7 @@ class Conflict:
 
 
 def conflict(published: PublishedTables, *, seconds: float = LONGEST) -> Conflict | None:
-    """The published cells that contradict each other; None if a block has all of them, or time ran out before it was known.
+    """The published cells that contradict each other; None if some block has all, or time ran out before.
 
     Deletion filter (Chinneck and Dravnieks 1991): halves, then single cells are left out for good where the rest still
     contradict each other; what remains is minimal. There may be other contradictions besides.

@@ -1,7 +1,7 @@
 """Tables as an integer programme: which histograms over types of people have them.
 
-Columns are whole numbers x[t] >= 0, how many people of each type t live in the block. People have no names in it, so that
-two solutions are two different blocks and never two listings of one. What is published about a group of N people says
+Columns are whole numbers x[t] >= 0, how many people of each type t live in the block. People have no names in it, so
+that two solutions are two different blocks and never two listings of one. What is published about N people says
 
     count         sum of x = the value; where it is suppressed, 0 to threshold - 1
     mean          N low <= sum of ages x <= N high, where what lies in [low, high] rounds to the value
@@ -14,8 +14,8 @@ with l <= a and with u <= a,
 
     k1 L(a) + (k2 - k1) U(a)  <=  C(a)  <=  k1 - 1 + (k2 - k1) L(a) + (N - k2 + 1) U(a)      for every age a
 
-says that exactly k1 people are at most l, and so on. An odd number of people and one possible pair need no binary. (Garfinkel,
-Abowd and Martindale 2019 encode people one by one, and order equal ones by age; a histogram needs no order.)
+says that the k1-th person is aged l and the k2-th u. Where one pair is possible, no binary is needed. (Garfinkel, Abowd
+and Martindale 2019 encode people one by one, and order equal ones by age; a histogram needs no order.)
 """
 
 from __future__ import annotations
@@ -115,10 +115,9 @@ class _Encoder:
             self.rows.add(row(members, 1.0, float(self.published.tables.zeros_shown), self.threshold - 1.0))
         elif cell.value is not None:
             self.rows.add(row(members, 1.0, low=self.threshold), row(base, 1.0, low=1.0))
-        elif self.threshold > 1 or members is base:
-            self.rows.add(row(members, 1.0, high=max(self.threshold, 1) - 1.0))
         else:
-            self.rows.add(row(base if self.threshold == 0 else members, 1.0, high=0.0))
+            hidden, most = (members, self.threshold - 1) if self.threshold > 0 else (base, 0)
+            self.rows.add(row(hidden, 1.0, high=most))
 
     def _upper(self, counts: list[Cell]) -> NDArray[np.float64]:
         """Most people of each type."""
@@ -180,9 +179,7 @@ class _Encoder:
 
     def _worked_out(self, members: Members, cell: Cell, deadline: Deadline | None) -> int:
         """The size of a group, from the other rows; `AttackError` where they leave it open."""
-        ends = [
-            self.rows.solve(objective=_indicator(members, sign), deadline=deadline) for sign in (1.0, -1.0)
-        ]
+        ends = [self.rows.solve(objective=_indicator(members, sign), deadline=deadline) for sign in (1.0, -1.0)]
         sizes = [int(a.columns[members].sum()) for a in ends if a.status is Status.FOUND and a.columns is not None]
         if any(a.status is Status.INFEASIBLE for a in ends):
             return 0  # the other rows contradict each other already
@@ -202,11 +199,7 @@ class _Encoder:
         youngest, oldest = int(ages.min()), int(ages.max())
         if size % 2:
             return [(s // 2, s // 2) for s in range(least, most + 1) if s % 2 == 0 and youngest <= s // 2 <= oldest]
-        return [
-            (low, s - low)
-            for s in range(least, most + 1)
-            for low in range(max(youngest, s - oldest), s // 2 + 1)
-        ]
+        return [(low, s - low) for s in range(least, most + 1) for low in range(max(youngest, s - oldest), s // 2 + 1)]
 
     def _fixed_middle(self, members: Members, size: int, low: int, high: int) -> None:
         """At most k1 - 1 people below `low`, at least k1 up to it; the same for `high`."""
@@ -226,8 +219,9 @@ class _Encoder:
         ages = self.ages[members]
         first, last = int(low.min()) - 1, int(high.max())
         span = last - first + 1
-        total, lower, upper = self.rows.new(span, size, whole=False), *(
-            self.rows.new(span, 1.0, whole=False) for _ in range(2)
+        total, lower, upper = (
+            self.rows.new(span, size, whole=False),
+            *(self.rows.new(span, 1.0, whole=False) for _ in range(2)),
         )
         for i, age in enumerate(range(first, last + 1)):
             up_to = members[ages == age] if i else members[ages <= age]

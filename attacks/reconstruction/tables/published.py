@@ -43,7 +43,8 @@ class PublishedTables:
     Example:
         >>> from dpassay.mechanisms.tables import Domain, Group, GroupCount, group
         >>> domain = Domain({"sex": ("female", "male")})
-        >>> published = PublishedTables.of(domain, {GroupCount(): 7, GroupCount(group(sex="female")): None}, threshold=3)
+        >>> cells = {GroupCount(): 7, GroupCount(group(sex="female")): None}
+        >>> published = PublishedTables.of(domain, cells, threshold=3)
         >>> [str(cell) for cell in published.cells]
         ['the number of everybody is 7', 'the number of female is suppressed']
     """
@@ -129,6 +130,12 @@ class PublishedTables:
 
 def _check(cell: Cell, tables: Tables) -> None:
     """Refuses a value that no block could have."""
+    if cell.value is None and isinstance(cell.statistic, GroupCount) and tables.threshold < 1:
+        raise ParameterError(
+            f"{cell.statistic} must be a number: the threshold of the tables is 0, which suppresses nothing. Give the "
+            "threshold, or leave the statistic out.",
+            argument="values",
+        )
     if cell.value is None:
         return
     finite(**{f"values ({cell.statistic})": cell.value})

@@ -15,8 +15,7 @@ from .encoding import Encoding, encode
 from .integer_programme import LONGEST, Cuts, Deadline, Status
 from .published import PublishedTables
 
-
-MOST_STEPS = 20_000
+MOST_STEPS = 5_000
 """Blocks that are tried around one that was found."""
 
 
@@ -72,7 +71,9 @@ class Solutions:
         if self.unique:
             return "exactly 1 block has these tables: everybody in it is found"
         if self.complete:
-            return f"exactly {n} blocks have these tables; they share {len(self.certain)} of {len(self.blocks[0])} people"
+            return (
+                f"exactly {n} blocks have these tables; they share {len(self.certain)} of {len(self.blocks[0])} people"
+            )
         why = "the search stopped at the limit" if self.ended == "limit" else f"time ran out after {self.seconds:.3g} s"
         if n == 0:
             return f"{why}, before a block was found: nothing is known. Give more seconds"
@@ -121,10 +122,8 @@ def solve(published: PublishedTables, *, limit: int = 1000, seconds: float = LON
     return Solutions(published.domain, tuple(found.values()), ended, deadline.spent)
 
 
-def _explore(
-    published: PublishedTables, start: Ints, found: dict[bytes, Ints], limit: int, deadline: Deadline
-) -> None:
-    """Adds `start` to `found`, and what is reached from it by steps in which two people change their ages by as much."""
+def _explore(published: PublishedTables, start: Ints, found: dict[bytes, Ints], limit: int, deadline: Deadline) -> None:
+    """Adds `start` to `found`, and what is reached from it by moving the ages of two people apart or together."""
     waiting = [start]
     found[start.tobytes()] = start
     while waiting and len(found) < limit and deadline.left > 0.0:

@@ -56,6 +56,8 @@ def test_candidates_of_unknown_place_are_all_compared_and_only_with_each_other()
     assert len(list(secret.neighbours(Relation.REPLACE_ONE))) == 6
     with pytest.raises(RelationError, match=r"OneOf\.in_record"):
         secret.neighbours(Relation.ADD_REMOVE)
+    pairs = list(OneOf((1, 2), reference=0).neighbours(Relation.ADD_REMOVE))
+    assert [(pair.d0, pair.d1) for pair in pairs] == [(0, 1), (0, 2)]
 
 
 def forms():
