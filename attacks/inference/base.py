@@ -88,7 +88,7 @@ class Sensitive:
         values, counts = np.unique(column, return_counts=True)
         if len(values) == 1:
             raise ParameterError(
-                f"feature {feature!r} is constant, {values[0]!r} for everybody: there is nothing to infer.",
+                f"feature {feature!r} is constant, {values[0]} for everybody: there is nothing to infer.",
                 argument="feature",
             )
         return cls(feature, values, counts / counts.sum())
@@ -116,7 +116,7 @@ class Sensitive:
         if not (values[found] == column).all():
             other = column[values[found] != column][0]
             raise ParameterError(
-                f"values must hold every value that occurs, but {other!r} is not among {values.tolist()}. Add it, or "
+                f"values must hold every value that occurs, but {other} is not among {values.tolist()}. Add it, or "
                 "sort the attribute into these groups first.",
                 argument="values",
             )

@@ -42,5 +42,5 @@ def places(model: Any, y: NDArray[Any], n_classes: int) -> NDArray[np.int64]:
     found = np.searchsorted(classes, y).clip(max=len(classes) - 1)
     if not (classes[found] == y).all():
         other = np.asarray(y)[classes[found] != y].ravel()[0]
-        raise AttackError(f"the model knows the classes {classes.tolist()}, but a label is {other!r}.")
+        raise AttackError(f"the model knows the classes {classes.tolist()}, but a label is {other}.")
     return np.asarray(found)
