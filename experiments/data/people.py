@@ -98,7 +98,7 @@ def people(*, n: int = 20_000, spread: float = 1.15, seed: int = 0) -> pd.DataFr
 
 
 def _illness(age: NDArray[np.int64], sex: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Between the shares of the young and those of the old, by age; women have more migraine, men more heart disease."""
+    """Weights between those of the young and of the old, by age; some illnesses go with sex."""
     old = np.clip((age - 15.0) / 60.0, 0.0, 1.0)[:, None]
     young_and_old = np.array(list(ILLNESSES.values()), dtype=np.float64)
     shares = (1.0 - old) * young_and_old[:, 0] + old * young_and_old[:, 1]
