@@ -10,6 +10,7 @@ features.py   from outputs to columns of numbers that a classifier can read
 membership/   membership inference: was this record in the training set? Higher score = it was
 models/       two-class models that attacks learn from pilot trials
 reconstruction/  guess a secret that was drawn from a known prior
+tracing/      was this person in the study whose means were published?
 """
 
 from .base import Attack, Scorer, Target

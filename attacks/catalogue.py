@@ -18,6 +18,7 @@ catalogue = Catalogue(
         "gradient-product": "dpassay.attacks.distinguishing.gradient_product:GradientProduct",
         "canary-loss": "dpassay.attacks.distinguishing.canary_loss:CanaryLoss",
         "canary-direction": "dpassay.attacks.distinguishing.canary_direction:CanaryDirection",
+        "tracing": "dpassay.attacks.tracing.attack:Tracing",
         "portfolio": "dpassay.attacks.distinguishing.portfolio:Portfolio",
         "classifier": "dpassay.attacks.distinguishing.classifier:Classifier",
         "threshold": "dpassay.attacks.distinguishing.threshold:Threshold",

@@ -15,8 +15,9 @@ distributed.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,6 +27,10 @@ from ...mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
 from ...mechanisms.errors import AttackError, ParameterError, RelationError
 from ...mechanisms.records import mixed_records, n_records, remove_record, replace_record, zero_record
 from ...mechanisms.relation import Relation
+from ..events import mark
+
+COMPARED = 256
+"""Bits, at most, whose two values are compared: each changes its own record, whichever it is."""
 
 
 class Secret(ABC):
@@ -37,7 +42,7 @@ class Secret(ABC):
         """The best rate of success without the output, exact."""
 
     @abstractmethod
-    def neighbours(self, relation: Relation) -> list[Neighbours]:
+    def neighbours(self, relation: Relation) -> Iterator[Neighbours]:
         """The pairs that have to be neighbours for success to say something about a guarantee under `relation`.
 
         Raises:
@@ -54,6 +59,8 @@ class OneOf(Secret):
         prior: `(k,)` probabilities of the candidates; None: all equal.
         close: `(k, k)` bool, `close[truth, guess]`: which guess counts as right for which truth; None: the truth alone.
         record: the place of the record in which the candidates differ; None where that is not known.
+        reference: the dataset that each candidate is a neighbour of, under `add_remove` and `zero_out`; None: the one
+            without that record.
 
     Raises:
         ParameterError: fewer than two candidates, probabilities that are negative or do not sum to 1, a `close` of
@@ -71,6 +78,7 @@ class OneOf(Secret):
     prior: NDArray[np.float64] | ArrayLike | None = None
     close: NDArray[np.bool_] | ArrayLike | None = None
     record: int | None = None
+    reference: Dataset = None
 
     def __post_init__(self) -> None:
         if self.k < 2:
@@ -150,21 +158,23 @@ class OneOf(Secret):
             return np.asarray(truths == guesses)
         return np.asarray(np.asarray(self.close)[truths, guesses] & (guesses >= 0))
 
-    def neighbours(self, relation: Relation) -> list[Neighbours]:
-        """Under `replace_one` any two candidates; otherwise each candidate and the dataset without its record."""
+    def neighbours(self, relation: Relation) -> Iterator[Neighbours]:
+        """Under `replace_one` any two candidates; otherwise each candidate and the reference, without its record."""
         first, *others = self.candidates
         if relation is Relation.REPLACE_ONE and self.record is not None:  # so do the others among themselves
-            return [Neighbours(other, first, relation) for other in others]
+            return (Neighbours(other, first, relation) for other in others)
         if relation is Relation.REPLACE_ONE:
-            pairs = [(one, two) for place, two in enumerate(self.candidates) for one in self.candidates[place + 1 :]]
-            return [Neighbours(one, two, relation) for one, two in pairs]
+            return (Neighbours(one, two, relation) for two, one in combinations(self.candidates, 2))
+        if self.reference is not None:
+            return (Neighbours(self.reference, candidate, relation) for candidate in self.candidates)
         if self.record is None:
             raise RelationError(
                 f"under {relation.value!r} the candidates are not neighbours of each other but of the dataset without "
-                "their record. Say which record that is: OneOf(candidates, record=...), or OneOf.in_record(...)."
+                "their record. Say which record that is, OneOf(candidates, record=...) or OneOf.in_record(...), or "
+                "give that dataset: OneOf(candidates, reference=...)."
             )
         build = remove_record if relation is Relation.ADD_REMOVE else zero_record
-        return [build(candidate, self.record) for candidate in self.candidates]
+        return (build(candidate, self.record) for candidate in self.candidates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,16 +230,17 @@ class FairBits(Secret):
         """The bits of `size` rounds, `(size, n)`."""
         return rng.integers(2, size=(size, self.n), dtype=np.int8).astype(np.bool_)
 
-    def neighbours(self, relation: Relation) -> list[Neighbours]:
-        """The dataset of zeros, and that with one bit set, for each of the bits."""
+    def neighbours(self, relation: Relation) -> Iterator[Neighbours]:
+        """The dataset of zeros, and that with one bit set: each bit, or some 256 that are evenly spread."""
         if relation is not Relation.REPLACE_ONE:
             raise RelationError(
                 f"a bit that is 0 or 1 replaces a record by another, but the guarantee holds for {relation.value!r}. "
                 "Take a mechanism whose guarantee holds under 'replace_one'; for records that are there or not, play "
                 "the membership game."
             )
-        set_bits = (self.dataset(np.arange(self.n) == place) for place in range(self.n))
-        return [Neighbours(self.zeros, one, relation) for one in set_bits]
+        places = range(0, self.n, -(-self.n // COMPARED))
+        set_bits = (self.dataset(np.arange(self.n) == place) for place in places)
+        return (Neighbours(self.zeros, one, relation) for one in set_bits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,6 +249,10 @@ class SecretTarget:
 
     mechanism: Mechanism
     secret: Secret
+
+    def run(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` runs on `dataset` to learn from, with NaN and infinities marked as events."""
+        return mark(self.mechanism.release(dataset, size, rng))
 
 
 class Guesser(Protocol):

@@ -14,6 +14,13 @@ catalogue = Catalogue(
     "reconstruction attack",
     {
         "maximum-likelihood": "dpassay.attacks.reconstruction.maximum_likelihood:MaximumLikelihood",
+        "prior-aware": "dpassay.attacks.reconstruction.training.prior_aware:PriorAware",
+        "least-squares": "dpassay.attacks.reconstruction.answers.least_squares:BoxedLeastSquares",
+        "l1-decoding": "dpassay.attacks.reconstruction.answers.l1:L1Decoding",
+        "linear-programme": "dpassay.attacks.reconstruction.answers.linear_programme:LinearProgramme",
+        "gaussian-likelihood": "dpassay.attacks.reconstruction.answers.flips:GaussianLikelihood",
+        "integer-programme": "dpassay.attacks.reconstruction.answers.integer_programme:IntegerProgramme",
+        "exhaustive": "dpassay.attacks.reconstruction.answers.exhaustive:Exhaustive",
     },
 )
 get = catalogue.get

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from ...mechanisms.base import Dataset, LogDensity, Outputs
 from ...mechanisms.errors import AttackError
+from ...mechanisms.local.base import LocalMechanism
 from .base import FairBits, Guesser, OneOf, Reconstructor, SecretTarget
 
 MOST_BITS = 10
-"""All 2^n columns of bits are compared: 1,024 log densities of each output."""
+"""All 2^n columns of bits are compared: 1,024 log densities of each output. Local mechanisms take any number."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,13 @@ class MaximumLikelihood(Reconstructor):
 
     Of a `OneOf` it is the guess with the largest posterior probability of being right: argmax over g of the sum of
     prior(z) p(output | z) over the truths z that g is close to (Bayes; Balle, Cherubin and Hayes 2022, section 3).
-    Of `FairBits` the score of a bit is its posterior log odds, over all 2^n columns. It reads
-    `mechanism.output_law()` and learns nothing.
+    Of `FairBits` the score of a bit is its posterior log odds, over all 2^n columns; under a local mechanism, where
+    each message depends on its own record alone, that of its message. It reads `mechanism.output_law()` and learns
+    nothing.
 
     Raises:
-        AttackError: the output law of the mechanism is not known, or there are more than 10 bits.
+        AttackError: the output law of the mechanism is not known, or there are more than 10 bits that are not sent one
+            by one.
 
     Guarantees:
         * no other guess is right more often, if `output_law` is the law that `release` draws from;
@@ -44,7 +47,8 @@ class MaximumLikelihood(Reconstructor):
     def check(self, target: SecretTarget) -> None:
         """Raises `AttackError` if no output law is known, or if there are too many bits."""
         _law_of(target)
-        if isinstance(target.secret, FairBits) and target.secret.n > MOST_BITS:
+        local = isinstance(target.mechanism, LocalMechanism)
+        if isinstance(target.secret, FairBits) and target.secret.n > MOST_BITS and not local:
             raise AttackError(
                 f"the maximum-likelihood attack compares all columns of bits, of at most {MOST_BITS} bits, but the "
                 f"secret has {target.secret.n}. Take fewer, or another attack."
@@ -54,6 +58,9 @@ class MaximumLikelihood(Reconstructor):
         """The guesser; nothing is run."""
         self.check(target)
         law, secret = _law_of(target), target.secret
+        if isinstance(secret, FairBits) and isinstance(target.mechanism, LocalMechanism):
+            zeros, ones = (target.mechanism.values(values) for values in (secret.zeros, secret.ones))
+            return _LikeliestOfEach(law, zeros, ones)
         if isinstance(secret, FairBits):
             columns = np.array(list(product([False, True], repeat=secret.n)))
             return _MostProbableBits(law, tuple(secret.dataset(column) for column in columns), columns)
@@ -113,6 +120,26 @@ class _MostProbableBits:
         one, zero = weights @ self.columns.astype(np.float64), weights @ (~self.columns).astype(np.float64)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(one) - np.log(zero))
+
+
+@dataclass(frozen=True, eq=False)
+class _LikeliestOfEach:
+    """Log likelihood ratio of each message: value of a 1 against value of a 0."""
+
+    law: LogDensity
+    zeros: NDArray[np.int64]
+    ones: NDArray[np.int64]
+
+    def guess(self, outputs: Outputs) -> NDArray[np.float64]:
+        """`(size, n)` log odds."""
+        shape = (len(outputs), len(self.zeros))
+        messages = Outputs(outputs.values.reshape(-1, *outputs.values.shape[2:]))
+        values = np.unique([self.zeros, self.ones])
+        logs = np.array([self.law.log_density(messages, value).reshape(shape) for value in values])
+        records = np.arange(shape[1])
+        one, zero = (logs[np.searchsorted(values, side), :, records].T for side in (self.ones, self.zeros))
+        with np.errstate(invalid="ignore"):
+            return np.where(one == zero, 0.0, one - zero)
 
 
 def _likelihoods(law: LogDensity, datasets: tuple[Dataset, ...], outputs: Outputs) -> NDArray[np.float64]:

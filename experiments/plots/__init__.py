@@ -6,6 +6,7 @@ accountants.py   accountants against each other: the epsilon that each of them p
 bound_claim.py   what was shown next to what is claimed: epsilon against the swept parameter
 certificate.py   the certificate drawn: how often each method exceeds the truth, and how close to it the bounds come
 draw.py          all figures of an experiment, and the overview of one audit
+inference/       attacks on the data of people, beside what is guessed anyway
 ladder.py        a ladder of named audits: what each of them shows of the epsilon that is claimed
 lines.py         the numbers of bounds next to claims, and what a title and a caption say of them
 membership.py    membership attacks: ROC curves on logarithmic axes, and the vulnerability of each record

@@ -12,6 +12,7 @@ from functools import cache
 from itertools import combinations, combinations_with_replacement, product
 
 import claims_composed
+import claims_counts
 import claims_laws as laws
 import claims_selection
 import claims_statistics
@@ -1005,7 +1006,9 @@ CASES = {
     "broken-randomized-response": broken_randomized_response,
     **{
         name: lambda cases=cases: worked_out(cases)
-        for name, cases in (claims_statistics.CASES | claims_composed.CASES | claims_text.CASES).items()
+        for name, cases in (
+            claims_statistics.CASES | claims_composed.CASES | claims_text.CASES | claims_counts.CASES
+        ).items()
     },
     **{name: selection(name) for name in claims_selection.CASES},
     "broken-dp-sgd-mean-clipped": lambda: shifted(MeanClipped, 30.0),

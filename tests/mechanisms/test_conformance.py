@@ -38,6 +38,8 @@ SAMPLE = {
     "n_records": 20,
     "randomizer": RandomizedResponse(0.8),
     "n_users": 5,
+    "bound": 2,
+    "rounded_to": 5,
 }
 EXTRA = {
     "gaussian": {"noise_multiplier": 2.0},
@@ -47,6 +49,8 @@ EXTRA = {
     "broken-float-laplace": {"bits": 12},
     "broken-float-gaussian": {"bits": 6},
     "broken-rounded-sum": {"dtype": "float16"},
+    "column-means": {"noise_multiplier": 2.0},
+    "gaussian-subset-counts": {"standard_deviation": 3.0},
     "grid-laplace": {"granularity": 0.25, "sensitivity": 0.6},
 }
 """Options that a mechanism needs besides the required ones, and those with which its exact curve is known."""
@@ -58,7 +62,7 @@ RARE = 8.0
 NO_DENSITY = {"noisy-projected-sgd", "broken-votes-teachers-kept", "post-processed"}
 """Mechanisms whose output law is not known: what stands on densities is not asked of them."""
 
-NO_NOISE = {"broken-zero-sensitivity"}
+NO_NOISE = {"broken-zero-sensitivity", "rounded-subset-counts"}
 NAMES = [name for name in catalogue if not name.startswith("broken-dp-sgd-") and name not in NO_NOISE]
 """Broken trainers, and what adds no noise, have laws that no correct mechanism has, and tests of their own."""
 

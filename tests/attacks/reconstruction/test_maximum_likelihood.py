@@ -7,10 +7,12 @@ import pytest
 
 from dpassay.attacks.reconstruction import FairBits, MaximumLikelihood, OneOf, Reconstructor, SecretTarget
 from dpassay.attacks.reconstruction.catalogue import catalogue, choose
+from dpassay.attacks.reconstruction.maximum_likelihood import _MostProbableBits
 from dpassay.mechanisms import KAryRandomizedResponse, Mechanism, Neighbours, Outputs
 from dpassay.mechanisms.errors import AttackError, ParameterError, UnknownNameError
 from dpassay.mechanisms.external.function import FunctionMechanism
 from dpassay.mechanisms.guarantees import PureDP
+from dpassay.mechanisms.local import OneTimeRAPPOR
 from dpassay.mechanisms.relation import Relation
 
 K_ARY = KAryRandomizedResponse(epsilon=1.0, k=4)
@@ -72,6 +74,19 @@ def test_the_score_of_a_bit_that_is_flipped_on_its_own_is_that_of_its_answer():
     np.testing.assert_allclose(scores, 2.0 * outputs.values - 1.0, rtol=1e-12)
 
 
+def test_bits_that_are_sent_one_by_one_have_the_odds_that_all_columns_give():
+    """Any number of them, under a law of several numbers a message, with values that differ from record to record."""
+    mechanism = OneTimeRAPPOR(k=4)
+    secret = FairBits(np.array([0, 3, 1]), np.array([2, 1, 1]))
+    outputs = mechanism.release(secret.zeros, 50, np.random.default_rng(0))
+    fast = guesser(mechanism, secret)
+    columns = np.array(list(product([False, True], repeat=3)))
+    slow = _MostProbableBits(mechanism.output_law(), tuple(secret.dataset(column) for column in columns), columns)
+    assert type(fast) is not type(slow)
+    np.testing.assert_allclose(fast.guess(outputs), slow.guess(outputs), rtol=1e-9, atol=1e-12)
+    assert (fast.guess(outputs)[:, 2] == 0.0).all()
+
+
 def test_an_output_that_no_dataset_gives_says_nothing_about_a_bit():
     scores = guesser(KAryRandomizedResponse(epsilon=1.0, k=2), FairBits.column(2)).guess(Outputs(np.full((1, 2), 7)))
     assert scores.tolist() == [[0.0, 0.0]]
@@ -86,7 +101,7 @@ def test_what_cannot_be_attacked_is_refused():
     with pytest.raises(AttackError, match="needs the output law"):
         choose("maximum-likelihood", SecretTarget(FOREIGN, OneOf(([0], [1]))))
     with pytest.raises(AttackError, match="at most 10 bits, but the secret has 11"):
-        choose("maximum-likelihood", SecretTarget(K_ARY, FairBits.column(11)))
+        choose("maximum-likelihood", SecretTarget(WeightedCount(), FairBits.column(11)))
     with pytest.raises(UnknownNameError, match="maximum-likelihood"):
         choose("maximum-likelyhood", SecretTarget(K_ARY, OneOf((0, 1))))
     with pytest.raises(ParameterError, match="or a Reconstructor, but is 3"):

@@ -44,7 +44,7 @@ def test_what_is_close_is_read_as_truth_and_guess():
 
 @pytest.mark.parametrize("relation", Relation)
 def test_candidates_in_a_record_are_neighbours_of_each_other_or_of_the_dataset_without_it(relation):
-    pairs = OneOf.in_record(np.array([7, 8, 9]), 1, [1, 2, 3]).neighbours(relation)
+    pairs = list(OneOf.in_record(np.array([7, 8, 9]), 1, [1, 2, 3]).neighbours(relation))
     assert {tuple(pair.d1) for pair in pairs} <= {(7, 1, 9), (7, 2, 9), (7, 3, 9)}
     absent = {Relation.ADD_REMOVE: (7, 9), Relation.ZERO_OUT: (7, 0, 9), Relation.REPLACE_ONE: None}[relation]
     assert len(pairs) == (2 if absent is None else 3)
@@ -53,9 +53,11 @@ def test_candidates_in_a_record_are_neighbours_of_each_other_or_of_the_dataset_w
 
 def test_candidates_of_unknown_place_are_all_compared_and_only_with_each_other():
     secret = OneOf((0, 1, 2, 3))
-    assert len(secret.neighbours(Relation.REPLACE_ONE)) == 6
+    assert len(list(secret.neighbours(Relation.REPLACE_ONE))) == 6
     with pytest.raises(RelationError, match=r"OneOf\.in_record"):
         secret.neighbours(Relation.ADD_REMOVE)
+    pairs = list(OneOf((1, 2), reference=0).neighbours(Relation.ADD_REMOVE))
+    assert [(pair.d0, pair.d1) for pair in pairs] == [(0, 1), (0, 2)]
 
 
 def forms():

@@ -1,0 +1,161 @@
+"""Public frequencies: how often each column is 1 among people at large.
+
+Constant   the same in every column
+Uniform    spread evenly between two numbers
+Tardos     those of fingerprinting codes: mostly near 0 or 1
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ParameterError
+from ..registry import Catalogue
+from ..validation import open_unit, unit_interval, whole
+
+Floats = NDArray[np.float64]
+
+
+def check_frequencies(frequencies: ArrayLike, name: str = "frequencies") -> Floats:
+    """`frequencies` as an array `(n_attributes,)`; raises `ParameterError` for another shape or a number outside
+    [0, 1]."""
+    found = np.asarray(frequencies, dtype=np.float64)
+    if found.ndim != 1 or not found.size:
+        raise ParameterError(
+            f"{name} must have one number a column, shape (n_attributes,), but have shape {found.shape}.", argument=name
+        )
+    wrong = np.flatnonzero(~((found >= 0.0) & (found <= 1.0)))
+    if wrong.size:
+        raise ParameterError(
+            f"{name} must lie in [0, 1], but that of column {wrong[0]} is {found[wrong[0]]} ({wrong.size:,} columns in "
+            "all). Give the shares of people with a 1, not counts or percentages.",
+            argument=name,
+            value=float(found[wrong[0]]),
+        )
+    return found
+
+
+class Population(ABC):
+    """People whose columns are independent, each 1 with its public frequency. Subclasses are frozen dataclasses."""
+
+    seed: int
+
+    @abstractmethod
+    def frequencies(self, n_attributes: int) -> Floats:
+        """Of the first columns, shape `(n_attributes,)`; the same for the same options."""
+
+    def people(self, n_people: int, n_attributes: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+        """Rows of `n_people` independent people, shape `(n_people, n_attributes)`."""
+        return draw_people(self.frequencies(n_attributes), n_people, rng)
+
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng([self.seed, 0])
+
+
+def draw_people(frequencies: Floats, n_people: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Rows of independent people with independent columns, shape `(n_people, n_attributes)`; drawn in blocks."""
+    rows = np.empty((n_people, len(frequencies)), dtype=np.uint8)
+    step = max(1, 4_000_000 // len(frequencies))
+    for start in range(0, n_people, step):
+        part = rows[start : start + step]
+        np.less(rng.random(part.shape, dtype=np.float32), frequencies, out=part, casting="unsafe")
+    return rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constant(Population):
+    """The same frequency in every column.
+
+    Args:
+        value: strictly between 0 and 1.
+        seed: of the person who is looked for.
+
+    Example:
+        >>> Constant(value=0.5).frequencies(3).tolist()
+        [0.5, 0.5, 0.5]
+    """
+
+    value: float = 0.5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        open_unit(value=self.value)
+        whole(0, seed=self.seed)
+
+    def frequencies(self, n_attributes: int) -> Floats:
+        return np.full(n_attributes, self.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uniform(Population):
+    """Frequencies that are uniform on [low, high], as of common variants of a genome.
+
+    Args:
+        low, high: 0 <= low < high <= 1.
+        seed: of the frequencies, and of the person who is looked for.
+
+    Example:
+        >>> Uniform().frequencies(3).round(3).tolist() == Uniform().frequencies(9)[:3].round(3).tolist()
+        True
+    """
+
+    low: float = 0.05
+    high: float = 0.95
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        unit_interval(low=self.low, high=self.high)
+        if not self.low < self.high:
+            raise ParameterError(f"low must be below high, but they are {self.low} and {self.high}.", argument="low")
+        whole(0, seed=self.seed)
+
+    def frequencies(self, n_attributes: int) -> Floats:
+        return self._rng().uniform(self.low, self.high, n_attributes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tardos(Population):
+    """Frequencies of Tardos' fingerprinting code: p = sin^2 r, with r uniform, and t <= p <= 1 - t.
+
+    The density is proportional to 1 / sqrt(p (1 - p)). With weights 1 / sqrt(p (1 - p)) every strategy of a coalition
+    whose word keeps what all its members share gives away a member (Tardos 2003): data from which no accurate means can
+    be published in private.
+
+    Args:
+        coalition: c, members at most, >= 1: t = 1 / (300 c).
+        seed: of the frequencies, and of the person who is looked for.
+
+    References:
+        Tardos (2003), "Optimal probabilistic fingerprint codes", section 2 (the cutoff 1 / (300 c)).
+
+    Example:
+        >>> p = Tardos(coalition=10).frequencies(10_000)
+        >>> bool(p.min() >= 1 / 3000), round(float((p < 0.1).mean()), 1)  # (2 / pi) arcsin(sqrt(0.1)) = 0.205
+        (True, 0.2)
+    """
+
+    coalition: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole(1, coalition=self.coalition)
+        whole(0, seed=self.seed)
+
+    def frequencies(self, n_attributes: int) -> Floats:
+        least = math.asin(math.sqrt(1.0 / (300.0 * self.coalition)))
+        return np.asarray(np.sin(self._rng().uniform(least, math.pi / 2.0 - least, n_attributes)) ** 2)
+
+
+populations = Catalogue(
+    "population",
+    {
+        "constant": "dpassay.mechanisms.studies.populations:Constant",
+        "uniform": "dpassay.mechanisms.studies.populations:Uniform",
+        "tardos": "dpassay.mechanisms.studies.populations:Tardos",
+    },
+)
