@@ -22,6 +22,7 @@ catalogue = Catalogue(
         "integer-programme": "dpassay.attacks.reconstruction.answers.integer_programme:IntegerProgramme",
         "published-tables": "dpassay.attacks.reconstruction.tables.reconstructor:TablesReconstructor",
         "exhaustive": "dpassay.attacks.reconstruction.answers.exhaustive:Exhaustive",
+        "model-confidence": "dpassay.attacks.inference.records:ModelConfidence",
     },
 )
 get = catalogue.get
