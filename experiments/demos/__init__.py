@@ -5,6 +5,7 @@ the whole lecture and returns the numbers that it found.
 
 add_or_replace.py        blue eyes: one mechanism, one noise, two neighbouring relations
 dp_sgd.py                a private classifier: what four accountants promise, what four attackers find
+in_this_study.py         one row against published means: exact, rounded, private
 lecture.py               what the lectures share: chapters, paragraphs and tables on a terminal
 randomized_response.py   randomised response: the tax survey of Warner (1965)
 """
@@ -16,6 +17,7 @@ catalogue = Catalogue(
     {
         "add-or-replace": "dpassay.experiments.demos.add_or_replace:main",
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
+        "in-this-study": "dpassay.experiments.demos.in_this_study:main",
         "randomized-response": "dpassay.experiments.demos.randomized_response:main",
     },
 )
