@@ -10,6 +10,7 @@ least_shown.py  the search for the least that would have been seen
 search/      many pairs and attacks, given or from a domain: the winner is confirmed on fresh trials
 recording/   what a program does with its noise, compared on both sides: no statistics
 membership/  metrics of membership attacks
+inference/   what attacks on the data of people gain over what is guessed anyway: metrics
 estimates/   numbers without coverage: another type
 testing/     coverage and power on laws with a known epsilon
 witness/     findings without statistics, and how a third party checks a violation

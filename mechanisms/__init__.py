@@ -1,10 +1,12 @@
 """What is audited, and what it promises.
 
 base.py          Mechanism, Neighbours, Relation: read this first
+anonymity/       tables that are anonymous by a definition of their own, and not differentially private
 guarantees/      the theoretical accountant
 noise/ selection/ local/ shuffle/ queries/ learning/ external/   mechanisms, a folder a kind
 broken/          wrong on purpose, each with its true epsilon
 catalogue.py     all of them by name
+counts/          counts of many subsets of a column of bits: what reconstruction attacks read
 composed/        mechanisms that are made of others: post-processed, subsampled, in parallel
 ensembles/       teachers that vote: models of disjoint parts of the data
 errors.py        every error that the library raises on purpose
@@ -23,8 +25,10 @@ repeated.py      a mechanism that is run several times on the same dataset, and 
 shuffle/         the shuffle model: users randomise their own messages, and somebody takes the names off
 selection/       mechanisms that choose one of finitely many candidates
 statistics/      statistics of records whose noise depends on more than a sensitivity
+tables/          published tables of a block of people: exact, swapped or noisy
 sparse_vector/   sparse vector technique: many queries against a noisy threshold
 studies/         what is published about a group of people: the means of many columns
+text/            language models of n-grams, private and not
 validation.py    shared checks of arguments
 """
 

@@ -105,7 +105,19 @@ catalogue = Catalogue(
         "broken-sparse-vector-no-query-noise": "dpassay.mechanisms.broken.sparse_vector.no_query_noise:NoQueryNoise",
         "broken-sparse-vector-no-stop": "dpassay.mechanisms.broken.sparse_vector.no_stop:NeverStops",
         "column-means": "dpassay.mechanisms.studies.column_means:ColumnMeans",
+        "laplace-subset-counts": "dpassay.mechanisms.counts.noisy:LaplaceSubsetCounts",
+        "gaussian-subset-counts": "dpassay.mechanisms.counts.noisy:GaussianSubsetCounts",
+        "geometric-subset-counts": "dpassay.mechanisms.counts.noisy:GeometricSubsetCounts",
+        "bounded-noise-subset-counts": "dpassay.mechanisms.counts.bounded:BoundedNoiseSubsetCounts",
+        "rounded-subset-counts": "dpassay.mechanisms.counts.bounded:RoundedSubsetCounts",
+        "broken-subset-counts-not-composed": (
+            "dpassay.mechanisms.broken.composed.uncomposed_counts:UncomposedSubsetCounts"
+        ),
         "broken-sparse-vector-two": "dpassay.mechanisms.broken.sparse_vector.side_by_side:TwoBrokenSparseVectors",
+        "noisy-tables": "dpassay.mechanisms.tables.noisy:NoisyTables",
+        "swapped-tables": "dpassay.mechanisms.tables.swapped:SwappedTables",
+        "ngram-counts": "dpassay.mechanisms.text.ngram_counts:NGramCounts",
+        "broken-ngram-contribution": "dpassay.mechanisms.broken.text.unbounded:ContributionNotBounded",
     },
 )
 get = catalogue.get

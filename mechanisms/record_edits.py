@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .errors import ParameterError
 
@@ -40,6 +41,22 @@ def replaced(part: Any, index: int, new: Any) -> Any:
     changed = part.astype(np.result_type(part, value)) if part.dtype.kind in "biufc" else part.copy()
     changed[index] = new
     return changed
+
+
+def mixed(part0: Any, part1: Any, from1: NDArray[np.bool_]) -> Any:
+    """A column whose entries come from `part1` where `from1` says so; raises `ParameterError` for other shapes."""
+    if is_pandas(part0) and is_pandas(part1) and part0.shape == part1.shape:
+        where = from1 if part0.ndim == 1 else np.broadcast_to(from1[:, None], part0.shape)
+        return part0.where(~where, part1)
+    if isinstance(part0, np.ndarray) and isinstance(part1, np.ndarray) and part0.shape == part1.shape:
+        return np.where(from1.reshape(-1, *[1] * (part0.ndim - 1)), part1, part0)
+    if isinstance(part0, (list, tuple)) and isinstance(part1, (list, tuple)) and len(part0) == len(part1):
+        return type(part0)(two if flag else one for one, two, flag in zip(part0, part1, from1.tolist(), strict=True))
+    raise ParameterError(
+        "both datasets must be arrays, lists or tables of the same shape, but are "
+        f"{type(part0).__name__} {np.shape(part0)} and {type(part1).__name__} {np.shape(part1)}.",
+        argument="d1",
+    )
 
 
 def _replaced_row(part: Any, index: int, new: Any) -> Any:

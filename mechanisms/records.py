@@ -14,10 +14,11 @@ from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .base import Dataset, Neighbours
 from .errors import NeighboursError, ParameterError
-from .record_edits import blanked, is_pandas, replaced, without
+from .record_edits import blanked, is_pandas, mixed, replaced, without
 from .relation import Relation
 
 Keys: TypeAlias = Sequence[Hashable]
@@ -90,6 +91,27 @@ def zero_record(dataset: Dataset, index: int) -> Neighbours:
     """
     index = _checked_index(dataset, index)
     return Neighbours(_map_columns(dataset, lambda part: blanked(part, index)), dataset, Relation.ZERO_OUT)
+
+
+def mixed_records(d0: Dataset, d1: Dataset, from_d1: NDArray[np.bool_]) -> Dataset:
+    """The dataset whose records come from `d1` where `from_d1`, `(n,)`, says so, and from `d0` elsewhere.
+
+    Raises:
+        ParameterError: two collections of records of different forms.
+
+    Example:
+        >>> mixed_records([7, 8, 9], [1, 2, 3], np.array([True, False, False]))
+        [1, 8, 9]
+    """
+    parts0, parts1 = _parts(d0), _parts(d1)
+    if len(parts0) != len(parts1):
+        raise ParameterError(
+            f"both datasets must have the same form, but one is a tuple of {len(parts0)} and the other of "
+            f"{len(parts1)}.",
+            argument="d1",
+        )
+    found = tuple(mixed(part0, part1, from_d1) for part0, part1 in zip(parts0, parts1, strict=True))
+    return found if isinstance(d0, tuple) and not _is_records(d0) else found[0]
 
 
 def check_records(neighbours: Neighbours) -> None:

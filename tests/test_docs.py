@@ -11,6 +11,7 @@ import pytest
 
 from dpassay.attacks.catalogue import catalogue as attacks
 from dpassay.attacks.membership.catalogue import catalogue as membership
+from dpassay.attacks.reconstruction.catalogue import catalogue as reconstruction
 from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
 from dpassay.audit.bounds.catalogue import catalogue as bounds
 from dpassay.audit.evidence.scores import BitScores
@@ -74,7 +75,7 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
     assert 0.97 < point.result.bound.epsilon < 1.0
 
 
-@pytest.mark.parametrize("page", ["local", "membership", "noise", "scores", "selection"])
+@pytest.mark.parametrize("page", ["inference", "local", "membership", "noise", "scores", "selection", "tracing"])
 def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page):
     for block in re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(), flags=re.DOTALL):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -190,7 +191,7 @@ def test_every_page_is_linked_from_the_readme():
 
 def test_no_name_in_a_config_leads_to_other_peoples_code():
     """docs/trust.md: a config names mechanisms, attacks, bounds and datasets of the library, and runs nothing else."""
-    catalogues = [mechanisms, attacks, bounds, membership]
+    catalogues = [mechanisms, attacks, bounds, membership, reconstruction]
     places = [place for one in catalogues for place in one.entries.values()]
     assert len(places) > 50
     assert [place for place in places if place.startswith("dpassay.mechanisms.external")] == []

@@ -9,6 +9,7 @@ targeted.py           what the attacks on trained models share
 canary_loss.py        black box: the loss of the final model on the canary
 canary_direction.py   hidden state: how far the last iterate went along the gradient of the canary
 gradient_product.py   all iterates: each step, compared with the gradient of the canary
+noisy_steps.py        the noisy sums that iterates give away, and what one of them says about a gradient
 """
 
 from .assumed_law import AssumedLaw

@@ -13,6 +13,7 @@ from ...mechanisms.errors import AttackError
 from ...mechanisms.learning.base import TrainingData
 from ...mechanisms.validation import one_of
 from ..base import Scorer, Target
+from .noisy_steps import log_ratio, noisy_steps
 from .targeted import TargetedAttack
 
 if TYPE_CHECKING:
@@ -110,28 +111,15 @@ class GradientProductScorer:
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
         """Scores of `outputs` `(size, steps + 1, n_parameters)`, shape `(size,)`."""
-        total, previous = np.zeros(len(outputs)), 0.0
+        total = np.zeros(len(outputs))
         share = self.learner.scheme.inclusion_probability
+        variance = (self.learner.noise_multiplier * self.learner.clip_norm) ** 2
         sum_of_others = None if self.both is None else self.learner.clipped_sum_of(self.both)
-        for step, rate in enumerate(self.learner.rates()):
-            at = np.ascontiguousarray(outputs.values[:, step], dtype=np.float64)
-            velocity = (at - outputs.values[:, step + 1]) * (self.divisor / float(rate))
-            noisy_sum, previous = velocity - self.learner.momentum * previous, velocity
+        for at, noisy_sum in noisy_steps(self.learner, outputs, self.divisor):
             g1, g0 = (self.learner.clipped_gradient(data, at) for data in (self.only1, self.only0))
             if sum_of_others is None:
                 total += np.einsum("rp,rp->r", noisy_sum, g1 - g0)
             else:
-                total += self._log_ratio(noisy_sum - share * sum_of_others(at), g1, g0)
+                rest = noisy_sum - share * sum_of_others(at)
+                total += log_ratio(rest, g1, variance, share) - log_ratio(rest, g0, variance, share)
         return np.where(np.isnan(total), 0.0, total)
-
-    def _log_ratio(
-        self, rest: NDArray[np.float64], g1: NDArray[np.float64], g0: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Log likelihood ratio of one step, given what is left of its noisy sum."""
-        variance = (self.learner.noise_multiplier * self.learner.clip_norm) ** 2
-        rate = self.learner.scheme.inclusion_probability
-        sides = []
-        for gradient in (g1, g0):
-            exponent = np.einsum("rp,rp->r", rest - 0.5 * gradient, gradient) / variance
-            sides.append(exponent if rate == 1.0 else np.logaddexp(np.log1p(-rate), np.log(rate) + exponent))
-        return np.asarray(sides[0] - sides[1])

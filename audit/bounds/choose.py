@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...mechanisms.errors import ParameterError
+from ...mechanisms.errors import AccountingError, ParameterError
+from ...mechanisms.guarantees.base import Guarantee
 from ..evidence.scores import BitScores, PairScores, Successes
 from .base import Bound, Evidence
 from .catalogue import catalogue
+from .families import family_of
 
 ANYTIME = "anytime"
 """The one rule for stopping early: at the first look that refutes the claim."""
@@ -18,6 +20,8 @@ AUTO: dict[type[Evidence], tuple[str, ...]] = {
     Successes: ("reconstruction",),
 }
 """What the bound "auto" is, by what is read: of bits with the claim's curve, and without."""
+AUTO_WITHOUT: dict[type[Evidence], tuple[str, ...]] = AUTO | {BitScores: ("one-run",)}
+"""What it is where the curve of the claim belongs to no family."""
 AUTO_ANYTIME = "betting"
 """What it is for runs on a pair that may stop at any time."""
 _GIVES: dict[type[Evidence], str] = {
@@ -30,9 +34,13 @@ BoundChoice = str | Bound[Any] | Sequence[str | Bound[Any]]
 
 
 def choose_bounds(
-    bound: BoundChoice, *, reads: type[Evidence] = PairScores, stop: str | None = None
+    bound: BoundChoice,
+    *,
+    reads: type[Evidence] = PairScores,
+    stop: str | None = None,
+    claim: Guarantee | None = None,
 ) -> tuple[Bound[Any], ...]:
-    """The bounds that are meant, for evidence of the type `reads`.
+    """The bounds that are meant, for evidence of the type `reads`; "auto" leaves out what the claim has no family for.
 
     Raises:
         ParameterError: there are none, or one reads the evidence of another game or cannot be used with `stop`.
@@ -44,12 +52,19 @@ def choose_bounds(
         raise ParameterError(
             "bound must name at least one bound, but is an empty list. Try bound='auto'.", argument=("bound", "bounds")
         )
-    auto = AUTO[reads] if stop is None else (AUTO_ANYTIME,)
+    auto = (AUTO_ANYTIME,) if stop is not None else AUTO[reads] if _has_family(claim) else AUTO_WITHOUT[reads]
     names = [name for b in several for name in (auto if isinstance(b, str) and b == "auto" else (b,))]
     built = tuple(catalogue.build(b) if isinstance(b, str) else b for b in names)
     for one in built:
         _check(one, reads, stop)
     return built
+
+
+def _has_family(claim: Guarantee | None) -> bool:
+    try:
+        return claim is None or bool(family_of(claim).title)
+    except AccountingError:
+        return False
 
 
 def _check(one: Any, reads: type[Evidence], stop: str | None) -> None:

@@ -3,6 +3,7 @@
     distinguishing    runs on either dataset of a pair       PairScores
     membership        a fair coin for each of many canaries  BitScores
     reconstruction    a secret is drawn, and guessed         Successes
+      ... of bits     a fair coin for each of many records   BitScores
 
 A result carries its game, saved by name; what it is called in a table, a plot or a report is read here.
 """
@@ -71,6 +72,7 @@ class Game(StrEnum):
     DISTINGUISHING = "distinguishing"
     MEMBERSHIP = "membership"
     RECONSTRUCTION = "reconstruction"
+    RECONSTRUCTION_OF_BITS = "reconstruction-of-bits"
 
     @property
     def words(self) -> Words:
@@ -158,5 +160,24 @@ _WORDS = {
         legend=("without the output", "with it"),
         trials="{per_side} rounds, each with a fresh secret, a fresh run and one guess",
         cell="{per_side} rounds",
+    ),
+    Game.RECONSTRUCTION_OF_BITS: Words(
+        unit="bits",
+        few="bits",
+        more="Guess more bits",
+        setting="Secret",
+        relation="{relation}: each record has one of two values, by the toss of a coin",
+        check="a coin was tossed for each of many records, the program was run with the values that the coins gave "
+        "them, and an attack guessed the coins from what came out. Guesses that are right too often contradict the "
+        "promise.",
+        assumes="The bounds assume that the bits are independent fair coins, each tossed before its run, that no score "
+        "has seen its bit, and that runs draw their own randomness. In games that the library plays this is so by "
+        "construction, or tested.",
+        member="A bit that was 1",
+        other="one that was 0",
+        sides="bits that were 0 (side 0) and bits that were 1 (side 1),",
+        legend=("side 0: bit 0", "side 1: bit 1"),
+        trials="{runs} with {n_canaries} bits, each by the toss of a coin",
+        cell="{per_side} × {n_canaries} bits",
     ),
 }

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.errors import ParameterError
+from ...mechanisms.relation import Relation
 from ...mechanisms.validation import unit_interval, whole
 
 Floats = NDArray[np.float64]
@@ -163,15 +164,18 @@ Scores = PairScores | PairCounts
 
 @dataclass(frozen=True, eq=False)
 class BitScores:
-    """Scores of canaries that were in or out of a run by the toss of a coin: one run with many canaries, or many runs.
+    """Scores of bits that were tossed: canaries that were in or out of a run, or records with one of two values.
 
-    Each bit is an independent fair coin, tossed and recorded before its run. A score may depend on the output of its
-    run and on what is public (the canaries, earlier outputs), never on a bit. Canaries may be crafted, may resemble
-    each other, and may disturb each other's scores; runs draw their own randomness.
+    One run with many bits, or many runs. Each bit is an independent fair coin, tossed and recorded before its run. A
+    score may depend on the output of its run and on what is public (the canaries, earlier outputs), never on a bit.
+    Canaries may be crafted, may resemble each other, and may disturb each other's scores; runs draw their own
+    randomness.
 
     Args:
         bits: `(n_runs, n_canaries)` True where the canary was in the run.
         scores: `(n_runs, n_canaries)` higher = in; infinite allowed, NaN not.
+        relation: of two datasets that differ in one bit: "add_remove" where the canary is there or not, "replace_one"
+            where a record has the value of a 1 or that of a 0.
 
     Example:
         >>> one_run = BitScores(bits=[[True, False, True]], scores=[[2.0, -1.0, 0.5]])
@@ -181,8 +185,10 @@ class BitScores:
 
     bits: NDArray[np.bool_]
     scores: Floats
+    relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.of(self.relation))
         bits, scores = np.asarray(self.bits), np.asarray(self.scores, dtype=np.float64)
         if bits.ndim != 2 or bits.size == 0:
             raise ParameterError(

@@ -3,7 +3,8 @@
 question.py         what is asked of a mechanism on a pair, checked and complete
 pair.py             distinguishing: runs on either dataset of a pair
 canaries.py         membership: fair coins for canaries, runs, scores -> BitScores
-reconstruction.py   reconstruction: the value of a record is drawn, and guessed -> Successes
+reconstruction.py   reconstruction: a secret is drawn, and guessed -> Successes, BitScores
+rounds.py           its rounds, a chunk at a time
 training.py         shadow models, trained by the trials engine
 outside.py          audit_scores: evidence that other code made
 conclude.py         from evidence to a result, the same for every game

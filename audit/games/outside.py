@@ -7,7 +7,8 @@ What has to be true of them for a bound to hold, and what no library can see fro
     PairScores    each score comes from an independent run, with fresh randomness, on one dataset of one pair; the
                   attack that gave the scores was fixed before these runs, or trained on others
     BitScores     each bit is an independent fair coin, tossed before its run; a score may depend on the output of its
-                  run and on what is public, never on the bit
+                  run and on what is public, never on the bit; a bit says whether a canary is there, or which of two
+                  values a record has
     Successes     each round draws a fresh secret from a known prior, runs once, and guesses once; the tolerance was
                   fixed beforehand
 """
@@ -31,6 +32,7 @@ from ..evidence.game import Game, Trials
 from ..evidence.scores import BitScores, PairScores, Successes
 from ..evidence.statement import Statement
 from ..results.audit_result import AuditResult
+from ..results.recovery import recovery_of
 from ..trials.plan import plan_trials
 from ..trials.seeds import Stage, stream
 from .conclude import Subject, conclude
@@ -59,17 +61,18 @@ def audit_scores(
 
     Args:
         evidence: `PairScores(out, in_)` of runs on the two datasets of a pair, side 1 scoring higher;
-            `BitScores(bits, scores)` of canaries, shape `(n_runs, n_canaries)`, each in or out by a coin toss; or
+            `BitScores(bits, scores)` of canaries, shape `(n_runs, n_canaries)`, each in or out by a coin toss, or, with
+            relation="replace_one", of records that have one of two values by a coin toss; or
             `Successes(n_success, n_runs, prior_success)` of reconstruction attacks.
         mechanism: what was run, for its claim and its name; None where only scores are known.
         claim: the guarantee that is tested; None for `mechanism.guarantee()`. Needed without a mechanism.
         delta, confidence, n_hypotheses: as for `dpassay.audit.audit`.
         bound: a bound that reads this evidence, its name, or several, among which the significance is divided. "auto"
-            is "joint-exact" for pairs, "one-run-fdp" and "one-run" for bits, "reconstruction" for successes.
+            is "joint-exact" for pairs, "one-run-fdp" (where the claim is of a family) and "one-run" for bits,
+            "reconstruction" for successes.
         pilot: scores of runs that are not counted, to choose thresholds on; pairs only. Where a bound needs a pilot and
             none is given, a random share of `evidence`, drawn with `seed`, is set aside and not counted.
-        relation: of the pair, of the canaries (always "add_remove"), or of the secrets; None for that of the
-            mechanism, or of the claim.
+        relation: of the pair, or of the secrets; None for that of the mechanism, or of the claim. Bits have their own.
         attack: name of the attack, as the result states it.
         seed: draws the pilot, and is recorded; a whole number >= 0. For scores of a game of this library, the game's.
 
@@ -100,11 +103,11 @@ def audit_scores(
     reads = _type_of(evidence)
     whole(0, seed=seed)
     _check_mechanism(mechanism)
-    game, known = _GAMES[reads], _relation(reads, mechanism, relation)
+    game, known = _game(evidence), _relation(evidence, mechanism, relation)
     statement = Statement.about(
         mechanism, claim, delta=delta, confidence=confidence, n_hypotheses=n_hypotheses, relation=known
     )
-    bounds = choose_bounds(bound, reads=reads)
+    bounds = choose_bounds(bound, reads=reads, claim=statement.claim)
     given = {"mechanism": describe(mechanism), "scores": describe(evidence), "seed": seed}
     counted: Evidence = evidence
     set_aside = False
@@ -125,22 +128,25 @@ def audit_scores(
         seed=seed,
         fingerprint=fingerprint(given),
         looks=_looks(counted, pilot, set_aside),
+        recovery=recovery_of(counted, statement.claim, bounds, confidence),
     )
     return conclude(statement, bounds, [one.fix(shared, pilot, counted.sizes) for one in bounds], counted, subject)
 
 
-_GAMES: dict[type[Evidence], Game] = {
-    PairScores: Game.DISTINGUISHING,
-    BitScores: Game.MEMBERSHIP,
-    Successes: Game.RECONSTRUCTION,
-}
+_KINDS: tuple[type[Evidence], ...] = (PairScores, BitScores, Successes)
+
+
+def _game(evidence: Evidence) -> Game:
+    if isinstance(evidence, BitScores):
+        return Game.RECONSTRUCTION_OF_BITS if evidence.relation is Relation.REPLACE_ONE else Game.MEMBERSHIP
+    return Game.RECONSTRUCTION if isinstance(evidence, Successes) else Game.DISTINGUISHING
 
 
 def _type_of(evidence: object) -> type[Evidence]:
-    for kind in _GAMES:
+    for kind in _KINDS:
         if isinstance(evidence, kind):
             return kind
-    known = ", ".join(kind.__name__ for kind in _GAMES)
+    known = ", ".join(kind.__name__ for kind in _KINDS)
     raise ParameterError(
         f"evidence must be one of {known} of dpassay.audit.evidence.scores, but is {type(evidence).__name__}.",
         argument="evidence",
@@ -154,16 +160,17 @@ def _check_mechanism(mechanism: Any) -> None:
         )
 
 
-def _relation(reads: type[Evidence], mechanism: Mechanism | None, relation: Relation | str | None) -> Relation | None:
-    """The relation of the evidence, as far as it is known; that of canaries is add_remove."""
+def _relation(evidence: Evidence, mechanism: Mechanism | None, relation: Relation | str | None) -> Relation | None:
+    """The relation of the evidence, as far as it is known; bits know their own."""
     named = None if relation is None else Relation.of(relation)
     own = None if mechanism is None else mechanism.relation
-    needed = Relation.ADD_REMOVE if reads is BitScores else named or own
+    needed = evidence.relation if isinstance(evidence, BitScores) else named or own
     for who, found in (("relation", named), ("the guarantee of the mechanism", own)):
         if None not in (found, needed) and found is not needed:
             raise RelationError(
                 f"{who} is of {str(found)!r}, but the evidence of {str(needed)!r}: an epsilon means different things "
-                "under the two. A canary that is in or out is 'add_remove'."
+                "under the two. A canary that is in or out is 'add_remove'; a bit that is one of the two values of a "
+                "record is BitScores(..., relation='replace_one')."
             )
     return needed
 
@@ -203,7 +210,8 @@ def _looks(counted: Evidence, pilot: PairScores | None, set_aside: bool) -> tupl
     """What was given, and what is believed of it."""
     if isinstance(counted, BitScores):
         seen = f"{counted.n_canaries} in each of {counted.n_runs} run(s)"
-        return (LedgerEntry("canaries", seen, "fixed beforehand"),)
+        what = "canaries" if counted.relation is Relation.ADD_REMOVE else "records"
+        return (LedgerEntry(what, seen, "fixed beforehand"),)
     if isinstance(counted, Successes):
         return (LedgerEntry("rounds", f"{counted.n_runs}", "independent: assumed, not tested"),)
     entry = LedgerEntry(

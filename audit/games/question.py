@@ -107,10 +107,8 @@ class Question:
 
     @cached_property
     def workers(self) -> Workers:
-        """Which workers suit the mechanism; a function with a generator of its own stays in one process, as copies of
-        that generator would all draw the same numbers."""
-        seen = self.mechanism.first_runs if isinstance(self.mechanism, FunctionMechanism) else None
-        return Workers.HERE if seen is not None and seen.generators else self.mechanism.workers
+        """Which workers suit the mechanism."""
+        return workers_of(self.mechanism)
 
     def one_at_a_time(self) -> Question | None:
         """The same once more, with each run in a call of its own; None where the runs are not made by calls of many."""
@@ -186,6 +184,13 @@ def _as_mechanism(
             argument="neighbours",
         )
     return FunctionMechanism(thing, claim=claim, neighbours=neighbours)
+
+
+def workers_of(mechanism: Mechanism) -> Workers:
+    """Which workers suit a mechanism; a function with a generator of its own stays in one process, as copies of that
+    generator would all draw the same numbers."""
+    seen = mechanism.first_runs if isinstance(mechanism, FunctionMechanism) else None
+    return Workers.HERE if seen is not None and seen.generators else mechanism.workers
 
 
 def check_function(thing: Any, claim: Guarantee | None) -> Guarantee:

@@ -1,201 +1,222 @@
-"""The reconstruction game on one record: its value is drawn, the mechanism runs once, and the value is guessed.
+"""The reconstruction game: a secret is drawn, the mechanism runs once, and the secret is guessed. The third game.
 
-Each round draws a fresh secret, uniform on k known values, puts it in its place in the dataset, runs once, and guesses
-the value under which the output is likeliest. Without the output no guess is right more often than 1 / k, and with it
-no rule more often than this one: under a uniform prior the likeliest value is the most probable one (Bayes; Balle,
-Cherubin and Hayes 2022, section 3). Datasets that hold different values are neighbours under `replace_one`. The bound
-`reconstruction` reads the result; with `candidates` = k it uses that every two of these datasets are neighbours.
+    one of k candidates for a record   a round is won or lost: `Successes`, read by the bound `reconstruction`
+    fair bits, one a record            every bit has a score: `BitScores`, read by the bounds on bits
+
+Statistics. Each round draws a fresh secret from the known prior, runs once, and guesses from that output alone; the
+guesser is fixed before the first round, on streams that no round draws from. So the successes are binomial, and the
+bits of all rounds independent fair coins, each in one run only. The prior success is exact: a maximum over guesses.
+What may differ in a dataset is a pair under the relation of the guarantee, checked with the mechanism:
+
+    replace_one             the datasets with any two candidates, or with a bit that is 0 or 1
+    add_remove, zero_out    the dataset with each candidate, and the one without the record (candidates only)
+
+Rounds with other people's code are tested for independence, at a level of their own: where they are dependent there is
+no evidence, and no bound that could be wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ...mechanisms.base import Dataset, LogDensity, Mechanism, Outputs
-from ...mechanisms.errors import ParameterError
+from ...attacks.reconstruction.base import FairBits, OneOf, Reconstructor, Secret, SecretTarget
+from ...attacks.reconstruction.catalogue import choose
+from ...mechanisms.base import Mechanism, Neighbours, Workers
+from ...mechanisms.errors import DependentTrialsError, ParameterError
+from ...mechanisms.external.function import FunctionMechanism
+from ...mechanisms.external.guard import Guard, calls_take_at_most
 from ...mechanisms.fingerprint import describe
+from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.label import label
-from ...mechanisms.records import replace_record
+from ...mechanisms.relation import Relation
 from ...mechanisms.validation import whole
-from ..evidence.scores import Successes
+from ..evidence.scores import BitScores, Successes
+from ..results.text import INDEPENDENT
 from ..trials.execution import execute
-from ..trials.guards.independence import independent_by_construction
+from ..trials.guards.changed import Changed
+from ..trials.guards.independence import Independence, independent_by_construction
 from ..trials.guards.replay import ReplayGuard
+from ..trials.guards.unvarying import Unvarying, only_output
 from ..trials.options import RunOptions, versions
-from ..trials.plan import CHUNK_BYTES, CHUNK_TRIALS, CHUNKS_A_SIDE, SMALLEST_BATCH, Chunk
+from ..trials.plan import SMALLEST_BATCH, Chunk, check_width
 from ..trials.progress import Reporter
-from ..trials.seeds import Stage, stream
-from ..trials.store import Arrays
+from ..trials.seeds import Stage, child_seed, stream
+from ..trials.work import run_each
+from ..witness.no_randomness import replay
+from .question import check_function, workers_of
+from .rounds import BitRounds, CandidateRounds, Guessed, Won, plan_rounds
 
-GUESS = "maximum-likelihood"
-"""What the guess is called where an attack is named."""
-_UNSIGNED = np.empty(0, dtype=np.uint8)
-"""In the place of a chunk's signature: rounds that are independent by construction do not repeat each other."""
+DEPENDENT = 1e-4
+"""Level of the test of independence: a false alarm leaves no evidence, and costs the bounds nothing."""
+REPEATS = 16
+"""Runs on one dataset that show whether outputs vary at all."""
 
 
 def reconstruction_game(
-    mechanism: Mechanism,
-    dataset: Dataset,
-    values: Sequence[Any],
+    mechanism: Mechanism | Callable[..., Any],
+    secret: Secret,
     *,
-    record: int = 0,
+    attack: str | Reconstructor = "auto",
     n_rounds: int,
     seed: int,
+    claim: Guarantee | None = None,
     n_jobs: int | None = 1,
+    timeout: float | None = None,
     store: Path | str | None = None,
     progress: bool | Reporter = False,
-) -> Successes:
-    """Plays `n_rounds` independent rounds, and counts the right guesses.
+) -> Any:
+    """Plays `n_rounds` independent rounds: a fresh secret, one run, one guess.
 
     Args:
-        mechanism: one of dpassay's, whose output law is known, with a guarantee under `replace_one`.
-        dataset: a collection of records; all but one of them are known to whoever guesses.
-        values: the k >= 2 values that the record may have, each with probability 1 / k.
-        record: its place in the dataset; negative counts from the end.
+        mechanism: a `Mechanism`; or a Python function, as for `dpassay.audit.audit`, with its `claim`.
+        secret: `OneOf` candidates, or `FairBits`.
+        attack: a name in `dpassay.attacks.reconstruction.catalogue`, a `Reconstructor`, or "auto", the first that
+            supports the target: maximum likelihood where the law of the outputs is known.
         n_rounds: a whole number >= 1.
-        seed: of secrets and runs.
-        n_jobs, store, progress: as for `dpassay.audit.audit`.
+        seed: of secrets, runs and whatever the attack draws, in separate streams.
+        claim: of a function.
+        n_jobs, timeout, store, progress: as for `dpassay.audit.audit`.
 
     Returns:
-        `Successes`, with a prior success of 1 / k.
+        `Successes` of `OneOf`, `BitScores` of `FairBits`: give it to `dpassay.audit.audit_scores`.
 
     Raises:
-        ParameterError: fewer than two values, no such record, or a mechanism that the game cannot be played with.
-        RelationError, NeighboursError: the guarantee does not hold for the datasets with one value and another.
-        FingerprintError, StoreError: the store holds something else, or cannot be written.
+        ParameterError: a value out of range, or a secret or a mechanism of an unknown kind.
+        RelationError, NeighboursError: the guarantee does not hold for datasets that differ as the secret does.
+        AttackError: the attack cannot be used here, or returns something else than guesses.
+        DependentTrialsError: the rounds of other people's code are not independent.
+        ReleaseError, FingerprintError, StoreError: as for `dpassay.audit.audit`.
 
     Guarantees:
-        * serial, parallel and resumed games with the same seed give the same successes.
+        * serial, parallel and resumed games with the same seed give the same evidence, byte for byte.
 
     Example:
         >>> from dpassay.mechanisms import KAryRandomizedResponse
         >>> mechanism = KAryRandomizedResponse(epsilon=1.0, k=4)
-        >>> game = reconstruction_game(mechanism, [0], range(4), n_rounds=10_000, seed=0)
+        >>> game = reconstruction_game(mechanism, OneOf.in_record([0], 0, range(4)), n_rounds=10_000, seed=0)
         >>> game.prior_success, abs(game.n_success / game.n_runs - mechanism.p_true) < 0.02
         (0.25, True)
     """
     options = RunOptions(n_jobs, store, progress)
     whole(1, n_rounds=n_rounds)
     whole(0, seed=seed)
-    if len(values) < 2:
-        raise ParameterError(
-            f"values must be at least 2, one of which is the secret, but are {len(values)}.", argument="values"
-        )
-    law = _law(mechanism)
-    work = RoundWork(mechanism, law, _candidates(mechanism, dataset, values, record), seed)
-    chunks = plan_rounds(n_rounds, work.bytes_per_round)
-    about = {"game": "reconstruction", "n_rounds": n_rounds, "chunk_size": chunks[0].size, **work.describe()}
-    won = _Count()
-    with options.opened(about | versions()) as (opened, reporter):
-        execute(
-            chunks,
-            work,
-            won,
-            store=opened,
-            n_jobs=options.n_jobs,
-            workers=mechanism.workers,
-            repeats=ReplayGuard(label(mechanism)),
-            reporter=reporter,
-        )
-    return Successes(won.n_success, n_rounds, 1.0 / len(values))
+    with calls_take_at_most(timeout):
+        target = _target(mechanism, secret, claim)
+    _, chosen = choose(attack, target)
+    game = _Game(target, chosen, n_rounds, seed, timeout)
+    return game.play(options)
 
 
 @dataclass(frozen=True, eq=False)
-class RoundWork:
-    """Plays the rounds of a chunk.
+class _Game:
+    """A game whose parts fit each other; nothing has run yet."""
 
-    Args:
-        mechanism: that runs.
-        law: of its outputs.
-        candidates: the dataset with each of the values.
-        seed: root of the streams, one a chunk.
-    """
-
-    mechanism: Mechanism
-    law: LogDensity
-    candidates: tuple[Dataset, ...]
+    target: SecretTarget
+    attack: Reconstructor
+    n_rounds: int
     seed: int
+    timeout: float | None
 
-    def __call__(self, chunk: Chunk) -> Arrays:
-        rng = stream(self.seed, chunk.stage, chunk.side, chunk.index)
-        k = len(self.candidates)
-        secrets = rng.multinomial(chunk.size, np.full(k, 1.0 / k))  # rounds are counted, so that their order is free
-        runs = [self.mechanism.release(one, n, rng) for one, n in zip(self.candidates, secrets.tolist(), strict=True)]
-        guesses = self._guesses(Outputs(np.concatenate([run.values for run in runs])))
-        right = np.count_nonzero(guesses == np.repeat(np.arange(k), secrets))
-        return {"n_success": np.array([right]), "signature": _UNSIGNED}
+    def play(self, options: RunOptions) -> Successes | BitScores:
+        """Fit, rounds, evidence."""
+        mechanism: Mechanism = self.target.mechanism
+        secret: Any = self.target.secret
+        tested = not independent_by_construction(mechanism)
+        name = label(mechanism)
+        if tested:
+            _check_varies(mechanism, next(secret.neighbours(mechanism.relation)), self.seed, self.timeout)
+        bytes_per_round = self._bytes_per_round()
+        with Guard(name, timeout=self.timeout, seed=child_seed(self.seed, Stage.FIT, 1)):
+            guesser = self.attack.fit(self.target, stream(self.seed, Stage.FIT))
+        bits = isinstance(secret, FairBits)
+        vectorised = mechanism.workers is Workers.THREADS and not bits
+        chunks = plan_rounds(self.n_rounds, bytes_per_round, SMALLEST_BATCH if vectorised else 1)
+        independence = Independence([0.0]) if tested else None
+        into: Any = (Guessed if bits else Won)(secret, self.n_rounds, independence)
+        changed = Changed(name)
+        work = (BitRounds if bits else CandidateRounds)(self.target, guesser, self.seed, tested, self.timeout)
+        with options.opened(self._describe(chunks[0].size)) as (opened, reporter):
+            execute(
+                chunks,
+                work,
+                changed.noting(into),
+                store=opened,
+                n_jobs=options.n_jobs,
+                workers=workers_of(mechanism),
+                repeats=ReplayGuard(name),
+                reporter=reporter,
+            )
+            for warning in changed.warnings():
+                reporter.message(warning)
+        if independence is not None and (found := independence.dependence(DEPENDENT)) is not None:
+            raise DependentTrialsError(name, found.what, INDEPENDENT)
+        evidence: Successes | BitScores = into.evidence()
+        return evidence
 
-    def _guesses(self, outputs: Outputs) -> Any:
-        """`(size,)` the first of the candidates under which each output is likeliest."""
-        guesses, best = np.zeros(len(outputs), dtype=np.int64), np.full(len(outputs), -np.inf)
-        for place, candidate in enumerate(self.candidates):
-            found = self.law.log_density(outputs, candidate)
-            guesses[found > best] = place
-            np.maximum(best, found, out=best)
-        return guesses
+    def _bytes_per_round(self) -> int:
+        """Memory that one round takes: its output, and what is compared for a guess."""
+        mechanism: Mechanism = self.target.mechanism
+        secret: Any = self.target.secret
+        dataset = secret.candidates[0] if isinstance(secret, OneOf) else secret.zeros
+        rng, chunk = stream(self.seed, Stage.PROBE), Chunk(Stage.PROBE, 0, 0, 0, 1)
+        ((one,), _) = run_each(mechanism, [(dataset, 1)], rng, self.seed, chunk, self.timeout)
+        check_width(one.values.nbytes, learns=False)
+        if isinstance(secret, FairBits):
+            return int(one.values.nbytes) + 17 * secret.n
+        return int(one.values.nbytes) + (32 if secret.close is None else 32 * secret.k)
 
-    @property
-    def bytes_per_round(self) -> int:
-        """Memory that one output takes, and what is compared for it."""
-        one = self.mechanism.release(self.candidates[0], 1, stream(self.seed, Stage.PROBE))
-        return int(one.values.nbytes) + 32
-
-    def describe(self) -> dict[str, Any]:
-        """Everything that determines the successes, but for the number of rounds."""
+    def _describe(self, chunk_size: int) -> dict[str, Any]:
+        """Everything that determines the rounds."""
         return {
-            "mechanism": describe(self.mechanism),
-            "candidates": [describe(one) for one in self.candidates],
+            "game": "reconstruction",
+            "mechanism": describe(self.target.mechanism),
+            "secret": describe(self.target.secret),
+            "attack": describe(self.attack),
+            "n_rounds": self.n_rounds,
+            "chunk_size": chunk_size,
             "seed": self.seed,
+            **versions(),
         }
 
 
-def plan_rounds(n_rounds: int, bytes_per_round: int) -> list[Chunk]:
-    """The chunks of a number of rounds.
-
-    >>> len(plan_rounds(200, 40)), len(plan_rounds(20_000, 40)), max(c.size for c in plan_rounds(10**6, 2**20))
-    (1, 32, 16)
-    """
-    wanted = max(-(-n_rounds // CHUNKS_A_SIDE), SMALLEST_BATCH)
-    size = min(wanted, CHUNK_TRIALS, max(1, CHUNK_BYTES // bytes_per_round))
-    starts = enumerate(range(0, n_rounds, size))
-    return [Chunk(Stage.EVALUATION, 0, index, start, min(size, n_rounds - start)) for index, start in starts]
-
-
-class _Count:
-    """Successes of all chunks."""
-
-    def __init__(self) -> None:
-        self.n_success = 0
-
-    def add(self, chunk: Chunk, arrays: Arrays) -> None:
-        """One finished chunk."""
-        self.n_success += int(arrays["n_success"].sum())
-
-
-def _law(mechanism: Any) -> LogDensity:
-    """The law that guesses; raises `ParameterError` where there is none, or where rounds might hang together."""
-    known = isinstance(mechanism, Mechanism) and independent_by_construction(mechanism)
-    law: LogDensity | None = mechanism.output_law() if known else None
-    if law is None:
+def _target(thing: Mechanism | Callable[..., Any], secret: Any, claim: Guarantee | None) -> SecretTarget:
+    """What is attacked, its parts checked against each other."""
+    if not isinstance(secret, (OneOf, FairBits)):
         raise ParameterError(
-            f"mechanism must be one of dpassay's whose output law is known, such as KAryRandomizedResponse, but is "
-            f"{label(mechanism)}. Play the rounds of others yourself, and give their Successes to audit_scores.",
-            argument="mechanism",
+            f"secret must be OneOf candidates or FairBits of dpassay.attacks.reconstruction, but is "
+            f"{type(secret).__name__}.",
+            argument="secret",
         )
-    return law
+    if not isinstance(thing, Mechanism):
+        claim = check_function(thing, claim)
+        pair = next(secret.neighbours(claim.relation or Relation.REPLACE_ONE))
+        thing = FunctionMechanism(thing, claim=claim, neighbours=pair)
+    elif claim is not None:
+        raise ParameterError(
+            "claim is that of a function; a Mechanism has its own, and audit_scores takes another one.",
+            argument="claim",
+        )
+    for pair in secret.neighbours(thing.relation):
+        thing.fitted_to(pair)
+    return SecretTarget(thing, secret)
 
 
-def _candidates(mechanism: Mechanism, dataset: Dataset, values: Sequence[Any], record: int) -> tuple[Dataset, ...]:
-    """The dataset with each of the values in its place; all differ in that record alone."""
-    found = tuple(replace_record(dataset, record, value).d0 for value in values)
-    for other in found[1:]:
-        mechanism.fitted_to(replace_record(other, record, values[0]))
-    return found
+def _check_varies(mechanism: Mechanism, pair: Neighbours, seed: int, timeout: float | None) -> None:
+    """Raises `DependentTrialsError` if runs in this process repeat an output that runs elsewhere do not give."""
+    seen = Unvarying()
+    for side in (0, 1):
+        chunk = Chunk(Stage.PROBE, side, 1, 0, REPEATS)
+        rng = stream(seed, Stage.PROBE, side, 1)
+        ((outputs,), _) = run_each(mechanism, [(pair.side(side), REPEATS)], rng, seed, chunk, timeout)
+        seen.add(chunk, {"only_output": only_output(outputs)})
+    first = mechanism.first_runs if isinstance(mechanism, FunctionMechanism) else None
+    changed = () if first is None else first.changed
+    if replay(mechanism, pair, seen).remembered or (changed and seen.sides):
+        what = "runs in one process give the same output again, and one in a fresh process gives another"
+        raise DependentTrialsError(label(mechanism), what, INDEPENDENT)
 
 
-__all__ = ["GUESS", "RoundWork", "plan_rounds", "reconstruction_game"]
+__all__ = ["reconstruction_game"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,47 +40,71 @@ def run(
             way than by returning.
     """
     rng = stream(seed, chunk.stage, chunk.side, chunk.index)
-    outputs, changed = _release(mechanism, neighbours.side(chunk.side), seed, chunk, rng, timeout)
-    if not isinstance(outputs, Outputs):
-        outputs = Outputs(np.asarray(outputs))
-    if not independent_by_construction(mechanism):  # it may fill the same array again
-        outputs = replace(outputs, values=outputs.values.copy())
-    if outputs.values.ndim == 0 or len(outputs) != chunk.size:
-        raise ReleaseError(
-            f"{type(mechanism).__name__}.release was asked for {chunk.size} runs and returned an array of shape "
-            f"{outputs.values.shape}: axis 0 must be the run."
-        )
-    return mark(outputs), {"changed": np.array(changed, dtype=np.str_)} if changed else {}
+    ((outputs,), changed) = run_each(mechanism, [(neighbours.side(chunk.side), chunk.size)], rng, seed, chunk, timeout)
+    return outputs, changed
+
+
+def run_each(
+    mechanism: Mechanism,
+    asked: Iterable[tuple[Dataset, int]],
+    rng: np.random.Generator,
+    seed: int,
+    chunk: Chunk,
+    timeout: float | None = None,
+) -> tuple[list[Outputs], Arrays]:
+    """The same for several datasets in one chunk, each with its number of runs, one after the other from `rng`."""
+    outputs, changed = _release(mechanism, asked, seed, chunk, rng, timeout)
+    return [mark(one) for one in outputs], {"changed": np.array(changed, dtype=np.str_)} if changed else {}
 
 
 def _release(
-    mechanism: Mechanism, dataset: Dataset, seed: int, chunk: Chunk, rng: np.random.Generator, timeout: float | None
-) -> tuple[Outputs, tuple[str, ...]]:
-    """One call of `release`, and what it changed in the process; those of other people are guarded."""
+    mechanism: Mechanism,
+    asked: Iterable[tuple[Dataset, int]],
+    seed: int,
+    chunk: Chunk,
+    rng: np.random.Generator,
+    timeout: float | None,
+) -> tuple[list[Outputs], tuple[str, ...]]:
+    """Calls of `release`, and what they changed in the process; those of other people are guarded."""
     if independent_by_construction(mechanism):
-        return mechanism.release(dataset, chunk.size, rng), ()
+        return [_read(mechanism, mechanism.release(dataset, size, rng), size) for dataset, size in asked], ()
     guard = Guard(label(mechanism), timeout=timeout, seed=_global_seed(seed, chunk))
     calls_itself = isinstance(mechanism, FunctionMechanism)  # for each call of the function
+    found = []
     try:
         with guard:
-            if not calls_itself:
-                guard.begin()
-            try:
-                outputs = mechanism.release(dataset, chunk.size, rng)
-            finally:
+            for dataset, size in asked:
                 if not calls_itself:
-                    guard.end()
+                    guard.begin()
+                try:
+                    outputs = mechanism.release(dataset, size, rng)
+                finally:
+                    if not calls_itself:
+                        guard.end()
+                outputs = _read(mechanism, outputs, size)
+                found.append(replace(outputs, values=outputs.values.copy()))  # it may fill the same array again
     except BaseException as error:
         if error is guard.outside or isinstance(error, DpassayError):
             raise
         raise ReleaseError(f"{label(mechanism)} raised {in_words(error)} in release.") from error
-    return outputs, guard.changed
+    return found, guard.changed
+
+
+def _read(mechanism: Mechanism, outputs: Any, size: int) -> Outputs:
+    """What `release` returned, as `size` outputs."""
+    found = outputs if isinstance(outputs, Outputs) else Outputs(np.asarray(outputs))
+    if found.values.ndim == 0 or len(found) != size:
+        raise ReleaseError(
+            f"{type(mechanism).__name__}.release was asked for {size} runs and returned an array of shape "
+            f"{found.values.shape}: axis 0 must be the run."
+        )
+    return found
 
 
 def probe(mechanism: Mechanism, neighbours: Neighbours, seed: int) -> Any:
     """What one run on side 0 gives, on a stream of its own that no chunk draws from."""
     chunk = Chunk(Stage.PROBE, 0, 0, 0, 1)
-    return _release(mechanism, neighbours.d0, seed, chunk, stream(seed, Stage.PROBE), None)[0]
+    return _release(mechanism, [(neighbours.d0, 1)], seed, chunk, stream(seed, Stage.PROBE), None)[0][0]
 
 
 def _global_seed(seed: int, chunk: Chunk) -> int:

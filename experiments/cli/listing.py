@@ -54,6 +54,12 @@ def _membership() -> dict[str, str]:
     return _summaries(catalogue)
 
 
+def _reconstructors() -> dict[str, str]:
+    from ...attacks.reconstruction.catalogue import catalogue
+
+    return _summaries(catalogue)
+
+
 def _tracing() -> dict[str, str]:
     from ...attacks.tracing.catalogue import catalogue
 
@@ -134,6 +140,7 @@ KINDS: dict[str, tuple[Callable[[], dict[str, str]], str]] = {
         _populations,
         "public frequencies of the columns of a study: population = { name = ... } of column-means",
     ),
+    "reconstructors": (_reconstructors, "what guesses a secret: [attack] in the game 'reconstruction'"),
     "bounds": (_bounds, "how attack scores become a lower bound on epsilon: bounds in [audit]"),
     "datasets": (_datasets, "from scikit-learn, synthetic, or in a data directory: [data]"),
     "experiments": (_experiments, "configurations that come with dpassay: dpassay run NAME"),

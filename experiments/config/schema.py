@@ -24,7 +24,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field, SerializeAsAny, ValidationError
 from pydantic_core import PydanticCustomError
@@ -271,7 +271,12 @@ def _table_path(loc: tuple[Any, ...], tables: Mapping[str, type[BaseModel]]) -> 
 
 def _model_at(path: tuple[str, ...], tables: Mapping[str, type[BaseModel]]) -> Any:
     """The model of the table at `path`; None below a plain value."""
-    return Config if not path else tables.get(path[0]) if len(path) == 1 else None
+    model: Any = Config if not path else tables.get(path[0])
+    for part in path[1:]:
+        field = getattr(model, "model_fields", {}).get(part)
+        kinds = () if field is None else (field.annotation, *get_args(field.annotation))
+        model = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Section)), None)
+    return model
 
 
 def _forbids_extra(model: Any) -> bool:

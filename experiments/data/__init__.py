@@ -1,5 +1,6 @@
 """Datasets by name, and the examples to learn from that are made of them.
 
+census.py     people of made-up census blocks, and the population they are drawn from
 datasets.py   datasets by name: bundled with scikit-learn, made up, or found in a data directory
 examples.py   datasets to learn from: a table split into features and target, fewer classes or records
 """

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ...mechanisms.errors import DataError, ParameterError, UnknownNameError, unknown_name_message
 from ...mechanisms.validation import unit_interval, whole
+from .census import census_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -229,6 +230,7 @@ LOADERS: dict[str, Callable[..., Data]] = {
     "breast-cancer": _bundled(
         "load_breast_cancer", "569 biopsies: 30 measures of the cells, and whether the tumour is benign."
     ),
+    "census-blocks": census_blocks,
     "diabetes": _bundled(
         "load_diabetes", "442 diabetes patients: 10 measures, scaled, and the progress of the disease."
     ),

@@ -54,6 +54,11 @@ class Task(ABC):
     estimates: tuple[str, ...] = ()
 
     @classmethod
+    def makes_here(cls, here: Config) -> type[Evidence]:
+        """The evidence that its game makes with this configuration."""
+        return cls.makes
+
+    @classmethod
     @abstractmethod
     def plan(
         cls, here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]

@@ -17,6 +17,8 @@ from ...attacks.canaries.initial import worst_case_initial
 from ...attacks.catalogue import catalogue as attacks
 from ...attacks.membership.base import MembershipAttack
 from ...attacks.membership.catalogue import catalogue as membership_attacks
+from ...attacks.reconstruction.base import Reconstructor
+from ...attacks.reconstruction.catalogue import catalogue as reconstructors
 from ...audit.bounds.base import Bound
 from ...audit.bounds.catalogue import catalogue as bounds
 from ...mechanisms.base import Dataset, Mechanism
@@ -30,6 +32,7 @@ from ...mechanisms.learning.models.catalogue import catalogue as models
 from ...mechanisms.queries.catalogue import catalogue as queries
 from ...mechanisms.registry import Catalogue
 from ...mechanisms.studies.populations import populations
+from ...mechanisms.tables.catalogue import table_sets
 from ..config.sections import DataSection, Named
 from ..data import datasets, examples
 
@@ -52,6 +55,7 @@ INSIDE = {
     "model": models,
     "sampling": samplings,
     "learning_rate": schedules,
+    "tables": table_sets,
 }
 """Option of a mechanism -> catalogue of the table that may stand there."""
 
@@ -107,6 +111,18 @@ def build_attack(section: Named) -> str | Attack:
             )
         return "auto"
     attack: Attack = attacks.build(section.name, **_options(section.options))
+    return attack
+
+
+def build_reconstructor(section: Named) -> str | Reconstructor:
+    """The reconstruction attack that [attack] names; "auto" is left to the game."""
+    if section.name == "auto":
+        if section.options:
+            raise ParameterError(
+                f"attack 'auto' has no options, but {', '.join(section.options)} is given. Name one.", argument="attack"
+            )
+        return "auto"
+    attack: Reconstructor = reconstructors.build(section.name, **_options(section.options))
     return attack
 
 

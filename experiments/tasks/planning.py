@@ -73,7 +73,7 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
             )
         with pointing_at(source, "audit.bounds"):
             bounds = tuple(build.build_bound(entry) for entry in here.audit.bounds)
-            choose_bounds(bounds, reads=kind.makes, stop=here.audit.stop)
+            choose_bounds(bounds, reads=kind.makes_here(here), stop=here.audit.stop)
         with pointing_at(source, "audit.estimates"):
             estimates = check_estimates(here.audit.estimates)
         with pointing_at(source, "claim", here.claim):

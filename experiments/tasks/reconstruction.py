@@ -1,26 +1,26 @@
-"""[game] name = "reconstruction": the category of one record is drawn anew in each round, and guessed."""
+"""[game] name = "reconstruction": a secret is drawn anew in each round, and guessed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
 from pydantic import Field
 
+from ...attacks.reconstruction.base import Reconstructor, Secret, SecretTarget
+from ...attacks.reconstruction.catalogue import choose
 from ...audit.bounds.base import Evidence
-from ...audit.evidence.scores import Successes
-from ...audit.games.reconstruction import GUESS, reconstruction_game
+from ...audit.evidence.scores import BitScores, Successes
+from ...audit.games.reconstruction import reconstruction_game
 from ...mechanisms.base import Dataset, Mechanism
 from ...mechanisms.errors import ParameterError
-from ...mechanisms.local.base import LocalMechanism
-from ...mechanisms.records import replace_record
 from ..config.config_errors import pointing_at
 from ..config.schema import Config
-from ..config.sections import GameSection, Named, NeighboursSection, Whole
+from ..config.sections import GameSection, NeighboursSection, Whole
 from ..config.source import Source
+from . import build
 from .base import PlayedTask
+from .secrets import SecretSection, build_secret
 
 
 class ReconstructionSection(GameSection):
@@ -28,71 +28,72 @@ class ReconstructionSection(GameSection):
 
     name: Literal["reconstruction"] = Field(description="'reconstruction'")
     n_rounds: Whole = Field(ge=1, description="a whole number >= 1: each a fresh secret, a fresh run and one guess")
+    secret: SecretSection | None = Field(
+        default=None, description="a table with values, candidates or bits; by default the category of a record"
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReconstructionTask(PlayedTask):
-    """Rounds in which the category of one record is drawn, and guessed.
+    """Rounds in which a secret is drawn, and guessed.
 
     Args:
-        dataset, values, record, n_rounds: as for `dpassay.audit.games.reconstruction_game`.
+        secret, n_rounds: as for `dpassay.audit.games.reconstruction_game`.
+        attack_name, attack: the chosen one.
     """
 
     section: ClassVar[type[GameSection] | None] = ReconstructionSection
     makes: ClassVar[type[Evidence]] = Successes
     counted: ClassVar[str] = "n_rounds"
 
-    dataset: Dataset
-    values: Sequence[Any]
-    record: int
+    secret: Secret
+    name: str
+    attack: Reconstructor
     n_rounds: int
+
+    @classmethod
+    def makes_here(cls, here: Config) -> type[Evidence]:
+        """Bit scores of a secret of bits."""
+        secret = getattr(here.game, "secret", None)
+        return Successes if secret is None or secret.bits is None else BitScores
 
     @classmethod
     def plan(
         cls, here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
     ) -> Self:
-        """The dataset with its secret, under a guarantee that holds for any two of its values."""
+        """The secret, under a guarantee that holds for any two of its values, and an attack that can guess it."""
         game: Any = here.game
-        with pointing_at(source, "game", game):
-            dataset, values, record = _secret(here.neighbours, here.attack, data, mechanism)
         with pointing_at(source, "neighbours", here.neighbours):
-            mechanism.fitted_to(replace_record(dataset, record, values[0]))
-        secret = {"dataset": dataset, "values": values, "record": record}
-        return cls(**shared, mechanism=mechanism, **secret, n_rounds=game.n_rounds)
+            record = _record(here.neighbours)
+        with pointing_at(source, "game", game):
+            secret = build_secret(game.secret, data, mechanism, record)
+        with pointing_at(source, "game"):
+            for pair in secret.neighbours(mechanism.relation):
+                mechanism.fitted_to(pair)
+        with pointing_at(source, "attack", here.attack):
+            name, attack = choose(build.build_reconstructor(here.attack), SecretTarget(mechanism, secret))
+        return cls(**shared, mechanism=mechanism, secret=secret, name=name, attack=attack, n_rounds=game.n_rounds)
 
     @property
     def attack_name(self) -> str:
-        return GUESS
+        return self.name
 
-    def play(self, **options: Any) -> Successes:
+    def play(self, **options: Any) -> Successes | BitScores:
         """Secrets, runs, guesses."""
-        options |= {"record": self.record, "n_rounds": self.n_rounds, "seed": self.seed}
-        return reconstruction_game(self.mechanism, self.dataset, self.values, **options)
+        options |= {"attack": self.attack, "n_rounds": self.n_rounds, "seed": self.seed}
+        found: Successes | BitScores = reconstruction_game(self.mechanism, self.secret, **options)
+        return found
 
 
-def _secret(
-    section: NeighboursSection, attack: Named, data: Dataset | None, mechanism: Mechanism
-) -> tuple[Dataset, range, int]:
-    """The dataset, the categories of the secret, and its place; without [data] there is one record, the secret."""
-    if not isinstance(mechanism, LocalMechanism):
-        raise ParameterError(
-            "name is 'reconstruction', which guesses a category, such as that of k-ary-randomized-response, not what "
-            f"{type(mechanism).__name__} releases.",
-            argument="name",
-        )
+def _record(section: NeighboursSection) -> int:
+    """The place of the secret."""
     unread = [key for key in ("relation", "replacement", "canary", "d0", "d1") if getattr(section, key) is not None]
     if unread:
         raise ParameterError(
-            f"name is 'reconstruction', which reads of [neighbours] the record alone: leave {unread[0]} out.",
-            argument="name",
+            f"the game 'reconstruction' reads of [neighbours] the record alone: leave {unread[0]} out.",
+            argument=unread[0],
         )
-    if attack.name != "auto" or attack.options:
-        raise ParameterError(
-            f"name is 'reconstruction', which guesses the likeliest category: leave the attack {attack.name!r} out.",
-            argument="name",
-        )
-    dataset = np.zeros(1, dtype=np.int64) if data is None else data
-    return dataset, range(mechanism.n_categories), 0 if section.record == "worst-case" else section.record
+    return 0 if section.record == "worst-case" else section.record
 
 
 __all__ = ["ReconstructionSection", "ReconstructionTask"]

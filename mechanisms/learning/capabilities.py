@@ -7,6 +7,7 @@
     ShowsNoisyGradients    ... and be seen in every noisy sum                    the gradient-canary game
     ReleasesModels         models come out, as flat parameters                   canary loss, canary direction
     ShowsTrajectory        ... those of every step                               gradient product
+    ShowsEachGradient      ... and what each of a few records would add          prior-aware reconstruction
     StartsAnywhere         starts from parameters that are given                 worst-case initial parameters
 
 A trainer implements what it can; `needed` asks, and names what is lacking.
@@ -184,6 +185,16 @@ class ShowsTrajectory(ReleasesModels, Protocol):
 
     def release_subsets(self, records: Any, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
         """One run a row of `inclusion`, `(n_runs, n_records)`: parameters, `(n_runs, steps + 1, n_parameters)`."""
+        ...
+
+
+@runtime_checkable
+class ShowsEachGradient(ShowsTrajectory, Protocol):
+    """Knows what each of a few records would add to the noisy sum of a step."""
+
+    def clipped_gradients(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The clipped gradient of each of a few records at parameters `(n_runs, n_parameters)`, `(n_runs, n_records,
+        n_parameters)`."""
         ...
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..base import Floats, TrainingData
 from ..models.base import Model
 from ..models.trained import TrainedModels
-from .directions import clipped_gradient
+from .directions import clipped_gradient, clipped_gradients
 from .sampling import Draw
 from .training import Recipe, Trainer
 
@@ -80,6 +80,10 @@ class ForAdversaries:
     def clipped_gradient(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum of the clipped gradients of a few records at parameters `(n_runs, n_parameters)`, of their shape."""
         return clipped_gradient(self.recipe, data, parameters)
+
+    def clipped_gradients(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The clipped gradient of each of a few records, `(n_runs, n_records, n_parameters)`."""
+        return clipped_gradients(self.recipe, data, parameters)
 
     def clipped_sum_of(self, data: TrainingData) -> Callable[[NDArray[np.float64]], Floats]:
         """From parameters `(n_runs, n_parameters)` to the sum of the clipped gradients of many records, of their shape,

@@ -4,6 +4,7 @@ check_pair           both sides fit the model and the sampling, and differ in on
 check_seen           the noisy sums along fixed directions show what differs
 gradient_direction   where gradient records pull
 clipped_gradient     what records add to the sum of a step
+clipped_gradients    ... each on its own
 """
 
 from __future__ import annotations
@@ -101,17 +102,22 @@ def gradient_direction(recipe: Recipe, neighbours: Neighbours) -> NDArray[np.flo
 
 
 def clipped_gradient(recipe: Recipe, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sum of the clipped gradients of `data` at parameters `(n_runs, n_parameters)`, `(n_runs, n_parameters)`.
+    """Sum of the clipped gradients of `data` at parameters `(n_runs, n_parameters)`, `(n_runs, n_parameters)`."""
+    return np.asarray(clipped_gradients(recipe, data, parameters).sum(axis=1))
+
+
+def clipped_gradients(recipe: Recipe, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The clipped gradient of each record at parameters `(n_runs, n_parameters)`, `(n_runs, n_records, n_parameters)`.
 
     A blank record counts for nothing under zero_out.
     """
-    model = recipe.model
-    total = np.zeros(parameters.shape)
+    model, n = recipe.model, data.n_examples
+    each = np.zeros((len(parameters), len(data), model.n_parameters))
     if data.gradients is not None:
-        total += clip_rows(recipe.clipping, data.gradients, recipe.clip_norm, model).sum(axis=0)
-    counted = np.any(data.X != 0.0, axis=1) | (data.y != 0) if recipe.ignore_blank else np.ones(data.n_examples, bool)
+        each[:, n:] = clip_rows(recipe.clipping, data.gradients, recipe.clip_norm, model)
+    counted = np.any(data.X != 0.0, axis=1) | (data.y != 0) if recipe.ignore_blank else np.ones(n, bool)
     if counted.any():
         found = TrainedModels(model, np.ascontiguousarray(parameters)).gradients(data.X[counted], data.y[counted])
         flat = clip_rows(recipe.clipping, found.reshape(-1, model.n_parameters), recipe.clip_norm, model)
-        total += flat.reshape(found.shape).sum(axis=1)
-    return total
+        each[:, np.flatnonzero(counted)] = flat.reshape(found.shape)
+    return each

@@ -19,6 +19,8 @@ Labels = NDArray[Any]
 class Loss(Protocol):
     """What training needs to know of a loss."""
 
+    name: ClassVar[str]
+
     def check(self, y: Labels, n_outputs: int) -> None:
         """Raises `ParameterError` if a label is none that the loss knows."""
         ...

@@ -3,6 +3,7 @@
 import pytest
 from made_configs import asked, refused
 
+from dpassay.attacks.reconstruction import OneOf
 from dpassay.audit import audit_scores
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.games import reconstruction_game
@@ -34,7 +35,7 @@ def answer(text, **settings):
 
 def test_a_config_plays_the_game_and_concludes_as_the_functions_do():
     mechanism = KAryRandomizedResponse(epsilon=1.0, k=5)
-    game = reconstruction_game(mechanism, [0], range(5), n_rounds=20_000, seed=0)
+    game = reconstruction_game(mechanism, OneOf.in_record([0], 0, range(5)), n_rounds=20_000, seed=0)
     (task,) = asked(GUESSED)
     bound = task.bounds[0]
     result = answer(GUESSED)
@@ -55,7 +56,8 @@ def test_a_claim_that_is_too_small_is_refuted_with_what_one_needs_to_check_it():
 
 def test_the_record_of_a_dataset_is_guessed_next_to_the_others():
     (task,) = asked(SURVEY)
-    assert (len(task.dataset), task.record, list(task.values)) == (4, 2, [0, 1, 2, 3, 4])
+    assert [candidate[2] for candidate in task.secret.candidates] == [0, 1, 2, 3, 4]
+    assert {len(candidate) for candidate in task.secret.candidates} == {4}
     assert 0.9 < answer(SURVEY).bound.epsilon < 1.0
 
 
@@ -69,10 +71,13 @@ def test_the_record_of_a_dataset_is_guessed_next_to_the_others():
         ({"audit.trials": 3}, "trials is of no use in the game 'reconstruction': leave it out, and give n_rounds"),
         ({"audit.stop": "anytime"}, "stop is of no use in the game 'reconstruction'"),
         ({"audit.bounds": ["one-run"]}, "'one-run' does not read the successes of reconstructions"),
-        ({"attack.name": "classifier"}, "leave the attack 'classifier' out"),
+        ({"attack.name": "classifier"}, "unknown reconstruction attack 'classifier'. Known:"),
         ({"neighbours.replacement": 1}, "leave replacement out"),
         ({"neighbours.record": 1}, "from -1 to 0, but is 1"),
-        ({"mechanism": {"name": "laplace", "epsilon": 1.0}}, "guesses a category, .* not what Laplace releases"),
+        (
+            {"mechanism": {"name": "laplace", "epsilon": 1.0}},
+            "must say what is guessed .* secret = {values =",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_runs(settings, message):
@@ -110,3 +115,107 @@ def test_the_resolved_config_reads_back_and_names_no_trials(tmp_path):
     (tmp_path / "resolved.toml").write_text(config.to_toml())
     assert "trials" not in config.to_toml()
     assert Config.load(tmp_path / "resolved.toml")[0].question == config.question
+
+
+GAUSSIAN = """\
+[mechanism]
+name = "gaussian"
+noise_multiplier = 1.0
+n_queries = 2
+[game]
+name = "reconstruction"
+n_rounds = 5_000
+secret = { values = [[1, 0], [0, 1], [-1, 0], [0, -1]], reference = [0, 0] }
+[audit]
+delta = 1e-5
+"""
+SUM = """\
+[mechanism]
+name = "laplace"
+epsilon = 1.0
+sensitivity = 4.0
+relation = "replace_one"
+query = { name = "sum", lower = 11, upper = 15 }
+[data]
+name = "wine"
+column = "alcohol"
+[game]
+name = "reconstruction"
+n_rounds = 5_000
+secret = { values = [11, 12, 13, 14, 15], prior = [0.1, 0.2, 0.4, 0.2, 0.1], tolerance = 1 }
+[audit]
+"""
+COINS = """\
+[mechanism]
+name = "k-ary-randomized-response"
+epsilon = 1.0
+k = 2
+[game]
+name = "reconstruction"
+n_rounds = 2
+secret = { bits = 400 }
+[audit]
+"""
+
+
+def test_values_without_data_are_whole_datasets_next_to_a_reference():
+    (task,) = asked(GAUSSIAN)
+    assert [candidate.tolist() for candidate in task.secret.candidates] == [[1, 0], [0, 1], [-1, 0], [0, -1]]
+    result = answer(GAUSSIAN)
+    assert (result.verdict, result.attack) == (Verdict.CONSISTENT, "maximum-likelihood")
+
+
+def test_values_of_a_record_have_a_prior_and_a_tolerance(without_power):
+    (task,) = asked(SUM)
+    assert task.secret.prior_success == pytest.approx(0.8)
+    assert {len(candidate) for candidate in task.secret.candidates} == {178}
+    result = answer(SUM)
+    assert "prior success 0.8" in result.summary()
+    assert result.verdict is not Verdict.VIOLATION
+
+
+def test_bits_are_guessed_in_one_run_or_a_few(without_power):
+    result = answer(COINS)
+    assert (result.trials.per_side, result.trials.n_canaries, result.game.value) == (2, 400, "reconstruction-of-bits")
+    assert 0.4 < result.bound.epsilon < 1.0
+    assert AuditResult.from_json(result.to_json()) == result
+
+
+def test_one_of_the_first_records_is_there_with_all_others():
+    (task,) = asked(SUM, **{"game.secret": {"candidates": 3}})
+    first, second, third = task.secret.candidates
+    assert len(first) == len(second) == 176
+    assert (first[1:] == second[1:]).all()
+    assert (first[1:] == third[1:]).all()
+    assert task.secret.prior_success == 1 / 3
+
+
+def test_a_secret_is_swept_over_like_any_other_option():
+    tasks = asked(COINS + '[sweep]\n"game.secret.bits" = [4, 8]\n')
+    assert [task.secret.n for task in tasks] == [4, 8]
+
+
+@pytest.mark.parametrize(
+    ("text", "secret", "message"),
+    [
+        (COINS, {}, "secret must have one of values, candidates, bits, but has none of them"),
+        (COINS, {"bits": 3, "values": [0, 1]}, "has values and bits"),
+        (COINS, {"bits": 3, "prior": [0.5, 0.5]}, "has prior, which bits have no use for"),
+        (COINS, {"bits": "smoker"}, "must be a column of [data], but that is no table"),
+        (COINS, {"candidates": 3}, "needs 3 records of [data] as candidates, but there is no [data]"),
+        (COINS, {"values": [0]}, "candidates must be at least 2"),
+        (COINS, {"values": [0, 5]}, "from 0 to 1"),
+        (COINS, {"values": [0, 1], "prior": [0.5, 0.6]}, "sum to 1"),
+        (COINS, {"values": ["a", "b"], "tolerance": 1}, "for values that are numbers"),
+        (COINS, {"value": [0, 1]}, "unknown key of [game.secret] 'value'. Did you mean 'values'"),
+        (COINS, {"bits": 0}, "secret.bits must be a whole number >= 1"),
+        (SUM, {"bits": 3}, "which is a dataset of its own"),
+        (SUM, {"candidates": 300}, "but [data] has 178"),
+        (SUM, {"values": [0, 1], "reference": 0}, "reference, which is for values without [data]"),
+        (GAUSSIAN, {"values": [[1, 0], [0, 1]]}, "candidates are not neighbours of each other"),
+        (GAUSSIAN, {"values": [[2, 0], [0, 1]], "reference": [0, 0]}, "sensitivity"),
+        (GAUSSIAN, {"bits": 3}, "play the membership game"),
+    ],
+)
+def test_a_secret_that_cannot_be_drawn_is_refused_before_anything_runs(text, secret, message):
+    assert message in refused(text, **{"game.secret": secret})

@@ -1,0 +1,15 @@
+"""Reconstruction: what was in the dataset? A secret is drawn from a known prior, the mechanism runs, an attack guesses.
+
+base.py                 OneOf and FairBits (secrets), Reconstructor and Guesser: read this first
+answers/                a column of bits from many counts of subsets of it
+maximum_likelihood.py   the most probable secret, where the law of the outputs is known
+catalogue.py            all of them by name
+training/               training data from what a training released
+
+`dpassay.audit.games.reconstruction_game` plays the rounds.
+"""
+
+from .base import FairBits, Guesser, OneOf, Reconstructor, Secret, SecretTarget
+from .maximum_likelihood import MaximumLikelihood
+
+__all__ = ["FairBits", "Guesser", "MaximumLikelihood", "OneOf", "Reconstructor", "Secret", "SecretTarget"]

@@ -1,0 +1,92 @@
+"""Attacks that choose their questions: averaging and differencing, against an `Answerer` that keeps its state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ....mechanisms.counts.answerer import Answerer
+from ....mechanisms.validation import one_of, whole
+from .base import Decoded, Floats, Status
+
+COMBINE: dict[str, Callable[..., Floats]] = {"mean": np.nanmean, "median": np.nanmedian}
+
+
+@dataclass(frozen=True)
+class Averaging:
+    """Asks the same question again and again, and takes the mean or the median of the answers.
+
+    With fresh noise of standard deviation sd the mean of k answers has sd / sqrt(k): sqrt(2) / (epsilon sqrt(k)) for
+    Laplace noise of epsilon each. Sticky noise gives the same answer k times.
+
+    Args:
+        n_repeats: k, >= 1.
+        combine: "mean", the best for Gaussian noise, or "median", for Laplace noise.
+
+    Example:
+        >>> from dpassay.mechanisms import Laplace
+        >>> desk = Answerer(np.ones((1000, 5)), np.random.default_rng(0), noise=Laplace(1.0))
+        >>> counts = Averaging(n_repeats=100).count(desk, np.ones(5))
+        >>> bool(abs(counts.std() - 0.1414) < 0.01)
+        True
+    """
+
+    n_repeats: int = 1
+    combine: str = "mean"
+
+    def __post_init__(self) -> None:
+        whole(1, n_repeats=self.n_repeats)
+        one_of(COMBINE, combine=self.combine)
+
+    def count(self, desk: Answerer, subset: ArrayLike) -> Floats:
+        """`(n_runs,)` estimates of the count; NaN where no answer was given."""
+        answers = desk.ask_again(subset, self.n_repeats)
+        found = np.full(len(answers), np.nan)
+        some = ~np.isnan(answers).all(axis=1)
+        found[some] = COMBINE[self.combine](answers[some], axis=1)
+        return found
+
+
+@dataclass(frozen=True)
+class Differencing:
+    """Asks for all records, and for all but one: the difference is the bit of that one.
+
+    With noise of standard deviation sd on each answer, and k repeats of each question, a bit is wrong with probability
+    Phi(-sqrt(k) / (2 sqrt(2) sd)) under Gaussian noise. Sticky noise does not stop it: the two sets differ.
+
+    Args:
+        n_repeats, combine: of each question, as for `Averaging`.
+
+    Example:
+        >>> desk = Answerer([1, 0, 1, 1], np.random.default_rng(0))
+        >>> Differencing().attack(desk).bits[0].tolist(), desk.n_asked
+        ([True, False, True, True], 8)
+    """
+
+    n_repeats: int = 1
+    combine: str = "mean"
+
+    def __post_init__(self) -> None:
+        Averaging(self.n_repeats, self.combine)
+
+    def attack(self, desk: Answerer) -> Decoded:
+        """Every bit, one after the other; a bit whose questions were not answered has the value 1/2."""
+        average = Averaging(self.n_repeats, self.combine)
+        everyone = np.ones(desk.n_records, dtype=np.bool_)
+        values = np.empty((desk.n_runs, desk.n_records))
+        for place in range(desk.n_records):
+            others = everyone.copy()
+            others[place] = False
+            values[:, place] = average.count(desk, everyone) - average.count(desk, others)
+        return _with_gaps(values)
+
+
+def _with_gaps(values: Floats) -> Decoded:
+    """NaN becomes 1/2, and the note counts it."""
+    missing = np.isnan(values).sum(axis=1)
+    notes = tuple(f"no answer about {k} of {values.shape[1]} records" if k else "" for k in missing.tolist())
+    status = tuple(Status.SEVERAL if k else Status.OPTIMAL for k in missing.tolist())
+    return Decoded(np.clip(np.where(np.isnan(values), 0.5, values), 0.0, 1.0), status, notes)

@@ -1,0 +1,64 @@
+"""L1 decoding: the column whose answers lie nearest to those given, in the sum of absolute differences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from ....mechanisms.validation import positive
+from .base import Decoded, Decoder, Floats, Status, stacked
+from .least_squares import BoxedLeastSquares
+
+RUN_OUT = 1
+"""What scipy's `linprog` and `milp` call a limit of time or iterations."""
+
+
+@dataclass(frozen=True)
+class L1Decoding(Decoder):
+    """Minimises sum |A z - a| over 0 <= z <= 1, a linear programme, and rounds.
+
+    It needs no bound on the error, is the (relaxed) maximum likelihood under Laplace noise, and does not mind answers
+    that are wrong by any amount, if they are few: up to a share of 0.239 for Gaussian A. (Dwork, McSherry and Talwar
+    2007, theorem 5.)
+
+    What is solved is the dual, with one row a record instead of one a query,
+
+        maximise  a y - sum w    over    A^T y <= w,  -1 <= y <= 1,  w >= 0,
+
+    whose multipliers are z: two to three times faster than the programme as it is written above.
+
+    Args:
+        time_limit: seconds for each run, > 0; after it the run has status "time limit" and the least-squares fit.
+
+    Example:
+        >>> queries = [[1, 1, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]]
+        >>> L1Decoding().decode(queries, [1, 1, 2, 3]).bits
+        array([[ True, False,  True]])
+    """
+
+    time_limit: float = 60.0
+
+    def __post_init__(self) -> None:
+        positive(time_limit=self.time_limit)
+
+    def _decode(self, queries: Floats, answers: Floats) -> Decoded:
+        n = queries.shape[1]
+        rows = sparse.hstack([sparse.csr_array(queries.T), -sparse.eye_array(n)]).tocsc()
+        limits = np.array([[-1.0, 1.0]] * len(queries) + [[0.0, np.inf]] * n)
+        return stacked([self._one(queries, one, rows, limits) for one in answers])
+
+    def _one(
+        self, queries: Floats, answers: Floats, rows: sparse.csc_array, limits: Floats
+    ) -> tuple[Floats, Status, str]:
+        n = queries.shape[1]
+        cost = np.concatenate([-answers, np.ones(n)])
+        options = {"time_limit": self.time_limit}
+        found = linprog(cost, A_ub=rows, b_ub=np.zeros(n), bounds=limits, method="highs-ds", options=options)
+        if found.status == 0:
+            return -found.ineqlin.marginals, Status.OPTIMAL, ""
+        start = BoxedLeastSquares().decode(queries, answers)
+        note = f"no optimum within {self.time_limit:g} s ({found.message.strip()}): this is the least-squares fit"
+        return start.values[0], Status.TIME_LIMIT, note

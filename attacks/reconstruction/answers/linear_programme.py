@@ -1,0 +1,68 @@
+"""The linear programme of Dinur and Nissim: a column within the stated error of every answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from ....mechanisms.validation import non_negative, positive
+from .base import TOLERANCE, Decoded, Decoder, Floats, Status, stacked
+from .least_squares import BoxedLeastSquares
+
+
+@dataclass(frozen=True)
+class LinearProgramme(Decoder):
+    """Finds z in [0, 1]^n with |A z - a| <= error in every answer, and rounds.
+
+    With m of order n log(n)^2 random queries and an error below order sqrt(n), nearly all bits are right. (Dinur and
+    Nissim 2003, theorem 3.) Of all columns that fit it takes the one with the smallest largest difference, by the dual
+
+        maximise  a y - sum w    over    A^T y <= w,  sum |y| <= 1,  w >= 0,
+
+    whose value is the smallest error that fits: where that is above `error`, nothing fits, and the note says it.
+
+    Args:
+        error: largest difference between an answer and the truth, >= 0; None takes the smallest that fits.
+        time_limit: seconds for each run, > 0; after it the run has status "time limit" and the least-squares fit.
+
+    Example:
+        >>> queries = [[1, 1, 0], [0, 1, 1], [1, 0, 1]]
+        >>> found = LinearProgramme(error=0.25).decode(queries, [1.2, 0.9, 2.0])
+        >>> found.bits[0].tolist(), found.status[0].value
+        ([True, False, True], 'optimal')
+        >>> LinearProgramme(error=0.1).decode(queries, [4.0, 0.9, 2.0]).notes[0]
+        'no column is within 0.1 of every answer: the smallest error that fits is 2'
+    """
+
+    error: float | None = None
+    time_limit: float = 60.0
+
+    def __post_init__(self) -> None:
+        if self.error is not None:
+            non_negative(error=self.error)
+        positive(time_limit=self.time_limit)
+
+    def _decode(self, queries: Floats, answers: Floats) -> Decoded:
+        m, n = queries.shape
+        subsets = sparse.csr_array(queries.T)
+        last = np.concatenate([np.ones(2 * m), np.zeros(n)])[None]
+        rows = sparse.vstack([sparse.hstack([subsets, -subsets, -sparse.eye_array(n)]), sparse.csr_array(last)])
+        return stacked([self._one(queries, one, rows.tocsc()) for one in answers])
+
+    def _one(self, queries: Floats, answers: Floats, rows: sparse.csc_array) -> tuple[Floats, Status, str]:
+        n = queries.shape[1]
+        cost = np.concatenate([-answers, answers, np.ones(n)])
+        least = np.concatenate([np.zeros(n), [1.0]])
+        found = linprog(cost, A_ub=rows, b_ub=least, method="highs-ds", options={"time_limit": self.time_limit})
+        if found.status != 0:
+            start = BoxedLeastSquares().decode(queries, answers)
+            note = f"no optimum within {self.time_limit:g} s ({found.message.strip()}): this is the least-squares fit"
+            return start.values[0], Status.TIME_LIMIT, note
+        values, fits = -found.ineqlin.marginals[:n], max(0.0, -found.fun)
+        if self.error is None or fits <= self.error + TOLERANCE:
+            return values, Status.OPTIMAL, ""
+        note = f"no column is within {self.error:g} of every answer: the smallest error that fits is {fits:.4g}"
+        return values, Status.INFEASIBLE, note

@@ -1,0 +1,161 @@
+"""The most probable secret, given the output: the best guess there is, where the law of the outputs is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...mechanisms.base import Dataset, LogDensity, Outputs
+from ...mechanisms.errors import AttackError
+from ...mechanisms.local.base import LocalMechanism
+from .base import FairBits, Guesser, OneOf, Reconstructor, SecretTarget
+
+MOST_BITS = 10
+"""All 2^n columns of bits are compared: 1,024 log densities of each output. Local mechanisms take any number."""
+
+
+@dataclass(frozen=True)
+class MaximumLikelihood(Reconstructor):
+    """Guesses the likeliest candidate, or the most probable one where the prior is not uniform.
+
+    Of a `OneOf` it is the guess with the largest posterior probability of being right: argmax over g of the sum of
+    prior(z) p(output | z) over the truths z that g is close to (Bayes; Balle, Cherubin and Hayes 2022, section 3).
+    Of `FairBits` the score of a bit is its posterior log odds, over all 2^n columns; under a local mechanism, where
+    each message depends on its own record alone, that of its message. It reads `mechanism.output_law()` and learns
+    nothing.
+
+    Raises:
+        AttackError: the output law of the mechanism is not known, or there are more than 10 bits that are not sent one
+            by one.
+
+    Guarantees:
+        * no other guess is right more often, if `output_law` is the law that `release` draws from;
+        * of equally probable guesses it takes the first.
+
+    Example:
+        >>> from dpassay.mechanisms import KAryRandomizedResponse
+        >>> target = SecretTarget(KAryRandomizedResponse(epsilon=1.0, k=3), OneOf((0, 1, 2), prior=[0.2, 0.1, 0.7]))
+        >>> guesser = MaximumLikelihood().fit(target, np.random.default_rng(0))
+        >>> guesser.guess(Outputs(np.array([0, 1, 2]))).tolist()
+        [2, 2, 2]
+    """
+
+    def check(self, target: SecretTarget) -> None:
+        """Raises `AttackError` if no output law is known, or if there are too many bits."""
+        _law_of(target)
+        local = isinstance(target.mechanism, LocalMechanism)
+        if isinstance(target.secret, FairBits) and target.secret.n > MOST_BITS and not local:
+            raise AttackError(
+                f"the maximum-likelihood attack compares all columns of bits, of at most {MOST_BITS} bits, but the "
+                f"secret has {target.secret.n}. Take fewer, or another attack."
+            )
+
+    def fit(self, target: SecretTarget, rng: np.random.Generator) -> Guesser:
+        """The guesser; nothing is run."""
+        self.check(target)
+        law, secret = _law_of(target), target.secret
+        if isinstance(secret, FairBits) and isinstance(target.mechanism, LocalMechanism):
+            zeros, ones = (target.mechanism.values(values) for values in (secret.zeros, secret.ones))
+            return _LikeliestOfEach(law, zeros, ones)
+        if isinstance(secret, FairBits):
+            columns = np.array(list(product([False, True], repeat=secret.n)))
+            return _MostProbableBits(law, tuple(secret.dataset(column) for column in columns), columns)
+        if not isinstance(secret, OneOf):
+            raise AttackError(f"the maximum-likelihood attack does not know the secret {type(secret).__name__}.")
+        if secret.close is None:
+            with np.errstate(divide="ignore"):
+                logs = None if secret.is_uniform else np.log(secret.probabilities)
+            return _Likeliest(law, secret.candidates, logs)
+        return _ClosestToMost(law, secret)
+
+
+@dataclass(frozen=True, eq=False)
+class _Likeliest:
+    """The first of the candidates with the largest log density, plus its log prior."""
+
+    law: LogDensity
+    candidates: tuple[Dataset, ...]
+    log_prior: NDArray[np.float64] | None
+
+    def guess(self, outputs: Outputs) -> NDArray[np.int64]:
+        """`(size,)` numbers of candidates."""
+        guesses, best = np.zeros(len(outputs), dtype=np.int64), np.full(len(outputs), -np.inf)
+        for place, candidate in enumerate(self.candidates):
+            found = self.law.log_density(outputs, candidate)
+            if self.log_prior is not None:
+                found = found + self.log_prior[place]
+            guesses[found > best] = place
+            np.maximum(best, found, out=best)
+        return guesses
+
+
+@dataclass(frozen=True, eq=False)
+class _ClosestToMost:
+    """The first of the guesses that are close to the largest posterior probability."""
+
+    law: LogDensity
+    secret: OneOf
+
+    def guess(self, outputs: Outputs) -> NDArray[np.int64]:
+        """`(size,)` numbers of candidates."""
+        weights = _likelihoods(self.law, self.secret.candidates, outputs) * self.secret.probabilities
+        return np.asarray((weights @ np.asarray(self.secret.close, dtype=np.float64)).argmax(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class _MostProbableBits:
+    """Posterior log odds of each bit, over all columns."""
+
+    law: LogDensity
+    datasets: tuple[Dataset, ...]
+    columns: NDArray[Any]
+
+    def guess(self, outputs: Outputs) -> NDArray[np.float64]:
+        """`(size, n)` log odds."""
+        weights = _likelihoods(self.law, self.datasets, outputs)
+        one, zero = weights @ self.columns.astype(np.float64), weights @ (~self.columns).astype(np.float64)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(one) - np.log(zero))
+
+
+@dataclass(frozen=True, eq=False)
+class _LikeliestOfEach:
+    """Log likelihood ratio of each message: value of a 1 against value of a 0."""
+
+    law: LogDensity
+    zeros: NDArray[np.int64]
+    ones: NDArray[np.int64]
+
+    def guess(self, outputs: Outputs) -> NDArray[np.float64]:
+        """`(size, n)` log odds."""
+        shape = (len(outputs), len(self.zeros))
+        messages = Outputs(outputs.values.reshape(-1, *outputs.values.shape[2:]))
+        values = np.unique([self.zeros, self.ones])
+        logs = np.array([self.law.log_density(messages, value).reshape(shape) for value in values])
+        records = np.arange(shape[1])
+        one, zero = (logs[np.searchsorted(values, side), :, records].T for side in (self.ones, self.zeros))
+        with np.errstate(invalid="ignore"):
+            return np.where(one == zero, 0.0, one - zero)
+
+
+def _likelihoods(law: LogDensity, datasets: tuple[Dataset, ...], outputs: Outputs) -> NDArray[np.float64]:
+    """`(size, k)` densities of the outputs under each dataset, over the largest of them; 1 where all are impossible."""
+    logs = np.stack([law.log_density(outputs, dataset) for dataset in datasets], axis=1)
+    best = logs.max(axis=1, keepdims=True)
+    possible = np.isfinite(best)
+    return np.exp(np.where(possible, logs - np.where(possible, best, 0.0), 0.0))
+
+
+def _law_of(target: SecretTarget) -> LogDensity:
+    """The law of the outputs; raises `AttackError` if it is not known."""
+    law = target.mechanism.output_law()
+    if law is None:
+        raise AttackError(
+            f"the maximum-likelihood attack needs the output law, but that of {type(target.mechanism).__name__} is not "
+            "known: its output_law() is None. Use an attack that learns from runs, or give the mechanism an output_law."
+        )
+    return law

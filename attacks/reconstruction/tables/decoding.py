@@ -1,0 +1,106 @@
+"""The likeliest block, given noisy counts: a maximum-likelihood integer programme.
+
+With independent two-sided geometric noise of the same rate on every count, the likelihood of a block is a product of
+a^|noisy - exact|: the likeliest blocks minimise the sum of |noisy - exact| over whole, non-negative histograms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ....mechanisms.errors import AttackError, ParameterError
+from ....mechanisms.tables.domain import Ints
+from ....mechanisms.tables.noisy import NoisyTables
+from ....mechanisms.validation import positive, whole
+from .integer_programme import LONGEST, Deadline, Rows, Status, row
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """A block that fits noisy counts best.
+
+    Args:
+        block: its people, shape `(n_people, 1 + n_attributes)`; people whom no count tells apart have the first of
+            their types, such as the lowest age of an age group.
+        residual: sum of |noisy - exact| over all counts.
+        optimal: whether it is proved that no block fits better; False where time ran out.
+    """
+
+    block: Ints
+    residual: float
+    optimal: bool
+
+
+class Distinct:
+    """Types that the counts tell apart: those that are in the same cells share a column.
+
+    Args:
+        in_cells: `(n_counts, n_types)` which types each count counts.
+    """
+
+    def __init__(self, in_cells: NDArray[np.bool_]) -> None:
+        _, self.first, found = np.unique(in_cells.T, axis=0, return_index=True, return_inverse=True)
+        self.of_type = np.asarray(found).ravel()
+        self.in_cells = in_cells[:, self.first]
+
+
+def residual_rows(distinct: Distinct, noisy: Floats, n_people: int) -> tuple[Rows, Floats]:
+    """Rows whose first columns are the histogram over distinct types, and the objective, the sum of the residuals."""
+    rows = Rows()
+    n_counts, n_columns = distinct.in_cells.shape
+    people = rows.new(n_columns, n_people)
+    above, below = (rows.new(n_counts, np.inf, whole=False) for _ in range(2))
+    rows.add(row(people, 1.0, n_people, n_people))
+    for cell, value in enumerate(noisy):
+        members = people[distinct.in_cells[cell]]
+        rows.add(row([*members, above[cell], below[cell]], [*np.ones(len(members)), -1.0, 1.0], value, value))
+    objective = np.zeros(len(rows.upper))
+    objective[above] = objective[below] = 1.0
+    return rows, objective
+
+
+def decode(mechanism: NoisyTables, noisy: ArrayLike, *, n_people: int, seconds: float = LONGEST) -> Decoded:
+    """The likeliest block, given what `mechanism` released about it.
+
+    Args:
+        mechanism: whose tables and noise are public.
+        noisy: the released counts, shape `(n_counts,)`.
+        n_people: how many people live there, which is public when one replaces another.
+        seconds: time limit, > 0; the best block so far is returned.
+
+    Raises:
+        ParameterError: another number of counts.
+        AttackError: no block was found in time.
+
+    Example:
+        >>> from dpassay.mechanisms.tables import Domain, GroupCount, Tables, group
+        >>> domain = Domain({"sex": ("female", "male")}, ages=(0, 99))
+        >>> groups = [group(sex=sex, ages=ages) for sex in ("female", "male") for ages in ((0, 17), (18, 99))]
+        >>> mechanism = NoisyTables(epsilon=2.0, tables=Tables(domain, tuple(map(GroupCount, groups))))
+        >>> found = decode(mechanism, [3, -1, 0, 2], n_people=5)
+        >>> domain.shown(found.block), found.residual
+        (['0 female', '0 female', '0 female', '18 male', '18 male'], 1.0)
+    """
+    positive(seconds=seconds)
+    whole(1, n_people=n_people)
+    given = np.asarray(noisy, dtype=np.float64)
+    if given.shape != (len(mechanism.tables.statistics),):
+        raise ParameterError(
+            f"noisy must be {len(mechanism.tables.statistics)} counts, one for each statistic, but has shape "
+            f"{given.shape}.",
+            argument="noisy",
+        )
+    distinct = Distinct(mechanism.in_cells)
+    rows, objective = residual_rows(distinct, given, n_people)
+    answer = rows.solve(objective=objective, deadline=Deadline(seconds))
+    if answer.columns is None:
+        raise AttackError(f"no block was found within {seconds:g} seconds. Give more, or fewer counts.")
+    histogram = np.zeros(mechanism.tables.domain.n_types, dtype=np.int64)
+    histogram[distinct.first] = answer.columns[: len(distinct.first)]
+    optimal = answer.status is Status.FOUND
+    return Decoded(mechanism.tables.domain.block_of(histogram), answer.objective, optimal)

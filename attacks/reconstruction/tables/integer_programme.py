@@ -1,0 +1,196 @@
+"""Integer programmes, solved by HiGHS (Huangfu and Hall 2018) through scipy.
+
+A `Rows` collects columns and rows; its `programme()` is fixed, and can be asked for a solution under further rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, sparse
+
+from ....mechanisms.errors import AttackError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+LONGEST = 60.0
+"""Seconds that a search may take unless another limit is given."""
+
+
+class Status(StrEnum):
+    """How a search ended."""
+
+    FOUND = "found"
+    INFEASIBLE = "infeasible"
+    TIME_LIMIT = "time limit"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one solve gave: the values of all columns, whole where they must be; None where nothing was found.
+
+    Under a time limit `columns` may hold the best solution so far; `status` is TIME_LIMIT then too.
+    """
+
+    status: Status
+    columns: Ints | None = None
+    objective: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Row:
+    """low <= sum of coefficients times columns <= high."""
+
+    columns: NDArray[np.intp]
+    coefficients: Floats
+    low: float
+    high: float
+
+
+def row(columns: ArrayLike, coefficients: ArrayLike, low: float = -np.inf, high: float = np.inf) -> Row:
+    """A row; one coefficient will do where all are equal."""
+    at = np.asarray(columns, dtype=np.intp)
+    return Row(at, np.broadcast_to(np.asarray(coefficients, dtype=np.float64), at.shape), low, high)
+
+
+@dataclass
+class Rows:
+    """Columns, each a whole number from 0 to its upper bound unless it may be fractional, and rows between them."""
+
+    upper: list[float] = field(default_factory=list)
+    whole: list[bool] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+
+    def new(self, count: int, upper: ArrayLike, *, whole: bool = True) -> NDArray[np.intp]:
+        """`count` further columns; their numbers."""
+        first = len(self.upper)
+        self.upper.extend(np.broadcast_to(np.asarray(upper, dtype=np.float64), (count,)).tolist())
+        self.whole.extend([whole] * count)
+        return np.arange(first, first + count, dtype=np.intp)
+
+    def add(self, *rows: Row) -> None:
+        """Further rows."""
+        self.rows.extend(rows)
+
+    def copy(self) -> Rows:
+        """A copy that may grow."""
+        return Rows(list(self.upper), list(self.whole), list(self.rows))
+
+    def solve(self, *, objective: Floats | None = None, deadline: Deadline | None = None, gap: float = 0.0) -> Answer:
+        """A solution that minimises `objective`, or any solution where there is none.
+
+        Args:
+            objective: one coefficient a column; columns beyond its end have 0.
+            deadline: until when; a new one of LONGEST seconds by default.
+            gap: relative gap at which a minimum counts as found.
+
+        Raises:
+            AttackError: the solver fails.
+        """
+        left = (deadline or Deadline(LONGEST)).left
+        if left <= 0.0:
+            return Answer(Status.TIME_LIMIT)
+        cost = np.zeros(len(self.upper))
+        if objective is not None:
+            cost[: len(objective)] = objective
+        found = optimize.milp(
+            cost,
+            integrality=np.array(self.whole, dtype=np.uint8),
+            bounds=optimize.Bounds(0.0, np.array(self.upper)),
+            constraints=self._matrix(),
+            options={"time_limit": left, "mip_rel_gap": gap},
+        )
+        return self._answer(found)
+
+    def _matrix(self) -> list[optimize.LinearConstraint]:
+        if not self.rows:
+            return []
+        lengths = [len(r.columns) for r in self.rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        matrix = sparse.csr_array(
+            (
+                np.concatenate([r.coefficients for r in self.rows]),
+                np.concatenate([r.columns for r in self.rows]),
+                starts,
+            ),
+            shape=(len(self.rows), len(self.upper)),
+        )
+        low, high = (np.array([getattr(r, side) for r in self.rows]) for side in ("low", "high"))
+        return [optimize.LinearConstraint(matrix, low, high)]
+
+    @staticmethod
+    def _answer(found: optimize.OptimizeResult) -> Answer:
+        status = {0: Status.FOUND, 1: Status.TIME_LIMIT, 2: Status.INFEASIBLE}.get(found.status)
+        if status is None:
+            raise AttackError(f"the solver HiGHS gave up: {found.message}. Give tighter or fewer tables.")
+        if found.x is None:
+            return Answer(status)
+        return Answer(status, np.rint(found.x).astype(np.int64), float(found.fun))
+
+
+class Deadline:
+    """A time limit that several solves share.
+
+    Args:
+        seconds: of the wall clock, from now on.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.start, self.seconds = time.monotonic(), seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds left, not below 0."""
+        return max(0.0, self.seconds - self.spent)
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.start
+
+
+class Cuts:
+    """No-good cuts: `columns` must not all have the values of a solution again.
+
+    If their sum is fixed, another solution has less somewhere where this one has something; else it may also have a
+    larger sum. A binary for each such place makes "less" true there; at least one must be chosen.
+
+    Args:
+        columns: which columns make a solution.
+        total_fixed: whether their sum is the same in all solutions.
+    """
+
+    def __init__(self, columns: NDArray[np.intp], *, total_fixed: bool) -> None:
+        self.columns, self.total_fixed = columns, total_fixed
+        self.binaries: dict[tuple[int, int], int] = {}
+
+    def add(self, rows: Rows, solution: Ints) -> None:
+        """Adds the cut that keeps `solution`, one value for each of the columns, from being found again."""
+        support = np.flatnonzero(solution)
+        chosen = [self._less(rows, int(self.columns[i]), int(solution[i])) for i in support]
+        if not self.total_fixed:
+            larger = int(rows.new(1, 1.0)[0])
+            least = float(solution.sum()) + 1.0
+            rows.add(row([*self.columns, larger], [*np.ones(len(self.columns)), -least], low=0.0))
+            chosen.append(larger)
+        rows.add(row(chosen, 1.0, low=1.0))
+
+    def _less(self, rows: Rows, column: int, value: int) -> int:
+        """A binary that is 1 only where the column is less than `value`."""
+        if (column, value) not in self.binaries:
+            binary = self.binaries[column, value] = int(rows.new(1, 1.0)[0])
+            upper = rows.upper[column]
+            rows.add(row([column, binary], [1.0, upper - value + 1.0], high=upper))
+        return self.binaries[column, value]
+
+
+def stacked(rows: Rows, extra: Sequence[Row]) -> Rows:
+    """A copy with further rows."""
+    grown = rows.copy()
+    grown.add(*extra)
+    return grown

@@ -1,0 +1,162 @@
+"""All blocks that have the published tables: how many there are is the leak, one means that everybody is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....mechanisms.errors import AttackError
+from ....mechanisms.tables.domain import Domain, Ints
+from ....mechanisms.validation import positive, whole
+from .encoding import Encoding, encode
+from .integer_programme import LONGEST, Cuts, Deadline, Status
+from .published import PublishedTables
+
+MOST_STEPS = 5_000
+"""Blocks that are tried around one that was found."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solutions:
+    """Blocks that have some tables, and whether there are others.
+
+    Args:
+        domain: what a person can be.
+        blocks: `(n_people, 1 + n_attributes)` each, people in the order of their types; no two are the same people.
+        ended: "complete" if there are no others, else what stopped the search: "limit" or "time limit".
+        seconds: what it took.
+    """
+
+    domain: Domain
+    blocks: tuple[Ints, ...]
+    ended: str
+    seconds: float
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    def __iter__(self) -> Iterator[Ints]:
+        return iter(self.blocks)
+
+    @property
+    def complete(self) -> bool:
+        """Whether these are all."""
+        return self.ended == "complete"
+
+    @property
+    def unique(self) -> bool:
+        """Whether there is exactly one: everybody in the block is found, for certain."""
+        return self.complete and len(self.blocks) == 1
+
+    @property
+    def inconsistent(self) -> bool:
+        """Whether no block has these tables."""
+        return self.complete and not self.blocks
+
+    @property
+    def certain(self) -> Ints:
+        """The people who are in every one of these blocks; who they are is certain only if these are all."""
+        if not self.blocks:
+            return self.domain.block_of(np.zeros(self.domain.n_types, dtype=np.int64))
+        histograms = [self.domain.histogram(block) for block in self.blocks]
+        return self.domain.block_of(np.minimum.reduce(histograms))
+
+    def __str__(self) -> str:
+        n = len(self.blocks)
+        if self.inconsistent:
+            return "no block has these tables: they contradict each other, see conflict(published)"
+        if self.unique:
+            return "exactly 1 block has these tables: everybody in it is found"
+        if self.complete:
+            return (
+                f"exactly {n} blocks have these tables; they share {len(self.certain)} of {len(self.blocks[0])} people"
+            )
+        why = "the search stopped at the limit" if self.ended == "limit" else f"time ran out after {self.seconds:.3g} s"
+        if n == 0:
+            return f"{why}, before a block was found: nothing is known. Give more seconds"
+        return f"at least {n} block{'s have' if n > 1 else ' has'} these tables: {why}, and there may be more"
+
+
+def solve(published: PublishedTables, *, limit: int = 1000, seconds: float = LONGEST) -> Solutions:
+    """The blocks that have some tables, each once.
+
+    Args:
+        published: the tables.
+        limit: stop after so many, >= 1. Whether there is one block, or more, takes limit=2.
+        seconds: stop after this time, > 0; what was found until then is returned.
+
+    Returns:
+        Solutions. Every block was checked: its tables were computed again, and are those published.
+
+    Raises:
+        AttackError: no count bounds how many people there are, or a median stands without the size of its group.
+
+    Example:
+        >>> from dpassay.mechanisms.tables import Domain, group, rows_of, Tables
+        >>> domain = Domain({"sex": ("female", "male")})
+        >>> block = domain.people([(8, "female"), (36, "female"), (66, "female"), (40, "male")])
+        >>> tables = Tables(domain, rows_of([group(), group(sex="female")]))
+        >>> found = solve(PublishedTables.about(tables, block))
+        >>> print(found, "-", domain.shown(found.certain))
+        exactly 35 blocks have these tables; they share 2 of 4 people - ['36 female', '40 male']
+    """
+    whole(1, limit=limit)
+    positive(seconds=seconds)
+    deadline = Deadline(seconds)
+    encoding = encode(published, deadline=deadline)
+    found: dict[bytes, Ints] = {}
+    rows, cuts = encoding.rows.copy(), Cuts(encoding.types, total_fixed=encoding.total_fixed)
+    ended = "limit"
+    while len(found) < limit:
+        answer = rows.solve(deadline=deadline)
+        if answer.columns is None or answer.status is not Status.FOUND:
+            ended = "complete" if answer.status is Status.INFEASIBLE else "time limit"
+            break
+        known = len(found)
+        _explore(published, checked(encoding, answer.columns[encoding.types]), found, limit, deadline)
+        for block in list(found.values())[known:]:
+            cuts.add(rows, published.domain.histogram(block))
+    return Solutions(published.domain, tuple(found.values()), ended, deadline.spent)
+
+
+def _explore(published: PublishedTables, start: Ints, found: dict[bytes, Ints], limit: int, deadline: Deadline) -> None:
+    """Adds `start` to `found`, and what is reached from it by moving the ages of two people apart or together."""
+    waiting = [start]
+    found[start.tobytes()] = start
+    while waiting and len(found) < limit and deadline.left > 0.0:
+        for block in _similar(published, waiting.pop()):
+            key = block.tobytes()
+            if key not in found and len(found) < limit:
+                found[key] = block
+                waiting.append(block)
+
+
+def _similar(published: PublishedTables, block: Ints) -> Ints:
+    """Blocks with the same tables in which one of two people is d years older, and the other d years younger."""
+    older, younger = np.nonzero(~np.eye(len(block), dtype=np.bool_))
+    low, high = published.domain.ages
+    most = int(np.clip(MOST_STEPS // max(len(older), 1), 1, high - low))
+    years = np.arange(1, most + 1)
+    who = np.repeat(older, most), np.repeat(younger, most)
+    blocks = np.repeat(block[None], len(who[0]), axis=0)
+    run, by = np.arange(len(blocks)), np.tile(years, len(older))
+    blocks[run, who[0], 0] += by
+    blocks[run, who[1], 0] -= by
+    blocks = blocks[((blocks[..., 0] >= low) & (blocks[..., 0] <= high)).all(axis=1)]
+    blocks = blocks[published.fit(blocks)]
+    order = np.argsort(published.domain.types(blocks), axis=1)
+    return np.take_along_axis(blocks, order[..., None], axis=1)
+
+
+def checked(encoding: Encoding, histogram: NDArray[np.int64]) -> Ints:
+    """The block of a histogram, whose tables are computed again; `AttackError` if they are not those published."""
+    block = encoding.published.domain.block_of(histogram)
+    if not encoding.published.hold_for(block):
+        raise AttackError(
+            "the solver HiGHS gave a block that does not have the published tables, within its tolerance of 1e-6. Give "
+            "means and percentages with fewer digits, or smaller groups."
+        )
+    return block

@@ -1,0 +1,311 @@
+"""The prior-aware attack on DP-SGD: which of k known records was trained on, from every noisy step.
+
+    R_t = noisy sum of step t, less the clipped gradients of the known records        g_t(z) = clipped gradient of z
+
+    likelihood   sum over t of log p(R_t | z): the record of the largest posterior probability
+    product      sum over t of <R_t, g_t(z)>, as Hayes et al. have it; of shuffled batches the largest of each epoch
+
+With full batches R_t = g_t(z) + noise, and the likelihood is exact: <R_t, g_t> less |g_t|^2 / 2. It corrects by itself
+for gradients that are shorter than the clip norm, which the product favours against.
+
+What can be reached: let k clipped gradients have norm C and stay where they are, mu = sqrt(T) / noise_multiplier. If
+they are at right angles, the attack is right with probability s(mu) = integral of phi(u - mu) Phi(u)^(k - 1). If they
+form a regular simplex (inner products -C^2 / (k - 1)), all distances are longer by sqrt(k / (k - 1)), and it is right
+with probability s(mu sqrt(k / (k - 1))); no k gradients are known that do better. The ceiling of the accountant,
+Phi(Phi^-1(1 / k) + mu), is where each guess would have a half-space of its own: for k > 2 no k half-spaces of
+probability 1 / k fill the space, and so it is approached, not reached. `orthogonal_success` and `simplex_success` say
+how closely: for k = 10 a simplex comes to 0.915 of the ceiling or more at every mu, right angles to 0.866.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, logsumexp
+
+from ....mechanisms.base import Outputs
+from ....mechanisms.errors import AttackError, ParameterError
+from ....mechanisms.learning.base import TrainingData
+from ....mechanisms.validation import non_negative, one_of, whole
+from ...distinguishing.noisy_steps import log_ratio, noisy_steps
+from ..base import Guesser, OneOf, Reconstructor, SecretTarget
+
+if TYPE_CHECKING:
+    from ....mechanisms.learning.capabilities import ShowsEachGradient
+
+Floats = NDArray[np.float64]
+SAMPLINGS = {"full-batch": "_steps", "poisson": "_steps", "fixed-size": "_exchanged", "shuffled": "_epochs"}
+"""Sampling -> how its steps are added up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriorAware(Reconstructor):
+    """Guesses which of k known records DP-SGD was trained on, all others being known.
+
+    Args:
+        score: "likelihood" or "product".
+
+    Raises:
+        ParameterError: another score.
+        AttackError: not DP-SGD, no trajectory, no noise, a secret that is not one of several records in a known place,
+            or a sampling whose batches are not known.
+
+    Guarantees:
+        * with full batches, and without projection, the likelihood is that of the whole trajectory: no guess is right
+          more often;
+        * with Poisson, fixed-size and shuffled batches the sum of the known records is taken at its mean: a fixed
+          guess, but not the best one.
+
+    References:
+        Hayes, Mahloujifar and Balle (2023), "Bounding training data reconstruction in DP-SGD", section 3.2.
+
+    Example:
+        >>> from dpassay.mechanisms.learning import DPSGD, LogisticRegression
+        >>> learner = DPSGD(LogisticRegression(2, bias=False), steps=4, noise_multiplier=0.5, sampling="full-batch",
+        ...                 batch_size=1, view="trajectory")
+        >>> secret = OneOf.in_record((np.zeros((3, 2)), np.ones(3)), 0, [([4.0, 0.0], 1), ([-4.0, 0.0], 1)])
+        >>> guesser = PriorAware().fit(SecretTarget(learner, secret), np.random.default_rng(0))
+        >>> guesser.guess(learner.release(secret.candidates[1], 5, np.random.default_rng(1))).tolist()
+        [1, 1, 1, 1, 1]
+    """
+
+    score: str = "likelihood"
+
+    def __post_init__(self) -> None:
+        one_of(("likelihood", "product"), score=self.score)
+
+    def check(self, target: SecretTarget) -> None:
+        """Raises `AttackError` where it cannot be used."""
+        learner, secret = self._learner(target), target.secret
+        if not isinstance(secret, OneOf) or secret.record is None:
+            raise AttackError(
+                "the prior-aware attack guesses one of several records in a known place. Give the secret as "
+                "OneOf.in_record(dataset, record, values)."
+            )
+        if not learner.noise_multiplier:
+            raise AttackError(
+                "noise_multiplier is 0: steps without noise have no likelihood. Give it some noise, or recover the "
+                "record from a gradient (dpassay.attacks.reconstruction.training.invert_gradient)."
+            )
+        if _name_of(learner.scheme) not in SAMPLINGS:
+            raise AttackError(
+                f"sampling must be one of {', '.join(SAMPLINGS)} for the prior-aware attack, but is "
+                f"{type(learner.scheme).__name__}."
+            )
+
+    def fit(self, target: SecretTarget, rng: np.random.Generator) -> Guesser:
+        """The guesser; nothing is run."""
+        self.check(target)
+        assert isinstance(target.secret, OneOf)
+        return PriorAwareGuesser(self._learner(target), target.secret, self.score)
+
+    def _learner(self, target: SecretTarget) -> ShowsEachGradient:
+        from ....mechanisms.learning.capabilities import ShowsEachGradient, needed
+
+        try:
+            learner: ShowsEachGradient = needed(target.mechanism, ShowsEachGradient, "the prior-aware attack")
+        except ParameterError as error:
+            raise AttackError(str(error)) from error
+        if learner.view != "trajectory":
+            raise AttackError(
+                f"the prior-aware attack needs view 'trajectory', but the mechanism releases {learner.view!r}. Set "
+                "view='trajectory'.",
+                argument="view",
+            )
+        return learner
+
+
+@dataclass(frozen=True, eq=False)
+class PriorAwareGuesser:
+    """The record of the largest score.
+
+    Args:
+        learner: how the trajectory was made.
+        secret: the candidates, and the place of their record.
+        score: see `PriorAware`.
+    """
+
+    learner: ShowsEachGradient
+    secret: OneOf
+    score: str
+
+    def guess(self, outputs: Outputs) -> NDArray[np.int64]:
+        """`(size,)` numbers of candidates, from trajectories `(size, steps + 1, n_parameters)`."""
+        scores = np.nan_to_num(self.scores(outputs), nan=-np.inf)
+        if self.score == "product":
+            return np.asarray(scores.argmax(axis=1))
+        best = scores.max(axis=1, keepdims=True)
+        posterior = np.exp(np.where(np.isfinite(best), scores - best, 0.0)) * self.secret.probabilities
+        close = np.eye(self.secret.k) if self.secret.close is None else np.asarray(self.secret.close, dtype=np.float64)
+        return np.asarray((posterior @ close).argmax(axis=1))
+
+    def scores(self, outputs: Outputs) -> Floats:
+        """`(size, k)`: log likelihoods, but for what all candidates share, or products."""
+        add: Callable[..., Floats] = getattr(self, SAMPLINGS[_name_of(self.learner.scheme)])
+        return add(outputs)
+
+    @cached_property
+    def candidates(self) -> TrainingData:
+        """The k records in question."""
+        alone = [_split(one, self.secret.record)[0] for one in self.secret.candidates]
+        special = [one.gradients for one in alone if one.gradients is not None]
+        return TrainingData(
+            np.concatenate([one.X for one in alone]),
+            np.concatenate([one.y for one in alone]),
+            np.concatenate(special) if special else None,
+        )
+
+    @cached_property
+    def others(self) -> TrainingData:
+        """The known records."""
+        return _split(self.secret.candidates[0], self.secret.record)[1]
+
+    @property
+    def variance(self) -> float:
+        """Of the noise on a sum, in each coordinate."""
+        return float((self.learner.noise_multiplier * self.learner.clip_norm) ** 2)
+
+    def _steps(self, outputs: Outputs) -> Floats:
+        """Each step has the record with the same probability, whatever else it has."""
+        share = self.learner.scheme.inclusion_probability
+        total = np.zeros((len(outputs), self.secret.k))
+        for rest, gradients, _ in self._seen(outputs, share):
+            total += self._one(rest, gradients, share)
+        return total
+
+    def _exchanged(self, outputs: Outputs) -> Floats:
+        """The record has the place of another one, of which the mean is known."""
+        share = self._batch_share
+        total = np.zeros((len(outputs), self.secret.k))
+        for rest, gradients, mean in self._seen(outputs, share):
+            total += self._one(rest, gradients - mean, share)
+        return total
+
+    def _epochs(self, outputs: Outputs) -> Floats:
+        """One step of each epoch has the record."""
+        share, n = self._batch_share, len(self.others) + 1
+        length, total = max(1, math.ceil(1.0 / share - 1e-9)), np.zeros((len(outputs), self.secret.k))
+        sizes = np.diff([*range(0, n, max(1, round(share * n))), n]) / n
+        epoch: list[Floats] = []
+        for rest, gradients, mean in self._seen(outputs, share):
+            weight = math.log(sizes[len(epoch)]) if self.score == "likelihood" else 0.0
+            epoch.append(self._one(rest, gradients - mean, 1.0) + weight)
+            if len(epoch) == length:
+                total, epoch = total + self._together(epoch, 0.0), []
+        if epoch:  # it may still come in the steps that the last epoch was cut short of
+            total += self._together(epoch, 1.0 - float(sizes[: len(epoch)].sum()))
+        return total
+
+    def _together(self, epoch: list[Floats], missing: float) -> Floats:
+        """Steps of which one, or with probability `missing` none, has the record."""
+        if self.score == "product":
+            return np.asarray(np.max(epoch, axis=0))
+        unseen = [np.full_like(epoch[0], math.log(missing))] if missing > 0.0 else []
+        return np.asarray(logsumexp([*epoch, *unseen], axis=0))
+
+    def _one(self, rest: Floats, shifts: Floats, probability: float) -> Floats:
+        """What one step says of each candidate, `(size, k)`."""
+        if self.score == "product":
+            return np.asarray(np.einsum("rp,rkp->rk", rest, shifts))
+        return log_ratio(rest[:, None], shifts, self.variance, probability)
+
+    def _seen(self, outputs: Outputs, share: float) -> Any:
+        """Of each step what is left of the noisy sum `(size, P)`, the gradients of the candidates `(size, k, P)`, and
+        the mean gradient of the others `(size, 1, P)`."""
+        n = len(self.others) + 1
+        sum_of_others = self.learner.clipped_sum_of(self.others)
+        for at, noisy_sum in noisy_steps(self.learner, outputs, float(self.learner.scheme.divisor or n)):
+            known = sum_of_others(at)
+            gradients = self.learner.clipped_gradients(self.candidates, at)
+            yield noisy_sum - share * self._inflation * known, gradients, known[:, None] / max(1, n - 1)
+
+    @property
+    def _inflation(self) -> float:
+        """Known records fill the batch where the record in question is not in it."""
+        n, scheme = len(self.others) + 1, _name_of(self.learner.scheme)
+        return n / max(1, n - 1) if SAMPLINGS[scheme] != "_steps" else 1.0
+
+    @property
+    def _batch_share(self) -> float:
+        return float(self.learner.scheme.width(len(self.others) + 1)) / (len(self.others) + 1)
+
+
+def _name_of(scheme: Any) -> str:
+    """The catalogue's name of a sampling scheme; "" for one of somebody else."""
+    from ....mechanisms.learning.dp_sgd.catalogue import samplings
+
+    path = f"{type(scheme).__module__}:{type(scheme).__qualname__}"
+    return next((name for name, entry in samplings.entries.items() if entry == path), "")
+
+
+def _split(dataset: Any, record: int | None) -> tuple[TrainingData, TrainingData]:
+    """One record, and all others; the record may be one that is given by its gradient."""
+    data = TrainingData.of(dataset)
+    place = int(record or 0) % len(data)
+    chosen = np.arange(len(data)) == place
+    sides = []
+    for kept in (chosen, ~chosen):
+        examples, special = kept[: data.n_examples], kept[data.n_examples :]
+        gradients = None if data.gradients is None or not special.any() else data.gradients[special]
+        sides.append(TrainingData(data.X[examples], data.y[examples], gradients))
+    return sides[0], sides[1]
+
+
+# --- what can be reached ----------------------------------------------------------------------------------------------
+
+
+def orthogonal_success(mu: float, k: int) -> float:
+    """How often the best guess is right, of k gradients of norm C at right angles: Pr[u + mu > k - 1 standard normals].
+
+    Args:
+        mu: sqrt(steps) / noise_multiplier, >= 0.
+        k: candidates, >= 2.
+
+    Example:
+        >>> round(orthogonal_success(0.0, 10), 12), round(orthogonal_success(1.0, 10), 3)
+        (0.1, 0.341)
+    """
+    non_negative(mu=mu)
+    whole(2, k=k)
+    grid = np.linspace(-12.0, 12.0, 20_001)
+    weights = np.exp(-0.5 * grid**2)
+    return float(weights @ np.exp((k - 1) * log_ndtr(grid + mu)) / weights.sum())
+
+
+def simplex_success(mu: float, k: int) -> float:
+    """The same of k gradients at the corners of a regular simplex around 0: mu is longer by sqrt(k / (k - 1)).
+
+    Example:
+        >>> from scipy.special import ndtr, ndtri
+        >>> round(simplex_success(1.0, 10), 3), round(simplex_success(1.0, 10) / ndtr(ndtri(0.1) + 1.0), 3)
+        (0.358, 0.921)
+    """
+    whole(2, k=k)
+    return orthogonal_success(mu * math.sqrt(k / (k - 1.0)), k)
+
+
+def simplex(k: int, n_features: int) -> Floats:
+    """k unit rows at the corners of a regular simplex around 0, `(k, n_features)`.
+
+    Raises:
+        ParameterError: fewer than k - 1 features, in which no such simplex has room.
+
+    Example:
+        >>> (simplex(3, 2) @ simplex(3, 2).T).round(12).tolist()
+        [[1.0, -0.5, -0.5], [-0.5, 1.0, -0.5], [-0.5, -0.5, 1.0]]
+    """
+    whole(2, k=k)
+    if n_features < k - 1:
+        raise ParameterError(
+            argument="n_features", value=n_features, allowed=f"be at least {k - 1}, for a simplex of {k} corners"
+        )
+    centred = np.eye(k) - 1.0 / k
+    basis = np.linalg.qr(centred[:, :-1])[0]  # of the space in which the corners lie
+    corners = centred @ basis * math.sqrt(k / (k - 1.0))
+    return np.asarray(np.pad(corners, ((0, 0), (0, n_features - k + 1))))

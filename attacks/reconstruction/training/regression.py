@@ -1,0 +1,222 @@
+"""Generalised linear models as their trainer minimises them: the objective, its gradient, and its exact minimiser.
+
+    sum over i of loss(theta x_i, y_i) + (strength / 2) |w|^2,      x_i with a last 1 for the intercept
+
+The derivative of each loss is a residual times the row, residual = mean(theta x) - y. That product is what one record
+adds to the gradient, and so what an adversary who knows all others is left with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logsumexp, softmax
+
+from ....mechanisms.errors import AttackError, ParameterError
+from ....mechanisms.learning.base import TrainingData
+from ....mechanisms.validation import non_negative, one_of, whole
+
+Floats = NDArray[np.float64]
+
+TOLERANCE = 1e-12
+"""The gradient of a minimiser is at most this times the sum of the absolute values of its terms; Newton's method goes
+on from there until rounding stops it."""
+_ITERATIONS, _HALVINGS = 100, 50
+
+
+@dataclass(frozen=True)
+class Link:
+    """A loss of outputs `(..., K, n)`.
+
+    Args:
+        mean: outputs -> expected targets, of the same shape.
+        potential: outputs -> what the loss is, but for - target * output, `(..., n)`.
+        curvature: outputs -> second derivatives, `(K, K, n)`, for one model.
+        labels: whether targets are whole numbers.
+    """
+
+    mean: Callable[[Floats], Floats]
+    potential: Callable[[Floats], Floats]
+    curvature: Callable[[Floats], Floats]
+    labels: bool
+
+
+def _multinomial(outputs: Floats) -> Floats:
+    p = softmax(outputs, axis=0)
+    return np.asarray(p[:, None] * (np.eye(len(p))[:, :, None] - p[None]))
+
+
+def _bernoulli(outputs: Floats) -> Floats:
+    return np.asarray(expit(outputs) * expit(-outputs))[None]
+
+
+LINKS = {
+    "squared": Link(lambda z: z, lambda z: 0.5 * z[..., 0, :] ** 2, lambda z: np.ones_like(z)[None], labels=False),
+    "logistic": Link(expit, lambda z: np.logaddexp(0.0, z[..., 0, :]), _bernoulli, labels=True),
+    "poisson": Link(np.exp, lambda z: np.exp(z[..., 0, :]), lambda z: np.exp(z)[None], labels=True),
+    "softmax": Link(lambda z: softmax(z, axis=-2), lambda z: logsumexp(z, axis=-2), _multinomial, labels=True),
+}
+"""Name -> link: least squares, logistic, Poisson and multinomial logistic regression."""
+
+
+@dataclass(frozen=True)
+class Regression:
+    """A generalised linear model and its penalty.
+
+    Parameters are flat: the weights, then the intercept; of a softmax model class after class.
+
+        scikit-learn                          here
+        Ridge(alpha)                          Regression("squared", strength=alpha)
+        LogisticRegression(C=C)               Regression("logistic", strength=1 / C)
+        PoissonRegressor(alpha=alpha)         Regression("poisson", strength=n alpha)
+        OutputPerturbation (of dpassay)       Regression("logistic", strength=n regularisation, intercept=False)
+
+    Args:
+        loss: "squared" (half the squared error), "logistic" (labels 0 and 1), "softmax" or "poisson".
+        strength: of the penalty, next to the **sum** of the losses, >= 0.
+        intercept: whether there is one.
+        penalise_intercept: whether the penalty counts it.
+        n_classes: of a softmax model, >= 2.
+
+    Raises:
+        ParameterError: a value out of range.
+
+    Example:
+        >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 3.0, 5.0])
+        >>> Regression().minimise(X, y).round(12)
+        array([2., 1.])
+    """
+
+    loss: str = "squared"
+    _: KW_ONLY
+    strength: float = 0.0
+    intercept: bool = True
+    penalise_intercept: bool = False
+    n_classes: int = 2
+
+    def __post_init__(self) -> None:
+        one_of(sorted(LINKS), loss=self.loss)
+        non_negative(strength=self.strength)
+        whole(2, n_classes=self.n_classes)
+
+    @cached_property
+    def link(self) -> Link:
+        return LINKS[self.loss]
+
+    @property
+    def n_outputs(self) -> int:
+        """K: one output a class for a softmax, else one."""
+        return self.n_classes if self.loss == "softmax" else 1
+
+    # --- data and parameters as arrays --------------------------------------------------------------------------------
+
+    def read(self, X: Any, y: Any) -> tuple[Floats, Floats]:
+        """Rows with the 1 of the intercept, `(n, p)`, and targets, `(K, n)`.
+
+        Raises:
+            ParameterError: shapes that do not fit, values that are not finite, or labels that the loss does not know.
+        """
+        data = TrainingData(X, y)
+        labels = np.asarray(data.y, dtype=np.float64)
+        most = {"logistic": 1, "softmax": self.n_classes - 1, "poisson": np.inf}.get(self.loss)
+        if most is not None:
+            wrong = (labels < 0) | (labels > most) | (labels != np.floor(labels))
+            if wrong.any():
+                allowed = "counts, whole numbers >= 0" if self.loss == "poisson" else f"labels 0 to {most}"
+                raise ParameterError(
+                    f"y must hold {allowed} for loss {self.loss!r}, but holds {labels[wrong][0]:g}.", argument="y"
+                )
+        rows = np.asarray(data.X, dtype=np.float64)
+        if self.intercept:
+            rows = np.column_stack([rows, np.ones(len(rows))])
+        if self.loss == "softmax":
+            return rows, np.asarray(np.arange(self.n_classes)[:, None] == labels[None, :], dtype=np.float64)
+        return rows, labels[None, :]
+
+    def coefficients(self, parameters: Any, n_features: int) -> Floats:
+        """Parameters of one model or of many, `(size, K, p)`; raises `ParameterError` if they have another length."""
+        flat = np.atleast_2d(np.asarray(parameters, dtype=np.float64))
+        p = n_features + self.intercept
+        if flat.ndim != 2 or flat.shape[1] != self.n_outputs * p:
+            classes = f"{self.n_classes} classes of " if self.loss == "softmax" else ""
+            raise ParameterError(
+                f"parameters must have length {self.n_outputs * p}, for {classes}{n_features} features"
+                f"{' and an intercept' if self.intercept else ''}, but have shape {np.shape(parameters)}. Give the "
+                "weights and then the intercept of one model, or one flat row a model.",
+                argument="parameters",
+            )
+        if not np.isfinite(flat).all():
+            raise ParameterError("parameters must be finite numbers, but are not.", argument="parameters")
+        return flat.reshape(len(flat), self.n_outputs, p)
+
+    # --- the objective ------------------------------------------------------------------------------------------------
+
+    def residuals(self, coefficients: Floats, rows: Floats, targets: Floats) -> Floats:
+        """mean(theta x) - y, `(size, K, n)`."""
+        return self.link.mean(coefficients @ rows.T) - targets
+
+    def gradient(self, coefficients: Floats, rows: Floats, targets: Floats) -> Floats:
+        """Of the objective at coefficients `(size, K, p)`, of their shape."""
+        found = self.residuals(coefficients, rows, targets) @ rows + self.penalties(rows.shape[1]) * coefficients
+        return np.asarray(found)
+
+    def hessian(self, coefficients: Floats, rows: Floats) -> Floats:
+        """Second derivative at the coefficients `(K, p)` of one model, `(K p, K p)`."""
+        k, p = coefficients.shape
+        curvature = self.link.curvature(coefficients @ rows.T)
+        found = np.einsum("abn,ni,nj->aibj", curvature, rows, rows, optimize=True).reshape(k * p, k * p)
+        return np.asarray(found + np.diag(np.tile(self.penalties(p), k)))
+
+    def penalties(self, p: int) -> Floats:
+        """Strength of the penalty on each coefficient, `(p,)`."""
+        found = np.full(p, float(self.strength))
+        if self.intercept and not self.penalise_intercept:
+            found[-1] = 0.0
+        return found
+
+    def minimise(self, X: Any, y: Any) -> Floats:
+        """The exact minimiser, flat, by Newton's method until rounding stops it.
+
+        Raises:
+            ParameterError: data that the loss does not take.
+            AttackError: no minimiser is found, as where a separating plane exists and nothing is penalised.
+        """
+        rows, targets = self.read(X, y)
+        best = theta = np.zeros((self.n_outputs, rows.shape[1]))
+        least, exact = np.inf, float(self.loss == "squared")  # others have no minimiser where all residuals vanish
+        for _ in range(_ITERATIONS):
+            gradient = self.gradient(theta[None], rows, targets)[0]
+            scale = np.abs(self.residuals(theta[None], rows, targets)[0]) @ np.abs(rows)
+            size = float(np.abs(gradient).max() / max(scale.max() + exact, 1e-300))
+            if least <= TOLERANCE and size >= 0.5 * least:
+                return best.ravel()
+            if size < least:
+                best, least = theta, size
+            step = np.linalg.lstsq(self.hessian(theta, rows), gradient.ravel(), rcond=None)[0].reshape(theta.shape)
+            theta = self._descend(theta, step, float(np.vdot(gradient, step)), rows, targets)
+        raise AttackError(
+            f"Newton's method has not converged after {_ITERATIONS} steps: the {self.loss} objective may have no "
+            f"minimiser on these data. Penalise it: strength is {self.strength:g}."
+        )
+
+    def _descend(self, theta: Floats, step: Floats, slope: float, rows: Floats, targets: Floats) -> Floats:
+        """theta - step, or a shorter step, that lowers the objective up to rounding."""
+        start, share = self._value(theta, rows, targets), 1.0
+        for _ in range(_HALVINGS):
+            moved = theta - share * step
+            with np.errstate(over="ignore", invalid="ignore"):
+                value = self._value(moved, rows, targets)
+            if value <= start - 1e-4 * share * slope + 1e-14 * abs(start):
+                return np.asarray(moved)
+            share *= 0.5
+        return theta
+
+    def _value(self, theta: Floats, rows: Floats, targets: Floats) -> float:
+        outputs = theta @ rows.T
+        losses = self.link.potential(outputs) - np.sum(targets * outputs, axis=0)
+        return float(losses.sum() + 0.5 * np.sum(self.penalties(rows.shape[1]) * theta**2))

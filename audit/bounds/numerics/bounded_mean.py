@@ -1,0 +1,60 @@
+"""Limits of the mean of numbers in [0, 1] of which nothing else is known.
+
+The wealth of one who bets that the mean is above m (Waudby-Smith and Ramdas 2024, section 4; "betting"):
+
+    K_i(m) = product over j <= i of (1 + min(l_j, c / m) (x_j - m)),      l_j = sqrt(2 log(1 / a) / (n v_{j-1})),
+
+v_{j-1} the variance of the numbers before j (with a quarter added as one more), c = 3/4. Each factor is >= 1 - c and
+has an expectation of at most 1 given the past if the mean is at most m, so that by Ville (1939) K ever reaches 1 / a
+with probability <= a. Every factor falls with m: what is rejected is an interval, and its end is the limit.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_MOST = 0.75  # of the wealth, lost at most in one round
+
+
+def lower(values: Floats, significance: float) -> float:
+    """Lower limit of the mean, above the truth with probability <= significance.
+
+    Args:
+        values: `(n,)` in [0, 1], n >= 1, in an order that does not depend on them; independent with the same mean, or
+            any whose mean given those before is the same.
+        significance: one-sided error, in (0, 1).
+
+    Example:
+        >>> 0.4 < lower(np.full(100, 0.5), 0.025) < 0.5
+        True
+    """
+    stakes, enough = _stakes(values, significance), math.log(1.0 / significance)
+    low, high = 0.0, 1.0
+    while high - low > 1e-7:
+        middle = 0.5 * (low + high)
+        bets = np.minimum(stakes, _MOST / middle)
+        if np.cumsum(np.log1p(bets * (values - middle))).max() >= enough:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def upper(values: Floats, significance: float) -> float:
+    """Upper limit of the mean: 1 less the lower limit of what is missing to 1."""
+    return 1.0 - lower(1.0 - values, significance)
+
+
+def _stakes(values: Floats, significance: float) -> Floats:
+    """`(n,)` l, each from the values before it."""
+    n = len(values)
+    before = np.arange(1, n + 1)  # with the one that was added
+    mean = (0.5 + np.concatenate([[0.0], np.cumsum(values[:-1])])) / before
+    square = (0.5 + np.concatenate([[0.0], np.cumsum(values[:-1] ** 2)])) / before
+    variance = np.maximum(square - mean**2, 0.25 / before)
+    return np.asarray(np.sqrt(2.0 * math.log(1.0 / significance) / (n * variance)))

@@ -1,0 +1,89 @@
+"""The same tables with differential privacy: noisy counts in cells that are fixed beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ParameterError
+from ..noise.discrete.geometric import Geometric
+from ..queries.base import Floats
+from ..queries.counts import Histogram
+from ..relation import Relation
+from .mondrian import band_of
+from .table import Places, check_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of bands of the quasi-identifiers, with a count for each sensitive value, all fixed before any data.
+
+    Args:
+        edges: for each quasi-identifier, a column of whole numbers, where bands begin, and where the last one ends.
+        sensitive: the sensitive column.
+        values: the sensitive values, all that there may be.
+
+    Example:
+        >>> import pandas as pd
+        >>> cells = Cells({"age": [30, 50, 70]}, "illness", ("asthma", "flu"))
+        >>> people = pd.DataFrame({"age": [31, 34, 52], "illness": ["flu", "flu", "asthma"]})
+        >>> cells.records(people).tolist(), cells.mechanism(1.0).answers(cells.records(people)).tolist()
+        ([1, 1, 2], [0.0, 2.0, 1.0, 0.0])
+    """
+
+    edges: Mapping[str, Sequence[float]]
+    sensitive: str
+    values: tuple[Any, ...]
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Bands of each quasi-identifier."""
+        return tuple(len(edges) - 1 for edges in self.edges.values())
+
+    @property
+    def n_cells(self) -> int:
+        return int(np.prod(self.shape))
+
+    def cell(self, people: pd.DataFrame) -> Places:
+        """The cell of each person, `(n_people,)`; raises `ParameterError` for one outside the edges."""
+        check_columns(people, list(self.edges), "people")
+        bands = [band_of(people[name].to_numpy(dtype=np.float64), name, ends) for name, ends in self.edges.items()]
+        return np.asarray(np.ravel_multi_index(tuple(bands), self.shape), dtype=np.int64)
+
+    def records(self, table: pd.DataFrame) -> Places:
+        """What `mechanism` takes: for each person the number of the count that it enters, `(n_records,)`."""
+        check_columns(table, [self.sensitive], "sensitive")
+        place = {value: i for i, value in enumerate(self.values)}
+        unknown = sorted({str(value) for value in table[self.sensitive]} - {str(value) for value in self.values})
+        if unknown:
+            raise ParameterError(
+                f"values must list all that {self.sensitive!r} may be, but lack {', '.join(unknown)}.",
+                argument="values",
+            )
+        sensitive = np.array([place[value] for value in table[self.sensitive]], dtype=np.int64)
+        return self.cell(table) * len(self.values) + sensitive
+
+    def mechanism(self, epsilon: float, relation: Relation | str = Relation.ADD_REMOVE) -> Geometric:
+        """All counts with geometric noise: epsilon-DP, since a person enters one count, or moves two if replaced."""
+        n_counts = self.n_cells * len(self.values)
+        query = Histogram(edges=tuple(range(n_counts + 1)))
+        relation = Relation.of(relation)
+        return Geometric(
+            epsilon,
+            sensitivity=int(query.sensitivity(relation)),
+            n_queries=n_counts,
+            query=query,
+            relation=relation,
+        )
+
+    def table(self, counts: ArrayLike) -> Floats:
+        """One output of `mechanism` as a table, `(n_cells, n_values)`."""
+        return np.asarray(counts, dtype=np.float64).reshape(self.n_cells, len(self.values))

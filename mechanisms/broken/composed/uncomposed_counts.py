@@ -1,0 +1,43 @@
+"""Wrong on purpose: many counts, each of which has the whole budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...counts.noisy import LaplaceSubsetCounts
+from ...guarantees.base import Guarantee
+from ...noise.laplace import Laplace
+from ...repeated import Repeated
+
+
+@dataclass(frozen=True)
+class UncomposedSubsetCounts(LaplaceSubsetCounts):
+    """Broken: Laplace noise of scale 1 / epsilon on each of many subset counts, with epsilon claimed for all of them.
+
+    The slip: every query is private on its own, and nobody adds up. A record is in up to `most_queries` subsets, and
+    the answers together are most_queries * epsilon-DP. (Dinur and Nissim 2003: so many answers, with so little noise,
+    give the column away.) `LaplaceSubsetCounts` is right.
+
+    Args:
+        epsilon, n_records, n_queries, share, queries_seed, queries: as for `LaplaceSubsetCounts`.
+
+    Example:
+        >>> broken = UncomposedSubsetCounts(epsilon=0.5, n_records=10, n_queries=8)
+        >>> broken.guarantee().epsilon(0.0), broken.most_queries, broken.exact_guarantee().epsilon(0.0)
+        (0.5, 6, 3.0)
+    """
+
+    @cached_property
+    def noise(self) -> Laplace:
+        """Of scale 1 / epsilon, where most_queries / epsilon was meant."""
+        return Laplace(
+            self.epsilon * self.most_queries,
+            sensitivity=self.most_queries,
+            n_queries=self.n_queries,
+            relation=self.relation,
+        )
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """That of most_queries answers of epsilon each."""
+        return Repeated(Laplace(self.epsilon, relation=self.relation), self.most_queries).exact_guarantee()

@@ -1,0 +1,161 @@
+"""A query interface that keeps its state: what adaptive attacks talk to."""
+
+from __future__ import annotations
+
+import math
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ParameterError
+from ..noise.additive import AdditiveNoise
+from ..validation import non_negative, one_of, whole
+from .base import Floats
+
+MEMORY = ("fresh", "sticky")
+
+
+class Answerer:
+    """Answers subset counts of a column of bits, one question after another; many independent runs at once.
+
+    Args:
+        bits: `(n,)` one column, or `(n_runs, n)`.
+        rng: of the noise.
+        noise: adds noise to one count, such as `Laplace(epsilon=0.5)`; None answers exactly.
+        memory: "fresh" draws new noise for each answer; "sticky" draws it once for each set of records, so that the
+            same set always has the same answer, however it was asked for.
+        suppressed_below: noisy answers below it are not given.
+        budget: epsilon that all answers may spend together, by basic composition; None: without end. What would
+            exceed it is not given. A sticky answer that was given before is free.
+
+    Raises:
+        ParameterError: a value out of range; noise on more than one number; a budget for noise that has no epsilon.
+
+    Example:
+        >>> from dpassay.mechanisms import Laplace
+        >>> desk = Answerer([1, 1, 0, 1], np.random.default_rng(0), noise=Laplace(0.5), budget=1.0)
+        >>> [bool(np.isnan(desk.ask([1, 1, 0, 0])[0])) for _ in range(3)], desk.spent
+        ([False, False, True], 1.0)
+    """
+
+    def __init__(
+        self,
+        bits: ArrayLike,
+        rng: np.random.Generator,
+        *,
+        noise: AdditiveNoise | None = None,
+        memory: str = "fresh",
+        suppressed_below: float = 0.0,
+        budget: float | None = None,
+    ) -> None:
+        one_of(MEMORY, memory=memory)
+        non_negative(suppressed_below=suppressed_below)
+        self._bits = _column(bits)
+        self._rng, self._noise, self._sticky = rng, noise, memory == "sticky"
+        self._salt = rng.integers(2**32, size=4).tolist()
+        self._below = suppressed_below
+        self._price = _price(noise, budget)
+        self._budget = math.inf if budget is None else float(budget)
+        self._given: set[bytes] = set()
+        self._spent = 0.0
+        self._asked = 0
+
+    @property
+    def n_records(self) -> int:
+        """Length of the column."""
+        return int(self._bits.shape[1])
+
+    @property
+    def n_runs(self) -> int:
+        """Columns that are asked at once."""
+        return len(self._bits)
+
+    @property
+    def n_asked(self) -> int:
+        """Questions so far, those without an answer included."""
+        return self._asked
+
+    @property
+    def spent(self) -> float:
+        """epsilon of all answers that were paid for; 0 without a budget."""
+        return self._spent
+
+    def ask(self, subset: ArrayLike) -> Floats:
+        """How many of the records of `subset` have the bit 1?
+
+        Args:
+            subset: `(n,)` 0 and 1, or booleans.
+
+        Returns:
+            `(n_runs,)` answers; NaN where none is given.
+        """
+        chosen = np.asarray(subset).astype(np.bool_)
+        if chosen.shape != (self.n_records,):
+            raise ParameterError(
+                f"subset must say of each of the {self.n_records} records whether it is counted, but has shape "
+                f"{chosen.shape}.",
+                argument="subset",
+            )
+        self._asked += 1
+        key = np.packbits(chosen).tobytes()
+        if not self._paid(key):
+            return np.full(self.n_runs, math.nan)
+        answers = self._bits @ chosen + self._drawn(key)
+        return np.where(answers < self._below, math.nan, answers) if self._below > 0.0 else answers
+
+    def ask_all(self, subsets: ArrayLike) -> Floats:
+        """`(n_runs, m)` answers to the rows of `subsets`, in their order."""
+        return np.stack([self.ask(subset) for subset in np.asarray(subsets)], axis=1)
+
+    def ask_again(self, subset: ArrayLike, times: int) -> Floats:
+        """`(n_runs, times)` answers to the same question."""
+        whole(1, times=times)
+        return np.stack([self.ask(subset) for _ in range(times)], axis=1)
+
+    def _paid(self, key: bytes) -> bool:
+        """Whether there is an answer; what it costs is taken off."""
+        if self._sticky and key in self._given:
+            return True
+        if self._spent + self._price > self._budget * (1.0 + 1e-12):
+            return False
+        self._given.add(key)
+        self._spent += self._price
+        return True
+
+    def _drawn(self, key: bytes) -> Floats | float:
+        if self._noise is None:
+            return 0.0
+        rng = self._rng
+        if self._sticky:
+            words = np.frombuffer(blake2b(key, digest_size=16).digest(), dtype=np.uint32)
+            rng = np.random.default_rng([*self._salt, *words.tolist()])
+        return np.asarray(self._noise.release(0.0, self.n_runs, rng).values, dtype=np.float64)
+
+
+def _column(bits: ArrayLike) -> NDArray[np.float64]:
+    found = np.atleast_2d(np.asarray(bits, dtype=np.float64))
+    if found.ndim != 2 or found.size == 0 or not np.isin(found, (0.0, 1.0)).all():
+        raise ParameterError(
+            f"bits must be 0 and 1, of shape (n,) or (n_runs, n), but have shape {np.shape(bits)}.", argument="bits"
+        )
+    return found
+
+
+def _price(noise: AdditiveNoise | None, budget: float | None) -> float:
+    """epsilon of one answer; 0 without a budget."""
+    if noise is not None and (not isinstance(noise, AdditiveNoise) or noise.n_queries != 1):
+        raise ParameterError(
+            f"noise must add noise to one number, such as Laplace(epsilon=0.5), but is {noise!r}.", argument="noise"
+        )
+    if budget is None:
+        return 0.0
+    non_negative(budget=budget)
+    price = math.inf if noise is None else float(noise.guarantee().epsilon(0.0))
+    if not math.isfinite(price):
+        raise ParameterError(
+            f"budget is {budget:g}, but one answer with {'no noise' if noise is None else noise} has no epsilon to "
+            "pay with. Take Laplace or Geometric noise, or budget=None.",
+            argument="budget",
+        )
+    return price

@@ -1,0 +1,38 @@
+"""Published tables of a block of people, and how they are published.
+
+catalogue.py    names of sets of tables
+census.py       tables as a census publishes them about one block
+domain.py       what a person can be, and groups of people
+noisy.py        tables of noisy counts: differential privacy
+rounding.py     published rounding: the number that is printed, and what it may have been made from
+statistics.py   what a table says about a group: counts, mean and median ages, shares
+swapped.py      tables that are exact, or computed after people were swapped between blocks: no guarantee
+tables.py       a set of tables: what is published, and what is suppressed
+"""
+
+from .census import census_domain, census_tables
+from .domain import Domain, Group, group
+from .noisy import NoisyTables
+from .rounding import Rounding
+from .statistics import NOT_PUBLISHED, GroupCount, GroupShare, MeanAge, MedianAge, Statistic
+from .swapped import SwappedTables
+from .tables import Tables, rows_of
+
+__all__ = [
+    "NOT_PUBLISHED",
+    "Domain",
+    "Group",
+    "GroupCount",
+    "GroupShare",
+    "MeanAge",
+    "MedianAge",
+    "NoisyTables",
+    "Rounding",
+    "Statistic",
+    "SwappedTables",
+    "Tables",
+    "census_domain",
+    "census_tables",
+    "group",
+    "rows_of",
+]

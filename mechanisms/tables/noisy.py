@@ -1,0 +1,131 @@
+"""Tables of noisy counts: differential privacy, with whole numbers."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..errors import ParameterError
+from ..guarantees import ExactDP
+from ..guarantees.base import Guarantee
+from ..noise.discrete.geometric import Geometric
+from ..records import check_records
+from ..relation import Relation
+from ..validation import positive
+from .census import census_tables
+from .domain import Ints
+from .statistics import GroupCount
+from .tables import Tables
+
+
+@dataclass(frozen=True)
+class NoisyTables(Mechanism):
+    """Every published count plus independent two-sided geometric noise; one person's cells share epsilon.
+
+    Pr[Z = z] is proportional to a^|z| with a = e^(-epsilon / s), where s is the largest number of counts in which two
+    types of people differ: the L1 sensitivity when a person is replaced, worked out over all pairs of types. The number
+    of people in the dataset is public under this relation.
+
+    Args:
+        epsilon: the claim, > 0.
+        tables: what is published: counts alone, of which at least one tells two types apart, and nothing suppressed.
+
+    Guarantees:
+        * epsilon-DP under `replace_one` (Ghosh, Roughgarden and Sundararajan 2012).
+        * The whole curve is exact: on each of the t <= s counts that differ the outcomes up to the smaller count, and
+          those above, are all that matters, and more such counts tell more.
+
+    Example:
+        >>> mechanism = NoisyTables(epsilon=1.0)
+        >>> mechanism.sensitivity, round(mechanism.guarantee().epsilon(0.0), 9)
+        (10, 1.0)
+    """
+
+    epsilon: float
+    _: KW_ONLY
+    tables: Tables = field(default_factory=lambda: census_tables(n_blocks=1))
+    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        other = [str(s) for s in self.tables.statistics if not isinstance(s, GroupCount)]
+        if other or self.tables.threshold > 1:
+            found = other[0] if other else f"a threshold of {self.tables.threshold}"
+            raise ParameterError(
+                f"tables must hold counts alone, and suppress none, but have {found}: publish noisy counts, and "
+                "compute the rest from them.",
+                argument="tables",
+            )
+        if self.sensitivity == 0:
+            raise ParameterError("tables must tell two types of people apart, but tell none.", argument="tables")
+
+    @cached_property
+    def in_cells(self) -> NDArray[np.bool_]:
+        """Which types each count counts, shape `(n_counts, n_types)`."""
+        return np.array([self.tables.members[s.people] for s in self.tables.statistics])
+
+    @cached_property
+    def _farthest(self) -> tuple[int, int, int]:
+        """Two types that differ in the most counts, and in how many."""
+        rows, at = np.unique(self.in_cells.T, axis=0, return_index=True)
+        number = rows.astype(np.int64)
+        sizes = number.sum(axis=1)
+        apart = sizes[:, None] + sizes[None, :] - 2 * number @ number.T
+        one, two = np.unravel_index(int(apart.argmax()), apart.shape)
+        return int(at[one]), int(at[two]), int(apart.max())
+
+    @property
+    def sensitivity(self) -> int:
+        """s: in how many counts two people can differ."""
+        return self._farthest[2]
+
+    @cached_property
+    def noise(self) -> Geometric:
+        """What is added to all counts."""
+        return Geometric(
+            self.epsilon,
+            sensitivity=self.sensitivity,
+            n_queries=len(self.tables.statistics),
+            relation=self.relation,
+        )
+
+    def counts(self, dataset: Dataset) -> NDArray[np.float64]:
+        """The exact counts, shape `(n_counts,)`; a number for one count."""
+        found = self.in_cells @ self.tables.domain.histogram(dataset).astype(np.float64)
+        return found if len(found) > 1 else found[0]
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """Noisy counts, shape `(size, n_counts)`, int64; they may be negative."""
+        return self.noise.release(self.counts(dataset), size, rng)
+
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log probability of each output under `dataset`, shape `(size,)`."""
+        return self.noise.log_density(outputs, self.counts(dataset))
+
+    def guarantee(self) -> Guarantee:
+        """The exact curve of s counts that move by 1: how many of them point to side 1 is binomial."""
+        towards = 1.0 / (1.0 + self.noise.ratio)
+        law = stats.binom.pmf(np.arange(self.sensitivity + 1), self.sensitivity, towards)
+        return ExactDP(law[::-1], law, relation=self.relation)
+
+    def worst_case(self) -> Neighbours:
+        """One person, of two types that differ in s counts."""
+        types: Ints = self.tables.domain.every_type
+        one, two, _ = self._farthest
+        return Neighbours(types[[one]], types[[two]], self.relation)
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        for side in (0, 1):
+            self.tables.domain.checked(neighbours.side(side))
+        check_records(neighbours)
+        return self

@@ -1,0 +1,132 @@
+"""What a table says about a group of people: how many, their mean or median age, their share of a larger group."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY, dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .domain import Group, Ints
+from .rounding import Rounding
+
+Floats = NDArray[np.float64]
+Members = NDArray[np.bool_]
+EVERYBODY = Group()
+NOT_PUBLISHED = -1.0
+"""Stands for a cell that is suppressed, and for a mean or median of nobody."""
+
+
+class Statistic(ABC):
+    """One number about a group. Subclasses are frozen dataclasses.
+
+    Attributes:
+        people: the group.
+        base: the group of which it is a share; itself for all others.
+    """
+
+    people: Group
+
+    @property
+    def base(self) -> Group:
+        return self.people
+
+    @abstractmethod
+    def of(self, ages: Ints, inside: Members, in_base: Members) -> Floats:
+        """The number for many blocks at once.
+
+        Args:
+            ages: of the people of each block, shape `(size, n_people)`.
+            inside, in_base: who belongs to `people`, and to `base`; the same shape.
+
+        Returns:
+            Shape `(size,)`; NOT_PUBLISHED where the group is empty and the number undefined.
+        """
+
+
+@dataclass(frozen=True)
+class GroupCount(Statistic):
+    """How many people belong to a group.
+
+    Example:
+        >>> print(GroupCount(Group()))
+        the number of everybody
+    """
+
+    people: Group = EVERYBODY
+
+    def __str__(self) -> str:
+        return f"the number of {self.people}"
+
+    def of(self, ages: Ints, inside: Members, in_base: Members) -> Floats:
+        return inside.sum(axis=1).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class MeanAge(Statistic):
+    """Mean age of a group, rounded."""
+
+    people: Group = EVERYBODY
+    _: KW_ONLY
+    rounding: Rounding = field(default_factory=Rounding)
+
+    def __str__(self) -> str:
+        return f"the mean age of {self.people}"
+
+    def of(self, ages: Ints, inside: Members, in_base: Members) -> Floats:
+        return _ratio(np.where(inside, ages, 0).sum(axis=1), inside.sum(axis=1), self.rounding)
+
+
+@dataclass(frozen=True)
+class MedianAge(Statistic):
+    """Median age of a group: the middle one, or the mean of the two middle ones; rounded."""
+
+    people: Group = EVERYBODY
+    _: KW_ONLY
+    rounding: Rounding = field(default_factory=Rounding)
+
+    def __str__(self) -> str:
+        return f"the median age of {self.people}"
+
+    def of(self, ages: Ints, inside: Members, in_base: Members) -> Floats:
+        size = inside.sum(axis=1)
+        if not ages.shape[1]:
+            return np.full(len(ages), NOT_PUBLISHED)
+        ordered = np.sort(np.where(inside, ages, np.iinfo(np.int64).max), axis=1)
+        run, last = np.arange(len(ages)), np.maximum(size, 1)
+        middle = ordered[run, (last - 1) // 2], ordered[run, np.minimum(last // 2, ages.shape[1] - 1)]
+        both = np.where(size > 0, middle[0], 0) + np.where(size > 0, middle[1], 0)
+        return _ratio(both, np.where(size > 0, 2, 0), self.rounding)
+
+
+@dataclass(frozen=True)
+class GroupShare(Statistic):
+    """Percentage of a larger group that belongs to a group, rounded.
+
+    Args:
+        people: the group.
+        of_group: the larger one, within which `people` lie.
+        rounding: of the percentage.
+    """
+
+    people: Group
+    of_group: Group = EVERYBODY
+    _: KW_ONLY
+    rounding: Rounding = field(default_factory=Rounding)
+
+    def __str__(self) -> str:
+        return f"the percentage of {self.people} among {self.of_group}"
+
+    @property
+    def base(self) -> Group:
+        return self.of_group
+
+    def of(self, ages: Ints, inside: Members, in_base: Members) -> Floats:
+        return _ratio(100 * inside.sum(axis=1), in_base.sum(axis=1), self.rounding)
+
+
+def _ratio(numerators: Ints, denominators: Ints, rounding: Rounding) -> Floats:
+    """Rounded ratios; NOT_PUBLISHED where nobody is counted."""
+    found = rounding.of(numerators, np.maximum(denominators, 1))
+    return np.where(denominators > 0, found, NOT_PUBLISHED)

@@ -1,0 +1,96 @@
+"""A set of tables: what is published about every block, and what is suppressed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+from ..validation import whole
+from .domain import Domain, Group, Ints
+from .statistics import NOT_PUBLISHED, GroupCount, MeanAge, MedianAge, Statistic
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Which statistics are published about a block.
+
+    Args:
+        domain: what a person can be.
+        statistics: of which groups, at least one.
+        threshold: every number about fewer than `threshold` people is suppressed, a share where its group is that
+            small; 0 hides nothing.
+        zeros_shown: whether a count of 0 is published in spite of the threshold.
+
+    Example:
+        >>> from .domain import group
+        >>> domain = Domain({"sex": ("female", "male")})
+        >>> tables = Tables(domain, rows_of([group(), group(sex="female")]), threshold=3)
+        >>> block = domain.people([(30, "female"), (40, "female"), (51, "male")])
+        >>> tables.of(block[None])
+        array([[ 3. , 40. , 40.3, -1. , -1. , -1. ]])
+    """
+
+    domain: Domain
+    statistics: tuple[Statistic, ...]
+    _: KW_ONLY
+    threshold: int = 0
+    zeros_shown: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "statistics", tuple(self.statistics))
+        whole(0, threshold=self.threshold)
+        if not self.statistics or len(set(self.statistics)) < len(self.statistics):
+            raise ParameterError(
+                f"statistics must be distinct, at least one, but are {[str(s) for s in self.statistics]}.",
+                argument="statistics",
+            )
+        for statistic in self.statistics:  # a group that cannot be is refused here
+            if (self.members[statistic.people] & ~self.members[statistic.base]).any():
+                raise ParameterError(
+                    f"the group of a share must lie within its base, but {statistic.people} does not lie within "
+                    f"{statistic.base}. Give the attributes of the base to the group too.",
+                    argument="statistics",
+                )
+
+    @cached_property
+    def members(self) -> dict[Group, NDArray[np.bool_]]:
+        """Which types belong to each group that is named, shape `(n_types,)` each."""
+        groups = dict.fromkeys(g for s in self.statistics for g in (s.people, s.base))
+        return {people: self.domain.members(people) for people in groups}
+
+    def of(self, blocks: Ints) -> Floats:
+        """The tables of many blocks of the same size.
+
+        Args:
+            blocks: checked, shape `(size, n_people, 1 + n_attributes)`.
+
+        Returns:
+            Shape `(size, n_statistics)`; NOT_PUBLISHED (-1) where a cell is suppressed or undefined.
+        """
+        types, ages = self.domain.types(blocks), blocks[..., 0]
+        inside = {people: members[types] for people, members in self.members.items()}
+        return np.column_stack([self._cell(s, ages, inside[s.people], inside[s.base]) for s in self.statistics])
+
+    def _cell(
+        self, statistic: Statistic, ages: Ints, inside: NDArray[np.bool_], in_base: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        values = statistic.of(ages, inside, in_base)
+        size = inside.sum(axis=1)
+        hidden = size < self.threshold
+        if self.zeros_shown and isinstance(statistic, GroupCount):
+            hidden &= size > 0
+        return np.where(hidden, NOT_PUBLISHED, values)
+
+
+def rows_of(groups: Iterable[Group]) -> tuple[Statistic, ...]:
+    """Count, median age and mean age of each group, as in a published table with one row a group."""
+    return tuple(
+        statistic for people in groups for statistic in (GroupCount(people), MedianAge(people), MeanAge(people))
+    )

@@ -1,0 +1,12 @@
+"""Language models of n-grams, private and not.
+
+alphabet.py       symbols of texts: characters, or words
+ngram_counts.py   noisy counts of n-grams: what a private language model is made of
+model.py          language models from counts of n-grams
+"""
+
+from .alphabet import Alphabet
+from .model import NGramModel
+from .ngram_counts import NGramCounts
+
+__all__ = ["Alphabet", "NGramCounts", "NGramModel"]
