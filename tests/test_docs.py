@@ -85,6 +85,7 @@ PAGES_OF_EXAMPLES = [
     "reconstruction",
     "scores",
     "selection",
+    "tracing",
 ]
 
 

@@ -6,6 +6,7 @@ the whole lecture and returns the numbers that it found.
 add_or_replace.py        blue eyes: one mechanism, one noise, two neighbouring relations
 column_from_counts.py    a secret column from many noisy counts, and what a budget does to it
 dp_sgd.py                a private classifier: what four accountants promise, what four attackers find
+in_this_study.py         one row against published means: exact, rounded, private
 lecture.py               what the lectures share: chapters, paragraphs and tables on a terminal
 randomized_response.py   randomised response: the tax survey of Warner (1965)
 repeated_answers.py      the same question asked again, and the mean of the answers
@@ -21,6 +22,7 @@ catalogue = Catalogue(
         "column-from-counts": "dpassay.experiments.demos.column_from_counts:main",
         "repeated-answers": "dpassay.experiments.demos.repeated_answers:main",
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
+        "in-this-study": "dpassay.experiments.demos.in_this_study:main",
         "randomized-response": "dpassay.experiments.demos.randomized_response:main",
         "row-of-a-regression": "dpassay.experiments.demos.row_of_a_regression:main",
     },

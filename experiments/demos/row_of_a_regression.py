@@ -231,7 +231,9 @@ def noise(lecture: Lecture, n_patients: int = 40, n_runs: int = 50) -> NoiseCurv
             noisy = curve.coefficients + noise_sd * rng.standard_normal((n_runs, len(curve.coefficients)))
             right = np.abs(adversary.recover(noisy).x[:, 0] - X[patient, 0]) <= YEARS
             measured[place] += right.mean() / n_patients
-    found = NoiseCurve(NOISES, tuple(theory.tolist()), tuple(measured.tolist()), blind_success(X[:, 0], tolerance=YEARS))
+    found = NoiseCurve(
+        NOISES, tuple(theory.tolist()), tuple(measured.tolist()), blind_success(X[:, 0], tolerance=YEARS)
+    )
     lecture.chapter("4. Noise")
     lecture.say("Normal noise on each coefficient, and how many ages are right: by the formula, and by the attack.")
     lecture.table(

@@ -210,3 +210,33 @@ class TestColumnFromCounts:
         for epsilon, right in found.a_budget.items():
             assert right <= 1.0 / (1.0 + math.exp(-epsilon)) + 5.0 * math.sqrt(0.25 / 4000)
         assert found.a_budget[1.0] < 0.6
+
+
+@pytest.fixture(scope="module")
+def traced(play):
+    return play("in-this-study")[0]
+
+
+class TestInThisStudy:
+    def test_exact_and_rounded_means_name_the_patients_and_no_stranger(self, traced):
+        for release in ("exact", "rounded to 10 %"):
+            patients, strangers = traced.named[release]
+            assert patients >= 70
+            assert strangers == 0
+
+    def test_private_means_name_nobody(self, traced):
+        assert traced.named["private, mu = 1"] == (0, 0)
+
+    def test_scores_follow_the_formula_and_private_ones_stay_below_half_of_mu(self, traced):
+        # A difference of two means of 200 scores has deviation 0.1, and 4 % of z comes from whose row it is.
+        for curve in traced.curves.values():
+            for measured, formula in zip(curve.measured, curve.formula, strict=True):
+                assert measured == pytest.approx(formula, rel=0.2, abs=0.5)
+        assert max(traced.curves["private, mu = 1"].formula) < 0.5
+        assert traced.curves["exact"].formula == pytest.approx(
+            [math.sqrt(d / 100) for d in (50, 200, 1000, 5000, 20_000)]
+        )
+
+    def test_linked_columns_accuse_strangers_by_the_formula_and_not_by_the_reference(self, traced):
+        assert traced.accused["formula"] > 0.1
+        assert traced.accused["people of reference"] < 0.03
