@@ -7,6 +7,7 @@ catalogue.py       all of them by name
 canaries/     canaries: records that are made, or chosen, to be found
 fine/         how an output is written, whether it came before, and how its coordinates stand to each other
 features.py   from outputs to columns of numbers that a classifier can read
+inference/    an attribute, a label, the look of a class: what is inferred about people
 membership/   membership inference: was this record in the training set? Higher score = it was
 models/       two-class models that attacks learn from pilot trials
 reconstruction/  guess a secret that was drawn from a known prior
