@@ -1,8 +1,9 @@
 # %% [markdown]
 # # A patient in eleven numbers
 #
-# A hospital publishes a regression: ten coefficients and an intercept, learned from 442 patients. No patient is in it by
-# name, and no average looks more harmless. Yet whoever knows the other patients can compute the last one, digit by digit.
+# A hospital publishes a regression: ten coefficients and an intercept, learned from 442 patients. No patient is in it
+# by name, and no average looks more harmless. Yet whoever knows the other patients can compute the last one, digit by
+# digit.
 #
 # Run the cells from top to bottom, or the whole lecture with `dpassay demo row-of-a-regression`.
 
@@ -103,8 +104,8 @@ def one_patient(lecture: Lecture, patient: int = 7) -> float:
 # %% [markdown]
 # ## 3. Is it the release?
 #
-# Ages can be guessed. So beside the attack stands what is guessed without the coefficients (the two-year window with the
-# most patients), and what the same attack finds in a regression of the others alone. Only the gain counts.
+# Ages can be guessed. So beside the attack stands what is guessed without the coefficients (the two-year window with
+# the most patients), and what the same attack finds in a regression of the others alone. Only the gain counts.
 
 
 # %%
