@@ -266,7 +266,7 @@ def private(lecture: Lecture, n_patients: int = 60) -> dict[float, tuple[float, 
     """Epsilon -> share of ages that are right, and the accuracy of the model."""
     X, y = patients()
     rows, year = scaled(X)
-    late = (y > np.median(y)).astype(np.int64)
+    late = (y > np.median(y)).astype(np.float64)
     rng = np.random.default_rng([SEED, 6])
     chosen = rng.permutation(len(X))[:n_patients]
     model = Regression("logistic", strength=len(X) * REGULARISATION, intercept=False)
