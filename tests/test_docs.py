@@ -86,6 +86,7 @@ PAGES_OF_EXAMPLES = [
     "scores",
     "selection",
     "tracing",
+    "training-data",
 ]
 
 
