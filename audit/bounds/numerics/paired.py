@@ -65,7 +65,7 @@ def lower(wins: int, losses: int, n: int, significance: float) -> float:
 
     Example:
         >>> round(lower(30, 10, 100, 0.025), 3)
-        0.076
+        0.077
     """
     if n > MOST:
         share = 0.5 * significance
