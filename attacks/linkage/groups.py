@@ -36,7 +36,7 @@ class Beliefs:
     @property
     def guess(self) -> NDArray[Any]:
         """`(n_people,)` the most probable value."""
-        return np.array(self.values, dtype=object)[self.weights.argmax(axis=1)]
+        return np.asarray(np.array(self.values, dtype=object)[self.weights.argmax(axis=1)])
 
     @property
     def certain(self) -> NDArray[np.bool_]:
@@ -48,9 +48,7 @@ class Beliefs:
         return np.asarray(self.guess == np.asarray(truth, dtype=object))
 
 
-def prior_beliefs(
-    population: pd.DataFrame, sensitive: str, people: pd.DataFrame, alike: Sequence[str] = ()
-) -> Beliefs:
+def prior_beliefs(population: pd.DataFrame, sensitive: str, people: pd.DataFrame, alike: Sequence[str] = ()) -> Beliefs:
     """What is believed without any release: the shares among other people who are alike.
 
     Args:

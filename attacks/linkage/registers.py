@@ -157,5 +157,5 @@ def _keys(release: pd.DataFrame, register: pd.DataFrame, on: Sequence[str]) -> t
     import pandas as pd
 
     both = pd.concat([release[list(on)], register[list(on)]], ignore_index=True)
-    keys = both.groupby(list(on), sort=False).ngroup().to_numpy(dtype=np.int64)
+    keys: Places = both.groupby(list(on), sort=False).ngroup().to_numpy().astype(np.int64)
     return keys[: len(release)], keys[len(release) :]

@@ -53,14 +53,14 @@ def age_shares() -> NDArray[np.float64]:
     return np.asarray(found / found.sum())
 
 
-def place_sizes(n_places: int, *, mean: float = PEOPLE_PER_PLACE, spread: float = 1.15) -> NDArray[np.float64]:
+def place_sizes(n_places: int, *, mean: float = PEOPLE_PER_PLACE, spread: float = 1.12) -> NDArray[np.float64]:
     """Expected people in each of so many ZIP codes, `(n_places,)`: quantiles of a lognormal law.
 
     Args:
         n_places: >= 1.
         mean: people per place.
-        spread: standard deviation of the logarithm; 0 makes all places equal. At 1.15 a person lives in a place of
-            about 25,000 people on average, three times the average place: most people live where many do.
+        spread: standard deviation of the logarithm; 0 makes all places equal. At 1.12 a person lives in a place of
+            about 29,000 people on average, more than three times the average place: most people live where many do.
     """
     whole(1, n_places=n_places)
     positive(mean=mean)
@@ -69,7 +69,7 @@ def place_sizes(n_places: int, *, mean: float = PEOPLE_PER_PLACE, spread: float 
     return np.asarray(sizes * (mean / sizes.mean()))
 
 
-def people(*, n: int = 20_000, spread: float = 1.15, seed: int = 0) -> pd.DataFrame:
+def people(*, n: int = 20_000, spread: float = 1.12, seed: int = 0) -> pd.DataFrame:
     """A made-up population: name, ZIP code, date of birth, age in 1990, sex, and one illness of twenty each.
 
     Places have 8,465 people on average, as ZIP codes had in 1990, and sizes that differ as `place_sizes` says; ages are
@@ -98,7 +98,7 @@ def people(*, n: int = 20_000, spread: float = 1.15, seed: int = 0) -> pd.DataFr
 
 
 def _illness(age: NDArray[np.int64], sex: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Between the shares of the young and those of the old, by age; women have more migraine, men more heart disease."""
+    """Weights between those of the young and of the old, by age; some illnesses go with sex."""
     old = np.clip((age - 15.0) / 60.0, 0.0, 1.0)[:, None]
     young_and_old = np.array(list(ILLNESSES.values()), dtype=np.float64)
     shares = (1.0 - old) * young_and_old[:, 0] + old * young_and_old[:, 1]

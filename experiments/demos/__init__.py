@@ -9,6 +9,7 @@ dp_sgd.py                a private classifier: what four accountants promise, wh
 lecture.py               what the lectures share: chapters, paragraphs and tables on a terminal
 randomized_response.py   randomised response: the tax survey of Warner (1965)
 repeated_answers.py      the same question asked again, and the mean of the answers
+row_of_a_regression.py   a patient from the coefficients of a regression, and what rounding and noise do
 """
 
 from ...mechanisms.registry import Catalogue
@@ -21,6 +22,7 @@ catalogue = Catalogue(
         "repeated-answers": "dpassay.experiments.demos.repeated_answers:main",
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
         "randomized-response": "dpassay.experiments.demos.randomized_response:main",
+        "row-of-a-regression": "dpassay.experiments.demos.row_of_a_regression:main",
     },
 )
 get = catalogue.get

@@ -145,7 +145,7 @@ def _partition(numbers: Floats, allowed: Callable[[Places], bool]) -> list[Place
 
 
 def _lower_half(column: Floats) -> NDArray[np.bool_]:
-    """Whether each value is on the lower side of the cut between two values that halves best; all where there is one."""
+    """Whether each value is on the lower side of the cut that halves best; all where there is a single value."""
     ordered = np.sort(column)
     cuts = np.flatnonzero(np.diff(ordered) > 0.0)
     if not len(cuts):

@@ -22,6 +22,10 @@ class Table(Protocol):
         """Counts, in the shape of the keys; for a table of many runs `(n_runs, *shape)`."""
         ...
 
+    def after(self, contexts: Tokens, n_symbols: int) -> Floats:
+        """Counts of all symbols after each context, `(m, n_symbols)`; for a table of one run."""
+        ...
+
     def drop_first(self, n_after: int) -> Table:
         """Counts of what is left without the first symbol; there are `n_after` of those."""
         ...
@@ -42,6 +46,14 @@ class Sparse:
         places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[places] == keys, self.counts[places], 0.0)
 
+    def after(self, contexts: Tokens, n_symbols: int) -> Floats:
+        first, end = (np.searchsorted(self.keys, (contexts + step) * n_symbols) for step in (0, 1))
+        row = np.repeat(np.arange(len(contexts)), end - first)
+        place = np.arange(len(row)) + np.repeat(first - np.cumsum(end - first) + (end - first), end - first)
+        found = np.zeros((len(contexts), n_symbols))
+        found[row, self.keys[place] % n_symbols] = self.counts[place]
+        return found
+
     def drop_first(self, n_after: int) -> Sparse:
         return self._summed(self.keys % n_after)
 
@@ -61,6 +73,9 @@ class Dense:
 
     def of(self, keys: Tokens) -> Floats:
         return self.counts[:, keys]
+
+    def after(self, contexts: Tokens, n_symbols: int) -> Floats:
+        return np.asarray(self.counts[0].reshape(-1, n_symbols)[contexts])
 
     def drop_first(self, n_after: int) -> Dense:
         return Dense(self.counts.reshape(len(self.counts), -1, n_after).sum(axis=1))
@@ -226,32 +241,31 @@ class NGramModel:
         Returns:
             Shape `(m, n_symbols)`; each row sums to 1.
         """
-        size = len(self.alphabet)
-        kept = contexts[:, contexts.shape[1] - min(contexts.shape[1], self.n - 1) :]
-        every = np.tile(np.arange(size), len(kept))
-        rows = np.column_stack([np.repeat(kept, size, axis=0), every])
-        last = self._probabilities(rows, only_last=True)
-        return last.reshape(len(kept), size)
+        size, m = len(self.alphabet), len(contexts)
+        p, context, weight = np.full((m, size), 1.0 / size), np.zeros(m, dtype=np.int64), 1
+        for k in range(1, min(self.n, contexts.shape[1] + 1) + 1):
+            if k > 1:
+                context = context + contexts[:, contexts.shape[1] - k + 1] * weight
+                weight *= size
+            counts = self.tables[k - 1].after(context, size)
+            p = (counts + self.smoothing * p) / (counts.sum(axis=1, keepdims=True) + self.smoothing)
+        return p
 
-    def _probabilities(self, tokens: Tokens, only_last: bool = False) -> Floats:
-        """Probability of each symbol given those before it in its row, `(*runs, m, length)`; of the last ones only,
-        `(*runs, m)`."""
+    def _probabilities(self, tokens: Tokens) -> Floats:
+        """Probability of each symbol given those before it in its row, `(*runs, m, length)`."""
         size, length = len(self.alphabet), tokens.shape[1]
-        first = length - 1 if only_last else 0
         keys = tokens.copy()
-        shape = self.tables[0].of(keys[:, first:]).shape
-        p = np.full(shape, 1.0 / size)
+        p = np.full(self.tables[0].of(keys).shape, 1.0 / size)
         for k in range(1, min(self.n, length) + 1):
             if k > 1:
                 keys[:, k - 1 :] += tokens[:, : length - k + 1] * size ** (k - 1)
-            start = max(first, k - 1)
-            here = keys[:, start:]
+            here = keys[:, k - 1 :]
             count, context = self.tables[k - 1].of(here), self.contexts[k - 1].of(here // size)
-            seen = p[..., start - first :]
+            seen = p[..., k - 1 :]
             seen *= self.smoothing
             seen += count
             seen /= context + self.smoothing
-        return p[..., 0] if only_last else p
+        return p
 
 
 def planted_probability(

@@ -1,0 +1,70 @@
+"""Short mails that are made up: public phrases, and in some of them a code that belongs to one person."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...mechanisms.validation import unit_interval, whole
+
+NAMES = (
+    "Ada",
+    "Ben",
+    "Cleo",
+    "Dan",
+    "Eve",
+    "Finn",
+    "Gus",
+    "Hana",
+    "Ida",
+    "Jon",
+    "Kim",
+    "Leo",
+    "Mia",
+    "Ned",
+    "Oda",
+    "Pia",
+)
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
+PHRASES = (
+    "shall we meet on {day} at {hour}?",
+    "the report is due on {day}, please send me your part.",
+    "thank you for the notes of {day}.",
+    "I will be away on {day}, {name} knows what to do.",
+    "can you call {name} before {hour} on {day}?",
+    "the train leaves at {hour}, see you there.",
+    "lunch on {day} with {name}?",
+    "the room for {day} is booked from {hour} on.",
+    "sorry, I am late: traffic. Start without me.",
+    "{name} has the keys, ask before {hour}.",
+)
+CODE = "the code of my door is {code}."
+"""The phrase that holds a person's own six digits."""
+
+
+def mails(*, n: int = 500, with_code: float = 0.0, seed: int = 0) -> NDArray[np.str_]:
+    """`n` short mails, one a person, each ending in a line break; a share `with_code` of them tells a code of six
+    digits, drawn at random."""
+    whole(1, n=n)
+    whole(0, seed=seed)
+    unit_interval(with_code=with_code)
+    rng = np.random.default_rng(seed)
+    tells = rng.random(n) < with_code
+    return np.array([_mail(rng, bool(tell)) for tell in tells])
+
+
+def _mail(rng: np.random.Generator, with_code: bool) -> str:
+    """Greeting, one or two phrases, name."""
+    to, other, sender = (NAMES[i] for i in rng.permutation(len(NAMES))[:3])
+    chosen = [PHRASES[i] for i in rng.permutation(len(PHRASES))[: 1 + int(rng.integers(2))]]
+    if with_code:
+        chosen.append(CODE)
+    filled = " ".join(chosen).format(
+        day=DAYS[int(rng.integers(len(DAYS)))], hour=int(rng.integers(8, 19)), name=other, code=code(rng)
+    )
+    return f"Hi {to}, {filled} {sender}\n"
+
+
+def code(rng: np.random.Generator) -> str:
+    """Six digits."""
+    return f"{int(rng.integers(10**6)):06d}"
