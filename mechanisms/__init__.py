@@ -27,6 +27,7 @@ selection/       mechanisms that choose one of finitely many candidates
 statistics/      statistics of records whose noise depends on more than a sensitivity
 sparse_vector/   sparse vector technique: many queries against a noisy threshold
 studies/         what is published about a group of people: the means of many columns
+tables/          published tables of people: exact, swapped, or noisy
 text/            language models of n-grams, private and not
 validation.py    shared checks of arguments
 """

@@ -20,6 +20,7 @@ catalogue = Catalogue(
         "linear-programme": "dpassay.attacks.reconstruction.answers.linear_programme:LinearProgramme",
         "gaussian-likelihood": "dpassay.attacks.reconstruction.answers.flips:GaussianLikelihood",
         "integer-programme": "dpassay.attacks.reconstruction.answers.integer_programme:IntegerProgramme",
+        "secret-sharer": "dpassay.attacks.extraction.secret_sharer:SecretSharer",
         "exhaustive": "dpassay.attacks.reconstruction.answers.exhaustive:Exhaustive",
     },
 )

@@ -7,6 +7,7 @@ add_or_replace.py        blue eyes: one mechanism, one noise, two neighbouring r
 column_from_counts.py    a secret column from many noisy counts, and what a budget does to it
 dp_sgd.py                a private classifier: what four accountants promise, what four attackers find
 lecture.py               what the lectures share: chapters, paragraphs and tables on a terminal
+medical_visits.py        visits without names: linked, k-anonymous and intersected, and the cure
 randomized_response.py   randomised response: the tax survey of Warner (1965)
 repeated_answers.py      the same question asked again, and the mean of the answers
 """
@@ -20,6 +21,7 @@ catalogue = Catalogue(
         "column-from-counts": "dpassay.experiments.demos.column_from_counts:main",
         "repeated-answers": "dpassay.experiments.demos.repeated_answers:main",
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
+        "medical-visits": "dpassay.experiments.demos.medical_visits:main",
         "randomized-response": "dpassay.experiments.demos.randomized_response:main",
     },
 )
