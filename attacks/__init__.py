@@ -9,6 +9,7 @@ extraction/   training text out of language models: what they write, and how far
 linkage/      names for records that have none: linkage with what others know
 fine/         how an output is written, whether it came before, and how its coordinates stand to each other
 features.py   from outputs to columns of numbers that a classifier can read
+inference/    an attribute, a label, the look of a class: what is inferred about people
 membership/   membership inference: was this record in the training set? Higher score = it was
 models/       two-class models that attacks learn from pilot trials
 reconstruction/  guess a secret that was drawn from a known prior

@@ -25,6 +25,7 @@ repeated.py      a mechanism that is run several times on the same dataset, and 
 shuffle/         the shuffle model: users randomise their own messages, and somebody takes the names off
 selection/       mechanisms that choose one of finitely many candidates
 statistics/      statistics of records whose noise depends on more than a sensitivity
+tables/          published tables of a block of people: exact, swapped or noisy
 sparse_vector/   sparse vector technique: many queries against a noisy threshold
 studies/         what is published about a group of people: the means of many columns
 tables/          published tables of people: exact, swapped, or noisy

@@ -28,7 +28,7 @@ def without_power(monkeypatch):
     """What an audit could have detected takes longer than the audit, and no verdict depends on it."""
     from dpassay.audit.power import Detectable
 
-    for search in ("detectable_epsilon", "detectable_in_bits"):
+    for search in ("detectable_epsilon", "detectable_in_bits", "detectable_in_successes"):
         monkeypatch.setattr(f"dpassay.audit.power.{search}", lambda *given, **options: Detectable(1.0, "any"))
 
 

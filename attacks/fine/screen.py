@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from .rules import Floats, Levels
 
@@ -118,8 +118,9 @@ def learn_beyond(levels: Levels, sides: NDArray[np.int64], scores: Floats) -> Be
 def _log_p_value(away: Floats) -> float:
     """Of the largest of standardised differences, or the sum of their squares: twice the smaller one."""
     n = len(away)
-    largest = math.log(2.0 * n) + float(stats.norm.logsf(np.abs(away).max()))
-    together = float(stats.chi2.logsf((away**2).sum(), n))
+    largest = math.log(2.0 * n) + float(special.log_ndtr(-np.abs(away).max()))
+    with np.errstate(divide="ignore"):
+        together = float(np.log(special.chdtrc(n, (away**2).sum())))
     return min(0.0, math.log(2.0) + min(largest, together))
 
 

@@ -62,7 +62,7 @@ class Tracing(Attack):
     weights: str = "best"
 
     def __post_init__(self) -> None:
-        one_of(catalogue, statistic=self.statistic)
+        one_of(tuple(catalogue), statistic=self.statistic)
         one_of(WEIGHTS, weights=self.weights)
 
     def check(self, target: Target) -> None:

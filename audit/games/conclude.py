@@ -22,6 +22,7 @@ from ..evidence.verdict import judge
 from ..power import detectable, refutable
 from ..results.audit_result import AuditResult
 from ..results.claim_curve import claim_curve
+from ..results.recovery import Recovery
 from ..trials.guards.independence import Dependence
 from ..witness.base import Witness
 
@@ -44,7 +45,7 @@ class Subject:
         looks: what was looked at or chosen before the bounds, and `later`, after them.
         part: of the significance that is left to the bounds.
         dependence: why the runs are not independent; None where nothing says so.
-        events, warnings, witnesses, notes, unseen: as in `AuditResult`.
+        events, warnings, witnesses, notes, unseen, recovery: as in `AuditResult`.
     """
 
     game: Game
@@ -64,6 +65,7 @@ class Subject:
     unseen: float = 0.0
     witnesses: tuple[Witness, ...] = ()
     notes: tuple[str, ...] = ()
+    recovery: Recovery | None = None
 
 
 def conclude(
@@ -127,6 +129,7 @@ def conclude(
         unseen=subject.unseen,
         witnesses=subject.witnesses,
         notes=subject.notes,
+        recovery=subject.recovery,
     )
 
 

@@ -32,6 +32,7 @@ from ..evidence.game import Game, Trials
 from ..evidence.scores import BitScores, PairScores, Successes
 from ..evidence.statement import Statement
 from ..results.audit_result import AuditResult
+from ..results.recovery import recovery_of
 from ..trials.plan import plan_trials
 from ..trials.seeds import Stage, stream
 from .conclude import Subject, conclude
@@ -127,6 +128,7 @@ def audit_scores(
         seed=seed,
         fingerprint=fingerprint(given),
         looks=_looks(counted, pilot, set_aside),
+        recovery=recovery_of(counted, statement.claim, bounds, confidence),
     )
     return conclude(statement, bounds, [one.fix(shared, pilot, counted.sizes) for one in bounds], counted, subject)
 

@@ -14,7 +14,9 @@ Only the gain counts, and the headline is the gain over the better one, min(gain
 
 Gains are differences on the same people, so that their intervals are those of pairs: exact for right and wrong
 (`dpassay.audit.bounds.numerics.paired`), by betting for scores in [0, 1] (`bounded_mean`). People (or rounds) must be
-independent draws, or those of a random sample; the gain is then the mean over all whom they stand for.
+independent draws; the gain is then the mean over all whom they stand for. Several people in one release share its luck:
+the intervals are then about this release, and one that is better than the other for everybody looks like a gain. Let
+two releases change places, as `attribute_gain` does.
 
 Residual risk: R = (r_attack - r_baseline) / (1 - r_baseline), the share of those missed by the baseline that the attack
 adds (Giomi et al. 2023). The two limits of its gain and of its baseline share the level of each end.

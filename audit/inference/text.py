@@ -21,7 +21,7 @@ def summary(gain: Gain) -> str:
     kind = "right" if gain.exact else "mean score"
     found = f"{_points(gain.headline)} over the better baseline"
     head = f"{kind}, of {gain.n:,} {gain.of}; intervals: {percent(gain.confidence)} confidence"
-    return "\n".join([head, *lines, f"gain: {found}", "", meaning(gain)])
+    return "\n".join([head, *lines, f"gain: {found}", meaning(gain)])
 
 
 def meaning(gain: Gain) -> str:

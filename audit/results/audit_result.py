@@ -21,6 +21,7 @@ from ..witness.event import Rule
 from . import consistency
 from .deciding import DecidingEvent
 from .drawing import draw
+from .recovery import Recovery
 from .saved import Saved
 
 
@@ -76,6 +77,7 @@ class AuditResult(Saved):
         deciding: the event that refutes the claim, with outputs of each side in it; None where none does, or where
             many events decide together.
         unseen: share of the evaluation runs that gave an exceptional output which no pilot run gave.
+        recovery: how much of a secret was recovered, and how much the claim allows; None where none was guessed.
         estimates: estimates of epsilon without a guarantee, if asked for with `with_estimates`.
     """
 
@@ -113,6 +115,7 @@ class AuditResult(Saved):
     deciding: DecidingEvent | None = None
     estimates: tuple[Estimate, ...] = ()
     unseen: float = 0.0
+    recovery: Recovery | None = None
 
     @property
     def bound(self) -> LowerBound:
@@ -216,6 +219,9 @@ def check_audit(result: AuditResult, at: str = "") -> None:
     if result.curve_violation is not None:
         _check_violation(result.curve_violation, at)
     consistency.check_tally(result.tally, at)
+    if result.recovery is not None:
+        seen = result.recovery
+        consistency.within(0.0, 1.0, at, success=seen.success, prior=seen.prior, allowed=seen.allowed)
     curve = result.claim_curve
     consistency.same_length(at, fpr=curve.fpr, fnr=curve.fnr)
     consistency.same_length(at, epsilon=curve.epsilon, delta=curve.delta)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..bounds.base import LowerBound
     from ..bounds.curve import CurveViolation
     from .audit_result import AuditResult
+    from .recovery import Recovery
 
 _MEANING = {
     Verdict.VIOLATION: "these trials contradict the claim: implementation, proof or accounting is wrong",
@@ -97,6 +98,8 @@ def summary(result: AuditResult) -> str:
         ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
         ("bound", f"{_shown(result)}   [{bound.method}]"),
     ]
+    if result.recovery is not None:
+        rows.append(("recovered", recovered(result.recovery)))
     rows += witnessed(result)
     if result.dependence is not None:
         rows += [("seen", result.dependence), ("what to do", INDEPENDENT)]
@@ -177,12 +180,19 @@ def _event(result: AuditResult, decided: LowerBound | CurveViolation) -> list[tu
     return [event, ("on side 1", rates[1]), ("on side 0", rates[0])]
 
 
+def recovered(seen: Recovery) -> str:
+    """How much of a secret was recovered, in a line."""
+    limits = "" if math.isnan(seen.lower) else f" ({seen.lower:.4g} to {seen.upper:.4g})"
+    return f"{seen.success:.4g}{limits}; {seen.prior:.4g} without the output, at most {seen.allowed:.4g} by the claim"
+
+
 def _guesses(result: AuditResult) -> list[tuple[str, str]]:
     """How often the secret was guessed, with the output and without; and how it was drawn."""
     drawn = [entry.looked_at for entry in result.bound.ledger if entry.what == "secret"]
     seen = [entry.looked_at for entry in result.bound.ledger if entry.what == "success"]
     event = ("event", f"the {result.attack} guess comes close enough")
-    return [event, *(("successes", text) for text in seen), *(("secret", text) for text in drawn)]
+    rows = [event, *(("successes", text) for text in seen), *(("secret", text) for text in drawn)]
+    return rows if result.recovery is None else [*rows, ("allowed", f"{result.recovery.allowed:.6g} of the rounds")]
 
 
 def _headline(result: AuditResult) -> tuple[str, str]:

@@ -10,6 +10,7 @@ lecture.py               what the lectures share: chapters, paragraphs and table
 medical_visits.py        visits without names: linked, k-anonymous and intersected, and the cure
 randomized_response.py   randomised response: the tax survey of Warner (1965)
 repeated_answers.py      the same question asked again, and the mean of the answers
+row_of_a_regression.py   a patient from the coefficients of a regression, and what rounding and noise do
 """
 
 from ...mechanisms.registry import Catalogue
@@ -23,6 +24,7 @@ catalogue = Catalogue(
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
         "medical-visits": "dpassay.experiments.demos.medical_visits:main",
         "randomized-response": "dpassay.experiments.demos.randomized_response:main",
+        "row-of-a-regression": "dpassay.experiments.demos.row_of_a_regression:main",
     },
 )
 get = catalogue.get

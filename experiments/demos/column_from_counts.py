@@ -4,7 +4,7 @@
 # A desk answers only counts, never about one person, and every count is off by a few. This lecture takes the whole
 # column out of such answers, and then shows what stops it.
 #
-# Our names and the usual symbols: `n_records` n, `n_queries` m, the public matrix of queries A, the answers a = A x + e.
+# Our names and the usual symbols: `n_records` n, `n_queries` m, the public queries A, the answers a = A x + e.
 
 # %%
 """Reconstruction of a secret column from many noisy counts, and what noise for a budget does to it."""

@@ -362,8 +362,8 @@ def _draw_unique(ax: Axes, found: Findings) -> None:
 
     names = [name for name in found.unique if "," in name][::-1]
     shares = [100.0 * found.unique[name] for name in names]
-    ax.barh(range(len(names)), shares, color=BLUE.light, height=0.6)
-    ax.bar_label(ax.containers[0], fmt="%.1f %%", padding=4, fontsize=8.5)
+    bars = ax.barh(range(len(names)), shares, color=BLUE.light, height=0.6)
+    ax.bar_label(bars, fmt="%.1f %%", padding=4, fontsize=8.5)
     ax.set_yticks(range(len(names)), [name.replace(", ", ",\n", 1) for name in names])
     ax.set_xlim(0, 115)
     style_axes(ax, title="Few columns tell people apart", x="unique people, %", y="")

@@ -12,6 +12,7 @@ lines.py         the numbers of bounds next to claims, and what a title and a ca
 membership.py    membership attacks: ROC curves on logarithmic axes, and the vulnerability of each record
 number_line.py   one audit on one line: how far the lower bound reaches, and where the claim stands
 profile.py       the privacy profile: delta against epsilon, shown and claimed
+reconstruction/  success next to what a blind guess gives, and to what the claim allows
 scores.py        histograms of the attack's scores on the two sides
 style/           how every figure looks: canvas, colours, files
 sweep_lines.py   a sweep drawn: lines along a number
@@ -22,7 +23,18 @@ from .bound_claim import BoundClaim
 from .draw import draw_all, draw_result
 from .ladder import Ladder
 from .profile import Profile
+from .reconstruction import SuccessCeiling, SuccessSweep
 from .scores import ScoreHistogram
 from .tradeoff import Tradeoff
 
-__all__ = ["BoundClaim", "Ladder", "Profile", "ScoreHistogram", "Tradeoff", "draw_all", "draw_result"]
+__all__ = [
+    "BoundClaim",
+    "Ladder",
+    "Profile",
+    "ScoreHistogram",
+    "SuccessCeiling",
+    "SuccessSweep",
+    "Tradeoff",
+    "draw_all",
+    "draw_result",
+]

@@ -39,20 +39,20 @@ class BoundClaim(Lines):
     @classmethod
     def from_sweep(cls, sweep: SweepResult) -> BoundClaim:
         """All audits of a sweep that `fits`; the x axis is a swept number, an epsilon if there is one."""
-        points, x_key = sweep.points, _x_key(sweep.points)
+        points, key = sweep.points, x_key(sweep.points)
         if len(points) == 1:
             return cls.from_result(points[0].result)
-        if x_key is None:
+        if key is None:
             raise ValueError(f"none of {', '.join(sweep.parameter_names)} is a number: draw a Ladder instead.")
         groups: dict[str, list[tuple[float, AuditResult, bool]]] = {}
         for point in points:
-            others = {k: v for k, v in point.parameters.items() if k != x_key}
-            row = (float(point.parameters[x_key]), point.result, point.verdict is Verdict.VIOLATION)
+            others = {k: v for k, v in point.parameters.items() if k != key}
+            row = (float(point.parameters[key]), point.result, point.verdict is Verdict.VIOLATION)
             groups.setdefault(parameters_text(others), []).append(row)
         results = [point.result for point in points]
         return cls(
             series=tuple(_series(name, sorted(rows, key=lambda row: row[0])) for name, rows in groups.items()),
-            x_name=long_key(x_key),
+            x_name=long_key(key),
             delta=delta_text(result.delta for result in results),
             confidence=results[0].confidence,
             assumed=any(result.bound.assumptions for result in results),
@@ -61,7 +61,7 @@ class BoundClaim(Lines):
     @staticmethod
     def fits(sweep: SweepResult) -> bool:
         """Whether there is a line to draw: a single audit, or a swept number. Else it is a `Ladder`."""
-        return len(sweep.points) == 1 or _x_key(sweep.points) is not None
+        return len(sweep.points) == 1 or x_key(sweep.points) is not None
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws it; a single audit becomes a number line."""
@@ -88,7 +88,7 @@ def _series(name: str, rows: Sequence[tuple[float, AuditResult, bool]]) -> Serie
     )
 
 
-def _x_key(points: Sequence[SweepPoint]) -> str | None:
+def x_key(points: Sequence[SweepPoint]) -> str | None:
     """The swept number with the most values; an epsilon before any other; None if no parameter is a number."""
     names = list(points[0].parameters) if points else []
     values = {name: [point.parameters.get(name) for point in points] for name in names}

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from matplotlib.axes import Axes
 
+from ...audit.evidence.game import Game
 from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
 from ..results.formatting import cut, number, parameters_text
 from .bound_claim import BoundClaim
 from .ladder import Ladder
 from .profile import Profile
+from .reconstruction import SuccessCeiling, SuccessSweep
 from .scores import ScoreHistogram
 from .style.canvas import SMALL, NotebookFigure, new_figure
 from .style.files import FONT, save
@@ -42,18 +44,22 @@ OF_AN_AUDIT: dict[str, Callable[[AuditResult], Plot]] = {
     "tradeoff": Tradeoff.from_result,
     "profile": Profile.from_result,
     "scores": ScoreHistogram.from_result,
+    "success": SuccessCeiling.from_result,
 }
 """File name -> plot, for every audit that is shown."""
-NEEDS_A_PAIR = ("profile",)
-"""What the scores of one run do not show: they are not independent."""
+OF_A_GAME = {
+    Game.DISTINGUISHING: ("tradeoff", "profile", "scores"),
+    Game.MEMBERSHIP: ("tradeoff", "scores"),
+    Game.RECONSTRUCTION: ("success",),
+    Game.RECONSTRUCTION_OF_BITS: ("success", "scores"),
+}
+"""Which of them its evidence can show: the scores of one run are not independent, and successes have no scores."""
 
 
 def plots_of(result: AuditResult) -> dict[str, Plot]:
     """The plots of one audit, by file name."""
-    if not result.game.has_scores:
-        return {}
-    alone = not result.game.independent_scores
-    return {name: make(result) for name, make in OF_AN_AUDIT.items() if not (alone and name in NEEDS_A_PAIR)}
+    names = [name for name in OF_A_GAME[result.game] if name != "success" or result.recovery is not None]
+    return {name: OF_AN_AUDIT[name](result) for name in names}
 
 
 def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
@@ -64,12 +70,15 @@ def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
         directory: made if missing; figures of the same name are replaced.
 
     Returns:
-        The files: `bound-claim.*`, then `audit-NN-tradeoff.*`, `audit-NN-profile.*` and `audit-NN-scores.*` for the
-        audits that `shown` picks, NN being their place in the sweep, from 1.
+        The files: `bound-claim.*`, `success.*` of reconstructions, then `audit-NN-tradeoff.*` and the like for the
+        audits that `shown` picks and the plots of their game, NN being their place in the sweep, from 1.
     """
     directory.mkdir(parents=True, exist_ok=True)
     seen = overview(sweep)
     files = _draw(seen, directory / "bound-claim", width=7.6, height=seen.height)
+    if SuccessSweep.fits(sweep):
+        success = SuccessSweep.from_sweep(sweep)
+        files += _draw(success, directory / "success", width=7.6, height=success.height)
     digits = max(2, len(str(len(sweep.points))))
     for place in shown(sweep.points):
         point = sweep.points[place]

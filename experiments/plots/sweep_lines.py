@@ -39,7 +39,7 @@ def draw_lines(plot: Lines, ax: Axes) -> None:
     if any(any(series.violation) for series in plot.series):
         handles.append(Line2D([], [], label="violation", **CROSS))
     style_axes(ax, title=plot.title, x=plot.x_name, y=f"epsilon{plot.delta}", handles=handles, columns=3)
-    _scale_x(ax, np.unique([x for series in plot.series for x in series.x]))
+    scale_x(ax, np.unique([x for series in plot.series for x in series.x]))
     _scale_y(ax, plot)
     _draw_ceiling(plot, ax, labels)
     end_labels(ax, labels)
@@ -136,7 +136,7 @@ def _scale_y(ax: Axes, plot: Lines) -> None:
         ax.set_ylim(-0.02 * plot.top, plot.top * 1.12)
 
 
-def _scale_x(ax: Axes, values: np.ndarray[Any, Any]) -> None:
+def scale_x(ax: Axes, values: np.ndarray[Any, Any]) -> None:
     """Logarithmic where it spans decades; ticks at the swept values where they are few and stand well apart."""
     positive = values[values > 0]
     wide = values[0] >= 0 and len(positive) > 0 and values[-1] / positive[0] >= WIDE

@@ -68,7 +68,7 @@ class Tradeoff:
             grid = np.unique(np.concatenate([_grid(tally), upper.fpr_upper, claim_fpr]))
             upper_fnr = np.asarray(upper.tradeoff_upper(grid))
             gap = _deepest(claim_fpr, np.asarray(upper.tradeoff_upper(claim_fpr)), claim_fnr)
-        claim_fpr, claim_fnr = _with_corners(claim_fpr, claim_fnr)
+        claim_fpr, claim_fnr = with_corners(claim_fpr, claim_fnr)
         return cls(
             fpr=np.concatenate([[1.0], tally.hits_out / tally.n_out, [0.0]]),
             fnr=np.concatenate([[0.0], 1.0 - tally.hits_in / tally.n_in, [1.0]]),
@@ -183,7 +183,7 @@ def _dense(fpr: Floats, fnr: Floats, floor: float) -> tuple[Floats, Floats]:
     return dense[order], values[order]
 
 
-def _with_corners(fpr: Floats, fnr: Floats) -> tuple[Floats, Floats]:
+def with_corners(fpr: Floats, fnr: Floats) -> tuple[Floats, Floats]:
     """A convex curve from samples, with the corners that lie between them.
 
     Between two samples the curve lies between the chord and the lines through the neighbouring chords; where these

@@ -67,7 +67,7 @@ def write(
     text = page(
         "report.html.j2",
         report=shown,
-        overview=drawn.get("bound-claim"),
+        overviews=[drawn[name] for name in ("bound-claim", "success") if name in drawn],
         audits=list(
             zip(shown.audits, each_caption_once([of_audit(drawn, a.number) for a in shown.audits]), strict=True)
         ),

@@ -32,6 +32,7 @@ from ...mechanisms.learning.models.catalogue import catalogue as models
 from ...mechanisms.queries.catalogue import catalogue as queries
 from ...mechanisms.registry import Catalogue
 from ...mechanisms.studies.populations import populations
+from ...mechanisms.tables.catalogue import table_sets
 from ..config.sections import DataSection, Named
 from ..data import datasets, examples
 
@@ -54,6 +55,7 @@ INSIDE = {
     "model": models,
     "sampling": samplings,
     "learning_rate": schedules,
+    "tables": table_sets,
 }
 """Option of a mechanism -> catalogue of the table that may stand there."""
 

@@ -16,11 +16,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicHermiteSpline
 from scipy.special import logsumexp
+
+if TYPE_CHECKING:
+    from scipy.interpolate import CubicHermiteSpline
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -113,6 +116,8 @@ def _curve(integral: ThresholdIntegral, n_below: tuple[int, ...]) -> tuple[float
 
     Below the first corner the integrand is one exponential, and so is the integral.
     """
+    from scipy.interpolate import CubicHermiteSpline  # slow to import
+
     corners, counts = integral._corners, np.array(n_below)
     coarse = panels(corners, integral._step, REACH * integral._widest)
     coarse = coarse[coarse >= corners[0]]

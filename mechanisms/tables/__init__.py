@@ -1,5 +1,6 @@
 """Published tables of a block of people, and how they are published.
 
+catalogue.py    names of sets of tables
 census.py       tables as a census publishes them about one block
 domain.py       what a person can be, and groups of people
 noisy.py        tables of noisy counts: differential privacy

@@ -17,6 +17,7 @@ from dpassay.attacks.catalogue import build, catalogue, choose
 from dpassay.attacks.distinguishing import Classifier, LikelihoodRatio, Portfolio, Threshold
 from dpassay.attacks.distinguishing.targeted import TargetedAttack
 from dpassay.attacks.events import fit_scorer
+from dpassay.attacks.tracing import Tracing
 from dpassay.mechanisms.base import LogDensity, Mechanism, Neighbours, Outputs
 from dpassay.mechanisms.catalogue import catalogue as mechanisms
 from dpassay.mechanisms.errors import AttackError, ParameterError, UnknownNameError
@@ -69,9 +70,9 @@ def fitted(name: str, pair: Neighbours = PAIR) -> Any:
 
 
 every_attack = pytest.mark.parametrize(
-    "name", [n for n in catalogue if not issubclass(catalogue.get(n), TargetedAttack)]
+    "name", [n for n in catalogue if not issubclass(catalogue.get(n), TargetedAttack | Tracing)]
 )
-"""Those on trained models have their own tests, in test_canary_attacks.py."""
+"""Those on trained models and on studies have their own tests, in test_canary_attacks.py and test_tracing_attack.py."""
 
 
 @every_attack

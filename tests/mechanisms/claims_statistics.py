@@ -35,6 +35,7 @@ from dpassay.mechanisms.statistics import (
     SumAndCount,
     TriangleCount,
 )
+from dpassay.mechanisms.studies import ColumnMeans
 
 FINE = 2e-5
 ROUNDING = 1e-9
@@ -293,7 +294,31 @@ def sum_and_count():
             yield mechanism, pair, laws.joint(none, none), laws.joint(one, count), 2e-3, share == 1.0
 
 
+def column_means():
+    """People who are all zeros, of whom one changes in one column or in two; these tell the means apart."""
+    coarse = np.linspace(-9.0, 9.0, 181)
+    for n, noise, scale in ((4, "gaussian", 0.5), (10, "gaussian", 0.1), (4, "laplace", 0.5), (10, "laplace", 0.2)):
+        law = laws.normal if noise == "gaussian" else laws.laplace
+        moved = 1.0 / (n * scale)
+        for d, changed in ((1, 1), (2, 1), (2, 2)):
+            d0 = np.zeros((n, d), dtype=int)
+            d1 = d0.copy()
+            d1[0, :changed] = 1
+            edges = laws.EDGES if d == 1 else coarse
+            two = [[law(shift, 1.0, edges) for _ in range(changed)] for shift in (0.0, moved)]
+            sides = [side[0] if changed == 1 else laws.joint(*side) for side in two]
+            hidden = FINE if d == 1 else 4e-3
+            pair = Neighbours(d0, d1, "replace_one")
+            yield ColumnMeans(n, d, noise=noise, scale=scale), pair, *sides, hidden, changed == d
+    for n, decimals in ((4, None), (10, 1)):
+        d1 = np.zeros((n, 2), dtype=int)
+        d1[0] = 1
+        exact = ColumnMeans(n, 2, noise="none", decimals=decimals)
+        yield exact, Neighbours(0 * d1, d1, "replace_one"), *APART, ROUNDING, True
+
+
 CASES = {
+    "column-means": column_means,
     "quantile": quantile,
     "sum-and-count": sum_and_count,
     "stability-histogram": stability_histogram,

@@ -21,6 +21,7 @@ from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.relation import Relation
+from dpassay.mechanisms.tables import Domain, GroupCount, Tables, group
 
 SAMPLE = {
     "epsilon": 0.8,
@@ -41,6 +42,10 @@ SAMPLE = {
     "bound": 2,
     "rounded_to": 5,
 }
+FEW_TABLES = Tables(
+    Domain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(0, 99)),
+    tuple(GroupCount(people) for people in (group(block="A"), group(sex="female", block="A"), group(ages=(0, 17)))),
+)
 EXTRA = {
     "gaussian": {"noise_multiplier": 2.0},
     **{name: {"k": 2} for name in ("peeling-top-k", "gumbel-top-k", "gumbel-top-k-counts")},
@@ -52,6 +57,8 @@ EXTRA = {
     "column-means": {"noise_multiplier": 2.0},
     "gaussian-subset-counts": {"standard_deviation": 3.0},
     "grid-laplace": {"granularity": 0.25, "sensitivity": 0.6},
+    "noisy-tables": {"tables": FEW_TABLES},
+    "swapped-tables": {"tables": FEW_TABLES},
 }
 """Options that a mechanism needs besides the required ones, and those with which its exact curve is known."""
 FALSE_ALARM = 1e-6
@@ -59,7 +66,7 @@ SIZE = 100_000
 RARE = 8.0
 """Privacy loss from which on SIZE runs do not estimate a mean ratio."""
 
-NO_DENSITY = {"noisy-projected-sgd", "broken-votes-teachers-kept", "post-processed"}
+NO_DENSITY = {"noisy-projected-sgd", "broken-votes-teachers-kept", "post-processed", "swapped-tables"}
 """Mechanisms whose output law is not known: what stands on densities is not asked of them."""
 
 NO_NOISE = {"broken-zero-sensitivity", "rounded-subset-counts"}

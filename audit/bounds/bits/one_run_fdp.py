@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import ClassVar
 
 import numpy as np
@@ -35,6 +35,7 @@ from scipy import special
 
 from ....mechanisms.guarantees.base import Guarantee
 from ....mechanisms.guarantees.gaussian import GaussianDP
+from ....mechanisms.guarantees.pure import PureDP
 from ....mechanisms.validation import open_unit, whole
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
@@ -137,6 +138,15 @@ class FixedOneRunFDP(FixedBound[BitScores]):
             assumptions=(f"the trade-off curve of one bit is that of {self.family.title}",),
         )
 
+    def exceeds_claim(self, evidence: BitScores) -> bool:
+        """Whether the claimed curve is refuted, a member of the family: one curve instead of a search."""
+        scores, needed = bit_scores(evidence, OneRunFDP.name), _needed(self.statement.claim)
+        level = self.statement.significance / len(self.sizes)
+        rights = self.guessing.right(scores, self.sizes)
+        return any(
+            refuted(needed, scores.n_bits, size, right, level) for size, right in zip(self.sizes, rights, strict=True)
+        )
+
     def p_value(self, evidence: BitScores) -> float:
         """Smallest significance at which the claimed curve itself is refuted, down to 1e-12: no family is assumed.
 
@@ -233,4 +243,18 @@ def _needed(claim: Guarantee) -> Callable[[float], float]:
     if isinstance(claim, GaussianDP):
         mu, ndtr, ndtri = claim.mu, special.ndtr, special.ndtri
         return lambda x: float(ndtr(ndtri(x) - mu))
-    return lambda x: float(claim.tradeoff(min(1.0, float(np.nextafter(1.0 - x, 2.0)))))
+    if isinstance(claim, PureDP):
+        return partial(_pure_tradeoff, claim.nominal_epsilon)
+    return lambda x: float(claim.tradeoff(_fpr(x)))
+
+
+def _fpr(x: float) -> float:
+    return min(1.0, math.nextafter(1.0 - x, 2.0))
+
+
+def _pure_tradeoff(epsilon: float, x: float) -> float:
+    """That of `PureDP.tradeoff`, one number at a time: a search asks thousands of times."""
+    fpr = _fpr(x)
+    steep = -math.expm1(min(1.0, epsilon + math.log(fpr)))  # below 0 from 0 on, where the number no longer matters
+    flat = math.exp(-epsilon) * (1.0 - fpr)
+    return min(max(0.0, steep, flat), 1.0 - fpr)

@@ -11,7 +11,7 @@ from dpassay.experiments.config.source import shipped
 from dpassay.experiments.runs.runner import run
 from dpassay.experiments.tasks.planning import plan_tasks
 
-VIOLATIONS = {"broken-laplace", "bugs", "broken-dp-sgd", "composed", "statistics", "zoo"}
+VIOLATIONS = {"broken-laplace", "bugs", "broken-dp-sgd", "census-block", "composed", "statistics", "tracing", "zoo"}
 STUDIES = [name for name in shipped() if Config.load(name)[0].membership]
 """Of membership attacks: no claim is audited."""
 AUDITS = [name for name in shipped() if name not in STUDIES]

@@ -39,7 +39,7 @@ from dpassay.experiments.plots.draw import overview, shown
 from dpassay.experiments.plots.style.canvas import new_figure, spread
 from dpassay.experiments.plots.style.files import described, save, svg_text
 from dpassay.experiments.plots.style.palette import PAGE, PALETTE, RULE
-from dpassay.experiments.plots.tradeoff import _with_corners
+from dpassay.experiments.plots.tradeoff import with_corners
 from dpassay.experiments.results.formatting import (
     cut,
     long_key,
@@ -208,7 +208,7 @@ def test_a_large_claim_that_holds_is_not_crossed_although_its_samples_are_far_ap
 @pytest.mark.parametrize("epsilon", [0.1, 0.7, 1.0, 2.3, 4.0])
 def test_corners_between_samples_make_a_piecewise_linear_claim_exact(epsilon: float) -> None:
     curve = pure_curve(epsilon, np.linspace(0.0, 1.0, 101))
-    x, y = _with_corners(np.array(curve.fpr), np.array(curve.fnr))
+    x, y = with_corners(np.array(curve.fpr), np.array(curve.fnr))
     fine = pure_curve(epsilon, np.linspace(0.0, 1.0, 4001))
     np.testing.assert_allclose(np.interp(fine.fpr, x, y), fine.fnr, atol=1e-9)
 
@@ -216,7 +216,7 @@ def test_corners_between_samples_make_a_piecewise_linear_claim_exact(epsilon: fl
 @pytest.mark.parametrize("mu", [0.3, 1.0, 3.0])
 def test_corners_never_enlarge_what_the_claim_forbids(mu: float) -> None:
     fpr = fine_fpr()
-    x, y = _with_corners(fpr, ndtr(ndtri(1.0 - fpr) - mu))
+    x, y = with_corners(fpr, ndtr(ndtri(1.0 - fpr) - mu))
     inside = np.linspace(fpr[1], fpr[-2], 5001)
     exact, drawn = ndtr(ndtri(1.0 - inside) - mu), np.interp(inside, x, y)
     assert np.all(drawn <= exact + 1e-9)

@@ -24,12 +24,14 @@ from scipy.special import ndtr, ndtri
 
 from dpassay.audit import AuditResult, audit
 from dpassay.audit.bounds.base import LowerBound
+from dpassay.audit.bounds.bits import one_run_fdp
 from dpassay.audit.bounds.bits.guessing import Guessing
 from dpassay.audit.bounds.bits.one_run import OneRun
 from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP, curve_p_value, least_theta, refuted
 from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.bounds.families import epsilon_of, family_of
 from dpassay.audit.evidence.scores import BitScores, PairScores
+from dpassay.audit.evidence.statement import Statement
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.errors import AccountingError, ParameterError
 from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, LaplaceDP, PureDP
@@ -158,6 +160,25 @@ BOUNDS = [
     OneRunFDP(curve_family=LAPLACE, guesses=50),
 ]
 NAMES = {"ids": lambda bound: f"{bound.guesses}-{bound.curve_family.title}"}
+
+
+@pytest.mark.parametrize("claim", [PureDP(1.0), GaussianDP(1.0), LaplaceDP(1.0), ApproximateDP(1.0, 1e-3)], ids=str)
+def test_the_claim_is_exceeded_where_the_bound_exceeds_its_epsilon(claim):
+    stated, exceeded = Statement(claim, delta=1e-3), []
+    fixed = OneRunFDP().fix(stated, None, (200,))
+    for mu in np.linspace(0.5, 4.0, 12):
+        scores = random_game(int(100 * mu), mu=mu)
+        exceeded.append(fixed.exceeds_claim(scores))
+        assert exceeded[-1] == (fixed.lower_bound(scores).epsilon > stated.epsilon)
+    assert 0 < sum(exceeded) < len(exceeded)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 5e-324, 0.3, 2.0, 40.0, 800.0])
+def test_the_curve_of_pure_privacy_is_the_same_for_one_number_as_for_many(epsilon):
+    x = np.concatenate([[0.0, 5e-324, 1e-300, 1e-9], np.linspace(0.01, 1.0, 100)])
+    fpr = np.minimum(1.0, np.nextafter(1.0 - x, 2.0))
+    one_by_one = [one_run_fdp._needed(PureDP(epsilon))(float(each)) for each in x]
+    assert one_by_one == pytest.approx(PureDP(epsilon).tradeoff(fpr), rel=1e-13, abs=0)
 
 
 @pytest.mark.parametrize("bound", BOUNDS, **NAMES)

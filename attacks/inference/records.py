@@ -1,0 +1,108 @@
+"""Inference within the reconstruction game: one attribute of one record is drawn afresh, and models are released."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...mechanisms.base import Outputs
+from ...mechanisms.errors import AttackError, ParameterError
+from ...mechanisms.learning.base import TrainingData
+from ...mechanisms.learning.capabilities import ReleasesModels, needed
+from ...mechanisms.validation import whole
+from ..reconstruction.base import Guesser, OneOf, Reconstructor, SecretTarget
+
+
+@dataclass(frozen=True)
+class ModelConfidence(Reconstructor):
+    """The candidate for the record that best explains what the released model says of all candidates.
+
+    The candidates may differ in the label (label inference), in one feature (attribute inference), or in all. It sees
+    the losses of the final model on them and nothing else: black box, `FromMembership` in the reconstruction game,
+    where success bounds epsilon.
+
+    The other records move these losses more than the one in question. So the mechanism is run first on each candidate:
+    the losses are taken for normal, with a mean for each candidate and one covariance, and the most probable candidate
+    is guessed (Fisher's linear discriminant). Without such runs it is argmax log prior - loss.
+
+    Args:
+        n_reference: runs on each candidate to learn from, never counted; 0: none, else >= 2.
+
+    Raises:
+        AttackError: a mechanism that releases no models, a view without a final one, or a secret that is not one of
+            several candidates for a known record.
+
+    References:
+        Yeom, Giacomelli, Fredrikson, Jha (2018), section 4.3, without runs; with them as Shokri et al. (2017).
+    """
+
+    n_reference: int = 200
+
+    def __post_init__(self) -> None:
+        if self.n_reference != 0:
+            whole(2, n_reference=self.n_reference)
+
+    def check(self, target: SecretTarget) -> None:
+        """Raises `AttackError` where there are no models, or no record."""
+        if not isinstance(target.secret, OneOf) or target.secret.record is None:
+            raise AttackError(
+                "the model-confidence attack compares candidates for one record. Give OneOf.in_record(dataset, record, "
+                "values)."
+            )
+        try:
+            learner = needed(target.mechanism, ReleasesModels, "the model-confidence attack")
+        except ParameterError as error:
+            raise AttackError(str(error)) from error
+        if learner.view not in ("final", "trajectory"):
+            raise AttackError(f"the model-confidence attack reads final models, but the view is {learner.view!r}.")
+
+    def fit(self, target: SecretTarget, rng: np.random.Generator) -> Guesser:
+        """The guesser, after `n_reference` runs on each candidate."""
+        self.check(target)
+        secret: Any = target.secret
+        learner = needed(target.mechanism, ReleasesModels, "the model-confidence attack")
+        records = [TrainingData.of(candidate) for candidate in secret.candidates]
+        X = np.stack([data.X[secret.record] for data in records])
+        y = np.stack([data.y[secret.record] for data in records])
+        seen = _Losses(learner, TrainingData(X, y))
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(secret.probabilities)
+        k = secret.k
+        if self.n_reference == 0:
+            return _Linear(seen, -np.eye(k), log_prior)
+        runs = [seen.of(target.run(candidate, self.n_reference, rng)) for candidate in secret.candidates]
+        means = np.stack([losses.mean(axis=0) for losses in runs])
+        spread = np.concatenate([losses - mean for losses, mean in zip(runs, means, strict=True)])
+        covariance = spread.T @ spread / max(1, len(spread) - k)
+        scale = max(float(np.trace(covariance)) / k, float(np.var(means)), 1e-300)
+        weights = np.linalg.solve(covariance + 1e-9 * scale * np.eye(k), means.T)
+        return _Linear(seen, weights, log_prior - 0.5 * (means * weights.T).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Losses:
+    """Losses of final models on the candidates."""
+
+    learner: ReleasesModels
+    records: TrainingData
+
+    def of(self, outputs: Outputs) -> NDArray[np.float64]:
+        """`(size, k)`, 0 for a model that is none."""
+        values = outputs.values if outputs.values.ndim == 2 else outputs.values[:, -1]
+        return np.nan_to_num(self.learner.losses(self.records, values), posinf=0.0, neginf=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Linear:
+    """The candidate with the largest losses @ weights + offsets."""
+
+    losses: _Losses
+    weights: NDArray[np.float64]
+    offsets: NDArray[np.float64]
+
+    def guess(self, outputs: Outputs) -> NDArray[np.int64]:
+        """`(size,)` numbers of candidates."""
+        return np.asarray((self.losses.of(outputs) @ self.weights + self.offsets).argmax(axis=1))

@@ -1,0 +1,103 @@
+"""From synthetic tables: what is released are rows (X, y)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from ...mechanisms.errors import AttackError
+from ...mechanisms.validation import whole
+from .base import AttributeInference, Floats, People, Sensitive
+from .imputation import check_learner, fitted_scores
+
+
+@dataclass(frozen=True)
+class NearestRows(AttributeInference):
+    """The value that is most frequent among the nearest synthetic rows, by what is known.
+
+    Distances are Euclidean, columns divided by their standard deviation in the table.
+
+    Args:
+        n_neighbours: rows that are looked at.
+
+    References:
+        Stadler, Oprisanu, Troncoso (2022); Giomi et al. (2023), section 5.4, with one neighbour.
+    """
+
+    n_neighbours: int = 1
+
+    def __post_init__(self) -> None:
+        whole(1, n_neighbours=self.n_neighbours)
+
+    def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
+        """The share of each value."""
+        rows, numbers, at = _table(released, people, sensitive)
+        spread = rows.std(axis=0)
+        scale = np.where(spread > 0.0, spread, 1.0)
+        k = min(self.n_neighbours, len(rows))
+        _, near = cKDTree(rows / scale).query(at / scale, k=k)
+        return _shares(numbers[np.reshape(near, (len(at), k))], sensitive)
+
+
+@dataclass(frozen=True)
+class TrainedOnSynthetic(AttributeInference):
+    """A classifier from what is known to the value, trained on the synthetic rows.
+
+    Args:
+        learner: "logistic", "forest", "boosting", or an unfitted scikit-learn classifier.
+
+    References:
+        Stadler, Oprisanu, Troncoso (2022), section 5; Jayaraman and Evans (2022).
+    """
+
+    learner: Any = "logistic"
+
+    def __post_init__(self) -> None:
+        check_learner(self.learner)
+
+    def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
+        """Log probabilities of the classifier."""
+        rows, numbers, at = _table(released, people, sensitive)
+        return fitted_scores(self.learner, rows, numbers, at, sensitive)
+
+
+@dataclass(frozen=True)
+class CorrectAttribution(AttributeInference):
+    """The share of each value among the synthetic rows that are equal in all that is known; the prior if there is none.
+
+    The score of the true value is the correct attribution probability.
+
+    References:
+        Taub, Elliot, Pampaka, Smith (2018), "Differential correct attribution probability for synthetic data".
+    """
+
+    def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
+        """The shares."""
+        rows, numbers, at = _table(released, people, sensitive)
+        _, group = np.unique(np.concatenate([rows, at]), axis=0, return_inverse=True)
+        group = group.ravel()
+        counts = np.zeros((group.max() + 1, len(np.asarray(sensitive.values))))
+        np.add.at(counts, (group[: len(rows)], numbers), 1.0)
+        mine = counts[group[len(rows) :]]
+        total = mine.sum(axis=1, keepdims=True)
+        return np.where(total > 0.0, mine / np.maximum(total, 1.0), np.asarray(sensitive.prior))
+
+
+def _table(released: Any, people: People, sensitive: Sensitive) -> tuple[Floats, Any, Floats]:
+    """Known columns of the synthetic rows, the numbers of their values, and known columns of the people."""
+    if not isinstance(released, tuple) or len(released) != 2 or len(np.asarray(released[0])) == 0:
+        raise AttackError(
+            f"a synthetic table is needed, features and labels (X, y) of at least one row, but got a "
+            f"{type(released).__name__}."
+        )
+    labels = np.unique(np.concatenate([np.asarray(released[1]), np.asarray(people[1])]))
+    rows, at = sensitive.known(released, labels), sensitive.known(people, labels)
+    return rows, sensitive.truth(released), at
+
+
+def _shares(numbers: Any, sensitive: Sensitive) -> Floats:
+    """`(n, m)` how often each value occurs among `(n, k)` numbers."""
+    return np.stack([(numbers == place).mean(axis=1) for place in range(len(np.asarray(sensitive.values)))], axis=1)

@@ -1,0 +1,135 @@
+"""What is certain, and what contradicts itself: against every block of a small world."""
+
+import numpy as np
+import pytest
+from blocks_by_hand import SEVEN, every_block, seven
+
+from dpassay.attacks.reconstruction.tables import (
+    Certainty,
+    Claim,
+    PublishedTables,
+    certain_people,
+    conflict,
+    decide,
+    exactly,
+    nobody,
+    somebody,
+)
+from dpassay.mechanisms.errors import AttackError, ParameterError
+from dpassay.mechanisms.tables import Domain, Group, GroupCount, MeanAge, MedianAge, Tables, group, rows_of
+
+SMALL = Domain({"sex": ("female", "male")}, ages=(20, 26))
+WOMEN = group(sex="female")
+UP_TO_FIVE = [every_block(SMALL, n) for n in (2, 3, 4, 5)]
+BLOCKS = UP_TO_FIVE[2]
+TABLES = Tables(SMALL, (*rows_of([Group(), WOMEN]), GroupCount(group(ages=(20, 21)))), threshold=2)
+SOME = [3, 700, 1500, 2200]
+
+
+def same_tables(block):
+    """All blocks with the tables of this one."""
+    return BLOCKS[PublishedTables.about(TABLES, block).fit(BLOCKS)]
+
+
+@pytest.mark.parametrize("number", SOME)
+def test_claims_are_certain_impossible_or_open_as_every_block_in_turn_says(number):
+    published, blocks = PublishedTables.about(TABLES, BLOCKS[number]), same_tables(BLOCKS[number])
+    claims = [somebody(group(sex="male", ages=22)), exactly(2, WOMEN), nobody(group(ages=26)), Claim(WOMEN, 1, 2)]
+    claims += [exactly(1, group(ages=(23, 26))), Claim(group(ages=(22, 24)), most=1), Claim(group(ages=20), least=2)]
+    for claim in claims:
+        inside = SMALL.members(claim.people)[SMALL.types(blocks)].sum(axis=1)
+        holds = (inside >= claim.least) & (inside <= (claim.most if claim.most is not None else 9))
+        expected = Certainty.CERTAIN if holds.all() else Certainty.OPEN if holds.any() else Certainty.IMPOSSIBLE
+        assert decide(published, claim) == expected, claim
+
+
+@pytest.mark.parametrize("number", SOME)
+def test_certain_people_are_those_who_are_in_every_block(number):
+    found = certain_people(PublishedTables.about(TABLES, BLOCKS[number]))
+    in_all = np.minimum.reduce([SMALL.histogram(block) for block in same_tables(BLOCKS[number])])
+    np.testing.assert_array_equal(SMALL.histogram(found.people), in_all)
+    assert not len(found.open)
+
+
+def test_everybody_in_the_block_of_seven_is_certain_and_a_widow_of_84_is_not_there():
+    published = seven()
+    assert len(certain_people(published).people) == 7
+    assert decide(published, somebody(group(sex="male", race="Black", ages=84))) == "certain"
+    assert decide(published, somebody(group(sex="female", ages=84))) == "impossible"
+
+
+def test_claims_in_words():
+    women = group(sex="female", ages=(0, 17))
+    said = [str(c) for c in (somebody(women), exactly(2, women), nobody(women), Claim(women, 1, 3))]
+    assert said == [
+        "at least 1 female aged 0 to 17",
+        "exactly 2 female aged 0 to 17",
+        "nobody female aged 0 to 17",
+        "at least 1 and at most 3 female aged 0 to 17",
+    ]
+    with pytest.raises(ParameterError, match="the claim says nothing"):
+        Claim(women)
+
+
+def test_nothing_is_concluded_from_tables_that_contradict_themselves_or_when_time_runs_out():
+    impossible = PublishedTables.of(SMALL, {GroupCount(): 3, GroupCount(WOMEN): 4})
+    with pytest.raises(AttackError, match="every claim would hold: they contradict each other"):
+        decide(impossible, somebody(WOMEN))
+    with pytest.raises(AttackError, match="nobody can be named: no block has these tables"):
+        certain_people(impossible)
+    published = PublishedTables.about(TABLES, BLOCKS[3])
+    assert decide(published, somebody(WOMEN), seconds=1e-9) is Certainty.UNDECIDED
+    with pytest.raises(AttackError, match="time ran out before one was found"):
+        certain_people(published, seconds=1e-9)
+
+
+def test_people_of_whom_time_does_not_allow_to_say_it_are_left_open(monkeypatch):
+    clock = iter(np.arange(0.0, 1000.0, 0.5))
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    found = certain_people(seven(), seconds=4.0)
+    assert len(found.open) > 0
+    assert len(found.people) + len(found.open) <= 7
+    assert len(found.block) == 7
+
+
+CONTRADICTIONS = [
+    {GroupCount(): 4, MeanAge(): 22.0, GroupCount(WOMEN): 3, GroupCount(group(sex="male")): 2, MeanAge(WOMEN): 21.3},
+    {GroupCount(): 4, MeanAge(): 24.2, MedianAge(): 23.0, GroupCount(WOMEN): 2, MeanAge(WOMEN): 22.0},
+    {GroupCount(): 4, GroupCount(WOMEN): 2, MeanAge(WOMEN): 22.3, MedianAge(): 24.0},
+    {GroupCount(): 4, GroupCount(WOMEN): 0, MedianAge(WOMEN): 24.0, MeanAge(): 24.0},
+]
+
+
+@pytest.mark.parametrize("cells", CONTRADICTIONS, ids=range(4))
+def test_a_conflict_is_minimal_and_no_block_has_it(cells):
+    """Of all blocks with 2 to 5 people none has the cells, and some block has all but any one."""
+    published = PublishedTables.of(SMALL, cells)
+    found = conflict(published)
+    assert found.minimal
+    assert set(found.cells) <= set(published.cells)
+
+    def possible(cells):
+        return not cells or any(published.keeping(list(cells)).fit(blocks).any() for blocks in UP_TO_FIVE)
+
+    assert not possible(found.cells)
+    for left_out in range(len(found.cells)):
+        assert possible(found.cells[:left_out] + found.cells[left_out + 1 :]), str(found)
+
+
+def test_tables_of_a_block_have_no_conflict():
+    assert conflict(PublishedTables.about(TABLES, BLOCKS[11])) is None
+
+
+def test_a_conflict_says_with_how_many_people_and_whether_time_ran_out(monkeypatch):
+    published = PublishedTables.of(SMALL, {GroupCount(WOMEN): 3, MeanAge(WOMEN): 23.0}, n_people=2)
+    found = conflict(published)
+    assert str(found).splitlines()[:2] == [
+        "With 2 people, these published cells contradict each other:",
+        "  the number of female is 3",
+    ]
+    clock = iter(np.arange(0.0, 1000.0, 0.5))
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    cut_short = conflict(published, seconds=1.2)
+    assert not cut_short.minimal
+    assert "Time ran out: some of them may have no part in it." in str(cut_short)
+    assert SEVEN.n_ages == 111

@@ -1,0 +1,150 @@
+"""Decoding of noisy counts, the attack in the reconstruction game, and what is guessed without the tables."""
+
+import math
+
+import numpy as np
+import pytest
+from blocks_by_hand import every_block
+from scipy import stats
+
+from dpassay.attacks.reconstruction.base import FairBits, OneOf, SecretTarget
+from dpassay.attacks.reconstruction.tables import TablesReconstructor, decode, expected_block, found_people
+from dpassay.attacks.reconstruction.tables.imputer import matched
+from dpassay.mechanisms import Laplace
+from dpassay.mechanisms.errors import AttackError, ParameterError
+from dpassay.mechanisms.tables import (
+    Domain,
+    Group,
+    GroupCount,
+    NoisyTables,
+    SwappedTables,
+    Tables,
+    group,
+    rows_of,
+)
+
+FALSE_ALARM = 1e-6
+SMALL = Domain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(20, 23))
+CELLS = (group(block="A"), group(sex="female", block="A"), group(ages=(22, 23), block="A"), group(ages=20))
+NOISY = NoisyTables(epsilon=2.0, tables=Tables(SMALL, tuple(map(GroupCount, CELLS))))
+PEOPLE = np.array([[20, 0, 0], [21, 1, 0], [22, 0, 1], [23, 1, 1]])
+CANDIDATES = [(20, 0, 0), (23, 0, 0), (20, 1, 0), (23, 1, 0)]
+SECRET = OneOf.in_record(PEOPLE, 1, CANDIDATES)
+
+
+def test_decoded_block_fits_as_well_as_the_best_of_all_blocks():
+    blocks = every_block(SMALL, 3)
+    exact = np.array([NOISY.counts(block) for block in blocks])
+    for noisy in NOISY.release(blocks[700], 10, np.random.default_rng(0)).values:
+        found = decode(NOISY, noisy, n_people=3)
+        assert found.optimal
+        assert found.residual == np.abs(exact - noisy).sum(axis=1).min()
+        assert np.abs(NOISY.counts(found.block) - noisy).sum() == found.residual
+        assert len(found.block) == 3
+
+
+def test_the_likeliest_block_is_the_one_with_the_largest_probability():
+    blocks = every_block(SMALL, 2)
+    outputs = NOISY.release(blocks[30], 5, np.random.default_rng(1))
+    logs = np.array([NOISY.log_density(outputs, block) for block in blocks])
+    for run, noisy in enumerate(outputs.values):
+        block = decode(NOISY, noisy, n_people=2).block
+        assert NOISY.log_density(outputs, block)[run] == pytest.approx(logs[:, run].max())
+
+
+def test_decoding_refuses_another_number_of_counts_and_says_when_time_ran_out():
+    with pytest.raises(ParameterError, match="noisy must be 4 counts"):
+        decode(NOISY, [1, 2], n_people=2)
+    with pytest.raises(AttackError, match="no block was found within 1e-09 seconds"):
+        decode(NOISY, [1, 2, 0, 1], n_people=2, seconds=1e-9)
+
+
+def rate(mechanism, secret, n, **options):
+    """Share of right guesses, n runs on each candidate."""
+    rng = np.random.default_rng(5)
+    guesser = TablesReconstructor(**options).fit(SecretTarget(mechanism, secret), rng)
+    runs = [guesser.guess(mechanism.release(one, n, rng)) == i for i, one in enumerate(secret.candidates)]
+    return float(np.mean(runs))
+
+
+def test_exact_tables_show_who_was_drawn():
+    exact = SwappedTables(NOISY.tables, share=0.0)
+    assert rate(exact, SECRET, 2) == 1.0
+
+
+def test_a_reader_who_knows_nobody_finds_a_person_next_to_whom_there_is_no_other():
+    """Two people in block A, one of whom is known to nobody: tables of the block tell both."""
+    tables = Tables(SMALL, rows_of([group(block="A"), group(sex="female", block="A")]))
+    alone = OneOf.in_record(PEOPLE[1:], 0, CANDIDATES)
+    assert rate(SwappedTables(tables, share=0.0), alone, 2, others_known=False) == 1.0
+
+
+def test_success_under_noise_is_that_of_the_likeliest_candidate_and_below_the_ceiling():
+    """The guess with the largest probability of the output: worked out by sums over all outputs."""
+    a = math.exp(-2.0 / NOISY.sensitivity)
+    z = np.arange(-60, 61)
+    law = (1 - a) / (1 + a) * a ** np.abs(z)
+    two = OneOf.in_record(PEOPLE, 1, [(21, 0, 0), (21, 1, 0)])  # they differ in one count, by 1
+    exact = np.maximum(law[1:], law[:-1]).sum() / 2 + (law[0] + law[-1]) / 4
+    n = 20_000
+    seen = rate(NOISY, two, n)
+    assert abs(seen - exact) < stats.norm.isf(FALSE_ALARM / 2) * math.sqrt(0.25 / (2 * n))
+    assert rate(NOISY, SECRET, n) < math.exp(2.0) / (math.exp(2.0) + 3)
+
+
+def test_what_swapping_does_is_learned_better_than_the_nearest_tables_say():
+    rng = np.random.default_rng(0)
+    n = 30
+    block = np.column_stack([rng.integers(20, 24, n), rng.integers(0, 2, n), np.arange(n) % 2])
+    secret = OneOf.in_record(block, 0, CANDIDATES)
+    groups = [group(sex=sex, block="A", ages=age) for sex in ("female", "male") for age in range(20, 24)]
+    tables = Tables(SMALL, tuple(map(GroupCount, [*groups, group(sex="female", block="A"), group(block="A", ages=23)])))
+    swapped = SwappedTables(tables, share=0.3)
+    learned = rate(swapped, secret, 2000)
+    outputs = [swapped.release(one, 2000, rng).values for one in secret.candidates]
+    exact = [tables.of(one[None])[0] for one in secret.candidates]
+    nearest = [
+        np.abs(seen[:, None] - np.array(exact)).sum(axis=2).argmin(axis=1) == i for i, seen in enumerate(outputs)
+    ]
+    assert 0.25 < learned < 1.0
+    assert learned > np.mean(nearest) - 0.02
+
+
+def test_under_noise_a_reader_who_knows_nobody_is_at_most_as_good_as_one_who_knows_the_others():
+    unknown, known = rate(NOISY, SECRET, 12, others_known=False), rate(NOISY, SECRET, 2000)
+    assert unknown <= known + stats.norm.isf(FALSE_ALARM) * math.sqrt(0.25 / 48)
+
+
+def test_other_secrets_and_mechanisms_are_refused():
+    with pytest.raises(AttackError, match="one on noisy-tables and swapped-tables, but the mechanism is Laplace"):
+        TablesReconstructor().fit(SecretTarget(Laplace(1.0), SECRET), np.random.default_rng(0))
+    with pytest.raises(AttackError, match="guesses one person, but the secret is no record of candidates"):
+        TablesReconstructor().fit(SecretTarget(NOISY, FairBits(PEOPLE, PEOPLE[::-1])), np.random.default_rng(0))
+
+
+def test_the_list_that_knows_the_population_only_finds_the_most_of_all_lists():
+    """Every list of three people in a world of eight types, over all blocks of three and their probabilities."""
+    domain = Domain({"sex": ("female", "male")}, ages=(30, 31))
+    law = np.array([0.55, 0.2, 0.15, 0.1])
+    blocks = every_block(domain, 3)
+    weights = np.array([stats.multinomial.pmf(domain.histogram(block), 3, law) for block in blocks])
+    assert weights.sum() == pytest.approx(1.0)
+    found = [np.sum(weights * [matched(domain, b, guess).sum() for b in blocks]) for guess in blocks]
+    assert np.sum(weights * [matched(domain, b, expected_block(domain, law, 3)).sum() for b in blocks]) == max(found)
+    with pytest.raises(ParameterError, match="population must be 4 probabilities"):
+        expected_block(domain, [0.5, 0.5], 3)
+
+
+def test_who_is_found_in_exact_tables_stands_beside_who_is_guessed_anyway():
+    domain = Domain({"sex": ("female", "male")}, ages=(20, 50))
+    block = domain.people([(21, "female"), (33, "female"), (50, "male")])
+    found = found_people(
+        Tables(domain, rows_of([Group(), group(sex="female")])),
+        block,
+        np.full(domain.n_types, 1 / domain.n_types),
+        without_person=True,
+    )
+    assert found.finished
+    assert found.certain.tolist() == found.likely.tolist() == [True, True, True]
+    assert not found.without_release.any() or found.without_release.sum() < 3
+    assert not found.without_person.any()
