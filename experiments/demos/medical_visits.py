@@ -46,8 +46,8 @@ EPSILON = 1.0
 # %% [markdown]
 # ## 1. Without names
 #
-# Which columns tell 84,650 people in ten ZIP codes apart? With birth date and sex in a ZIP code of average size it is 86
-# in 100: the famous 87 %. But most people live where many people live, and there it is fewer.
+# Which columns tell 84,650 people in ten ZIP codes apart? Birth date and sex do for 86 in 100 in one of average size:
+# the famous 87 %. But most people live where many people live, and there it is fewer.
 
 
 # %%
