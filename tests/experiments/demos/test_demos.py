@@ -182,6 +182,7 @@ class TestRowOfARegression:
         assert accuracy[0] > accuracy[1] - 0.05
 
 
+@pytest.fixture(scope="module")
 def visited(play):
     return play("medical-visits")[0]
 
