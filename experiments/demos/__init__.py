@@ -21,11 +21,11 @@ catalogue = Catalogue(
     {
         "add-or-replace": "dpassay.experiments.demos.add_or_replace:main",
         "column-from-counts": "dpassay.experiments.demos.column_from_counts:main",
-        "repeated-answers": "dpassay.experiments.demos.repeated_answers:main",
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
         "in-this-study": "dpassay.experiments.demos.in_this_study:main",
         "medical-visits": "dpassay.experiments.demos.medical_visits:main",
         "randomized-response": "dpassay.experiments.demos.randomized_response:main",
+        "repeated-answers": "dpassay.experiments.demos.repeated_answers:main",
         "row-of-a-regression": "dpassay.experiments.demos.row_of_a_regression:main",
     },
 )

@@ -233,9 +233,6 @@ def noise(lecture: Lecture, n_patients: int = 20, n_runs: int = 100) -> NoiseCur
             noisy = curve.coefficients + noise_sd * rng.standard_normal((n_runs, len(curve.coefficients)))
             right = np.abs(adversary.recover(noisy).x[:, 0] - X[patient, 0]) <= YEARS
             measured[place] += right.mean() / n_patients
-    found = NoiseCurve(
-        NOISES, tuple(theory.tolist()), tuple(measured.tolist()), blind_success(X[:, 0], tolerance=YEARS)
-    )
     blind = blind_success(X[:, 0], tolerance=YEARS)
     found = NoiseCurve(NOISES, tuple(theory.tolist()), tuple(measured.tolist()), blind)
     lecture.chapter("4. Noise")
