@@ -93,7 +93,7 @@ def you_and_your_neighbour(lecture: Lecture) -> dict[str, Traced]:
 # %% [markdown]
 # ## 2. Everybody at once
 #
-# Whoever has a list of people can try them all. Holm's correction keeps the probability of naming any stranger at 0.1 %.
+# Whoever has a list of people can try them all. With Holm's correction, a stranger is named once in a thousand studies.
 
 
 # %%
