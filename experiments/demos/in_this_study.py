@@ -93,7 +93,7 @@ def you_and_your_neighbour(lecture: Lecture) -> dict[str, Traced]:
 # %% [markdown]
 # ## 2. Everybody at once
 #
-# Whoever has a list of people can try them all. Holm's correction keeps the probability of naming any stranger at 1 %.
+# Whoever has a list of people can try them all. With Holm's correction, a stranger is named once in a thousand studies.
 
 
 # %%
@@ -101,13 +101,13 @@ def everybody(lecture: Lecture, found: dict[str, Traced]) -> dict[str, tuple[int
     """Members and strangers who are named, by release."""
     named = {}
     for name, traced in found.items():
-        guilty = traced.holm() <= 0.01
+        guilty = traced.holm() <= 0.001
         named[name] = int(guilty[:PATIENTS].sum()), int(guilty[PATIENTS:].sum())
     lecture.chapter("2. Everybody at once")
     lecture.say(
         f"""
         Now somebody tries the rows of all {PATIENTS} patients and of {STRANGERS:,} people who are not in the study, and
-        names those whose p-value stays below 1 % after a correction for trying {PATIENTS + STRANGERS:,}:
+        names those whose p-value stays below 0.1 % after a correction for trying {PATIENTS + STRANGERS:,}:
         """
     )
     rows = [[name, f"{m} of {PATIENTS}", f"{s} of {STRANGERS:,}"] for name, (m, s) in named.items()]
