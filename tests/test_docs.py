@@ -78,13 +78,17 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
 PAGES_OF_EXAMPLES = [
     "attacks-on-answers",
     "census",
+    "extraction",
     "inference",
+    "linkage",
     "local",
     "membership",
     "noise",
     "reconstruction",
     "scores",
     "selection",
+    "tracing",
+    "training-data",
 ]
 
 
