@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from dpassay.attacks.reconstruction.answers import least_squares_accuracy
 from dpassay.audit import Verdict
 from dpassay.audit.power import Detectable
 from dpassay.experiments.demos import catalogue, get, randomized_response
@@ -193,3 +194,50 @@ def test_a_lecture_reads_well_in_a_pipe(name, play):
 def test_brackets_in_a_lecture_are_text_and_not_markup(capsys):
     Lecture().say("a list [1, 2] and a [bold] word")
     assert "a list [1, 2] and a [bold] word" in capsys.readouterr().out
+
+
+class TestRepeatedAnswers:
+    def test_the_mean_has_the_error_of_the_formula_and_a_budget_turns_it_round(self, play):
+        found = play("repeated-answers")[0].spreads
+        for fresh, sticky, scaled, formula, k in zip(
+            found.fresh, found.sticky, found.scaled, found.formula, found.n_answers, strict=True
+        ):
+            assert fresh == pytest.approx(formula, rel=0.15)  # 5 standard deviations of 2,000 desks and more
+            assert sticky == pytest.approx(math.sqrt(2.0), rel=0.2)
+            assert scaled == pytest.approx(formula * k, rel=0.2)
+
+    def test_no_rule_beats_the_exact_optimum_and_the_likelihood_ratio_reaches_it(self, play):
+        found = play("repeated-answers")[0].guesses
+        for mean, median, ratio, optimum in zip(
+            found.mean, found.median, found.likelihood_ratio, found.optimum, strict=True
+        ):
+            limit = 5.0 * math.sqrt(0.25 / 20_000)  # 5 standard deviations: false alarm 6e-7
+            assert max(mean, median, ratio) <= optimum + limit
+            assert ratio == pytest.approx(optimum, abs=limit)
+        assert found.optimum[0] == pytest.approx(1.0 - 0.5 * math.exp(-0.5), abs=1e-3)
+
+    def test_the_budget_gives_three_answers_and_the_audit_refutes_the_claim(self, play):
+        found = play("repeated-answers")[0]
+        assert found.answers_of_a_budget == 3
+        assert found.audit.verdict is Verdict.VIOLATION
+
+
+class TestColumnFromCounts:
+    def test_accuracy_grows_with_queries_and_follows_the_formula(self, play):
+        found = play("column-from-counts")[0].many_counts
+        for noise in (2.0, 4.0, 8.0):
+            predicted = least_squares_accuracy(100, 500, noise)
+            assert predicted - 0.03 <= found[noise, 500] <= predicted + 0.04
+            assert found[noise, 50] < found[noise, 500] < found[noise, 3000] + 0.01
+
+    def test_l1_decoding_survives_what_least_squares_does_not(self, play):
+        for l1, squares in play("column-from-counts")[0].wrong_answers.values():
+            assert l1 == 1.0
+            assert squares < 0.85
+
+    def test_a_careful_system_gives_the_column_and_a_budget_does_not(self, play):
+        found = play("column-from-counts")[0]
+        assert found.careful_system > 0.95
+        for epsilon, right in found.a_budget.items():
+            assert right <= 1.0 / (1.0 + math.exp(-epsilon)) + 5.0 * math.sqrt(0.25 / 4000)
+        assert found.a_budget[1.0] < 0.6
