@@ -77,14 +77,8 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
 
 PAGES_OF_EXAMPLES = [
     "attacks-on-answers",
-PAGES_OF_EXAMPLES = [
     "census",
     "extraction",
-    "training-data",
-]
-
-
-@pytest.mark.parametrize("page", PAGES_OF_EXAMPLES)
     "inference",
     "linkage",
     "local",
