@@ -75,7 +75,21 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
     assert 0.97 < point.result.bound.epsilon < 1.0
 
 
-PAGES_OF_EXAMPLES = ["attacks-on-answers", "inference", "local", "membership", "noise", "scores", "selection"]
+PAGES_OF_EXAMPLES = [
+    "attacks-on-answers",
+    "census",
+    "extraction",
+    "inference",
+    "linkage",
+    "local",
+    "membership",
+    "noise",
+    "reconstruction",
+    "scores",
+    "selection",
+    "tracing",
+    "training-data",
+]
 
 
 @pytest.mark.parametrize("page", PAGES_OF_EXAMPLES)
@@ -84,6 +98,14 @@ def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(block, {})
         assert printed.getvalue().splitlines() == re.findall(r"^#> (.*)$", block, flags=re.MULTILINE)
+
+
+def test_the_config_of_the_page_on_reconstruction_runs(tmp_path, without_power, without_pictures):
+    (example,) = re.findall(r"```toml\n(.*?)```", (DOCS / "reconstruction.md").read_text(), flags=re.DOTALL)
+    (tmp_path / "guess.toml").write_text(example)
+    done = run(tmp_path / "guess.toml", settings={"game.n_rounds": 500}, out=tmp_path / "out")
+    assert [point.result.recovery.prior for point in done.result.points] == [1 / 3] * 4
+    assert done.verdict is Verdict.CONSISTENT
 
 
 # --- the page on learning ---------------------------------------------------------------------------------------------

@@ -69,8 +69,8 @@ class Reconstruction(Bound[Successes]):
 
     Raises:
         ParameterError: candidates not a whole number >= 2, an unknown family; evidence that is not `Successes`; a
-            prior success that is no multiple of 1 / candidates; a delta at which no member of the family has a finite
-            epsilon.
+            prior success that is no multiple of 1 / candidates, or a secret that is not uniform on so many; a delta at
+            which no member of the family has a finite epsilon.
         AccountingError: a family is asked for, and the claim belongs to none.
         RelationError: a claim under another relation than `replace_one` together with `candidates`.
 
@@ -179,6 +179,7 @@ class FixedReconstruction(FixedBound[Successes]):
         if self.candidates is None:
             x, rest = successes.prior_success, 1.0 - successes.prior_success
         else:
+            _check_uniform(successes, self.candidates)
             covered, others = _covered(successes.prior_success, self.candidates), self.candidates - 1
             x = min(1.0, (covered - 1 + missed) / others)
             rest = max(0.0, (others - covered + gamma) / others)
@@ -249,6 +250,16 @@ def _check_relation(claim: Guarantee, candidates: int | None) -> None:
     raise RelationError(
         f"candidates = {candidates} compares datasets that differ by replacing a record, but the claim {claim} "
         f"holds for relation {claim.relation.value!r}, under which they are not neighbours. Leave candidates out."
+    )
+
+
+def _check_uniform(successes: Successes, candidates: int) -> None:
+    if successes.uniform_on in (None, candidates):
+        return
+    found = f"uniform on {successes.uniform_on}" if successes.uniform_on else "not uniform on neighbours of each other"
+    raise ParameterError(
+        f"candidates is {candidates}, but the secret is {found}. Leave candidates out, or draw the secret so.",
+        argument="candidates",
     )
 
 

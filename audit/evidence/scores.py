@@ -245,11 +245,14 @@ class Successes:
         n_runs: all rounds, those with an exceptional output included; >= 1.
         prior_success: best success without the output, in (0, 1]: the largest probability, over all guesses, that a
             secret drawn from the prior lies within the tolerance of the guess.
+        uniform_on: on how many candidates the secret is uniform, whose datasets are neighbours of each other; 0 where
+            there are no such candidates, None where nobody says.
     """
 
     n_success: int
     n_runs: int
     prior_success: float
+    uniform_on: int | None = None
 
     def __post_init__(self) -> None:
         whole(1, n_runs=self.n_runs)

@@ -135,7 +135,7 @@ class _Game:
         vectorised = mechanism.workers is Workers.THREADS and not bits
         chunks = plan_rounds(self.n_rounds, bytes_per_round, SMALLEST_BATCH if vectorised else 1)
         independence = Independence([0.0]) if tested else None
-        into: Any = (Guessed if bits else Won)(secret, self.n_rounds, independence)
+        into: Any = (Guessed if bits else Won)(self.target, self.n_rounds, independence)
         changed = Changed(name)
         work = (BitRounds if bits else CandidateRounds)(self.target, guesser, self.seed, tested, self.timeout)
         with options.opened(self._describe(chunks[0].size)) as (opened, reporter):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...attacks.reconstruction.base import FairBits, Guesser, OneOf, SecretTarget
+from ...attacks.reconstruction.base import Guesser, SecretTarget
 from ...mechanisms.base import Mechanism, Outputs
 from ...mechanisms.errors import AttackError
 from ...mechanisms.relation import Relation
@@ -140,8 +140,8 @@ class BitRounds:
 class Won:
     """Successes of all chunks, and what they tell of the independence of the rounds."""
 
-    def __init__(self, secret: OneOf, n_rounds: int, independence: Independence | None) -> None:
-        self._secret, self._n_rounds, self._n_success = secret, n_rounds, 0
+    def __init__(self, target: SecretTarget, n_rounds: int, independence: Independence | None) -> None:
+        self._target, self._n_rounds, self._n_success = target, n_rounds, 0
         self._independence = independence
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
@@ -155,13 +155,16 @@ class Won:
 
     def evidence(self) -> Successes:
         """Once every chunk is in."""
-        return Successes(self._n_success, self._n_rounds, self._secret.prior_success)
+        secret: Any = self._target.secret
+        compared = secret.is_uniform and self._target.mechanism.relation is Relation.REPLACE_ONE
+        return Successes(self._n_success, self._n_rounds, secret.prior_success, secret.k if compared else 0)
 
 
 class Guessed:
     """Bits and scores of all chunks, and what they tell of the independence of the rounds."""
 
-    def __init__(self, secret: FairBits, n_rounds: int, independence: Independence | None) -> None:
+    def __init__(self, target: SecretTarget, n_rounds: int, independence: Independence | None) -> None:
+        secret: Any = target.secret
         self._bits = np.zeros((n_rounds, secret.n), dtype=np.bool_)
         self._scores = np.zeros((n_rounds, secret.n))
         self._independence = independence

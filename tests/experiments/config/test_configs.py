@@ -124,6 +124,12 @@ def bugs(points):
     assert len(points) == 74
 
 
+def dp_sgd_reconstruction(points):
+    """Ten images are guessed nearly as often as the accountant allows, and never more often."""
+    for point in points.values():
+        assert 0.5 < point.result.bound.epsilon / point.result.claim <= 1.0
+
+
 def trust_models(points):
     bounds = {case: point.result.bound.epsilon for (case,), point in points.items()}
     claims = {case: point.result.claim for (case,), point in points.items()}
@@ -220,4 +226,5 @@ EXPECTED = {
     "laplace-composition": laplace_composition,
     "trust-models": trust_models,
     "gaussian-calibrations": gaussian_calibrations,
+    "dp-sgd-reconstruction": dp_sgd_reconstruction,
 }

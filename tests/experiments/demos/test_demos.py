@@ -151,6 +151,72 @@ class TestDPSGD:
         assert trained.right.verdict is Verdict.CONSISTENT
 
 
+@pytest.fixture(scope="module")
+def recovered(play):
+    return play("row-of-a-regression")[0]
+
+
+class TestRowOfARegression:
+    def test_the_patient_comes_out_to_the_last_digit(self, recovered):
+        assert recovered.error < 1e-6
+
+    def test_only_the_gain_counts_and_it_is_most_of_it(self, recovered):
+        gain = recovered.gain
+        assert gain.attack.value == 1.0
+        assert gain.headline.lower > 0.75
+        assert 0.05 < gain["without the person"].success.value < gain["without the release"].success.value < 0.2
+
+    def test_rounding_hides_less_the_more_digits_are_printed(self, recovered):
+        shares = list(recovered.digits.values())
+        assert shares[2] < 0.2 < shares[3] < 0.9 < shares[4] <= shares[-1]
+
+    def test_noise_does_as_the_formula_says(self, recovered):
+        curve = recovered.noise
+        spread = 5.0 * math.sqrt(0.25 / (20 * 100))
+        assert curve.measured == pytest.approx(curve.theory, abs=spread)
+        assert curve.theory[-1] < curve.blind < 0.99 < curve.theory[0]
+
+    def test_a_promise_hides_the_patient_and_leaves_the_predictions(self, recovered):
+        hits, accuracy = zip(*(recovered.private[e] for e in (10.0, 1e6)), strict=True)
+        assert hits[0] < 0.25 < 0.99 < hits[1]
+        assert accuracy[0] > accuracy[1] - 0.05
+
+
+def visited(play):
+    return play("medical-visits")[0]
+
+
+class TestMedicalVisits:
+    def test_place_birth_date_and_sex_tell_people_apart_and_the_year_of_birth_does_not(self, visited):
+        unique = visited.unique
+        assert unique["ZIP, birth date, sex"] == pytest.approx(0.86, abs=0.01)  # Sweeney (2000): 87 %
+        assert unique["in places of real sizes"] == pytest.approx(0.689, abs=0.002)
+        assert unique["ZIP, year of birth, sex"] < 0.005
+
+    def test_the_register_names_nearly_everybody_and_all_of_it_is_gained(self, visited):
+        assert visited.linked.attack.value > 0.75
+        assert visited.linked.headline.lower > 0.6
+        assert visited.linked["without the person"].success.value < 0.15
+
+    def test_groups_with_one_illness_are_rarer_the_larger_the_groups(self, visited):
+        shares = list(visited.constant.values())
+        assert shares == sorted(shares, reverse=True)
+        assert shares[0] > 0.0
+
+    def test_two_tables_say_more_than_one_and_the_more_the_smaller_k(self, visited):
+        assert all(row.two > row.one for row in visited.rows)
+        assert [row.two for row in visited.rows] == sorted((row.two for row in visited.rows), reverse=True)
+        assert all(row.gained.headline.lower > 0.0 for row in visited.rows[:3])
+        assert visited.rows[0].certain > 0.05
+
+    def test_noise_leaves_nothing_to_be_gained_and_keeps_the_totals(self, visited):
+        assert not visited.cure.gained.shown
+        # odds of any illness against any other move by e^2 at most: two tables, in each of which two counts move
+        before = visited.cure.gained["without the release"].success.value
+        assert before < visited.cure.informed < math.e**2 * before
+        assert visited.cure.error < 0.25
+
+
 @pytest.mark.parametrize("name", list(catalogue))
 def test_a_lecture_reads_well_in_a_pipe(name, play):
     _, text, _ = play(name)
@@ -210,3 +276,33 @@ class TestColumnFromCounts:
         for epsilon, right in found.a_budget.items():
             assert right <= 1.0 / (1.0 + math.exp(-epsilon)) + 5.0 * math.sqrt(0.25 / 4000)
         assert found.a_budget[1.0] < 0.6
+
+
+@pytest.fixture(scope="module")
+def traced(play):
+    return play("in-this-study")[0]
+
+
+class TestInThisStudy:
+    def test_exact_and_rounded_means_name_the_patients_and_no_stranger(self, traced):
+        for release in ("exact", "rounded to 10 %"):
+            patients, strangers = traced.named[release]
+            assert patients >= 70
+            assert strangers == 0
+
+    def test_private_means_name_nobody(self, traced):
+        assert traced.named["private, mu = 1"] == (0, 0)
+
+    def test_scores_follow_the_formula_and_private_ones_stay_below_half_of_mu(self, traced):
+        # A difference of two means of 200 scores has deviation 0.1, and 4 % of z comes from whose row it is.
+        for curve in traced.curves.values():
+            for measured, formula in zip(curve.measured, curve.formula, strict=True):
+                assert measured == pytest.approx(formula, rel=0.2, abs=0.5)
+        assert max(traced.curves["private, mu = 1"].formula) < 0.5
+        assert traced.curves["exact"].formula == pytest.approx(
+            [math.sqrt(d / 100) for d in (50, 200, 1000, 5000, 20_000)]
+        )
+
+    def test_linked_columns_accuse_strangers_by_the_formula_and_not_by_the_reference(self, traced):
+        assert traced.accused["formula"] > 0.1
+        assert traced.accused["people of reference"] < 0.03
