@@ -194,10 +194,9 @@ def the_remedies(lecture: Lecture, spreads: Spreads) -> float:
 
 # %%
 def forgetful_desk(dataset: NDArray[np.float64], size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """The mean of 16 answers, each with Laplace noise of scale 1 / epsilon."""
-    return np.asarray(
-        np.sum(dataset) + Laplace(EPSILON).release(0.0, 16 * size, rng).values.reshape(size, 16).mean(axis=1)
-    )
+    """The mean of 16 answers, each with Laplace noise of scale 1 / epsilon, to two digits."""
+    noise = Laplace(EPSILON).release(0.0, 16 * size, rng).values.reshape(size, 16)
+    return np.asarray(np.round(np.sum(dataset) + noise.mean(axis=1), 2))
 
 
 def the_audit(lecture: Lecture, trials: int = 20_000) -> AuditResult:
