@@ -5,6 +5,8 @@ distinguishing/    tell the runs on a pair apart
 events.py          exceptional outputs (exceptions, NaN, text) as scores
 catalogue.py       all of them by name
 canaries/     canaries: records that are made, or chosen, to be found
+extraction/   training text out of language models: what they write, and how far up a planted canary stands
+linkage/      names for records that have none: linkage with what others know
 fine/         how an output is written, whether it came before, and how its coordinates stand to each other
 features.py   from outputs to columns of numbers that a classifier can read
 inference/    an attribute, a label, the look of a class: what is inferred about people

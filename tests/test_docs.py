@@ -75,7 +75,24 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
     assert 0.97 < point.result.bound.epsilon < 1.0
 
 
-@pytest.mark.parametrize("page", ["inference", "local", "membership", "noise", "reconstruction", "scores", "selection"])
+PAGES_OF_EXAMPLES = [
+    "attacks-on-answers",
+    "census",
+    "extraction",
+    "inference",
+    "linkage",
+    "local",
+    "membership",
+    "noise",
+    "reconstruction",
+    "scores",
+    "selection",
+    "tracing",
+    "training-data",
+]
+
+
+@pytest.mark.parametrize("page", PAGES_OF_EXAMPLES)
 def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page):
     for block in re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(), flags=re.DOTALL):
         with contextlib.redirect_stdout(io.StringIO()) as printed:

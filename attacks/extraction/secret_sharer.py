@@ -24,7 +24,7 @@ class SecretSharer(Reconstructor):
 
     The canary of Carlini et al. (2019) as a game: in each round one of the candidates is drawn and planted in one
     record, the counts are released once, and the candidates are ranked. It sees what a user of the model sees, its
-    probabilities, and nothing of the other texts; `MaximumLikelihood` knows them, and is right more often.
+    probabilities, and nothing of the other texts; `MaximumLikelihood` knows them, and no guess is right more often.
 
     Args:
         smoothing: of the model, > 0.

@@ -109,7 +109,8 @@ class ScoreboardRH:
     Example:
         >>> import pandas as pd
         >>> table = pd.DataFrame({"person": [7, 7, 8, 9], "item": [1, 2, 2, 2], "stars": [5, 1, 1, 3], "day": 0})
-        >>> ScoreboardRH().match(Ratings.of(table), pd.DataFrame({"item": [1], "stars": [4], "day": [3]})).person
+        >>> known = pd.DataFrame({"item": [1], "stars": [4], "day": [3]})
+        >>> int(ScoreboardRH(gap=1.0).match(Ratings.of(table), known).person)
         7
     """
 

@@ -4,6 +4,7 @@ base.py                 OneOf and FairBits (secrets), Reconstructor and Guesser:
 answers/                a column of bits from many counts of subsets of it
 maximum_likelihood.py   the most probable secret, where the law of the outputs is known
 catalogue.py            all of them by name
+tables/                 blocks of people from published tables
 training/               training data from what a training released
 
 `dpassay.audit.games.reconstruction_game` plays the rounds.

@@ -20,6 +20,7 @@ catalogue = Catalogue(
         "linear-programme": "dpassay.attacks.reconstruction.answers.linear_programme:LinearProgramme",
         "gaussian-likelihood": "dpassay.attacks.reconstruction.answers.flips:GaussianLikelihood",
         "integer-programme": "dpassay.attacks.reconstruction.answers.integer_programme:IntegerProgramme",
+        "secret-sharer": "dpassay.attacks.extraction.secret_sharer:SecretSharer",
         "published-tables": "dpassay.attacks.reconstruction.tables.reconstructor:TablesReconstructor",
         "exhaustive": "dpassay.attacks.reconstruction.answers.exhaustive:Exhaustive",
         "model-confidence": "dpassay.attacks.inference.records:ModelConfidence",

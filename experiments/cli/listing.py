@@ -60,6 +60,18 @@ def _reconstructors() -> dict[str, str]:
     return _summaries(catalogue)
 
 
+def _tracing() -> dict[str, str]:
+    from ...attacks.tracing.catalogue import catalogue
+
+    return _summaries(catalogue)
+
+
+def _populations() -> dict[str, str]:
+    from ...mechanisms.studies.populations import populations
+
+    return _summaries(populations)
+
+
 def _bounds() -> dict[str, str]:
     from ...audit.bounds.catalogue import catalogue
 
@@ -123,6 +135,11 @@ KINDS: dict[str, tuple[Callable[[], dict[str, str]], str]] = {
     "guarantees": (_guarantees, "what can be claimed instead of the mechanism's own promise: [claim]"),
     "attacks": (_attacks, "what tells the runs on two datasets apart: [attack]"),
     "membership": (_membership, "membership attacks on shadow models: dpassay.audit.membership.evaluate"),
+    "tracing": (_tracing, "statistics of the attack on published means: statistic = ... in [attack]"),
+    "populations": (
+        _populations,
+        "public frequencies of the columns of a study: population = { name = ... } of column-means",
+    ),
     "reconstructors": (_reconstructors, "what guesses a secret: [attack] in the game 'reconstruction'"),
     "bounds": (_bounds, "how attack scores become a lower bound on epsilon: bounds in [audit]"),
     "datasets": (_datasets, "from scikit-learn, synthetic, or in a data directory: [data]"),

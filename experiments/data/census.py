@@ -20,7 +20,7 @@ def ages_law() -> NDArray[np.float64]:
     """Probability of each age from 0 to 110; nobody is 100 or older."""
     law = np.zeros(111)
     law[:100] = np.repeat(FIVE_YEARS, 5)
-    return law / law.sum()
+    return np.asarray(law / law.sum())
 
 
 def female_share() -> NDArray[np.float64]:

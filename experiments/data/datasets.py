@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 from ...mechanisms.errors import DataError, ParameterError, UnknownNameError, unknown_name_message
 from ...mechanisms.validation import unit_interval, whole
 from .census import census_blocks
+from .mails import mails
+from .people import people, ratings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -236,8 +238,11 @@ LOADERS: dict[str, Callable[..., Data]] = {
     ),
     "digits": digits,
     "iris": _bundled("load_iris", "150 iris flowers: 4 lengths in cm, and one of 3 species."),
+    "mails": mails,
     "mnist": mnist,
+    "people": people,
     "purchase-like": purchase_like,
+    "ratings": ratings,
     "tax-survey": tax_survey,
     "wine": _bundled("load_wine", "178 wines: 13 measures, and one of 3 growers."),
 }

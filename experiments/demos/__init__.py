@@ -6,7 +6,9 @@ the whole lecture and returns the numbers that it found.
 add_or_replace.py        blue eyes: one mechanism, one noise, two neighbouring relations
 column_from_counts.py    a secret column from many noisy counts, and what a budget does to it
 dp_sgd.py                a private classifier: what four accountants promise, what four attackers find
+in_this_study.py         one row against published means: exact, rounded, private
 lecture.py               what the lectures share: chapters, paragraphs and tables on a terminal
+medical_visits.py        visits without names: linked, k-anonymous and intersected, and the cure
 randomized_response.py   randomised response: the tax survey of Warner (1965)
 repeated_answers.py      the same question asked again, and the mean of the answers
 row_of_a_regression.py   a patient from the coefficients of a regression, and what rounding and noise do
@@ -19,9 +21,11 @@ catalogue = Catalogue(
     {
         "add-or-replace": "dpassay.experiments.demos.add_or_replace:main",
         "column-from-counts": "dpassay.experiments.demos.column_from_counts:main",
-        "repeated-answers": "dpassay.experiments.demos.repeated_answers:main",
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
+        "in-this-study": "dpassay.experiments.demos.in_this_study:main",
+        "medical-visits": "dpassay.experiments.demos.medical_visits:main",
         "randomized-response": "dpassay.experiments.demos.randomized_response:main",
+        "repeated-answers": "dpassay.experiments.demos.repeated_answers:main",
         "row-of-a-regression": "dpassay.experiments.demos.row_of_a_regression:main",
     },
 )

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ...attacks.reconstruction.answers import Averaging
 from ...audit import AuditResult, audit
-from ...mechanisms import Laplace, Neighbours, PureDP, Repeated
+from ...mechanisms import Laplace, Neighbours, PureDP, Relation, Repeated
 from ...mechanisms.counts import Answerer
 from .lecture import Lecture
 
@@ -117,7 +117,8 @@ def is_bob_ill(lecture: Lecture, n_games: int = 20_000) -> Guesses:
     rows = []
     for k in ANSWERS:
         bob = rng.integers(0, 2, n_games)
-        answers = Repeated(Laplace(EPSILON), k).release(0.0, n_games, rng).values + bob[:, None]
+        noise = Repeated(Laplace(EPSILON), k).release(0.0, n_games, rng).values
+        answers = np.asarray(noise + bob[:, None], dtype=np.float64)
         rules = (answers.mean(axis=1) > 0.5, np.median(answers, axis=1) > 0.5, _likelier_one(answers))
         right = [float((rule == (bob == 1)).mean()) for rule in rules]
         exact = Repeated(Laplace(EPSILON), k).exact_guarantee()
@@ -201,7 +202,7 @@ def forgetful_desk(dataset: NDArray[np.float64], size: int, rng: np.random.Gener
 
 def the_audit(lecture: Lecture, trials: int = 20_000) -> AuditResult:
     """The claim of one answer, tested on the mean of sixteen."""
-    pair = Neighbours(np.ones(3), np.ones(4), "add_remove")
+    pair = Neighbours(np.ones(3), np.ones(4), Relation.ADD_REMOVE)
     result = audit(forgetful_desk, neighbours=pair, claim=PureDP(EPSILON), trials=trials, seed=SEED)
     lecture.chapter("4. The audit")
     lecture.say("The mean of 16 answers, with the claim of one of them:")

@@ -1,8 +1,9 @@
 # %% [markdown]
 # # A patient in eleven numbers
 #
-# A hospital publishes a regression: ten coefficients and an intercept, learned from 442 patients. No patient is in it by
-# name, and no average looks more harmless. Yet whoever knows the other patients can compute the last one, digit by digit.
+# A hospital publishes a regression: ten coefficients and an intercept, learned from 442 patients. No patient is in it
+# by name, and no average looks more harmless. Yet whoever knows the other patients can compute the last one, digit by
+# digit.
 #
 # Run the cells from top to bottom, or the whole lecture with `dpassay demo row-of-a-regression`.
 
@@ -87,7 +88,7 @@ def one_patient(lecture: Lecture, patient: int = 7) -> float:
         A regression of 442 patients is published: ten coefficients, one intercept. Somebody knows all patients but one.
         The minimum has a derivative of zero, so that
 
-          residual * (attributes, 1) of the last patient = - (derivative of all others and of the penalty)
+          residual * (attributes, 1) of the last = - (derivative of all others and of the penalty)
 
         The right side can be computed. Its last entry is the residual; the others, divided by it, are the attributes:
         """
@@ -103,20 +104,24 @@ def one_patient(lecture: Lecture, patient: int = 7) -> float:
 # %% [markdown]
 # ## 3. Is it the release?
 #
-# Ages can be guessed. So beside the attack stands what is guessed without the coefficients (the two-year window with the
-# most patients), and what the same attack finds in a regression of the others alone. Only the gain counts.
+# Ages can be guessed. So beside the attack stands what is guessed without the coefficients (the two-year window with
+# the most patients), and what the same attack finds in a regression of the others alone. Only the gain counts.
 
 
 # %%
-def ages(X: Floats, y: Floats, coefficients: Floats) -> Floats:
-    """The age of each patient as recovered from coefficients `(11,)`, or from his own ones `(442, 11)`; where nothing
-    can be recovered, the mean of the others."""
-    each = np.broadcast_to(coefficients, (len(X), X.shape[1] + 1))
+def ages(X: Floats, y: Floats, releases: Floats) -> Floats:
+    """The age of each patient as recovered from each of `(m, 11)` published coefficients, `(m, 442)`."""
+    adversaries = (InformedAdversary(RIDGE, *others(X, y, patient)) for patient in range(len(X)))
+    return np.stack([adversary.recover(releases).x[:, 0] for adversary in adversaries], axis=1)
+
+
+def ages_of_absent(X: Floats, y: Floats) -> Floats:
+    """The same from a regression of the others alone; the mean of the others where nothing is left, `(442,)`."""
     found = np.empty(len(X))
     for patient in range(len(X)):
         known = others(X, y, patient)
         try:
-            found[patient] = InformedAdversary(RIDGE, *known).recover(each[patient]).x[0, 0]
+            found[patient] = InformedAdversary(RIDGE, *known).recover(RIDGE.minimise(*known)).x[0, 0]
         except AttackError:
             found[patient] = known[0][:, 0].mean()
     return found
@@ -133,11 +138,10 @@ def blind_ages(X: Floats) -> Floats:
 def everybody(lecture: Lecture) -> Gain:
     """Gain over both baselines, over all patients."""
     X, y = patients()
-    alone = np.stack([RIDGE.minimise(*others(X, y, patient)) for patient in range(len(X))])
     guesses = {
-        "from the coefficients": ages(X, y, published(X, y)),
+        "from the coefficients": ages(X, y, published(X, y)[None])[0],
         "without them": blind_ages(X),
-        "from those of the others alone": ages(X, y, alone),
+        "from those of the others alone": ages_of_absent(X, y),
     }
     right = {name: np.abs(guess - X[:, 0]) <= YEARS for name, guess in guesses.items()}
     attack, blind, absent = right.values()
@@ -176,10 +180,8 @@ def rounding(lecture: Lecture) -> dict[int, float]:
     """Significant digits -> share of the patients whose age is right."""
     X, y = patients()
     coefficients = published(X, y)
-    found = {
-        digits: float(np.mean(np.abs(ages(X, y, rounded(coefficients, digits)) - X[:, 0]) <= YEARS))
-        for digits in DIGITS
-    }
+    guesses = ages(X, y, np.stack([rounded(coefficients, digits) for digits in DIGITS]))
+    found = dict(zip(DIGITS, np.mean(np.abs(guesses - X[:, 0]) <= YEARS, axis=1).tolist(), strict=True))
     lecture.chapter("3. Rounding")
     lecture.say("Nobody prints sixteen digits. With fewer, the ages that are right to within two years:")
     lecture.table(["significant digits", "right"], [[str(d), f"{share:.1%}"] for d, share in found.items()])
@@ -217,7 +219,7 @@ class NoiseCurve:
     blind: float
 
 
-def noise(lecture: Lecture, n_patients: int = 40, n_runs: int = 50) -> NoiseCurve:
+def noise(lecture: Lecture, n_patients: int = 20, n_runs: int = 100) -> NoiseCurve:
     """The analytic curve, and the attack beside it."""
     X, y = patients()
     rng = np.random.default_rng(SEED)
@@ -231,7 +233,8 @@ def noise(lecture: Lecture, n_patients: int = 40, n_runs: int = 50) -> NoiseCurv
             noisy = curve.coefficients + noise_sd * rng.standard_normal((n_runs, len(curve.coefficients)))
             right = np.abs(adversary.recover(noisy).x[:, 0] - X[patient, 0]) <= YEARS
             measured[place] += right.mean() / n_patients
-    found = NoiseCurve(NOISES, tuple(theory.tolist()), tuple(measured.tolist()), blind_success(X[:, 0], tolerance=YEARS))
+    blind = blind_success(X[:, 0], tolerance=YEARS)
+    found = NoiseCurve(NOISES, tuple(theory.tolist()), tuple(measured.tolist()), blind)
     lecture.chapter("4. Noise")
     lecture.say("Normal noise on each coefficient, and how many ages are right: by the formula, and by the attack.")
     lecture.table(
@@ -244,9 +247,9 @@ def noise(lecture: Lecture, n_patients: int = 40, n_runs: int = 50) -> NoiseCurv
 # %% [markdown]
 # ## 6. Differential privacy
 #
-# A promise against everybody who knows everybody else: output perturbation (Chaudhuri, Monteleoni and Sarwate 2011) of a
-# logistic regression, does the disease progress faster than in the median patient? Its rows are scaled to length 1 and
-# their last attribute is the same for all, in place of an intercept.
+# A promise against everybody who knows everybody else: output perturbation (Chaudhuri, Monteleoni and Sarwate 2011) of
+# a logistic regression, does the disease progress faster than in the median patient? Its rows are scaled to length 1
+# and their last attribute is the same for all, in place of an intercept.
 
 
 # %%
@@ -263,7 +266,7 @@ def private(lecture: Lecture, n_patients: int = 60) -> dict[float, tuple[float, 
     """Epsilon -> share of ages that are right, and the accuracy of the model."""
     X, y = patients()
     rows, year = scaled(X)
-    late = (y > np.median(y)).astype(np.int64)
+    late = (y > np.median(y)).astype(np.float64)
     rng = np.random.default_rng([SEED, 6])
     chosen = rng.permutation(len(X))[:n_patients]
     model = Regression("logistic", strength=len(X) * REGULARISATION, intercept=False)

@@ -23,8 +23,11 @@ from .study import Study, check_people
 
 ALL_BUT_NOTHING = 1.0 - 2.0**-53
 """The largest delta below 1: what holds for every mechanism, and promises nothing."""
-CELLS = 200_000
-"""Numbers that are held at once where a density is summed over counts."""
+CELLS = 100_000
+"""Outputs whose densities are summed over counts at once."""
+POWERS, SMALL = 200.0, 1e-200
+"""Of e: powers up to here are added up as they are, if they come to this much. Coefficients below the least float,
+1e-308, then add less than a share of 1e-19."""
 
 
 @dataclass(frozen=True)
@@ -205,17 +208,46 @@ class ColumnMeans(Mechanism):
                 values, dataset, centres if self.decimals is None else np.round(centres, self.decimals)
             )
         found = np.empty(values.shape)
-        step = max(1, CELLS // max(1, (self.n_records + 1) * len(values)))
+        step = max(1, CELLS // max(1, len(values)))
         for start in range(0, self.n_attributes, step):
             part = slice(start, start + step)
-            each = self._log_noise(values[None, :, part], centres[:, None, None])
-            each += self._log_masses(dataset, part)[:, None]
-            top = np.maximum(each.max(axis=0), -1e300)
-            each -= top
-            np.exp(each, out=each)
-            with np.errstate(divide="ignore"):
-                found[:, part] = np.log(each.sum(axis=0)) + top
+            masses = self._log_masses(dataset, part)
+            if self.noise == "gaussian" and self.decimals is None:
+                found[:, part] = self._log_polynomial(values[:, part], masses)
+            else:
+                found[:, part] = self._log_sum(values[:, part], masses)
         return found
+
+    def _log_sum(self, values: Floats, log_masses: Floats) -> Floats:
+        """Log of the sum over counts k of mass times density around k / n, largest term first taken out."""
+        found = np.empty(values.shape)
+        for j in range(values.shape[1]):
+            centres = (np.arange(self.n_records + 1) / self.n_records)[:, None]
+            each = self._log_noise(values[None, :, j], centres) + log_masses[:, j, None]
+            found[:, j] = special.logsumexp(each, axis=0)
+        return found
+
+    def _log_polynomial(self, values: Floats, log_masses: Floats) -> Floats:
+        """The same for Gaussian noise without an exponential for each k: with k0 the likeliest count, u = k - k0 and
+        x = (value - k0 / n) / (n s^2), the sum is the density around k0 times the sum of c_u e^(u x), where c_u is the
+        mass times e^(-u^2 / (2 n^2 s^2)): a polynomial in e^x, by Horner's rule.
+
+        Where powers of e^x leave what floats hold, by the plain sum.
+        """
+        n, s = self.n_records, self.noise_scale
+        likeliest = log_masses.argmax(axis=0)
+        x = (values - likeliest / n) / (n * s * s)
+        if n * np.abs(x).max(initial=0.0) > POWERS:
+            return self._log_sum(values, log_masses)
+        shifted = np.arange(n + 1)[:, None] - likeliest
+        coefficients = np.exp(log_masses - 0.5 * np.square(shifted / (n * s)))
+        base, total = np.exp(x), np.zeros(values.shape)
+        for coefficient in coefficients[::-1]:
+            total *= base
+            total += coefficient
+        if total.min(initial=1.0) < SMALL:
+            return self._log_sum(values, log_masses)
+        return np.asarray(np.log(total) - likeliest * x + self._log_noise(values, likeliest / n))
 
     def _log_table(self, values: Floats, study: Study, means: Floats) -> Floats:
         """Of exact or rounded means, which take n + 1 values at most: `means[k]` where the count is k."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..errors import ParameterError
 from ..validation import one_of, whole
@@ -47,7 +48,7 @@ def census_tables(
         (41, 53)
     """
     one_of(DETAILS, detail=detail)
-    where = {"block": "A"} if n_blocks > 1 else {}
+    where: dict[str, Any] = {"block": "A"} if n_blocks > 1 else {}
     rows = [
         group(**where),
         *(group(sex=sex, **where) for sex in SEXES),

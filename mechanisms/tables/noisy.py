@@ -96,8 +96,8 @@ class NoisyTables(Mechanism):
 
     def counts(self, dataset: Dataset) -> NDArray[np.float64]:
         """The exact counts, shape `(n_counts,)`; a number for one count."""
-        found = self.in_cells @ self.tables.domain.histogram(dataset).astype(np.float64)
-        return found if len(found) > 1 else found[0]
+        found = np.asarray(self.in_cells @ self.tables.domain.histogram(dataset), dtype=np.float64)
+        return found if len(found) > 1 else np.asarray(found[0])
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Noisy counts, shape `(size, n_counts)`, int64; they may be negative."""

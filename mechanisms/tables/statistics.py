@@ -60,7 +60,7 @@ class GroupCount(Statistic):
         return f"the number of {self.people}"
 
     def of(self, ages: Ints, inside: Members, in_base: Members) -> Floats:
-        return inside.sum(axis=1).astype(np.float64)
+        return np.asarray(inside.sum(axis=1), dtype=np.float64)
 
 
 @dataclass(frozen=True)

@@ -106,4 +106,5 @@ def largest_differences(queries: Floats, answers: Floats, columns: NDArray[np.bo
 def furthest_apart(columns: NDArray[np.bool_]) -> int:
     """Largest number of bits in which two of the columns differ; of more than COMPARED columns, the first of them."""
     signs = np.where(columns[:COMPARED], 1.0, -1.0)
-    return round((columns.shape[1] - float((signs @ signs.T).min())) / 2.0)
+    alike = float((signs @ signs.T).min())
+    return round((columns.shape[1] - alike) / 2.0)

@@ -6,7 +6,6 @@ A `Rows` collects columns and rows; its `programme()` is fixed, and can be asked
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -81,13 +80,12 @@ class Rows:
         """A copy that may grow."""
         return Rows(list(self.upper), list(self.whole), list(self.rows))
 
-    def solve(self, *, objective: Floats | None = None, deadline: Deadline | None = None, gap: float = 0.0) -> Answer:
+    def solve(self, *, objective: Floats | None = None, deadline: Deadline | None = None) -> Answer:
         """A solution that minimises `objective`, or any solution where there is none.
 
         Args:
             objective: one coefficient a column; columns beyond its end have 0.
             deadline: until when; a new one of LONGEST seconds by default.
-            gap: relative gap at which a minimum counts as found.
 
         Raises:
             AttackError: the solver fails.
@@ -103,7 +101,7 @@ class Rows:
             integrality=np.array(self.whole, dtype=np.uint8),
             bounds=optimize.Bounds(0.0, np.array(self.upper)),
             constraints=self._matrix(),
-            options={"time_limit": left, "mip_rel_gap": gap},
+            options={"time_limit": left, "mip_rel_gap": 0.0},
         )
         return self._answer(found)
 
@@ -187,10 +185,3 @@ class Cuts:
             upper = rows.upper[column]
             rows.add(row([column, binary], [1.0, upper - value + 1.0], high=upper))
         return self.binaries[column, value]
-
-
-def stacked(rows: Rows, extra: Sequence[Row]) -> Rows:
-    """A copy with further rows."""
-    grown = rows.copy()
-    grown.add(*extra)
-    return grown

@@ -89,7 +89,8 @@ class _Nearest:
 
     def guess(self, outputs: Outputs) -> NDArray[np.int64]:
         """`(size,)` numbers of candidates."""
-        apart = np.stack([np.abs(outputs.values - one).sum(axis=1) for one in self.tables], axis=1)
+        values = outputs.values.reshape(len(outputs), -1)
+        apart = np.stack([np.abs(values - one).sum(axis=1) for one in self.tables], axis=1)
         return np.asarray(np.round(apart, 6).argmin(axis=1))
 
 

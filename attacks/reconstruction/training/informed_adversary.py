@@ -77,7 +77,7 @@ class InformedAdversary:
         >>> X, y = rng.normal(size=(50, 5)), rng.integers(0, 2, size=50)
         >>> model = Regression("logistic", strength=0.1)
         >>> found = InformedAdversary(model, X[1:], y[1:]).recover(model.minimise(X, y))
-        >>> bool(np.abs(found.x[0] - X[0]).max() < 1e-12), int(found.y[0]) == y[0]
+        >>> bool(np.abs(found.x[0] - X[0]).max() < 1e-12), bool(found.y[0] == y[0])
         (True, True)
     """
 

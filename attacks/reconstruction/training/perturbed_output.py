@@ -22,7 +22,7 @@ from ....mechanisms.errors import ParameterError
 from ....mechanisms.validation import positive
 from .regression import Floats, Regression
 
-_GRID = np.linspace(-9.0, 9.0, 4001)
+_GRID = np.linspace(-9.0, 9.0, 1801)
 """Of a standard normal number that is integrated over."""
 
 

@@ -283,7 +283,8 @@ def simplex_success(mu: float, k: int) -> float:
 
     Example:
         >>> from scipy.special import ndtr, ndtri
-        >>> round(simplex_success(1.0, 10), 3), round(simplex_success(1.0, 10) / ndtr(ndtri(0.1) + 1.0), 3)
+        >>> success, ceiling = simplex_success(1.0, 10), float(ndtr(ndtri(0.1) + 1.0))
+        >>> round(success, 3), round(success / ceiling, 3)
         (0.358, 0.921)
     """
     whole(2, k=k)

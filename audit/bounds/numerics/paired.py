@@ -43,7 +43,7 @@ Counts = NDArray[np.int64]
 MOST = 200_000
 """Rounds up to which the limit is computed as above; beyond, it is that of two binomial limits at half the level."""
 _SHARES = np.geomspace(1e-3, 0.9, 9)  # of the wealth, bet in each round; their average is the order
-_WEALTH = 4.0  # w
+_WEALTH = 1.5  # w: the level is that of the test below, so that w only shapes the order
 _SPENT = 0.02  # gamma / significance
 _CELLS, _SPLIT = 24, 4  # of the interval C, and of each cell in it that is not small enough
 _BEYOND = 1e-5  # share of the level that lies too far out to be computed, and is counted in full
@@ -65,7 +65,7 @@ def lower(wins: int, losses: int, n: int, significance: float) -> float:
 
     Example:
         >>> round(lower(30, 10, 100, 0.025), 3)
-        0.076
+        0.075
     """
     if n > MOST:
         share = 0.5 * significance

@@ -119,5 +119,7 @@ def clipped_gradients(recipe: Recipe, data: TrainingData, parameters: NDArray[np
     if counted.any():
         found = TrainedModels(model, np.ascontiguousarray(parameters)).gradients(data.X[counted], data.y[counted])
         flat = clip_rows(recipe.clipping, found.reshape(-1, model.n_parameters), recipe.clip_norm, model)
+        if counted.all() and n == len(data):
+            return np.asarray(flat.reshape(found.shape))
         each[:, np.flatnonzero(counted)] = flat.reshape(found.shape)
     return each

@@ -23,6 +23,7 @@ from dpassay.attacks.reconstruction.base import FairBits, OneOf, SecretTarget
 from dpassay.audit.bounds.reconstruction import Reconstruction
 from dpassay.audit.evidence.scores import Successes
 from dpassay.audit.evidence.statement import Statement
+from dpassay.audit.games.reconstruction import reconstruction_game
 from dpassay.experiments.data.mails import mails
 from dpassay.mechanisms.errors import AttackError, ParameterError, UnknownNameError
 from dpassay.mechanisms.guarantees import GaussianDP, PureDP
@@ -245,6 +246,19 @@ class TestSecretSharer:
         found = canary_ranks(target(400.0, candidates=long), 3_000, np.random.default_rng(3))
         first = int((found == 1).sum())
         assert stats.binomtest(first, 3_000, 1 / len(COLOURS), alternative="greater").pvalue > FALSE_ALARM
+
+    def test_the_reconstruction_game_plays_it_and_it_is_right_no_more_often_than_the_best_guess(self):
+        one = target(4.0)
+        found = {
+            name: reconstruction_game(one.mechanism, one.secret, attack=name, n_rounds=2_000, seed=4)
+            for name in ("secret-sharer", "maximum-likelihood")
+        }
+        rates = {name: successes.n_success / 2_000 for name, successes in found.items()}
+        limit = most_often_first(one.mechanism.guarantee(), len(COLOURS))
+        spread = math.sqrt(2 * 0.1 * 0.9 / 2_000)
+        assert 2 / len(COLOURS) < rates["secret-sharer"] < rates["maximum-likelihood"] + 5 * spread
+        assert rates["maximum-likelihood"] < limit
+        assert found["secret-sharer"].prior_success == pytest.approx(1 / len(COLOURS))
 
     def test_where_it_cannot_be_used_it_says_why(self):
         attack, texts = SecretSharer(), ["red blue", ""]

@@ -1,5 +1,6 @@
 """The shipped questions: each is complete, says what to expect, and comes out so."""
 
+import math
 import re
 from dataclasses import replace
 
@@ -11,7 +12,17 @@ from dpassay.experiments.config.source import shipped
 from dpassay.experiments.runs.runner import run
 from dpassay.experiments.tasks.planning import plan_tasks
 
-VIOLATIONS = {"broken-laplace", "bugs", "broken-dp-sgd", "census-block", "composed", "statistics", "tracing", "zoo"}
+VIOLATIONS = {
+    "answers-accuracy-epsilon",
+    "broken-laplace",
+    "bugs",
+    "broken-dp-sgd",
+    "census-block",
+    "composed",
+    "statistics",
+    "tracing",
+    "zoo",
+}
 STUDIES = [name for name in shipped() if Config.load(name)[0].membership]
 """Of membership attacks: no claim is audited."""
 AUDITS = [name for name in shipped() if name not in STUDIES]
@@ -113,6 +124,12 @@ def bugs(points):
     assert len(points) == 74
 
 
+def dp_sgd_reconstruction(points):
+    """Ten images are guessed nearly as often as the accountant allows, and never more often."""
+    for point in points.values():
+        assert 0.5 < point.result.bound.epsilon / point.result.claim <= 1.0
+
+
 def trust_models(points):
     bounds = {case: point.result.bound.epsilon for (case,), point in points.items()}
     claims = {case: point.result.claim for (case,), point in points.items()}
@@ -164,7 +181,40 @@ def test_the_zoo_is_right_with_few_trials_too(without_power):
     assert min(found[name].bound.epsilon for name in ("noisy-histogram-2", "sparse-vector-5", "float-laplace")) > 1.5
 
 
+PUBLISHED = {  # share of right bits, 10 trials, at 50, 250, 550, 1,050, 2,050 and 2,950 queries (Cohen and Nissim 2020)
+    (50, 2.0): (0.73, 0.94, 0.99, 1.0, 1.0, 1.0), (50, 4.0): (0.62, 0.81, 0.87, 0.94, 0.99, 1.0),
+    (50, 8.0): (0.56, 0.69, 0.75, 0.80, 0.88, 0.91), (100, 2.0): (0.74, 0.95, 0.98, 1.0, 1.0, 1.0),
+    (100, 4.0): (0.61, 0.78, 0.87, 0.93, 0.99, 1.0), (100, 8.0): (0.57, 0.63, 0.72, 0.78, 0.88, 0.91),
+    (150, 2.0): (0.66, 0.89, 0.99, 1.0, 1.0, 1.0), (150, 4.0): (0.62, 0.75, 0.85, 0.94, 0.99, 1.0),
+    (150, 8.0): (0.56, 0.64, 0.70, 0.79, 0.87, 0.92),
+}  # fmt: skip
+
+
+def lp_reconstruction(points):
+    """Within three standard errors in every cell: two binomials of 10 n bits, and their rounding to 0.01."""
+    queries = (50, 250, 550, 1050, 2050, 2950)
+    assert len(points) == 54
+    for (n, noise, m), point in points.items():
+        seen, published = point.result.recovery.success, PUBLISHED[n, noise][queries.index(m)]
+        middle = (seen + published) / 2
+        error = math.sqrt(2 * max(middle * (1 - middle), 1 / (10 * n)) / (10 * n) + 0.01**2 / 12)
+        assert abs(seen - published) <= 3 * error, (n, noise, m)
+
+
+def answers_accuracy_epsilon(points):
+    for (case, epsilon), point in points.items():
+        seen = point.result.recovery
+        refuted = case.startswith("no budget") and (case.endswith("best attack") or epsilon > 0.1)
+        assert (point.verdict is Verdict.VIOLATION) == refuted, (case, epsilon)
+        if case.startswith("private"):
+            assert seen.success <= seen.allowed
+            best = points["private, the best attack", epsilon].result.recovery.success
+            assert seen.success <= best + 0.01
+
+
 EXPECTED = {
+    "lp-reconstruction": lp_reconstruction,
+    "answers-accuracy-epsilon": answers_accuracy_epsilon,
     "bugs": bugs,
     "zoo": zoo,
     "laplace-count": laplace_count,
@@ -176,4 +226,5 @@ EXPECTED = {
     "laplace-composition": laplace_composition,
     "trust-models": trust_models,
     "gaussian-calibrations": gaussian_calibrations,
+    "dp-sgd-reconstruction": dp_sgd_reconstruction,
 }

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from dpassay.attacks.reconstruction.answers import least_squares_accuracy
 from dpassay.audit import Verdict
 from dpassay.audit.power import Detectable
 from dpassay.experiments.demos import catalogue, get, randomized_response
@@ -150,6 +151,72 @@ class TestDPSGD:
         assert trained.right.verdict is Verdict.CONSISTENT
 
 
+@pytest.fixture(scope="module")
+def recovered(play):
+    return play("row-of-a-regression")[0]
+
+
+class TestRowOfARegression:
+    def test_the_patient_comes_out_to_the_last_digit(self, recovered):
+        assert recovered.error < 1e-6
+
+    def test_only_the_gain_counts_and_it_is_most_of_it(self, recovered):
+        gain = recovered.gain
+        assert gain.attack.value == 1.0
+        assert gain.headline.lower > 0.75
+        assert 0.05 < gain["without the person"].success.value < gain["without the release"].success.value < 0.2
+
+    def test_rounding_hides_less_the_more_digits_are_printed(self, recovered):
+        shares = list(recovered.digits.values())
+        assert shares[2] < 0.2 < shares[3] < 0.9 < shares[4] <= shares[-1]
+
+    def test_noise_does_as_the_formula_says(self, recovered):
+        curve = recovered.noise
+        spread = 5.0 * math.sqrt(0.25 / (20 * 100))
+        assert curve.measured == pytest.approx(curve.theory, abs=spread)
+        assert curve.theory[-1] < curve.blind < 0.99 < curve.theory[0]
+
+    def test_a_promise_hides_the_patient_and_leaves_the_predictions(self, recovered):
+        hits, accuracy = zip(*(recovered.private[e] for e in (10.0, 1e6)), strict=True)
+        assert hits[0] < 0.25 < 0.99 < hits[1]
+        assert accuracy[0] > accuracy[1] - 0.05
+
+
+def visited(play):
+    return play("medical-visits")[0]
+
+
+class TestMedicalVisits:
+    def test_place_birth_date_and_sex_tell_people_apart_and_the_year_of_birth_does_not(self, visited):
+        unique = visited.unique
+        assert unique["ZIP, birth date, sex"] == pytest.approx(0.86, abs=0.01)  # Sweeney (2000): 87 %
+        assert unique["in places of real sizes"] == pytest.approx(0.689, abs=0.002)
+        assert unique["ZIP, year of birth, sex"] < 0.005
+
+    def test_the_register_names_nearly_everybody_and_all_of_it_is_gained(self, visited):
+        assert visited.linked.attack.value > 0.75
+        assert visited.linked.headline.lower > 0.6
+        assert visited.linked["without the person"].success.value < 0.15
+
+    def test_groups_with_one_illness_are_rarer_the_larger_the_groups(self, visited):
+        shares = list(visited.constant.values())
+        assert shares == sorted(shares, reverse=True)
+        assert shares[0] > 0.0
+
+    def test_two_tables_say_more_than_one_and_the_more_the_smaller_k(self, visited):
+        assert all(row.two > row.one for row in visited.rows)
+        assert [row.two for row in visited.rows] == sorted((row.two for row in visited.rows), reverse=True)
+        assert all(row.gained.headline.lower > 0.0 for row in visited.rows[:3])
+        assert visited.rows[0].certain > 0.05
+
+    def test_noise_leaves_nothing_to_be_gained_and_keeps_the_totals(self, visited):
+        assert not visited.cure.gained.shown
+        # odds of any illness against any other move by e^2 at most: two tables, in each of which two counts move
+        before = visited.cure.gained["without the release"].success.value
+        assert before < visited.cure.informed < math.e**2 * before
+        assert visited.cure.error < 0.25
+
+
 @pytest.mark.parametrize("name", list(catalogue))
 def test_a_lecture_reads_well_in_a_pipe(name, play):
     _, text, _ = play(name)
@@ -162,3 +229,80 @@ def test_a_lecture_reads_well_in_a_pipe(name, play):
 def test_brackets_in_a_lecture_are_text_and_not_markup(capsys):
     Lecture().say("a list [1, 2] and a [bold] word")
     assert "a list [1, 2] and a [bold] word" in capsys.readouterr().out
+
+
+class TestRepeatedAnswers:
+    def test_the_mean_has_the_error_of_the_formula_and_a_budget_turns_it_round(self, play):
+        found = play("repeated-answers")[0].spreads
+        for fresh, sticky, scaled, formula, k in zip(
+            found.fresh, found.sticky, found.scaled, found.formula, found.n_answers, strict=True
+        ):
+            assert fresh == pytest.approx(formula, rel=0.15)  # 5 standard deviations of 2,000 desks and more
+            assert sticky == pytest.approx(math.sqrt(2.0), rel=0.2)
+            assert scaled == pytest.approx(formula * k, rel=0.2)
+
+    def test_no_rule_beats_the_exact_optimum_and_the_likelihood_ratio_reaches_it(self, play):
+        found = play("repeated-answers")[0].guesses
+        for mean, median, ratio, optimum in zip(
+            found.mean, found.median, found.likelihood_ratio, found.optimum, strict=True
+        ):
+            limit = 5.0 * math.sqrt(0.25 / 20_000)  # 5 standard deviations: false alarm 6e-7
+            assert max(mean, median, ratio) <= optimum + limit
+            assert ratio == pytest.approx(optimum, abs=limit)
+        assert found.optimum[0] == pytest.approx(1.0 - 0.5 * math.exp(-0.5), abs=1e-3)
+
+    def test_the_budget_gives_three_answers_and_the_audit_refutes_the_claim(self, play):
+        found = play("repeated-answers")[0]
+        assert found.answers_of_a_budget == 3
+        assert found.audit.verdict is Verdict.VIOLATION
+
+
+class TestColumnFromCounts:
+    def test_accuracy_grows_with_queries_and_follows_the_formula(self, play):
+        found = play("column-from-counts")[0].many_counts
+        for noise in (2.0, 4.0, 8.0):
+            predicted = least_squares_accuracy(100, 500, noise)
+            assert predicted - 0.03 <= found[noise, 500] <= predicted + 0.04
+            assert found[noise, 50] < found[noise, 500] < found[noise, 3000] + 0.01
+
+    def test_l1_decoding_survives_what_least_squares_does_not(self, play):
+        for l1, squares in play("column-from-counts")[0].wrong_answers.values():
+            assert l1 == 1.0
+            assert squares < 0.85
+
+    def test_a_careful_system_gives_the_column_and_a_budget_does_not(self, play):
+        found = play("column-from-counts")[0]
+        assert found.careful_system > 0.95
+        for epsilon, right in found.a_budget.items():
+            assert right <= 1.0 / (1.0 + math.exp(-epsilon)) + 5.0 * math.sqrt(0.25 / 4000)
+        assert found.a_budget[1.0] < 0.6
+
+
+@pytest.fixture(scope="module")
+def traced(play):
+    return play("in-this-study")[0]
+
+
+class TestInThisStudy:
+    def test_exact_and_rounded_means_name_the_patients_and_no_stranger(self, traced):
+        for release in ("exact", "rounded to 10 %"):
+            patients, strangers = traced.named[release]
+            assert patients >= 70
+            assert strangers == 0
+
+    def test_private_means_name_nobody(self, traced):
+        assert traced.named["private, mu = 1"] == (0, 0)
+
+    def test_scores_follow_the_formula_and_private_ones_stay_below_half_of_mu(self, traced):
+        # A difference of two means of 200 scores has deviation 0.1, and 4 % of z comes from whose row it is.
+        for curve in traced.curves.values():
+            for measured, formula in zip(curve.measured, curve.formula, strict=True):
+                assert measured == pytest.approx(formula, rel=0.2, abs=0.5)
+        assert max(traced.curves["private, mu = 1"].formula) < 0.5
+        assert traced.curves["exact"].formula == pytest.approx(
+            [math.sqrt(d / 100) for d in (50, 200, 1000, 5000, 20_000)]
+        )
+
+    def test_linked_columns_accuse_strangers_by_the_formula_and_not_by_the_reference(self, traced):
+        assert traced.accused["formula"] > 0.1
+        assert traced.accused["people of reference"] < 0.03

@@ -57,6 +57,15 @@ def test_law_of_a_study_is_the_mixture_over_strangers(kind):
         np.testing.assert_allclose(whole, np.log(wanted).sum(axis=1), rtol=1e-9)
 
 
+@pytest.mark.parametrize("scale", [0.005, 0.05, 0.4])
+def test_the_polynomial_is_the_plain_sum_also_far_out(scale):
+    means = ColumnMeans(60, 3, scale=scale)
+    masses = means._log_masses(STUDY, slice(None))
+    values = np.random.default_rng(0).uniform(-1.0, 2.0, (200, 3))
+    for part in (values, np.clip(values, 0.3, 0.6)):
+        np.testing.assert_allclose(means._log_polynomial(part, masses), means._log_sum(part, masses), rtol=1e-10)
+
+
 @every_kind
 def test_runs_of_a_study_follow_its_law(kind):
     means, size = means_of(kind), 20_000

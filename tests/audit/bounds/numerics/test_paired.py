@@ -1,6 +1,7 @@
 """Limits of a paired difference: exact coverage over a grid of rates, brute force, and how tight they are."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,6 +63,18 @@ def test_limit_is_rejected_by_brute_force_and_a_little_more_is_not(b, c, n):
 
     assert highest(found) <= level - spent + 1e-6
     assert highest(found + 0.02) > level - spent
+
+
+def test_no_cell_is_less_likely_than_the_rates_in_it():
+    """On a cell of rates the event is bounded with few losses and many wins at once, and not sampled at its ends."""
+    test = paired._Test.of(5, 2, 12, (0.2, 0.9), level=0.0)
+    cells = np.array([[0.2, 0.5], [0.3, 0.9], [0.4, 0.41]])
+    for gain in (-0.1, 0.1, 0.3):
+        inside = np.linspace(cells[:, 0], cells[:, 1], 40)
+        highest = np.array([test.probability(*paired._rates(column, gain)) for column in inside]).max(axis=0)
+        for cell, probability in zip(cells, highest, strict=True):
+            at = replace(test, level=float(probability) * (1.0 - 1e-9))
+            assert len(at._too_likely(cell[np.newaxis], gain)) == 1
 
 
 def test_known_values_and_edges():

@@ -1,5 +1,8 @@
 """The figure of a gain: what it holds is what was measured, and a result draws itself."""
 
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -30,3 +33,9 @@ def test_axes_are_named_and_every_rate_is_written(found):
         "without the release",
         "without the person",
     ]
+
+
+def test_the_package_says_that_it_draws_a_gain():
+    project = tomllib.loads((Path(__file__).parents[4] / "pyproject.toml").read_text())
+    place = project["project"]["entry-points"]["dpassay.drawings"]["Gain"]
+    assert place == f"{draw_gain.__module__.rpartition('.')[0]}:{draw_gain.__name__}"
