@@ -8,6 +8,7 @@ pair.py             without [game]: many runs on each of two datasets
 search.py           with [search]: the pair is looked for in a domain, then confirmed
 planning.py         the audits of an experiment, checked before the first trial of the first one runs
 reconstruction.py   [game] name = "reconstruction": its keys, its plan, its task
+secrets.py          its secret: values, one of several records, or bits
 """
 
 from .base import Task
