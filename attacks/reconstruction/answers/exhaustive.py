@@ -107,4 +107,5 @@ def furthest_apart(columns: NDArray[np.bool_]) -> int:
     """Largest number of bits in which two of the columns differ; of more than COMPARED columns, the first of them."""
     signs = np.where(columns[:COMPARED], 1.0, -1.0)
     alike = float((signs @ signs.T).min())
-    return round((columns.shape[1] - alike) / 2.0)
+    apart: int = round((columns.shape[1] - alike) / 2.0)
+    return apart
