@@ -99,12 +99,17 @@ def results_table(result: SweepResult) -> Table:
     both = any(point.result.family_bound for point in result.points)
     bounds = (f"epsilon >=\n{IN_FAMILY}", f"epsilon >=\n{NOTHING_ASSUMED}") if both else ("epsilon >=",)
     guessed = (BEST_GUESS.replace(", ", ",\n"),) if any(point.result.estimates for point in result.points) else ()
-    for name in (*bounds, *guessed, "claimed", "exact", "delta", p_value, "verdict"):
+    secrets = any(point.result.recovery for point in result.points)
+    recovered = ("recovered", "at most") if secrets else ()
+    for name in (*recovered, *bounds, *guessed, "claimed", "exact", "delta", p_value, "verdict"):
         table.add_column(name, justify="left" if name == "verdict" else "right")
     for point in result.points:
         cells = [Text(line(value_text(value))) for value in point.parameters.values()]
         table.add_row(
-            *cells, *(number(value, 4) for value in _numbers(point, both, bool(guessed))), _verdict_text(point)
+            *cells,
+            *(number(value) for value in (_recovered(point) if secrets else ())),
+            *(number(value, 4) for value in _numbers(point, both, bool(guessed))),
+            _verdict_text(point),
         )
     return table
 
@@ -144,6 +149,12 @@ def _numbers(point: SweepPoint, both: bool, guessed: bool) -> list[float | None]
     bounds = [None if bound is None else bound.epsilon for bound in shown]
     guesses = [next((one.value for one in result.estimates), None)] if guessed else []
     return [*bounds, *guesses, result.claim, result.exact_epsilon, result.delta, point.p_adjusted]
+
+
+def _recovered(point: SweepPoint) -> tuple[float | None, float | None]:
+    """Success of a reconstruction, and the largest that the claim allows."""
+    seen = point.result.recovery
+    return (None, None) if seen is None else (seen.success, seen.allowed)
 
 
 def _verdict_text(point: SweepPoint) -> Text:

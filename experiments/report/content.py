@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...audit.bounds.base import SMALLEST_P_VALUE, LedgerEntry
@@ -12,6 +13,7 @@ from ...audit.evidence.game import Game
 from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.deciding import DecidingEvent
+from ...audit.results.recovery import Recovery
 from ...audit.results.text import BEST_GUESS, percent
 from ...mechanisms.printable import line
 from ..config.sweep import folder_name, published
@@ -193,6 +195,7 @@ def _table(sweep: SweepResult, seconds: Mapping[str, float]) -> Table:
     ):
         if len(set(values)) > 1 and name not in columns:
             columns[name] = values
+    columns |= _recovered_columns(results)
     columns |= {
         "claim": [number(r.claim, 4) for r in results],
         **_bound_columns(results),
@@ -215,6 +218,23 @@ def _table(sweep: SweepResult, seconds: Mapping[str, float]) -> Table:
     cells = zip(*columns.values(), strict=True)
     rows = tuple((point.verdict.value, row) for point, row in zip(sweep.points, cells, strict=True))
     return Table(tuple(columns), rows, n_text)
+
+
+def _recovered_columns(results: Sequence[AuditResult]) -> dict[str, list[str]]:
+    """Of reconstructions: success with its exact limits, and the most that the claim allows."""
+    seen = [result.recovery for result in results]
+    if not any(seen):
+        return {}
+    return {
+        "recovered": ["–" if one is None else _success_text(one) for one in seen],
+        "at most": [number(None if one is None else one.allowed) for one in seen],
+    }
+
+
+def _success_text(seen: Recovery) -> str:
+    """`success (lower to upper)`; bits of one run hang together and have no limits."""
+    limits = "" if math.isnan(seen.lower) else f" ({number(seen.lower)} to {number(seen.upper)})"
+    return number(seen.success) + limits
 
 
 def _published_columns(sweep: SweepResult, seconds: Mapping[str, float]) -> dict[str, list[str]]:

@@ -160,6 +160,7 @@ def _row(point: SweepPoint) -> dict[str, Any]:
         "epsilon_lower": result.bound.epsilon,
         "epsilon_lower_assumption_free": _epsilon(result.assumption_free_bound),
         "epsilon_lower_in_family": _epsilon(result.family_bound),
+        **_recovered(result),
         "claim": result.claim,
         "exact_epsilon": result.exact_epsilon,
         **{f"published_{tool}": found for tool, found in published(point.parameters).items()},
@@ -185,6 +186,15 @@ def _row(point: SweepPoint) -> dict[str, Any]:
         "mechanism": result.mechanism,
         "claim_name": result.claim_name,
     }
+
+
+def _recovered(result: AuditResult) -> dict[str, float]:
+    """Of a reconstruction: its success, exact limits, that without the output, and the most that the claim allows."""
+    seen = result.recovery
+    if seen is None:
+        return {}
+    limits = {"success_lower": seen.lower, "success_upper": seen.upper}
+    return {"success": seen.success, **limits, "success_prior": seen.prior, "success_allowed": seen.allowed}
 
 
 def _epsilon(bound: LowerBound | None) -> float | None:

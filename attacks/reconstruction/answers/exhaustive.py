@@ -108,3 +108,5 @@ def furthest_apart(columns: NDArray[np.bool_]) -> int:
     signs = np.where(columns[:COMPARED], 1.0, -1.0)
     alike = float((signs @ signs.T).min())
     return int(columns.shape[1] - alike) // 2
+    apart: int = round((columns.shape[1] - alike) / 2.0)
+    return apart

@@ -10,9 +10,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from ....audit.evidence.verdict import Verdict
 from ....audit.results.recovery import Recovery
 from ....audit.results.text import percent
-from ...results.formatting import cut, long_key, parameters_text, percent_range
+from ...results.formatting import cut, long_key, parameters_text, percent_range, short_keys, value_text
 from ..bound_claim import x_key
 from ..style.canvas import EndLabel, axes_or_new, end_labels, style_axes
 from ..style.palette import CLAIM, INK, MUTED, series_colour
@@ -21,6 +22,9 @@ from ..sweep_lines import MARKERS, scale_x
 if TYPE_CHECKING:
     from ...results.sweep import SweepResult
 
+FEW = 4
+"""Lines that are named in full; of more, the values alone are given, and the x axis says of what."""
+SEPARATOR = " · "
 CEILING, BLIND = "ceiling by the claim", "without the output"
 DASHES: dict[str, Any] = {"ceiling": (0, (5, 2)), "blind": (0, (1, 2))}
 
@@ -33,11 +37,15 @@ class SuccessSweep:
         lines: name of the other swept parameters -> (x, what was recovered), in the order of x.
         x_name: the parameter on the x axis.
         confidence: of the limits of each success.
+        refuted: audits of the sweep that are violations.
+        varied: what the names of the lines are values of; "" where they say it themselves.
     """
 
     lines: dict[str, tuple[tuple[float, Recovery], ...]]
     x_name: str
     confidence: float
+    refuted: int = 0
+    varied: str = ""
     height: float = 4.2
 
     @staticmethod
@@ -51,13 +59,17 @@ class SuccessSweep:
         """All audits of a sweep that `fits`."""
         key = x_key(sweep.points) or ""
         lines: dict[str, list[tuple[float, Recovery]]] = {}
-        for point in sweep.points:
-            others = {name: value for name, value in point.parameters.items() if name != key}
+        rest = [{name: value for name, value in p.parameters.items() if name != key} for p in sweep.points]
+        many = len({parameters_text(others) for others in rest}) > FEW and len(rest[0]) > 1
+        for point, others in zip(sweep.points, rest, strict=True):
+            name = SEPARATOR.join(map(value_text, others.values())) if many else parameters_text(others)
             seen = point.result.recovery
             if seen is not None:
-                lines.setdefault(parameters_text(others), []).append((float(point.parameters[key]), seen))
+                lines.setdefault(name, []).append((float(point.parameters[key]), seen))
         ordered = {name: tuple(sorted(row, key=lambda one: one[0])) for name, row in lines.items()}
-        return cls(ordered, long_key(key), sweep.points[0].result.confidence)
+        varied = SEPARATOR.join(short_keys(rest[0])) if many else ""
+        refuted = sum(point.verdict is Verdict.VIOLATION for point in sweep.points)
+        return cls(ordered, long_key(key), sweep.points[0].result.confidence, refuted, varied)
 
     @property
     def _all(self) -> list[Recovery]:
@@ -66,9 +78,8 @@ class SuccessSweep:
     @property
     def title(self) -> str:
         """How much of what the claim allows is recovered."""
-        above = sum(seen.lower > seen.allowed for seen in self._all)
-        if above:
-            return f"{above} of {len(self._all)} attacks recover more than the claim allows"
+        if self.refuted:
+            return f"{self.refuted} of {len(self._all)} attacks recover more than the claim allows"
         shares = [min(1.0, seen.success / seen.allowed) for seen in self._all]
         return f"The attacks recover {percent_range(shares)} of what the claim allows"
 
@@ -91,6 +102,7 @@ class SuccessSweep:
             Line2D([], [], color=CLAIM.light, linestyle=DASHES["ceiling"], label=CEILING),
             Line2D([], [], color=MUTED.light, linestyle=DASHES["blind"], label=BLIND),
         ]
+        at_right = f"  (at the right: {self.varied})" if self.varied else ""
         labels = []
         alone = len(self.lines) == 1
         for index, (name, row) in enumerate(self.lines.items()):
@@ -106,7 +118,7 @@ class SuccessSweep:
             ax.errorbar(x, success, yerr=np.maximum(reach, 0.0), linewidth=1.8, capsize=2.5, elinewidth=1.2, **style)
             if not alone:
                 labels.append(EndLabel(float(success[-1]), cut(name, 32), colour))
-        style_axes(ax, title=self.title, x=self.x_name, y="share recovered", handles=handles, columns=3)
+        style_axes(ax, title=self.title, x=self.x_name + at_right, y="share recovered", handles=handles, columns=3)
         ax.set_ylim(-0.012, 1.012)
         scale_x(ax, np.unique([x for row in self.lines.values() for x, _ in row]))
         end_labels(ax, labels)
