@@ -135,3 +135,36 @@ def test_the_title_says_who_recovers_more_than_is_allowed() -> None:
 def test_a_small_prior_gets_logarithmic_axes(prior: float) -> None:
     ax = SuccessCeiling.from_result(guessed(GaussianDP(1.0), prior=prior, k=20)).plot(new_figure().add_subplot())
     assert (ax.get_xscale() == "log") == (prior < 0.05)
+
+
+def test_many_lines_are_named_by_their_values_and_the_axis_says_of_what() -> None:
+    points = [
+        ({"mechanism.n_records": n, "mechanism.scale": s, "game.n_rounds": r}, guessed(PureDP(1.0), n=r, k=r // 10))
+        for n in (50, 100, 150)
+        for s in (2.0, 4.0)
+        for r in (100, 200, 300, 400)
+    ]
+    plot = SuccessSweep.from_sweep(sweep_of(*zip(*points, strict=True)))
+    assert plot.varied == "n records · scale"
+    assert list(plot.lines)[:2] == ["50 · 2", "50 · 4"]
+    few = SuccessSweep.from_sweep(sweep_of(*zip(*points[:8], strict=True)))
+    assert few.varied == ""
+    assert list(few.lines) == ["n records = 50, scale = 2", "n records = 50, scale = 4"]
+
+
+def test_the_title_says_how_many_attacks_recover_more_than_the_claim_allows() -> None:
+    points = [({"game.n_rounds": r}, guessed(PureDP(1.0), n=r, k=9 * r // 10)) for r in (100, 200)]
+    assert (
+        SuccessSweep.from_sweep(sweep_of(*zip(*points, strict=True))).title
+        == "2 of 2 attacks recover more than the claim allows"
+    )
+
+
+def test_the_table_of_a_sweep_holds_what_was_recovered_and_the_most_that_the_claim_allows() -> None:
+    rows = sweep_of(
+        [{"game.n_rounds": r} for r in (100, 200)], [guessed(PureDP(1.0), n=r) for r in (100, 200)]
+    ).to_frame()
+    assert rows["success"].tolist() == [0.6, 0.3]
+    assert rows["success_allowed"].tolist() == pytest.approx([0.1 * math.e] * 2)
+    assert rows["success_prior"].tolist() == [0.1, 0.1]
+    assert (rows["success_lower"] < rows["success"]).all()
