@@ -25,7 +25,7 @@ class UncomposedSubsetCounts(LaplaceSubsetCounts):
     Example:
         >>> broken = UncomposedSubsetCounts(epsilon=0.5, n_records=10, n_queries=8)
         >>> broken.guarantee().epsilon(0.0), broken.most_queries, broken.exact_guarantee().epsilon(0.0)
-        (0.5, 6, 3.0)
+        (0.5, 7, 3.5)
     """
 
     @cached_property

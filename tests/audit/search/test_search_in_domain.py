@@ -42,6 +42,7 @@ BROKEN = {
     "broken-rounded-sum": ({"epsilon": 1.0, "dtype": "float16"}, "answers"),
     "broken-sparse-vector-no-query-noise": ({"epsilon": 1.0, "n_queries": 6}, "answers x 6"),
     "broken-zero-sensitivity": ({"mu": 1.0}, "answers x 2; norm 2"),
+    "broken-subset-counts-not-composed": ({"epsilon": 0.5, "n_records": 8, "n_queries": 9}, "integers 0..1; 8 records"),
     "broken-votes-same-part": ({"rate": 0.4}, "integers 0..1"),
     "broken-votes-scale": ({"rate": 0.4}, "integers 0..1"),
 }
