@@ -7,6 +7,7 @@ the kinks, so that without evidence f_c stays a line and goes on as one beyond t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +62,44 @@ class AdditiveModel:
         return np.array(ends).reshape(-1, 2)
 
 
+@dataclass(frozen=True, eq=False)
+class Hinges:
+    """The line and the hinges of each column that varies: what piecewise-linear functions of it are made of.
+
+    Columns are clipped at REACH spreads from their middle.
+
+    Args:
+        columns: which columns vary.
+        middles, spreads: `(n_columns,)` of all columns.
+        kinks: for each of `columns`, where its function may bend.
+    """
+
+    columns: tuple[int, ...]
+    middles: Floats
+    spreads: Floats
+    kinks: tuple[Floats, ...]
+
+    @classmethod
+    def learn(cls, rows: Floats, *, bent: bool = True) -> Hinges:
+        """Kinks at quantiles of `(n, n_columns)` pilot rows; lines alone unless `bent`."""
+        live = tuple(int(c) for c in np.flatnonzero((rows != rows[0]).any(axis=0)))
+        middles, spreads = robust_scale(rows)
+        n = max(1, len(live))
+        n_kinks = max(1, min(MAX_KINKS, MAX_TERMS // n - 1, len(rows) // (ROWS_PER_TERM * n)))
+        kinks = tuple(_kinks(rows[:, c], middles[c], spreads[c], n_kinks if bent else 0) for c in live)
+        return cls(live, middles, spreads, kinks)
+
+    def parts(self) -> Iterator[tuple[int, float, float, Floats]]:
+        """Of each column that varies: which it is, its middle, its spread, its kinks."""
+        for column, kinks in zip(self.columns, self.kinks, strict=True):
+            yield column, self.middles[column], self.spreads[column], kinks
+
+    def terms(self, rows: Floats) -> Floats:
+        """All terms of `(n, n_columns)` rows, in units of the spreads: `(n, n_terms)`."""
+        terms = [_terms(rows[:, column], middle, spread, kinks) for column, middle, spread, kinks in self.parts()]
+        return np.column_stack(terms) if terms else np.zeros((len(rows), 0))
+
+
 def fit_additive(rows0: Floats, rows1: Floats, seed: int) -> AdditiveModel:
     """Ridge-penalised maximum likelihood; deterministic, so `seed` is not used.
 
@@ -70,21 +109,19 @@ def fit_additive(rows0: Floats, rows1: Floats, seed: int) -> AdditiveModel:
     """
     rows = np.concatenate([rows0, rows1])
     sides = np.repeat([0, 1], [len(rows0), len(rows1)])
-    live = tuple(int(c) for c in np.flatnonzero((rows != rows[0]).any(axis=0)))
-    if not live:
+    basis = Hinges.learn(rows)
+    if not basis.columns:
         return AdditiveModel(0.0, (), (), ())
-    n_kinks = max(1, min(MAX_KINKS, MAX_TERMS // len(live) - 1, len(rows) // (ROWS_PER_TERM * len(live))))
-    middles, spreads = robust_scale(rows)
-    kinks = [_kinks(rows[:, c], middles[c], spreads[c], n_kinks) for c in live]
-    terms = [_terms(rows[:, c], middles[c], spreads[c], k) for c, k in zip(live, kinks, strict=True)]
-    intercept, weights = _ridge_logistic(np.column_stack(terms), sides)
-    cuts = np.cumsum([t.shape[1] for t in terms])[:-1]
+    intercept, weights = _ridge_logistic(basis.terms(rows), sides)
+    cuts = np.cumsum([1 + len(kinks) for kinks in basis.kinks])[:-1]
     points, heights = [], []
-    for c, k, w in zip(live, kinks, np.split(weights, cuts), strict=True):
-        ends = middles[c] + np.array([-REACH, REACH]) * spreads[c]
-        points.append(np.concatenate([ends[:1], k, ends[1:]]))
-        heights.append((_terms(points[-1], middles[c], spreads[c], k) * w).sum(axis=1))
-    return AdditiveModel(intercept - float(np.log(len(rows1) / len(rows0))), live, tuple(points), tuple(heights))
+    for (_, middle, spread, kinks), w in zip(basis.parts(), np.split(weights, cuts), strict=True):
+        ends = middle + np.array([-REACH, REACH]) * spread
+        points.append(np.concatenate([ends[:1], kinks, ends[1:]]))
+        heights.append((_terms(points[-1], middle, spread, kinks) * w).sum(axis=1))
+    return AdditiveModel(
+        intercept - float(np.log(len(rows1) / len(rows0))), basis.columns, tuple(points), tuple(heights)
+    )
 
 
 def _kinks(column: Floats, middle: float, spread: float, n_kinks: int) -> Floats:

@@ -2,6 +2,8 @@
 
 base.py                 OneOf and FairBits (secrets), Reconstructor and Guesser: read this first
 answers/                a column of bits from many counts of subsets of it
+columns.py              what learned.py reads of outputs, exceptional ones included
+learned.py              a model that learns from runs, where nothing but runs is known
 maximum_likelihood.py   the most probable secret, where the law of the outputs is known
 catalogue.py            all of them by name
 tables/                 blocks of people from published tables
@@ -11,6 +13,7 @@ training/               training data from what a training released
 """
 
 from .base import FairBits, Guesser, OneOf, Reconstructor, Secret, SecretTarget
+from .learned import Learned
 from .maximum_likelihood import MaximumLikelihood
 
-__all__ = ["FairBits", "Guesser", "MaximumLikelihood", "OneOf", "Reconstructor", "Secret", "SecretTarget"]
+__all__ = ["FairBits", "Guesser", "Learned", "MaximumLikelihood", "OneOf", "Reconstructor", "Secret", "SecretTarget"]

@@ -1,7 +1,7 @@
 """Names of the reconstruction attacks. A new one is one file and one line; `dpassay list reconstructors` shows them.
 
 "auto" takes the first of them, in this order, that supports the target: those that know the law of what they see come
-before those that have to learn it.
+before those that have to learn it, and that which learns from anything is the last.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ catalogue = Catalogue(
         "published-tables": "dpassay.attacks.reconstruction.tables.reconstructor:TablesReconstructor",
         "exhaustive": "dpassay.attacks.reconstruction.answers.exhaustive:Exhaustive",
         "model-confidence": "dpassay.attacks.inference.records:ModelConfidence",
+        "learned": "dpassay.attacks.reconstruction.learned:Learned",
     },
 )
 get = catalogue.get

@@ -74,7 +74,8 @@ def reconstruction_game(
         mechanism: a `Mechanism`; or a Python function, as for `dpassay.audit.audit`, with its `claim`.
         secret: `OneOf` candidates, or `FairBits`.
         attack: a name in `dpassay.attacks.reconstruction.catalogue`, a `Reconstructor`, or "auto", the first that
-            supports the target: maximum likelihood where the law of the outputs is known.
+            supports the target: maximum likelihood where the law of the outputs is known, a learned model where
+            nothing is.
         n_rounds: a whole number >= 1.
         seed: of secrets, runs and whatever the attack draws, in separate streams.
         claim: of a function.

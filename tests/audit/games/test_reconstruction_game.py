@@ -193,8 +193,10 @@ def test_what_cannot_be_played_is_refused():
         reconstruction_game(K_ARY, secret_of(*range(5)), n_rounds=10, seed=0)
     with pytest.raises(ParameterError, match="secret must be OneOf candidates or FairBits"):
         reconstruction_game(K_ARY, [0, 1], n_rounds=10, seed=0)
-    with pytest.raises(AttackError, match="no reconstruction attack guesses a OneOf from what FunctionMechanism"):
-        reconstruction_game(noisy, secret_of(0.0, 1.0), n_rounds=10, seed=0, claim=PureDP(1.0))
+    with pytest.raises(AttackError, match="needs the output law"):
+        reconstruction_game(
+            noisy, secret_of(0.0, 1.0), attack="maximum-likelihood", n_rounds=10, seed=0, claim=PureDP(1.0)
+        )
     with pytest.raises(ParameterError, match="claim must be given for a function"):
         reconstruction_game(noisy, secret_of(0.0, 1.0), n_rounds=10, seed=0)
     with pytest.raises(ParameterError, match="claim is that of a function"):

@@ -1,0 +1,60 @@
+"""Ridge regression from columns to many targets at once, straight or bent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .additive import Hinges
+from .threads import single_thread
+
+Floats = NDArray[np.float64]
+
+PENALTIES = np.logspace(-3, 5, 17)
+"""Of weights of columns on a common scale."""
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeModel:
+    """Sums, over columns, of lines or of piecewise-linear functions.
+
+    Args:
+        basis: makes the terms.
+        weights: `(n_terms, n_targets)`.
+        intercepts: `(n_targets,)`.
+    """
+
+    basis: Hinges
+    weights: Floats
+    intercepts: Floats
+
+    def predict(self, rows: Floats) -> Floats:
+        """`(size, n_targets)`."""
+        return np.asarray(self.basis.terms(rows) @ self.weights + self.intercepts)
+
+
+def fit_ridge(rows: Floats, targets: Floats) -> RidgeModel:
+    """The model with the smaller squared leave-one-out error, of lines and of functions that bend.
+
+    The penalty is chosen by the same error, for all targets together (Golub, Heath and Wahba 1979).
+
+    Args:
+        rows: `(n, n_columns)`.
+        targets: `(n, n_targets)`.
+    """
+    straight = Hinges.learn(rows, bent=False)
+    if not straight.columns:
+        return RidgeModel(straight, np.zeros((0, targets.shape[1])), targets.mean(axis=0))
+    found = [_fit(basis, rows, targets) for basis in (straight, Hinges.learn(rows))]
+    return min(found, key=lambda one: one[0])[1]
+
+
+def _fit(basis: Hinges, rows: Floats, targets: Floats) -> tuple[float, RidgeModel]:
+    """The leave-one-out error, and the model."""
+    from sklearn.linear_model import RidgeCV
+
+    with single_thread():
+        model = RidgeCV(alphas=PENALTIES).fit(basis.terms(rows), targets)
+    return -float(model.best_score_), RidgeModel(basis, np.atleast_2d(model.coef_).T, np.atleast_1d(model.intercept_))
