@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,6 +31,8 @@ from ..events import mark
 
 COMPARED = 256
 """Bits, at most, whose two values are compared: each changes its own record, whichever it is."""
+ALL_PAIRS = 64
+"""Candidates for one record, at most, all pairs of which are compared; each of more is compared with the first."""
 
 
 class Secret(ABC):
@@ -160,11 +162,8 @@ class OneOf(Secret):
 
     def neighbours(self, relation: Relation) -> Iterator[Neighbours]:
         """Under `replace_one` any two candidates; otherwise each candidate and the reference, without its record."""
-        first, *others = self.candidates
-        if relation is Relation.REPLACE_ONE and self.record is not None:  # so do the others among themselves
-            return (Neighbours(other, first, relation) for other in others)
         if relation is Relation.REPLACE_ONE:
-            return (Neighbours(one, two, relation) for two, one in combinations(self.candidates, 2))
+            return (Neighbours(self.candidates[one], self.candidates[two], relation) for two, one in self._compared())
         if self.reference is not None:
             return (Neighbours(self.reference, candidate, relation) for candidate in self.candidates)
         if self.record is None:
@@ -175,6 +174,17 @@ class OneOf(Secret):
             )
         build = remove_record if relation is Relation.ADD_REMOVE else zero_record
         return (build(candidate, self.record) for candidate in self.candidates)
+
+    def _compared(self) -> Iterator[tuple[int, int]]:
+        """All pairs of candidates; of many for one record each with the first, and some that are evenly spread.
+
+        Neighbours of the first need not be neighbours of each other: answers that lie within the sensitivity of its own
+        may lie twice as far apart.
+        """
+        if self.record is None or self.k <= ALL_PAIRS:
+            return combinations(range(self.k), 2)
+        spread = range(1, self.k, -(-self.k // ALL_PAIRS))
+        return chain(((0, other) for other in range(1, self.k)), combinations(spread, 2))
 
 
 @dataclass(frozen=True, eq=False)

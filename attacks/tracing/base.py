@@ -64,6 +64,12 @@ class Linear:
         """Among strangers with independent columns, given the release; `()` or `(runs,)`."""
         return np.asarray(np.square(self.slopes) @ (frequencies * (1.0 - frequencies)))
 
+    @property
+    def rounding(self) -> Floats:
+        """How far apart two scores of the same row may be computed, in different blocks of rows; `()` or `(runs,)`."""
+        terms = np.abs(self.slopes).sum(axis=-1) + np.abs(self.intercept)
+        return np.asarray((self.slopes.shape[-1] + 2) * np.finfo(np.float64).eps * terms)
+
     def standardised(self, frequencies: Floats) -> Linear:
         """With mean 0 and variance 1 among strangers; 0 for everybody where all score alike."""
         mean, deviation = self.mean(frequencies), np.sqrt(self.variance(frequencies))

@@ -117,7 +117,7 @@ def trace(
     scores = linear.scores(people)
     if null == "empirical":
         assert reference is not None
-        p_values = nulls.empirical(scores, linear.scores(reference))
+        p_values = nulls.empirical(scores - linear.rounding, linear.scores(reference))  # equal rows score alike
     else:
         p_values = NULLS[null](scores, linear, frequencies)
     return Traced(scores, p_values, null, tuple(notes))

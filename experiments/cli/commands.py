@@ -278,16 +278,12 @@ def calibrate_command(
 @command("demo")
 def demo_command(
     name: Annotated[str, typer.Argument(help="A name from `dpassay list demos`.")],
+    out: Annotated[Path | None, typer.Option(help="A folder for its figure; by default none is drawn.")] = None,
 ) -> int:
     """Play a demo in the terminal."""
-    import runpy
+    from ..demos import get
 
-    from ...mechanisms.errors import UnknownNameError
-    from .listing import demos
-
-    if name not in demos():
-        raise UnknownNameError("demo", name, demos())
-    runpy.run_module(f"dpassay.experiments.demos.{name.replace('-', '_')}", run_name="__main__")
+    get(name)(out)
     return 0
 
 

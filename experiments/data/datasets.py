@@ -5,7 +5,7 @@ The data directory is the option `directory` of [data], else the environment var
     mnist.npz                                x_train, y_train, x_test, y_test
     adult_coded.csv, adult_domain.json       the census of 1994 in integer codes, and how many codes each attribute has
 
-MNIST is else fetched from OpenML, once, where there is a network. Nothing is fetched without being asked for by name.
+A table of one's own is "csv", with its file as the option `path`. MNIST is else fetched from OpenML, once, where there is a network. Nothing is fetched without being asked for by name.
 """
 
 from __future__ import annotations
@@ -108,6 +108,26 @@ def adult(*, directory: str | None = None) -> pd.DataFrame:
         if table[attribute].dtype.kind not in "iu" or not table[attribute].between(0, size - 1).all():
             raise DataError(f"{folder / ADULT[0]}: {attribute} holds codes outside 0 to {size - 1}.")
     return table[list(domain)]
+
+
+def csv(*, path: str | None = None) -> pd.DataFrame:
+    """A table of your own: `path` is a CSV file, whose first line names the columns."""
+    import pandas as pd
+
+    if not isinstance(path, str) or not path:
+        allowed = 'be the name of a CSV file, in quotes, such as path = "people.csv"'
+        raise ParameterError(argument="path", value=path, allowed=allowed)
+    file = Path(path).expanduser()
+    if not file.is_file():  # nor is an address on the web one
+        raise DataError(
+            f"there is no file {path!r}. Give its path from the folder in which dpassay is run, or the whole path.",
+            argument="path",
+            owner="csv",
+        )
+    table: pd.DataFrame = _read(file, pd.read_csv)
+    if table.empty:
+        raise DataError(f"{path} holds no records. Its first line names the columns, and each other one is a record.")
+    return table
 
 
 def mnist(*, directory: str | None = None, part: str = "train") -> tuple[NDArray[Any], NDArray[Any]]:
@@ -233,6 +253,7 @@ LOADERS: dict[str, Callable[..., Data]] = {
         "load_breast_cancer", "569 biopsies: 30 measures of the cells, and whether the tumour is benign."
     ),
     "census-blocks": census_blocks,
+    "csv": csv,
     "diabetes": _bundled(
         "load_diabetes", "442 diabetes patients: 10 measures, scaled, and the progress of the disease."
     ),

@@ -14,6 +14,7 @@ from ...audit.evidence.scores import BitScores, Successes
 from ...audit.games.reconstruction import reconstruction_game
 from ...mechanisms.base import Dataset, Mechanism
 from ...mechanisms.errors import ParameterError
+from ...mechanisms.records import n_records
 from ..config.config_errors import pointing_at
 from ..config.schema import Config
 from ..config.sections import GameSection, NeighboursSection, Whole
@@ -64,7 +65,7 @@ class ReconstructionTask(PlayedTask):
         """The secret, under a guarantee that holds for any two of its values, and an attack that can guess it."""
         game: Any = here.game
         with pointing_at(source, "neighbours", here.neighbours):
-            record = _record(here.neighbours)
+            record = _record(here.neighbours, data)
         with pointing_at(source, "game", game):
             secret = build_secret(game.secret, data, mechanism, record)
         with pointing_at(source, "game"):
@@ -85,7 +86,7 @@ class ReconstructionTask(PlayedTask):
         return found
 
 
-def _record(section: NeighboursSection) -> int:
+def _record(section: NeighboursSection, data: Dataset | None) -> int:
     """The place of the secret."""
     unread = [key for key in ("relation", "replacement", "canary", "d0", "d1") if getattr(section, key) is not None]
     if unread:
@@ -93,7 +94,13 @@ def _record(section: NeighboursSection) -> int:
             f"the game 'reconstruction' reads of [neighbours] the record alone: leave {unread[0]} out.",
             argument=unread[0],
         )
-    return 0 if section.record == "worst-case" else section.record
+    record, n = 0 if section.record == "worst-case" else section.record, n_records(data)
+    if data is not None and n is not None and record >= n:
+        raise ParameterError(
+            f"record must be the place of one of the {n:,} records of [data], 0 to {n - 1}, but is {record}.",
+            argument="record",
+        )
+    return record
 
 
 __all__ = ["ReconstructionSection", "ReconstructionTask"]

@@ -104,17 +104,19 @@ def _bits(bits: int | str | None, data: Dataset | None) -> FairBits:
     if isinstance(bits, int):
         if data is not None:
             raise ParameterError(
-                f"secret has bits = {bits}, which is a dataset of its own: leave [data] out, or name one of its "
-                "columns.",
+                f"secret has bits = {bits}, a column of coins that is the whole dataset: leave [data] out. For coins in "
+                'one column of a table: bits = "NAME OF THE COLUMN".',
                 argument="secret",
             )
         return FairBits.column(bits)
-    known = list(getattr(data, "columns", ()))
-    if bits not in known:
-        columns = f"has {', '.join(map(str, known))}" if known else "is no table"
+    known = [str(column) for column in getattr(data, "columns", ())]
+    if data is None or bits not in known:
+        there = "there is no [data]" if data is None else f"that has {', '.join(known)}" if known else "that is no table"
+        keep = " (leave `column` out of [data], which keeps one column alone, or give `columns`)"
         raise ParameterError(
-            f"secret has bits = {bits!r}, which must be a column of [data], but that {columns}. A column of coins "
-            "alone: bits = 100.",
+            f"secret has bits = {bits!r}, which must be a column of the table in [data], but {there}"
+            f"{'' if known or data is None else keep}. For a column of 100 coins and nothing else: leave [data] out, "
+            "and give bits = 100.",
             argument="secret",
         )
     table: Any = data
@@ -124,6 +126,12 @@ def _bits(bits: int | str | None, data: Dataset | None) -> FairBits:
 def _one_value(section: SecretSection, data: Dataset | None, record: int) -> OneOf:
     """One of the values, in a record of the data, or as the whole dataset."""
     values: Any = section.values
+    twice = next((value for place, value in enumerate(values) if value in values[:place]), None)
+    if twice is not None:
+        raise ParameterError(
+            f"secret has {twice!r} twice among its values, which nobody could tell apart: give each once.",
+            argument="secret",
+        )
     close = None if section.tolerance is None else _within(values, section.tolerance)
     if data is None:
         reference = None if section.reference is None else np.asarray(section.reference)

@@ -89,8 +89,11 @@ class SubsetCounts(Mechanism):
         """The exact answers, `(n_queries,)`; raises `ParameterError` for anything but a column of n_records bits."""
         bits = np.asarray(dataset)
         if bits.shape != (self.n_records,) or bits.dtype.kind not in "biuf" or not np.isin(bits, (0, 1)).all():
+            shape = "" if bits.shape == (self.n_records,) else f", of shape {bits.shape}"
+            given = " ".join(f"{dataset!r}".split())[:60]
             raise ParameterError(
-                f"a dataset must be a column of {self.n_records} bits (n_records), 0 or 1, but is {dataset!r:.60}.",
+                f"a dataset must be a column of {self.n_records} bits (n_records), 0 or 1, in one dimension, but is "
+                f"{given}{shape}.",
                 argument="dataset",
             )
         return np.asarray(self.subsets @ bits.astype(np.float64))

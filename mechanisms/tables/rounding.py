@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 from ..validation import one_of, whole
 
-RULES = ("half-even", "half-up", "down", "unknown")
+RULES = ("half-even", "half-up", "half-down", "down", "unknown")
 Ints = NDArray[np.int64]
 
 
@@ -21,9 +21,9 @@ class Rounding:
 
     Args:
         digits: >= 0.
-        rule: what happens to what lies in the middle: "half-even" and "half-up" take the even or the larger
-            neighbour, "down" cuts off. "unknown" publishes as "half-even" does, and concludes only what
-            holds for either of these two.
+        rule: what happens to what lies in the middle: "half-even", "half-up" and "half-down" take the even, the larger
+            or the smaller neighbour; "down" cuts off. "unknown" publishes as "half-even" does, and concludes only what
+            holds for each of the first three.
 
     Example:
         >>> Rounding(1).interval(36.7)
@@ -48,7 +48,7 @@ class Rounding:
             up = np.zeros_like(up)
         elif self.rule == "half-up":
             up |= 2 * rest == denominators
-        else:
+        elif self.rule != "half-down":
             up |= (2 * rest == denominators) & (steps % 2 == 1)
         return np.asarray((steps + up) / 10**self.digits)
 
@@ -66,7 +66,13 @@ class Rounding:
         if self.rule == "down":
             return exact, exact + step, True, False
         even = steps % 2 == 0
-        at_low, at_high = {"half-up": (True, False), "half-even": (even, even), "unknown": (True, True)}[self.rule]
+        ends = {
+            "half-up": (True, False),
+            "half-down": (False, True),
+            "half-even": (even, even),
+            "unknown": (True, True),
+        }
+        at_low, at_high = ends[self.rule]
         return exact - step / 2, exact + step / 2, at_low, at_high
 
     def whole_numbers(self, value: float, times: int) -> tuple[int, int]:

@@ -15,6 +15,9 @@ from .base import TOLERANCE, Decoded, Floats, PriorDecoder, Status, stacked
 from .least_squares import BoxedLeastSquares
 from .linear_programme import LinearProgramme
 
+RUN_OUT = 1
+"""What scipy's `milp` calls a limit of time."""
+
 
 @dataclass(frozen=True)
 class IntegerProgramme(PriorDecoder):
@@ -70,7 +73,10 @@ class IntegerProgramme(PriorDecoder):
         solutions = [programme.bits(first)]
         while len(solutions) < self.most_solutions:
             other = programme.solve(solutions)
-            if other.status != 0 or other.fun > first.fun + TOLERANCE * max(1.0, abs(first.fun)):
+            if other.x is None or other.fun > first.fun + TOLERANCE * max(1.0, abs(first.fun)):
+                if other.status == RUN_OUT and len(solutions) == 1:
+                    note = f"best column; whether another is as good was not found out within {self.time_limit:g} s"
+                    return solutions[0], Status.TIME_LIMIT, note
                 break
             solutions.append(programme.bits(other))
         if len(solutions) == 1:

@@ -12,9 +12,6 @@ from ....mechanisms.validation import positive
 from .base import Decoded, Decoder, Floats, Status, stacked
 from .least_squares import BoxedLeastSquares
 
-RUN_OUT = 1
-"""What scipy's `linprog` and `milp` call a limit of time or iterations."""
-
 
 @dataclass(frozen=True)
 class L1Decoding(Decoder):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -115,17 +115,28 @@ class PublishedTables:
         """Which of many checked blocks of the same size have these tables, shape `(size,)`."""
         if self.n_people not in (None, blocks.shape[1]):
             return np.zeros(len(blocks), dtype=np.bool_)
-        seen = self.tables.of(blocks)
         given = np.array([NOT_PUBLISHED if v is None else v for v in self.values])
-        missing = (seen == NOT_PUBLISHED) | (given == NOT_PUBLISHED)
-        return np.asarray(np.where(missing, seen == given, np.abs(seen - given) <= self._slack).all(axis=1))
+        same = self.tables.of(blocks) == given
+        unknown, otherwise = self._otherwise
+        for tables in otherwise:
+            same[:, unknown] |= tables.of(blocks) == given[unknown]
+        return np.asarray(same.all(axis=1))
 
     @cached_property
-    def _slack(self) -> NDArray[np.float64]:
-        """How far from the published value the same number may round by another rule: a step where it is unknown."""
-        rules = [getattr(s, "rounding", None) for s in self.tables.statistics]
-        unknown = [r is not None and r.rule == "unknown" for r in rules]
-        return np.array([(1 + 1e-9) * 10.0**-r.digits if u and r else 0.0 for r, u in zip(rules, unknown, strict=True)])
+    def _otherwise(self) -> tuple[NDArray[np.intp], tuple[Tables, ...]]:
+        """The statistics whose rule of rounding is unknown, and their tables by the rules that may have been used."""
+        given: list[Any] = list(self.tables.statistics)
+        unknown = [i for i, s in enumerate(given) if not isinstance(s, GroupCount) and s.rounding.rule == "unknown"]
+        rules = ("half-up", "half-down") if unknown else ()
+        others = tuple(
+            replace(self.tables, statistics=tuple(_rounded_by(rule, given[i]) for i in unknown)) for rule in rules
+        )
+        return np.array(unknown, dtype=np.intp), others
+
+
+def _rounded_by(rule: str, statistic: Any) -> Statistic:
+    rounded: Statistic = replace(statistic, rounding=replace(statistic.rounding, rule=rule))
+    return rounded
 
 
 def _check(cell: Cell, tables: Tables) -> None:

@@ -138,6 +138,17 @@ def test_frequencies_from_data_with_the_person_hide_it():
     assert found(with_person=False) > found(with_person=True) + 10
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_nobody_scores_higher_than_a_person_of_reference_with_the_same_row(packed):
+    """Sums of one row and of many are rounded differently, which must not decide who is higher."""
+    rng = np.random.default_rng(5)
+    for d in rng.integers(3, 400, 100):
+        row, frequencies = rng.integers(0, 2, (1, d)), rng.uniform(0.1, 0.9, d)
+        one = PackedPeople.of(row) if packed else row
+        found = trace(rng.random(d), one, frequencies=frequencies, reference=np.repeat(row, 19, axis=0))
+        assert found.p_values.tolist() == [1.0]
+
+
 def test_linked_columns_break_the_normal_null_and_leave_the_empirical_one():
     genomes = Genomes(block=50, linkage=0.98)
     assert not covered(strangers(by_frequencies("normal"), population=genomes, studies=250))

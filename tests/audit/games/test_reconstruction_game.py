@@ -24,6 +24,7 @@ from dpassay.mechanisms.errors import (
     ReleaseError,
 )
 from dpassay.mechanisms.guarantees import GaussianDP, PureDP
+from dpassay.mechanisms.relation import Relation
 
 
 def noisy(dataset, rng):
@@ -200,6 +201,14 @@ def test_what_cannot_be_played_is_refused():
         reconstruction_game(noisy, secret_of(0.0, 1.0), n_rounds=10, seed=0)
     with pytest.raises(ParameterError, match="claim is that of a function"):
         reconstruction_game(K_ARY, secret_of(0, 1), n_rounds=10, seed=0, claim=PureDP(1.0))
+
+
+@pytest.mark.parametrize("k", [3, 200])
+def test_neighbours_of_the_first_candidate_have_to_be_neighbours_of_each_other(k):
+    values = [0.0, *np.linspace(-1.0, 1.0, k - 1)]  # each within 1 of the first, and the ends 2 apart
+    laplace = Laplace(epsilon=1.0, sensitivity=1.0, relation=Relation.REPLACE_ONE)
+    with pytest.raises(NeighboursError, match="apart in the L1 norm"):
+        reconstruction_game(laplace, OneOf.in_record(np.array([0.0]), 0, values), n_rounds=10, seed=0)
 
 
 ZERO_OR_ONE = OneOf.in_record([0.0], 0, [0.0, 1.0])

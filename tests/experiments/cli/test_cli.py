@@ -362,3 +362,9 @@ def test_ctrl_c_leaves_a_run_that_continues(tmp_path, monkeypatch, without_pictu
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     assert (tmp_path / "cut" / "results.json").exists()
+
+
+def test_a_demo_draws_its_figure_where_it_is_asked_to(call):
+    done = call("demo", "add-or-replace", "--out", "figures")
+    assert done.exit_code == 0
+    assert list(Path("figures").glob("*.svg"))

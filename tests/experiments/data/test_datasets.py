@@ -71,6 +71,28 @@ def test_adult_is_read_from_the_data_directory(folder):
     assert datasets.load("adult").to_dict("list") == {"age": [1, 3], "sex": [0, 1]}
 
 
+def test_a_table_of_ones_own_is_read_from_its_file(tmp_path):
+    (tmp_path / "people.csv").write_text("age,name\n31,Ann\n72,Bob\n")
+    table = datasets.load("csv", path=str(tmp_path / "people.csv"))
+    assert table.to_dict("list") == {"age": [31, 72], "name": ["Ann", "Bob"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "error", "message"),
+    [
+        (None, "", ParameterError, "path must be the name of a CSV file"),
+        ("https://localhost/people.csv", "", DataError, "there is no file 'https://localhost/people.csv'"),
+        ("people.csv", "age\n", DataError, "people.csv holds no records"),
+        ("people.csv", "", DataError, "cannot read people.csv"),
+    ],
+)
+def test_a_file_that_is_no_table_is_named(path, content, error, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text(content)
+    with pytest.raises(error, match=message):
+        datasets.load("csv", path=path)
+
+
 def test_adult_codes_outside_the_domain_are_refused(folder):
     (folder / "adult_coded.csv").write_text("age,sex\n1,0\n4,1\n")
     (folder / "adult_domain.json").write_text(json.dumps({"age": 4, "sex": 2}))

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 from scipy.optimize import linprog, lsq_linear
 
 from dpassay.attacks.reconstruction.answers import (
@@ -15,6 +15,7 @@ from dpassay.attacks.reconstruction.answers import (
     L1Decoding,
     LinearProgramme,
     Status,
+    integer_programme,
     least_squares_accuracy,
 )
 from dpassay.attacks.reconstruction.answers.exhaustive import all_columns
@@ -257,6 +258,20 @@ def test_integer_programme_finds_the_best_of_all_columns_all_of_them(prior):
         found = IntegerProgramme(scale=2.0, prior=prior, most_solutions=50).decode(queries, answers)
         assert found.status == ((Status.SEVERAL,) if len(best) > 1 else (Status.OPTIMAL,))
         np.testing.assert_allclose(found.values[0], best.mean(axis=0))
+
+
+def test_a_best_column_is_not_called_the_only_one_when_the_search_for_others_ran_out_of_time(monkeypatch):
+    solve = integer_programme._Programme.solve
+
+    def second_runs_out(programme, without):
+        return solve(programme, without) if not without else optimize.OptimizeResult(status=1, x=None, fun=None)
+
+    queries, answers = [[1, 1, 0], [0, 1, 1]], [1, 1]
+    assert IntegerProgramme().decode(queries, answers).status == (Status.SEVERAL,)
+    monkeypatch.setattr(integer_programme._Programme, "solve", second_runs_out)
+    found = IntegerProgramme().decode(queries, answers)
+    assert found.status == (Status.TIME_LIMIT,)
+    assert "whether another is as good was not found out" in found.notes[0]
 
 
 def test_integer_programme_tells_when_several_columns_are_equally_good():

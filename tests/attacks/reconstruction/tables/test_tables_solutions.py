@@ -132,6 +132,17 @@ def test_solutions_are_the_blocks_of_a_small_world_that_have_the_tables(name, bl
         assert len(found) == min(30, len(expected))
 
 
+def test_a_number_rounded_in_a_way_unknown_is_within_half_a_step():
+    """Ends included; a whole step apart is another number, whatever the rule."""
+    rounding = Rounding(0, rule="unknown")
+    published = PublishedTables.of(SMALL, {GroupCount(): 1, MedianAge(YOUNG, rounding=rounding): 21.0})
+    assert [block[0, 0] for block in every_block(SMALL, 1) if published.hold_for(block)] == [21, 21]
+    published = PublishedTables.of(SMALL, {GroupCount(): 4, MeanAge(rounding=rounding): 21.0})
+    sums = FOUR[..., 0].sum(axis=1)
+    np.testing.assert_array_equal(published.fit(FOUR), (sums >= 82) & (sums <= 86))
+    assert keys(solve(published, limit=2000)) == keys(FOUR[published.fit(FOUR)])
+
+
 def test_blocks_of_different_sizes_are_different_blocks_where_the_number_of_people_is_open():
     men = group(sex="male")
     cells = {GroupCount(WOMEN): 2, MeanAge(WOMEN): 20.5, GroupCount(men): None, MeanAge(): 22.0}
