@@ -72,9 +72,10 @@ def _first(target: SecretTarget) -> Reconstructor:
         if attack.supports(target):
             return attack
     raise AttackError(
-        f"no reconstruction attack guesses a {type(target.secret).__name__} from what "
-        f"{type(target.mechanism).__name__} releases by itself. Name one of {', '.join(catalogue)}, or give a "
-        "Reconstructor of your own."
+        f"no reconstruction attack of the library guesses {type(target.secret).__name__} from what "
+        f"{type(target.mechanism).__name__} releases: in Python, give a Reconstructor of your own that knows how to "
+        "read it, as attack=. The one that can read any output, maximum-likelihood, takes OneOf candidates and a "
+        "mechanism whose law of outputs is known."
     )
 
 

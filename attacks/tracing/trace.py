@@ -97,6 +97,9 @@ def trace(
         (50, 0)
     """
     statistic = InnerProduct() if statistic is None else statistic
+    if not isinstance(statistic, Statistic):
+        allowed = "be a statistic of dpassay.attacks.tracing, such as Homer()"
+        raise ParameterError(argument="statistic", value=statistic, allowed=allowed)
     null = _which_null(null, frequencies, reference, np.shape(released)[-1] if np.ndim(released) else 0)
     notes: list[str] = []
     if reference is not None:

@@ -5,7 +5,9 @@ The data directory is the option `directory` of [data], else the environment var
     mnist.npz                                x_train, y_train, x_test, y_test
     adult_coded.csv, adult_domain.json       the census of 1994 in integer codes, and how many codes each attribute has
 
-A table of one's own is "csv", with its file as the option `path`. MNIST is else fetched from OpenML, once, where there is a network. Nothing is fetched without being asked for by name.
+A table of one's own is "csv", with its file as the option `path`.
+
+MNIST is else fetched from OpenML, once, where there is a network. Nothing is fetched without being asked for by name.
 """
 
 from __future__ import annotations

@@ -90,7 +90,8 @@ def run(
     """
     config, source = Config.load(name_or_path, settings)
     directory = RunDirectory(RUNS / source.name if out is None else Path(out))
-    if (done := finished(directory, config)) is not None:
+    own_file = "'csv'" in repr(config.question)  # which may have changed since, so that its numbers are made again
+    if not own_file and (done := finished(directory, config)) is not None:
         return _again(done, config, source.name, directory, tell)
     ask = _audits if config.membership is None else _study
     answer = ask(config, source, n_jobs, progress, tell)

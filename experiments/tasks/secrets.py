@@ -104,14 +104,16 @@ def _bits(bits: int | str | None, data: Dataset | None) -> FairBits:
     if isinstance(bits, int):
         if data is not None:
             raise ParameterError(
-                f"secret has bits = {bits}, a column of coins that is the whole dataset: leave [data] out. For coins in "
-                'one column of a table: bits = "NAME OF THE COLUMN".',
+                f"secret has bits = {bits}, a column of coins that is the whole dataset: leave [data] out. For coins "
+                'in one column of a table: bits = "NAME OF THE COLUMN".',
                 argument="secret",
             )
         return FairBits.column(bits)
     known = [str(column) for column in getattr(data, "columns", ())]
     if data is None or bits not in known:
-        there = "there is no [data]" if data is None else f"that has {', '.join(known)}" if known else "that is no table"
+        there = (
+            "there is no [data]" if data is None else f"that has {', '.join(known)}" if known else "that is no table"
+        )
         keep = " (leave `column` out of [data], which keeps one column alone, or give `columns`)"
         raise ParameterError(
             f"secret has bits = {bits!r}, which must be a column of the table in [data], but {there}"

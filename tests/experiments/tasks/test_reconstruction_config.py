@@ -11,6 +11,7 @@ from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.runs.runner import report, run
 from dpassay.mechanisms import KAryRandomizedResponse
+from dpassay.mechanisms.errors import FingerprintError
 
 GUESSED = """\
 [mechanism]
@@ -220,3 +221,17 @@ def test_a_secret_is_swept_over_like_any_other_option():
 )
 def test_a_secret_that_cannot_be_drawn_is_refused_before_anything_runs(text, secret, message):
     assert message in refused(text, **{"game.secret": secret})
+
+
+def test_a_finished_run_on_a_file_that_has_changed_is_not_read_back(tmp_path, without_power, without_pictures):
+    table = tmp_path / "people.csv"
+    data = f'[data]\nname = "csv"\npath = "{table.as_posix()}"\ncolumn = "sum"\n'
+    mechanism = '[mechanism]\nname = "laplace"\nepsilon = 1.0\nrelation = "replace_one"\nquery = { name = "count", above = 2 }\n[audit]\ndelta = 0.0\n'
+    game = '[game]\nname = "reconstruction"\nn_rounds = 50\nsecret = { values = [0, 5] }\n'
+    (tmp_path / "own.toml").write_text(data + mechanism + game)
+    table.write_text("sum\n1\n2\n")
+    run(tmp_path / "own.toml", out=tmp_path / "out")
+    run(tmp_path / "own.toml", out=tmp_path / "out")
+    table.write_text("sum\n1\n3\n")
+    with pytest.raises(FingerprintError, match="another experiment"):
+        run(tmp_path / "own.toml", out=tmp_path / "out")
