@@ -226,9 +226,8 @@ def test_a_secret_that_cannot_be_drawn_is_refused_before_anything_runs(text, sec
 def test_a_finished_run_on_a_file_that_has_changed_is_not_read_back(tmp_path, without_power, without_pictures):
     table = tmp_path / "people.csv"
     data = f'[data]\nname = "csv"\npath = "{table.as_posix()}"\ncolumn = "sum"\n'
-    mechanism = '[mechanism]\nname = "laplace"\nepsilon = 1.0\nrelation = "replace_one"\n'
-    mechanism += 'query = { name = "count", above = 2 }\n'
-    mechanism += "[audit]\ndelta = 0.0\n"
+    query = 'query = { name = "count", above = 2 }\n[audit]\ndelta = 0.0\n'
+    mechanism = '[mechanism]\nname = "laplace"\nepsilon = 1.0\nrelation = "replace_one"\n' + query
     game = '[game]\nname = "reconstruction"\nn_rounds = 50\nsecret = { values = [0, 5] }\n'
     (tmp_path / "own.toml").write_text(data + mechanism + game)
     table.write_text("sum\n1\n2\n")
