@@ -35,6 +35,8 @@ class Tables:
         >>> block = domain.people([(30, "female"), (40, "female"), (51, "male")])
         >>> tables.of(block[None])
         array([[ 3. , 40. , 40.3, -1. , -1. , -1. ]])
+        >>> print(tables)
+        6 cells, suppressed below 3
     """
 
     domain: Domain
@@ -58,6 +60,12 @@ class Tables:
                     f"{statistic.base}. Give the attributes of the base to the group too.",
                     argument="statistics",
                 )
+
+    def __str__(self) -> str:
+        """Short, for lines that name a mechanism: "2 cells, suppressed below 3"."""
+        n = len(self.statistics)
+        hidden = f", suppressed below {self.threshold}" if self.threshold else ""
+        return f"{n} cell{'s' * (n > 1)}{hidden}"
 
     @cached_property
     def members(self) -> dict[Group, NDArray[np.bool_]]:

@@ -241,7 +241,8 @@ def about(queries: Floats) -> str:
     rank = int(np.linalg.matrix_rank(queries.T @ queries, hermitian=True))
     if rank == n:
         return ""
-    said = [f"{m} queries fix {rank} combinations of {n} bits: even exact answers may fit several columns"]
+    asked, fixed = "1 query fixes" if m == 1 else f"{m} queries fix", f"{rank} combination{'s' * (rank != 1)}"
+    said = [f"{asked} {fixed} of {n} bits: even exact answers may fit several columns"]
     if len(missing):
         shown = ", ".join(map(str, missing[:5].tolist())) + (", ..." if len(missing) > 5 else "")
         said.append(f"no query counts record {shown}, of which nothing is known")
