@@ -233,7 +233,9 @@ def test_too_few_runs_and_other_secrets_are_refused():
             return iter(())
 
     claimed = FunctionMechanism(noisy_sum, claim=PureDP(1.0), neighbours=Neighbours([0], [1], "replace_one"))
-    with pytest.raises(AttackError, match="no reconstruction attack of the library guesses Another from what FunctionMechanism"):
+    with pytest.raises(
+        AttackError, match="no reconstruction attack of the library guesses Another from what FunctionMechanism"
+    ):
         choose("auto", SecretTarget(claimed, Another()))
 
 
