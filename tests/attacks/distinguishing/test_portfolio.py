@@ -44,7 +44,7 @@ def pilot(draw, n=3_000, seed=0):
 
 QUICK = Classifier(model="logistic")
 MISTAKEN = {("counts", 10)}
-"""A rule that adds nothing is taken: the classifier is judged on outputs that it has seen, so that repeats stand out."""
+"""A rule that adds nothing is taken: the classifier is judged on outputs that it has seen, and repeats stand out."""
 
 
 @pytest.mark.parametrize("name", ORDINARY)
