@@ -50,8 +50,8 @@ def plan_rounds(n_rounds: int, bytes_per_round: int, smallest: int = 1) -> list[
 
 
 @dataclass(frozen=True, eq=False)
-class CandidateRounds:
-    """Plays the rounds of a chunk whose secret is one of k candidates.
+class Rounds:
+    """What plays the rounds of a chunk.
 
     Args:
         target: the mechanism that runs, and the secret.
@@ -71,6 +71,11 @@ class CandidateRounds:
     def mechanism(self) -> Mechanism:
         """What runs."""
         return self.target.mechanism
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateRounds(Rounds):
+    """Plays the rounds of a chunk whose secret is one of k candidates."""
 
     def __call__(self, chunk: Chunk) -> Arrays:
         secret: Any = self.target.secret
@@ -98,19 +103,8 @@ class CandidateRounds:
 
 
 @dataclass(frozen=True, eq=False)
-class BitRounds:
-    """Plays the rounds of a chunk whose secret are fair bits; arguments as of `CandidateRounds`."""
-
-    target: SecretTarget
-    guesser: Guesser
-    seed: int
-    tested: bool
-    timeout: float | None = None
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """What runs."""
-        return self.target.mechanism
+class BitRounds(Rounds):
+    """Plays the rounds of a chunk whose secret are fair bits."""
 
     def __call__(self, chunk: Chunk) -> Arrays:
         secret: Any = self.target.secret

@@ -209,13 +209,13 @@ def gain(
 def _values(name: str, given: ArrayLike) -> Values:
     """The booleans or numbers in [0, 1] of one argument."""
     values = np.asarray(given)
-    fits = values.ndim == 1 and values.size > 0 and values.dtype.kind in "biuf"
-    if not fits or (values.dtype.kind != "b" and not ((values >= 0) & (values <= 1)).all()):
-        raise ParameterError(
-            f"{name} must be one boolean (right or wrong), or one number in [0, 1], for each of at least one person, "
-            f"but has shape {values.shape} and type {values.dtype}, or values that are NaN or outside.",
-            argument=name,
-        )
+    wanted = f"{name} must be one boolean (right or wrong), or one number in [0, 1], for each of at least one person"
+    if values.ndim != 1 or not values.size or values.dtype.kind not in "biuf":
+        raise ParameterError(f"{wanted}, but has shape {values.shape} and type {values.dtype}.", argument=name)
+    outside = np.flatnonzero(~((values >= 0) & (values <= 1)))
+    if len(outside):
+        place = int(outside[0])
+        raise ParameterError(f"{wanted}, but at {place} is {values[place]}.", argument=name)
     return values.astype(np.float64) if values.dtype.kind == "f" else values.astype(np.bool_)
 
 

@@ -11,9 +11,11 @@ from dpassay.attacks.reconstruction import FairBits, OneOf, Reconstructor
 from dpassay.audit import BitScores, Successes, audit_scores
 from dpassay.audit.bounds.reconstruction import Reconstruction, allowed_success
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.audit.games import reconstruction_game
+from dpassay.audit.games import reconstruction, reconstruction_game, rounds
 from dpassay.audit.games.rounds import CandidateRounds, plan_rounds
+from dpassay.audit.trials.seeds import Stage, stream
 from dpassay.mechanisms import Gaussian, KAryRandomizedResponse, Laplace
+from dpassay.mechanisms.counts import LaplaceSubsetCounts
 from dpassay.mechanisms.errors import (
     AttackError,
     DependentTrialsError,
@@ -311,3 +313,22 @@ def test_candidates_are_compared_with_the_dataset_without_them(without_power):
     assert best < allowed_success(GaussianDP(1.0), 0.1)
     result = audit_scores(game, mechanism=mechanism, delta=1e-5)
     assert result.verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.parametrize(
+    "secret", [FairBits.column(4), OneOf.in_record([0, 0, 0, 0], 1, [0, 1])], ids=["bits", "one of"]
+)
+def test_what_is_learned_secrets_and_runs_draw_from_streams_of_their_own(monkeypatch, secret):
+    asked = []
+
+    def remembered(*key):
+        asked.append(key)
+        return stream(*key)
+
+    for module in (reconstruction, rounds):
+        monkeypatch.setattr(module, "stream", remembered)
+    counts = LaplaceSubsetCounts(epsilon=1.0, n_records=4, n_queries=3)
+    reconstruction_game(counts, secret, attack="maximum-likelihood", n_rounds=40, seed=3)
+    drawn = [key for key in asked if key[1] is not Stage.PROBE]
+    assert len(drawn) >= 2
+    assert len(set(drawn)) == len(drawn)

@@ -116,6 +116,11 @@ def test_wrong_arguments_are_named(given, named):
     assert caught.value.argument == named
 
 
+def test_a_value_out_of_range_is_shown_with_its_place():
+    with pytest.raises(ParameterError, match=r"without_person must be .*, but at 1 is 1.5"):
+        gain([0.5, 0.5], without_person=[0.5, 1.5])
+
+
 def test_a_baseline_that_is_missing_is_named():
     with pytest.raises(ParameterError, match="without the person"):
         gain([True], without_person=[False])["without the release"]
