@@ -19,6 +19,7 @@ catalogue = Catalogue(
         "canary-loss": "dpassay.attacks.distinguishing.canary_loss:CanaryLoss",
         "canary-direction": "dpassay.attacks.distinguishing.canary_direction:CanaryDirection",
         "tracing": "dpassay.attacks.tracing.attack:Tracing",
+        "generated-queries": "dpassay.attacks.synthesis.generated_queries:GeneratedQueries",
         "portfolio": "dpassay.attacks.distinguishing.portfolio:Portfolio",
         "classifier": "dpassay.attacks.distinguishing.classifier:Classifier",
         "threshold": "dpassay.attacks.distinguishing.threshold:Threshold",
