@@ -71,11 +71,8 @@ class GeneratedQueries(LearnedAttack):
     def features(self, target: Target, tables0: Tables, tables1: Tables, rng: np.random.Generator) -> AgreementCounts:
         """Counts for each record in which the sides differ."""
         only0, only1 = differing(target.neighbours)
-        records = np.concatenate([only1, only0])
-        levels = Levels.learn(records, tables0, tables1)
-        queries = draw_queries(records.shape[1], self.n_queries, self.orders, rng)
-        intervals = np.array([[levels.interval(v, j) for j, v in enumerate(record)] for record in records.tolist()])
-        return AgreementCounts(intervals, queries)
+        queries = draw_queries(only1.shape[1], self.n_queries, self.orders, rng)
+        return AgreementCounts.of_records(np.concatenate([only1, only0]), (tables0, tables1), queries)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +86,13 @@ class AgreementCounts:
 
     intervals: Floats
     queries: tuple[Query, ...]
+
+    @classmethod
+    def of_records(cls, records: Tables, tables: Iterable[Tables], queries: tuple[Query, ...]) -> AgreementCounts:
+        """For `(k, d)` records; real values agree where they fall into the same bin of the values in `tables`."""
+        levels = Levels.learn(records, *tables)
+        intervals = [[levels.interval(value, j) for j, value in enumerate(record)] for record in records.tolist()]
+        return cls(np.array(intervals), queries)
 
     def of(self, tables: Tables) -> Floats:
         """`(size, k * n_queries)` counts."""

@@ -34,7 +34,7 @@ class Levels:
     def learn(cls, *tables: Tables) -> Levels:
         """Those of `(..., d)` tables, all taken together; bins hold about equally many values each."""
         rows = [table.reshape(-1, table.shape[-1]) for table in tables]
-        rows = [some[:: 1 + len(some) // SAMPLED] for some in rows]
+        rows = [some if len(some) <= SAMPLED else some[_spread_out(len(some))] for some in rows]
         columns = [np.concatenate([some[:, j] for some in rows]) for j in range(rows[0].shape[1])]
         found = [np.unique(column) for column in columns]
         binned = tuple(len(values) > MOST_LEVELS for values in found)
@@ -63,6 +63,11 @@ class Levels:
         starts = self.starts[column]
         place = int(np.searchsorted(starts, value, side="right"))
         return float(starts[place - 1]), float(np.nextafter(starts[place], -np.inf)) if place < len(starts) else np.inf
+
+
+def _spread_out(n: int) -> NDArray[np.int64]:
+    """Places of `SAMPLED` rows among `n`, in no step with the rows of a table, which may be in order."""
+    return np.arange(SAMPLED) * 2_654_435_761 % n
 
 
 def _bins(column: Floats) -> Floats:
