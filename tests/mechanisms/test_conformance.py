@@ -21,7 +21,7 @@ from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.relation import Relation
-from dpassay.mechanisms.tables import Domain, GroupCount, Tables, group
+from dpassay.mechanisms.tables import CensusDomain, GroupCount, Tables, group
 
 SAMPLE = {
     "epsilon": 0.8,
@@ -43,7 +43,7 @@ SAMPLE = {
     "rounded_to": 5,
 }
 FEW_TABLES = Tables(
-    Domain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(0, 99)),
+    CensusDomain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(0, 99)),
     tuple(GroupCount(people) for people in (group(block="A"), group(sex="female", block="A"), group(ages=(0, 17)))),
 )
 EXTRA = {
