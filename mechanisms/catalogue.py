@@ -118,6 +118,9 @@ catalogue = Catalogue(
         "swapped-tables": "dpassay.mechanisms.tables.swapped:SwappedTables",
         "ngram-counts": "dpassay.mechanisms.text.ngram_counts:NGramCounts",
         "broken-ngram-contribution": "dpassay.mechanisms.broken.text.unbounded:ContributionNotBounded",
+        "small-database": "dpassay.mechanisms.release.weights.small_database:SmallDatabase",
+        "mwem": "dpassay.mechanisms.release.weights.mwem:MWEM",
+        "gaussian-mwem": "dpassay.mechanisms.release.weights.mwem:GaussianMWEM",
     },
 )
 get = catalogue.get
