@@ -19,6 +19,7 @@ import claims_statistics
 import claims_synthesis
 import claims_tables
 import claims_text
+import claims_weights
 import numpy as np
 import pytest
 import sparse_vector_laws
@@ -1015,6 +1016,7 @@ CASES = {
             | claims_counts.CASES
             | claims_tables.CASES
             | claims_synthesis.CASES
+            | claims_weights.CASES
         ).items()
     },
     **{name: selection(name) for name in claims_selection.CASES},
