@@ -20,8 +20,7 @@ from dpassay.mechanisms.guarantees.base import Guarantee
 from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.noise.laplace import Laplace
-from dpassay.mechanisms.queries.domain import Domain as CodedDomain
-from dpassay.mechanisms.queries import Workload
+from dpassay.mechanisms.queries import Domain, Workload
 from dpassay.mechanisms.relation import Relation
 from dpassay.mechanisms.synthesis import DirectGenerator, FixedMarginals
 from dpassay.mechanisms.tables import CensusDomain, GroupCount, Tables, group
@@ -44,7 +43,7 @@ SAMPLE = {
     "n_users": 5,
     "bound": 2,
     "rounded_to": 5,
-    "domain": CodedDomain({"sex": 2, "race": 3}),
+    "domain": Domain({"sex": 2, "race": 3}),
     "selection": FixedMarginals((("sex",), ("race", "sex")), standard_deviation=2.0),
     "generator": DirectGenerator(),
     "workload": Workload({"cell": 3}, [[1, 0, 0], [0, 1, 0]]),
