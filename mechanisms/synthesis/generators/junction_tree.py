@@ -32,7 +32,7 @@ class JunctionTree:
         >>> domain = Domain({"a": 2, "b": 3, "c": 4, "d": 5})
         >>> tree = JunctionTree.of(domain, [("a", "b"), ("b", "c"), ("a", "c")])
         >>> tree.cliques, tree.parents, tree.n_cells
-        ((('a', 'b', 'c'), ('d',)), (-1, 0), 29)
+        ((('d',), ('a', 'b', 'c')), (-1, 0), 29)
     """
 
     domain: Domain
