@@ -30,6 +30,7 @@ sparse_vector/   sparse vector technique: many queries against a noisy threshold
 studies/         what is published about a group of people: the means of many columns
 tables/          published tables of people: exact, swapped, or noisy
 text/            language models of n-grams, private and not
+tuning/          choosing the best of several private runs, as when hyper-parameters are tuned
 validation.py    shared checks of arguments
 """
 

@@ -33,6 +33,7 @@ from ...mechanisms.queries.catalogue import catalogue as queries
 from ...mechanisms.registry import Catalogue
 from ...mechanisms.studies.populations import populations
 from ...mechanisms.tables.catalogue import table_sets
+from ...mechanisms.tuning.catalogue import repetitions
 from ..config.sections import DataSection, Named
 from ..data import datasets, examples
 
@@ -56,6 +57,7 @@ INSIDE = {
     "sampling": samplings,
     "learning_rate": schedules,
     "tables": table_sets,
+    "repetitions": repetitions,
 }
 """Option of a mechanism -> catalogue of the table that may stand there."""
 
