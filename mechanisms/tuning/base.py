@@ -14,7 +14,12 @@ from numpy.typing import NDArray
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
 from ..errors import ParameterError
+from ..guarantees import ExactDP
+from ..guarantees.base import Guarantee
 from ..queries.base import Floats
+
+LOWEST = -690.0
+"""Log densities below are those of outputs so rare that floats do not hold them."""
 
 
 class Trial(Mechanism):
@@ -22,6 +27,22 @@ class Trial(Mechanism):
 
     def chances(self, scores: Floats, dataset: Dataset) -> tuple[Floats, Floats] | None:
         """Probabilities that a run on `dataset` has a lower score, and a higher one; None where they are not known."""
+
+    def cells(self, pair: Neighbours, cuts: tuple[float, ...] = ()) -> Cells | None:
+        """Points at which densities are to be summed, such that nothing of the pair is missed; None if not known.
+
+        Args:
+            pair: the outputs on both sides are looked at.
+            cuts: scores at which densities may jump.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Outputs `(n, k)` that stand for all of them, and the weights `(n,)` of a numerical integral over them."""
+
+    outputs: Floats
+    weights: Floats
 
 
 @dataclass(frozen=True)
@@ -62,8 +83,28 @@ class ChoosesRun(Mechanism):
         """As one run."""
         return self.run.workers
 
-    def exact_guarantee(self) -> None:
-        """Not known: the pair of `worst_case` comes near what is true and does not attain it."""
+    @property
+    def jumps(self) -> tuple[float, ...]:
+        """Scores at which the density of the output jumps."""
+        return ()
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """The exact curve on `worst_case()`, of outputs rounded to cells so small that it does not show.
+
+        Known for `NoisyCandidate`: None for other runs.
+        """
+        laws = self.run.cells(self.worst_case(), self.jumps)
+        if laws is None:
+            return None
+        sides = (self.worst_case().d0, self.worst_case().d1)
+        log_densities = [self.log_density(Outputs(laws.outputs), dataset) for dataset in sides]
+        possible = np.minimum(*log_densities) > LOWEST
+        found = []
+        for dataset, log_density in zip(sides, log_densities, strict=True):
+            masses = np.where(possible, laws.weights * np.exp(log_density), 0.0)
+            left = self.nothing(dataset)
+            found.append(np.append(masses * ((1.0 - left) / masses.sum()), left))
+        return ExactDP(found[0], found[1], relation=self.relation)
 
     def output_law(self) -> LogDensity | None:
         """Its own where the law of one run is known, and the chance that another is better."""

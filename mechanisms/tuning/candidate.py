@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy.special import ndtr
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
 from ..errors import ParameterError
-from ..guarantees import GaussianDP, PureDP, RenyiDP
+from ..guarantees import GaussianDP, LaplaceDP, PureDP, RenyiDP
 from ..guarantees.base import Guarantee
 from ..guarantees.conversion.convert import to_renyi
 from ..noise.laplace import draw_laplace, laplace_log_density
@@ -24,7 +25,7 @@ from ..queries.answers import check_distance
 from ..queries.base import Floats
 from ..relation import Relation
 from ..validation import one_of, positive, whole
-from .base import Trial
+from .base import Cells, Trial
 
 NOISES = ("laplace", "gaussian")
 
@@ -46,8 +47,8 @@ class NoisyCandidate(Trial):
 
     Example:
         >>> NoisyCandidate(epsilon=1.0, n_candidates=3).release([0.0, 5.0, 1.0], 2, np.random.default_rng(0)).values
-        array([[2.        , 0.93679759],
-               [1.        , 5.37166434]])
+        array([[2.        , 2.01732777],
+               [1.        , 4.46946379]])
     """
 
     epsilon: float
@@ -96,6 +97,20 @@ class NoisyCandidate(Trial):
         tail = 0.5 * np.exp(-np.abs(distance))
         return np.where(distance < 0, tail, 1 - tail).mean(axis=1), np.where(distance < 0, 1 - tail, tail).mean(axis=1)
 
+    def cells(self, pair: Neighbours, cuts: tuple[float, ...] = ()) -> Cells:
+        """Candidates that move alike are one; scores are integrated between the scores on both sides, and 40 scales
+        beyond them, by Simpson's rule."""
+        moves, first, times = np.unique(
+            np.column_stack([self.scores(pair.d0), self.scores(pair.d1)]), axis=0, return_index=True, return_counts=True
+        )
+        ends = np.unique(
+            np.concatenate([moves.ravel(), moves.ravel() - 40 * self.scale, moves.ravel() + 40 * self.scale, cuts])
+        )
+        scores, weights = zip(*(_simpson(a, b, self.scale / 100.0) for a, b in pairwise(ends)), strict=True)
+        score, weight = np.concatenate(scores), np.concatenate(weights)
+        outputs = np.column_stack([np.repeat(first, len(score)), np.tile(score, len(first))])
+        return Cells(outputs.astype(np.float64), np.outer(times, weight).ravel())
+
     def output_law(self) -> LogDensity:
         """Its own: see `log_density`."""
         return self
@@ -111,13 +126,9 @@ class NoisyCandidate(Trial):
         return np.asarray(density - np.log(self.n_candidates))
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(epsilon)`, or `GaussianDP(epsilon)`: which candidate was tried tells nothing."""
-        kind = PureDP if self.noise == "laplace" else GaussianDP
+        """`LaplaceDP(epsilon)`, or `GaussianDP(epsilon)`: which candidate was tried tells nothing."""
+        kind = LaplaceDP if self.noise == "laplace" else GaussianDP
         return kind(self.epsilon, relation=self.relation)
-
-    def exact_guarantee(self) -> Guarantee | None:
-        """None: on the worst case of several runs, one run gives away less than it may."""
-        return None
 
     def worst_case(self) -> Neighbours:
         """Candidate 0 gains and all others lose: it is tried rarely, and then stands out."""
@@ -133,6 +144,15 @@ class NoisyCandidate(Trial):
             self.scores(neighbours.d0), self.scores(neighbours.d1), sensitivity=self.sensitivity, norm=np.inf
         )
         return self
+
+
+def _simpson(start: float, end: float, width: float) -> tuple[Floats, Floats]:
+    """Points and weights of the composite rule, with steps of at most `width`."""
+    steps = 2 * max(1, int(np.ceil((end - start) / (2.0 * width))))
+    weights = np.full(steps + 1, 2.0)
+    weights[1::2] = 4.0
+    weights[[0, -1]] = 1.0
+    return np.linspace(start, np.nextafter(end, start), steps + 1), weights * (end - start) / (3.0 * steps)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class NegativeBinomialRepetitions(Repetitions):
         * From Renyi DP: theorem 2, at every order, with the best second order of the list.
 
     Example:
-        >>> NegativeBinomialRepetitions(shape=1.0, stopping=0.1).mean
+        >>> round(NegativeBinomialRepetitions(shape=1.0, stopping=0.1).mean, 9)
         10.0
         >>> NegativeBinomialRepetitions(shape=0.0).guarantee(PureDP(0.5)).epsilon(0.0)
         1.0

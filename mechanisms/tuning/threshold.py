@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base import Dataset, Outputs
 from ..errors import ParameterError
@@ -56,20 +55,21 @@ class FirstGoodEnough(ChoosesRun):
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """`(size, k)`: the good output of each; the event "none was good enough" where it stopped before."""
-        waiting = np.arange(size)
-        values: NDArray[np.float64] | None = None
-        events = np.full(size, NOTHING)
+        waiting, events = np.arange(size), np.full(size, NOTHING)
+        values = np.zeros((size, self.run.release(dataset, 0, rng).values.shape[1]))
         while waiting.size:
             runs = self.run.release(dataset, waiting.size, rng).values
-            if values is None:
-                values = np.zeros((size, runs.shape[1]))
             good = runs[:, -1] >= self.threshold
             values[waiting[good]] = runs[good]
             events[waiting[good]] = ""
             waiting = waiting[~good]
             waiting = waiting[rng.random(waiting.size) >= self.stopping]
-        assert values is not None
         return Outputs(values, events if (events != "").any() else None)
+
+    @property
+    def jumps(self) -> tuple[float, ...]:
+        """The threshold."""
+        return (self.threshold,)
 
     def guarantee(self) -> Guarantee:
         """`PureDP(2 epsilon)`."""

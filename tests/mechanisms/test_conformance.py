@@ -24,6 +24,7 @@ from dpassay.mechanisms.queries import Domain, Workload
 from dpassay.mechanisms.relation import Relation
 from dpassay.mechanisms.synthesis import DirectGenerator, FixedMarginals
 from dpassay.mechanisms.tables import CensusDomain, GroupCount, Tables, group
+from dpassay.mechanisms.tuning import NegativeBinomialRepetitions
 
 SAMPLE = {
     "epsilon": 0.8,
@@ -67,6 +68,9 @@ EXTRA = {
     "noisy-tables": {"tables": FEW_TABLES},
     **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem")},
     "swapped-tables": {"tables": FEW_TABLES},
+    "best-of-repetitions": {"n_candidates": 4, "repetitions": NegativeBinomialRepetitions(1.0, 0.5)},
+    "first-good-enough": {"n_candidates": 4, "threshold": -2.0, "stopping": 0.001},
+    "broken-best-of-k": {"n_candidates": 4, "k": 2},
 }
 """Options that a mechanism needs besides the required ones, and those with which its exact curve is known."""
 FALSE_ALARM = 1e-6
