@@ -12,5 +12,6 @@ generators = Catalogue(
     "generator",
     {
         "direct": "dpassay.mechanisms.synthesis.generators.direct:DirectGenerator",
+        "graphical": "dpassay.mechanisms.synthesis.generators.graphical:GraphicalModel",
     },
 )
