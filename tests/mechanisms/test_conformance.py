@@ -67,6 +67,7 @@ EXTRA = {
     "noisy-tables": {"tables": FEW_TABLES},
     **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem")},
     "swapped-tables": {"tables": FEW_TABLES},
+    "broken-resampled": {"n_records": 5, "n_rows": 3},
 }
 """Options that a mechanism needs besides the required ones, and those with which its exact curve is known."""
 FALSE_ALARM = 1e-6
