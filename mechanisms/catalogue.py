@@ -126,6 +126,8 @@ catalogue = Catalogue(
         "small-database": "dpassay.mechanisms.release.weights.small_database:SmallDatabase",
         "mwem": "dpassay.mechanisms.release.weights.mwem:MWEM",
         "gaussian-mwem": "dpassay.mechanisms.release.weights.mwem:GaussianMWEM",
+        "noisy-histogram-table": "dpassay.mechanisms.synthesis.noisy_histogram:NoisyHistogramTable",
+        "broken-resampled": "dpassay.mechanisms.broken.synthesis.resampled:Resampled",
     },
 )
 get = catalogue.get

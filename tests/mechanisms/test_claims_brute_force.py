@@ -13,6 +13,7 @@ from itertools import combinations, combinations_with_replacement, product
 
 import claims_composed
 import claims_counts
+import claims_histogram_tables
 import claims_laws as laws
 import claims_selection
 import claims_statistics
@@ -1031,6 +1032,7 @@ CASES = {
             | claims_counts.CASES
             | claims_tables.CASES
             | claims_synthesis.CASES
+            | claims_histogram_tables.CASES
             | claims_weights.CASES
         ).items()
     },

@@ -71,6 +71,7 @@ EXTRA = {
     "best-of-repetitions": {"n_candidates": 4, "repetitions": NegativeBinomialRepetitions(1.0, 0.5)},
     "first-good-enough": {"n_candidates": 4, "threshold": -2.0, "stopping": 0.001},
     "broken-best-of-k": {"n_candidates": 4, "k": 2},
+    "broken-resampled": {"n_records": 5, "n_rows": 3},
 }
 """Options that a mechanism needs besides the required ones, and those with which its exact curve is known."""
 FALSE_ALARM = 1e-6
