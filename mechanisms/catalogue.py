@@ -118,6 +118,16 @@ catalogue = Catalogue(
         "swapped-tables": "dpassay.mechanisms.tables.swapped:SwappedTables",
         "ngram-counts": "dpassay.mechanisms.text.ngram_counts:NGramCounts",
         "broken-ngram-contribution": "dpassay.mechanisms.broken.text.unbounded:ContributionNotBounded",
+        "deniable-release": "dpassay.mechanisms.deniability.release:DeniableRelease",
+        "noisy-entropies": "dpassay.mechanisms.deniability.structure:NoisyEntropies",
+        "noisy-family-counts": "dpassay.mechanisms.deniability.parameters:NoisyCounts",
+        "broken-deniability-deterministic-test": (
+            "dpassay.mechanisms.broken.deniability.privacy_tests:DeterministicTest"
+        ),
+        "broken-deniability-no-test": "dpassay.mechanisms.broken.deniability.privacy_tests:NoPrivacyTest",
+        "broken-deniability-no-release-seen": "dpassay.mechanisms.broken.deniability.privacy_tests:NoReleaseSeen",
+        "broken-entropies-pairs": "dpassay.mechanisms.broken.deniability.learning:PairsWithoutNoise",
+        "broken-family-counts-roots": "dpassay.mechanisms.broken.deniability.learning:RootsWithoutNoise",
     },
 )
 get = catalogue.get

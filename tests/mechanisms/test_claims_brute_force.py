@@ -13,6 +13,7 @@ from itertools import combinations, combinations_with_replacement, product
 
 import claims_composed
 import claims_counts
+import claims_deniability
 import claims_laws as laws
 import claims_selection
 import claims_statistics
@@ -1013,6 +1014,7 @@ CASES = {
             | claims_text.CASES
             | claims_counts.CASES
             | claims_tables.CASES
+            | claims_deniability.CASES
         ).items()
     },
     **{name: selection(name) for name in claims_selection.CASES},
