@@ -7,6 +7,7 @@ noise/ selection/ local/ shuffle/ queries/ learning/ external/   mechanisms, a f
 broken/          wrong on purpose, each with its true epsilon
 catalogue.py     all of them by name
 counts/          counts of many subsets of a column of bits: what reconstruction attacks read
+deniability/     synthetic records that are released if many records could have given them
 composed/        mechanisms that are made of others: post-processed, subsampled, in parallel
 ensembles/       teachers that vote: models of disjoint parts of the data
 errors.py        every error that the library raises on purpose

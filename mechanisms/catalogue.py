@@ -128,6 +128,16 @@ catalogue = Catalogue(
         "gaussian-mwem": "dpassay.mechanisms.release.weights.mwem:GaussianMWEM",
         "noisy-histogram-table": "dpassay.mechanisms.synthesis.noisy_histogram:NoisyHistogramTable",
         "broken-resampled": "dpassay.mechanisms.broken.synthesis.resampled:Resampled",
+        "deniable-release": "dpassay.mechanisms.deniability.release:DeniableRelease",
+        "noisy-entropies": "dpassay.mechanisms.deniability.structure:NoisyEntropies",
+        "noisy-family-counts": "dpassay.mechanisms.deniability.parameters:NoisyCounts",
+        "broken-deniability-deterministic-test": (
+            "dpassay.mechanisms.broken.deniability.privacy_tests:DeterministicTest"
+        ),
+        "broken-deniability-no-test": "dpassay.mechanisms.broken.deniability.privacy_tests:NoPrivacyTest",
+        "broken-deniability-no-release-seen": "dpassay.mechanisms.broken.deniability.privacy_tests:NoReleaseSeen",
+        "broken-entropies-pairs": "dpassay.mechanisms.broken.deniability.learning:PairsWithoutNoise",
+        "broken-family-counts-roots": "dpassay.mechanisms.broken.deniability.learning:RootsWithoutNoise",
     },
 )
 get = catalogue.get

@@ -5,6 +5,7 @@ Broken trainers are in `dpassay.mechanisms.broken.dp_sgd`.
 accounting.py            wrong on purpose: an odometer of spent budget that forgets a logarithm
 biased_coin.py           wrong on purpose: randomised response with a biased coin
 composed/                composition and amplification that are wrong on purpose
+deniability/             plausible deniability that is wrong on purpose: one slip each
 dp_sgd/                  DP-SGD that is wrong on purpose: one slip each, the claim that it makes
 ensembles/               votes of teachers that one record moves by more than it should
 floats/                  noise that is right in real numbers and wrong in floats

@@ -14,6 +14,7 @@ from itertools import combinations, combinations_with_replacement, product
 import claims_composed
 import claims_counts
 import claims_histogram_tables
+import claims_deniability
 import claims_laws as laws
 import claims_selection
 import claims_statistics
@@ -1034,6 +1035,7 @@ CASES = {
             | claims_synthesis.CASES
             | claims_histogram_tables.CASES
             | claims_weights.CASES
+            | claims_deniability.CASES
         ).items()
     },
     **{name: with_options(cases) for name, cases in (claims_selection.CASES | claims_tuning.CASES).items()},

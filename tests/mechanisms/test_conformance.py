@@ -65,6 +65,7 @@ EXTRA = {
     "column-means": {"noise_multiplier": 2.0},
     "gaussian-subset-counts": {"standard_deviation": 3.0},
     "grid-laplace": {"granularity": 0.25, "sensitivity": 0.6},
+    "broken-family-counts-roots": {"parents": {"x1": ["x2"], "x2": ["x3"]}, "order": ("x3", "x2", "x1")},
     "noisy-tables": {"tables": FEW_TABLES},
     **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem")},
     "swapped-tables": {"tables": FEW_TABLES},
