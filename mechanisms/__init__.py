@@ -28,6 +28,7 @@ statistics/      statistics of records whose noise depends on more than a sensit
 tables/          published tables of a block of people: exact, swapped or noisy
 sparse_vector/   sparse vector technique: many queries against a noisy threshold
 studies/         what is published about a group of people: the means of many columns
+synthesis/       synthetic data: select marginals, measure them with noise, generate a table
 tables/          published tables of people: exact, swapped, or noisy
 text/            language models of n-grams, private and not
 validation.py    shared checks of arguments

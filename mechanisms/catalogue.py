@@ -118,6 +118,7 @@ catalogue = Catalogue(
         "swapped-tables": "dpassay.mechanisms.tables.swapped:SwappedTables",
         "ngram-counts": "dpassay.mechanisms.text.ngram_counts:NGramCounts",
         "broken-ngram-contribution": "dpassay.mechanisms.broken.text.unbounded:ContributionNotBounded",
+        "select-measure-generate": "dpassay.mechanisms.synthesis.pipeline:SelectMeasureGenerate",
     },
 )
 get = catalogue.get

@@ -32,6 +32,7 @@ from ...mechanisms.learning.models.catalogue import catalogue as models
 from ...mechanisms.queries.catalogue import catalogue as queries
 from ...mechanisms.registry import Catalogue
 from ...mechanisms.studies.populations import populations
+from ...mechanisms.synthesis.catalogue import generators, selections
 from ...mechanisms.tables.catalogue import table_sets
 from ..config.sections import DataSection, Named
 from ..data import datasets, examples
@@ -56,6 +57,8 @@ INSIDE = {
     "sampling": samplings,
     "learning_rate": schedules,
     "tables": table_sets,
+    "selection": selections,
+    "generator": generators,
 }
 """Option of a mechanism -> catalogue of the table that may stand there."""
 

@@ -16,6 +16,7 @@ import claims_counts
 import claims_laws as laws
 import claims_selection
 import claims_statistics
+import claims_synthesis
 import claims_tables
 import claims_text
 import numpy as np
@@ -1013,6 +1014,7 @@ CASES = {
             | claims_text.CASES
             | claims_counts.CASES
             | claims_tables.CASES
+            | claims_synthesis.CASES
         ).items()
     },
     **{name: selection(name) for name in claims_selection.CASES},

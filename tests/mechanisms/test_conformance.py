@@ -20,7 +20,9 @@ from dpassay.mechanisms.guarantees.base import Guarantee
 from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.noise.laplace import Laplace
+from dpassay.mechanisms.queries.domain import Domain as CodedDomain
 from dpassay.mechanisms.relation import Relation
+from dpassay.mechanisms.synthesis import DirectGenerator, FixedMarginals
 from dpassay.mechanisms.tables import CensusDomain, GroupCount, Tables, group
 
 SAMPLE = {
@@ -41,6 +43,9 @@ SAMPLE = {
     "n_users": 5,
     "bound": 2,
     "rounded_to": 5,
+    "domain": CodedDomain({"sex": 2, "race": 3}),
+    "selection": FixedMarginals((("sex",), ("race", "sex")), standard_deviation=2.0),
+    "generator": DirectGenerator(),
 }
 FEW_TABLES = Tables(
     CensusDomain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(0, 99)),
