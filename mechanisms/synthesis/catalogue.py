@@ -12,5 +12,9 @@ generators = Catalogue(
     "generator",
     {
         "direct": "dpassay.mechanisms.synthesis.generators.direct:DirectGenerator",
+        "generator-network": "dpassay.mechanisms.synthesis.generators.mixtures.network:GeneratorNetwork",
+        "gradual-update": "dpassay.mechanisms.synthesis.generators.local.consistency:GradualUpdate",
+        "local-consistency": "dpassay.mechanisms.synthesis.generators.local.consistency:LocalConsistency",
+        "relaxed-table": "dpassay.mechanisms.synthesis.generators.mixtures.relaxed:RelaxedTable",
     },
 )
