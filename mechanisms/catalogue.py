@@ -121,6 +121,11 @@ catalogue = Catalogue(
         "small-database": "dpassay.mechanisms.release.weights.small_database:SmallDatabase",
         "mwem": "dpassay.mechanisms.release.weights.mwem:MWEM",
         "gaussian-mwem": "dpassay.mechanisms.release.weights.mwem:GaussianMWEM",
+        "online-multiplicative-weights": "dpassay.mechanisms.release.weights.online:OnlineWeights",
+        "dual-query": "dpassay.mechanisms.release.weights.dual_query:DualQuery",
+        "broken-mwem-unpaid-selection": "dpassay.mechanisms.broken.weights.selection:UnpaidSelection",
+        "broken-online-weights-exact-errors": "dpassay.mechanisms.broken.weights.exact_errors:ExactErrors",
+        "broken-dual-query-samples-counted-once": "dpassay.mechanisms.broken.weights.dual_query:SamplesCountedOnce",
     },
 )
 get = catalogue.get

@@ -56,6 +56,8 @@ INSIDE = {
     "sampling": samplings,
     "learning_rate": schedules,
     "tables": table_sets,
+    "workload": queries,
+    "marginals": queries,
 }
 """Option of a mechanism -> catalogue of the table that may stand there."""
 

@@ -15,6 +15,7 @@ statistics/              statistics that are wrong on purpose: sums, means, hist
 zero_sensitivity.py      wrong on purpose: counters of which one that never moves takes the noise from all
 selection/               private selection that is wrong on purpose: one slip each, the claim that it makes
 text/                    private language models that are wrong on purpose
+weights/                 answers from one distribution that are wrong on purpose: one slip each
 sparse_vector/           sparse vector techniques that are wrong on purpose: one slip each
 """
 

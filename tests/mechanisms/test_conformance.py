@@ -20,7 +20,7 @@ from dpassay.mechanisms.guarantees.base import Guarantee
 from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.noise.laplace import Laplace
-from dpassay.mechanisms.queries import Workload
+from dpassay.mechanisms.queries import Marginals, Workload
 from dpassay.mechanisms.relation import Relation
 from dpassay.mechanisms.tables import CensusDomain, GroupCount, Tables, group
 
@@ -44,6 +44,8 @@ SAMPLE = {
     "rounded_to": 5,
     "workload": Workload({"cell": 3}, [[1, 0, 0], [0, 1, 0]]),
     "rho": 0.1,
+    "threshold": 6.0,
+    "marginals": Marginals({"a": 2, "b": 2}, 1),
 }
 FEW_TABLES = Tables(
     CensusDomain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(0, 99)),
@@ -61,7 +63,10 @@ EXTRA = {
     "gaussian-subset-counts": {"standard_deviation": 3.0},
     "grid-laplace": {"granularity": 0.25, "sensitivity": 0.6},
     "noisy-tables": {"tables": FEW_TABLES},
-    **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem")},
+    **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem", "broken-mwem-unpaid-selection")},
+    "broken-online-weights-exact-errors": {"threshold": 4.0},
+    "dual-query": {"n_records": 2, "rounds": 2, "samples": 1},
+    "broken-dual-query-samples-counted-once": {"n_records": 2, "rounds": 2, "samples": 2},
     "swapped-tables": {"tables": FEW_TABLES},
 }
 """Options that a mechanism needs besides the required ones, and those with which its exact curve is known."""
