@@ -116,8 +116,13 @@ catalogue = Catalogue(
         "broken-sparse-vector-two": "dpassay.mechanisms.broken.sparse_vector.side_by_side:TwoBrokenSparseVectors",
         "noisy-tables": "dpassay.mechanisms.tables.noisy:NoisyTables",
         "swapped-tables": "dpassay.mechanisms.tables.swapped:SwappedTables",
+        "noisy-candidate": "dpassay.mechanisms.tuning.candidate:NoisyCandidate",
+        "best-of-repetitions": "dpassay.mechanisms.tuning.best:BestOfRepetitions",
+        "first-good-enough": "dpassay.mechanisms.tuning.threshold:FirstGoodEnough",
+        "broken-best-of-k": "dpassay.mechanisms.broken.tuning.best_of_k:BestOfK",
         "ngram-counts": "dpassay.mechanisms.text.ngram_counts:NGramCounts",
         "broken-ngram-contribution": "dpassay.mechanisms.broken.text.unbounded:ContributionNotBounded",
+        "select-measure-generate": "dpassay.mechanisms.synthesis.pipeline:SelectMeasureGenerate",
         "small-database": "dpassay.mechanisms.release.weights.small_database:SmallDatabase",
         "mwem": "dpassay.mechanisms.release.weights.mwem:MWEM",
         "gaussian-mwem": "dpassay.mechanisms.release.weights.mwem:GaussianMWEM",
@@ -126,6 +131,18 @@ catalogue = Catalogue(
         "broken-mwem-unpaid-selection": "dpassay.mechanisms.broken.weights.selection:UnpaidSelection",
         "broken-online-weights-exact-errors": "dpassay.mechanisms.broken.weights.exact_errors:ExactErrors",
         "broken-dual-query-samples-counted-once": "dpassay.mechanisms.broken.weights.dual_query:SamplesCountedOnce",
+        "noisy-histogram-table": "dpassay.mechanisms.synthesis.noisy_histogram:NoisyHistogramTable",
+        "broken-resampled": "dpassay.mechanisms.broken.synthesis.resampled:Resampled",
+        "deniable-release": "dpassay.mechanisms.deniability.release:DeniableRelease",
+        "noisy-entropies": "dpassay.mechanisms.deniability.structure:NoisyEntropies",
+        "noisy-family-counts": "dpassay.mechanisms.deniability.parameters:NoisyCounts",
+        "broken-deniability-deterministic-test": (
+            "dpassay.mechanisms.broken.deniability.privacy_tests:DeterministicTest"
+        ),
+        "broken-deniability-no-test": "dpassay.mechanisms.broken.deniability.privacy_tests:NoPrivacyTest",
+        "broken-deniability-no-release-seen": "dpassay.mechanisms.broken.deniability.privacy_tests:NoReleaseSeen",
+        "broken-entropies-pairs": "dpassay.mechanisms.broken.deniability.learning:PairsWithoutNoise",
+        "broken-family-counts-roots": "dpassay.mechanisms.broken.deniability.learning:RootsWithoutNoise",
     },
 )
 get = catalogue.get

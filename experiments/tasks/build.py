@@ -32,7 +32,9 @@ from ...mechanisms.learning.models.catalogue import catalogue as models
 from ...mechanisms.queries.catalogue import catalogue as queries
 from ...mechanisms.registry import Catalogue
 from ...mechanisms.studies.populations import populations
+from ...mechanisms.synthesis.catalogue import generators, selections
 from ...mechanisms.tables.catalogue import table_sets
+from ...mechanisms.tuning.catalogue import repetitions
 from ..config.sections import DataSection, Named
 from ..data import datasets, examples
 
@@ -58,6 +60,9 @@ INSIDE = {
     "tables": table_sets,
     "workload": queries,
     "marginals": queries,
+    "repetitions": repetitions,
+    "selection": selections,
+    "generator": generators,
 }
 """Option of a mechanism -> catalogue of the table that may stand there."""
 

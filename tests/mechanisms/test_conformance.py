@@ -20,9 +20,11 @@ from dpassay.mechanisms.guarantees.base import Guarantee
 from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.noise.laplace import Laplace
-from dpassay.mechanisms.queries import Marginals, Workload
+from dpassay.mechanisms.queries import Domain, Marginals, Workload
 from dpassay.mechanisms.relation import Relation
+from dpassay.mechanisms.synthesis import DirectGenerator, FixedMarginals
 from dpassay.mechanisms.tables import CensusDomain, GroupCount, Tables, group
+from dpassay.mechanisms.tuning import NegativeBinomialRepetitions
 
 SAMPLE = {
     "epsilon": 0.8,
@@ -42,6 +44,9 @@ SAMPLE = {
     "n_users": 5,
     "bound": 2,
     "rounded_to": 5,
+    "domain": Domain({"sex": 2, "race": 3}),
+    "selection": FixedMarginals((("sex",), ("race", "sex")), standard_deviation=2.0),
+    "generator": DirectGenerator(),
     "workload": Workload({"cell": 3}, [[1, 0, 0], [0, 1, 0]]),
     "rho": 0.1,
     "threshold": 6.0,
@@ -62,12 +67,17 @@ EXTRA = {
     "column-means": {"noise_multiplier": 2.0},
     "gaussian-subset-counts": {"standard_deviation": 3.0},
     "grid-laplace": {"granularity": 0.25, "sensitivity": 0.6},
+    "broken-family-counts-roots": {"parents": {"x1": ["x2"], "x2": ["x3"]}, "order": ("x3", "x2", "x1")},
     "noisy-tables": {"tables": FEW_TABLES},
     **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem", "broken-mwem-unpaid-selection")},
     "broken-online-weights-exact-errors": {"threshold": 4.0},
     "dual-query": {"n_records": 2, "rounds": 2, "samples": 1},
     "broken-dual-query-samples-counted-once": {"n_records": 2, "rounds": 2, "samples": 2},
     "swapped-tables": {"tables": FEW_TABLES},
+    "best-of-repetitions": {"n_candidates": 4, "repetitions": NegativeBinomialRepetitions(1.0, 0.5)},
+    "first-good-enough": {"n_candidates": 4, "threshold": -2.0, "stopping": 0.001},
+    "broken-best-of-k": {"n_candidates": 4, "k": 2},
+    "broken-resampled": {"n_records": 5, "n_rows": 3},
 }
 """Options that a mechanism needs besides the required ones, and those with which its exact curve is known."""
 FALSE_ALARM = 1e-6

@@ -20,6 +20,7 @@ VIOLATIONS = {
     "census-block",
     "multiplicative-weights",
     "composed",
+    "hyper-parameters",
     "statistics",
     "tracing",
     "zoo",
