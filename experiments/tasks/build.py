@@ -58,6 +58,8 @@ INSIDE = {
     "sampling": samplings,
     "learning_rate": schedules,
     "tables": table_sets,
+    "workload": queries,
+    "marginals": queries,
     "repetitions": repetitions,
     "selection": selections,
     "generator": generators,

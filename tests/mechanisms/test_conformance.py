@@ -20,7 +20,7 @@ from dpassay.mechanisms.guarantees.base import Guarantee
 from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.noise.laplace import Laplace
-from dpassay.mechanisms.queries import Domain, Workload
+from dpassay.mechanisms.queries import Domain, Marginals, Workload
 from dpassay.mechanisms.relation import Relation
 from dpassay.mechanisms.synthesis import DirectGenerator, FixedMarginals
 from dpassay.mechanisms.tables import CensusDomain, GroupCount, Tables, group
@@ -49,6 +49,8 @@ SAMPLE = {
     "generator": DirectGenerator(),
     "workload": Workload({"cell": 3}, [[1, 0, 0], [0, 1, 0]]),
     "rho": 0.1,
+    "threshold": 6.0,
+    "marginals": Marginals({"a": 2, "b": 2}, 1),
 }
 FEW_TABLES = Tables(
     CensusDomain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(0, 99)),
@@ -67,7 +69,10 @@ EXTRA = {
     "grid-laplace": {"granularity": 0.25, "sensitivity": 0.6},
     "broken-family-counts-roots": {"parents": {"x1": ["x2"], "x2": ["x3"]}, "order": ("x3", "x2", "x1")},
     "noisy-tables": {"tables": FEW_TABLES},
-    **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem")},
+    **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem", "broken-mwem-unpaid-selection")},
+    "broken-online-weights-exact-errors": {"threshold": 4.0},
+    "dual-query": {"n_records": 2, "rounds": 2, "samples": 1},
+    "broken-dual-query-samples-counted-once": {"n_records": 2, "rounds": 2, "samples": 2},
     "swapped-tables": {"tables": FEW_TABLES},
     "best-of-repetitions": {"n_candidates": 4, "repetitions": NegativeBinomialRepetitions(1.0, 0.5)},
     "first-good-enough": {"n_candidates": 4, "threshold": -2.0, "stopping": 0.001},
