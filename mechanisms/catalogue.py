@@ -118,6 +118,10 @@ catalogue = Catalogue(
         "swapped-tables": "dpassay.mechanisms.tables.swapped:SwappedTables",
         "ngram-counts": "dpassay.mechanisms.text.ngram_counts:NGramCounts",
         "broken-ngram-contribution": "dpassay.mechanisms.broken.text.unbounded:ContributionNotBounded",
+        "laplace-matrix": "dpassay.mechanisms.release.matrix.laplace:LaplaceMatrix",
+        "gaussian-matrix": "dpassay.mechanisms.release.matrix.gaussian:GaussianMatrix",
+        "broken-laplace-matrix": "dpassay.mechanisms.broken.release.matrix_sensitivity:LaplaceNoiseForWorkload",
+        "broken-gaussian-matrix": "dpassay.mechanisms.broken.release.matrix_sensitivity:GaussianNoiseForWorkload",
     },
 )
 get = catalogue.get

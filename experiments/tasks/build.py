@@ -31,6 +31,7 @@ from ...mechanisms.learning.models.base import Model
 from ...mechanisms.learning.models.catalogue import catalogue as models
 from ...mechanisms.queries.catalogue import catalogue as queries
 from ...mechanisms.registry import Catalogue
+from ...mechanisms.release.matrix.catalogue import strategies
 from ...mechanisms.studies.populations import populations
 from ...mechanisms.tables.catalogue import table_sets
 from ..config.sections import DataSection, Named
@@ -56,6 +57,8 @@ INSIDE = {
     "sampling": samplings,
     "learning_rate": schedules,
     "tables": table_sets,
+    "workload": queries,
+    "strategy": strategies,
 }
 """Option of a mechanism -> catalogue of the table that may stand there."""
 

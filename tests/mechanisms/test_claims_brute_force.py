@@ -14,6 +14,7 @@ from itertools import combinations, combinations_with_replacement, product
 import claims_composed
 import claims_counts
 import claims_laws as laws
+import claims_release
 import claims_selection
 import claims_statistics
 import claims_tables
@@ -1027,6 +1028,7 @@ CASES = {
             | claims_text.CASES
             | claims_counts.CASES
             | claims_tables.CASES
+            | claims_release.CASES
         ).items()
     },
     **{name: selection(name) for name in claims_selection.CASES},

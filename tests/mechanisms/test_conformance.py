@@ -58,6 +58,8 @@ EXTRA = {
     "gaussian-subset-counts": {"standard_deviation": 3.0},
     "grid-laplace": {"granularity": 0.25, "sensitivity": 0.6},
     "noisy-tables": {"tables": FEW_TABLES},
+    "laplace-matrix": {"view": "measurements"},
+    **{name: {"noise_multiplier": 2.0} for name in ("gaussian-matrix", "broken-gaussian-matrix")},
     "swapped-tables": {"tables": FEW_TABLES},
 }
 """Options that a mechanism needs besides the required ones, and those with which its exact curve is known."""

@@ -67,7 +67,12 @@ class PublishedTables:
 
     @classmethod
     def of(
-        cls, domain: CensusDomain, cells: Mapping[Statistic, float | None], *, n_people: int | None = None, **options: Any
+        cls,
+        domain: CensusDomain,
+        cells: Mapping[Statistic, float | None],
+        *,
+        n_people: int | None = None,
+        **options: Any,
     ) -> PublishedTables:
         """From statistics and their values; `options` are those of `Tables`."""
         return cls(Tables(domain, tuple(cells), **options), tuple(cells.values()), n_people=n_people)

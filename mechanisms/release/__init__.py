@@ -1,0 +1,4 @@
+"""Answers to many queries at once.
+
+matrix/    measure a strategy of other queries, and work the answers out by least squares
+"""
