@@ -143,6 +143,10 @@ catalogue = Catalogue(
         "broken-deniability-no-release-seen": "dpassay.mechanisms.broken.deniability.privacy_tests:NoReleaseSeen",
         "broken-entropies-pairs": "dpassay.mechanisms.broken.deniability.learning:PairsWithoutNoise",
         "broken-family-counts-roots": "dpassay.mechanisms.broken.deniability.learning:RootsWithoutNoise",
+        "laplace-matrix": "dpassay.mechanisms.release.matrix.laplace:LaplaceMatrix",
+        "gaussian-matrix": "dpassay.mechanisms.release.matrix.gaussian:GaussianMatrix",
+        "broken-laplace-matrix": "dpassay.mechanisms.broken.release.matrix_sensitivity:LaplaceNoiseForWorkload",
+        "broken-gaussian-matrix": "dpassay.mechanisms.broken.release.matrix_sensitivity:GaussianNoiseForWorkload",
     },
 )
 get = catalogue.get

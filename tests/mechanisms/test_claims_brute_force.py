@@ -16,6 +16,7 @@ import claims_counts
 import claims_deniability
 import claims_histogram_tables
 import claims_laws as laws
+import claims_release
 import claims_selection
 import claims_statistics
 import claims_synthesis
@@ -1036,6 +1037,7 @@ CASES = {
             | claims_histogram_tables.CASES
             | claims_weights.CASES
             | claims_deniability.CASES
+            | claims_release.CASES
         ).items()
     },
     **{name: with_options(cases) for name, cases in (claims_selection.CASES | claims_tuning.CASES).items()},

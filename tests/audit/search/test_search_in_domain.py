@@ -45,6 +45,8 @@ BROKEN = {
     "broken-sparse-vector-no-query-noise": ({"epsilon": 1.0, "n_queries": 6}, "answers x 6"),
     "broken-zero-sensitivity": ({"mu": 1.0}, "answers x 2; norm 2"),
     "broken-subset-counts-not-composed": ({"epsilon": 0.5, "n_records": 8, "n_queries": 9}, "integers 0..1; 8 records"),
+    "broken-laplace-matrix": ({"epsilon": 0.5}, "integers 0..7 x 1"),
+    "broken-gaussian-matrix": ({"epsilon": 1.0, "delta": 1e-5}, "integers 0..7 x 1"),
     "broken-votes-same-part": ({"rate": 0.4}, "integers 0..1"),
     "broken-votes-scale": ({"rate": 0.4}, "integers 0..1"),
     "broken-best-of-k": ({"epsilon": 0.5, "n_candidates": 3, "k": 20}, "answers x 3"),
