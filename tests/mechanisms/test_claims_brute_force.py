@@ -18,6 +18,7 @@ import claims_selection
 import claims_statistics
 import claims_tables
 import claims_text
+import claims_votes
 import numpy as np
 import pytest
 import sparse_vector_laws
@@ -1013,6 +1014,7 @@ CASES = {
             | claims_text.CASES
             | claims_counts.CASES
             | claims_tables.CASES
+            | claims_votes.CASES
         ).items()
     },
     **{name: selection(name) for name in claims_selection.CASES},

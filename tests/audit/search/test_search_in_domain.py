@@ -62,6 +62,9 @@ MISSED = {
     "broken-sparse-vector-tested-value": "needs more trials than these",
     "broken-sparse-vector-two": "needs more trials than these",
     "broken-sum-single-precision": "thousands of records of one size",
+    "broken-votes-abstention-unpaid": "a table of votes",
+    "broken-votes-epsilon-of-votes": "a table of votes",
+    "broken-votes-check-without-noise": "a table of votes",
 }
 """Not found in these budgets, or not plain data."""
 BUDGET = 60_000
