@@ -54,6 +54,7 @@ INSIDE = {
     "query": queries,
     "population": populations,
     "base": mechanisms,
+    "aggregator": mechanisms,
     "randomizer": mechanisms,
     "model": models,
     "sampling": samplings,

@@ -24,6 +24,7 @@ import claims_tables
 import claims_text
 import claims_tuning
 import claims_weights
+import claims_votes
 import numpy as np
 import pytest
 import sparse_vector_laws
@@ -1038,6 +1039,7 @@ CASES = {
             | claims_weights.CASES
             | claims_deniability.CASES
             | claims_release.CASES
+            | claims_votes.CASES
         ).items()
     },
     **{name: with_options(cases) for name, cases in (claims_selection.CASES | claims_tuning.CASES).items()},
