@@ -32,7 +32,9 @@ from ...mechanisms.learning.models.catalogue import catalogue as models
 from ...mechanisms.queries.catalogue import catalogue as queries
 from ...mechanisms.registry import Catalogue
 from ...mechanisms.studies.populations import populations
+from ...mechanisms.synthesis.catalogue import generators, selections
 from ...mechanisms.tables.catalogue import table_sets
+from ...mechanisms.tuning.catalogue import repetitions
 from ..config.sections import DataSection, Named
 from ..data import datasets, examples
 
@@ -56,6 +58,9 @@ INSIDE = {
     "sampling": samplings,
     "learning_rate": schedules,
     "tables": table_sets,
+    "repetitions": repetitions,
+    "selection": selections,
+    "generator": generators,
 }
 """Option of a mechanism -> catalogue of the table that may stand there."""
 

@@ -15,7 +15,9 @@ laplace_sensitivity.py   wrong on purpose: Laplace noise that forgets the sensit
 statistics/              statistics that are wrong on purpose: sums, means, histograms, moments
 zero_sensitivity.py      wrong on purpose: counters of which one that never moves takes the noise from all
 selection/               private selection that is wrong on purpose: one slip each, the claim that it makes
+synthesis/               generators of synthetic data that give their records away
 text/                    private language models that are wrong on purpose
+tuning/                  hyper-parameters whose choice is not paid for
 sparse_vector/           sparse vector techniques that are wrong on purpose: one slip each
 """
 

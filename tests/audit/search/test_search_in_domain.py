@@ -47,6 +47,7 @@ BROKEN = {
     "broken-subset-counts-not-composed": ({"epsilon": 0.5, "n_records": 8, "n_queries": 9}, "integers 0..1; 8 records"),
     "broken-votes-same-part": ({"rate": 0.4}, "integers 0..1"),
     "broken-votes-scale": ({"rate": 0.4}, "integers 0..1"),
+    "broken-best-of-k": ({"epsilon": 0.5, "n_candidates": 3, "k": 20}, "answers x 3"),
 }
 """Every broken mechanism that takes plain data, and what it takes; none is told its pair."""
 LONGER = {
@@ -59,6 +60,7 @@ LONGER = {
 }
 """Those whose search takes seconds."""
 MISSED = {
+    "broken-resampled": "a table of records",
     "broken-deniability-no-test": "a record alone of its kind among many that are equal",
     "broken-deniability-no-release-seen": "a record alone of its kind among many that are equal",
     "broken-ngram-contribution": "texts",
