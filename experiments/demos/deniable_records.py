@@ -95,7 +95,9 @@ def exact_epsilons(lecture: Lecture) -> dict[str, tuple[float, float]]:
         outputs:
         """
     )
-    lecture.table(["mechanism", "claimed", "exact"], [[name, *(f"{e:.3f}" for e in two)] for name, two in found.items()])
+    lecture.table(
+        ["mechanism", "claimed", "exact"], [[name, *(f"{e:.3f}" for e in two)] for name, two in found.items()]
+    )
     lecture.say(
         """
         The last row is the mechanism as published. 40 records pass, and one of another kind cannot: with it, nothing is

@@ -23,8 +23,8 @@ import claims_synthesis
 import claims_tables
 import claims_text
 import claims_tuning
-import claims_weights
 import claims_votes
+import claims_weights
 import numpy as np
 import pytest
 import sparse_vector_laws
