@@ -19,6 +19,7 @@ VIOLATIONS = {
     "broken-dp-sgd",
     "census-block",
     "composed",
+    "plausible-deniability",
     "hyper-parameters",
     "statistics",
     "tracing",
