@@ -10,7 +10,6 @@ selection/      which marginals are measured, and what that costs
 
 from .base import Generator, Grouped, Measured, Selection, Synthesised, Table
 from .generators import DirectGenerator, GraphicalModel
-from .generators import DirectGenerator
 from .noisy_histogram import NoisyHistogramTable
 from .pipeline import SelectMeasureGenerate
 from .selection import FixedMarginals

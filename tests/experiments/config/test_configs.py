@@ -18,6 +18,7 @@ VIOLATIONS = {
     "bugs",
     "broken-dp-sgd",
     "census-block",
+    "multiplicative-weights",
     "composed",
     "plausible-deniability",
     "hyper-parameters",
