@@ -87,6 +87,7 @@ PAGES_OF_EXAMPLES = [
     "local",
     "membership",
     "noise",
+    "plausible-deniability",
     "reconstruction",
     "scores",
     "selection",
