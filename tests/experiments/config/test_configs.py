@@ -20,6 +20,7 @@ VIOLATIONS = {
     "census-block",
     "multiplicative-weights",
     "composed",
+    "plausible-deniability",
     "hyper-parameters",
     "statistics",
     "tracing",
