@@ -91,6 +91,7 @@ PAGES_OF_EXAMPLES = [
     "reconstruction",
     "scores",
     "selection",
+    "synthesis",
     "tracing",
     "training-data",
     "tuning",
