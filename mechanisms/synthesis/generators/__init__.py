@@ -7,6 +7,7 @@ local/             over marginals that agree where they overlap; a table made fr
 mixtures/          over mixtures of product distributions: relaxed tables, generator networks
 potentials.py      mirror descent on the potentials of a distribution, batched over runs
 problem.py         what all of them solve, and how well one does
+reference.py       graphical models of the library mbi, to compare with
 sampling.py        tables drawn from probabilities, batched over runs
 """
 
@@ -15,6 +16,7 @@ from .graphical import GraphicalModel
 from .local import GradualUpdate, LocalConsistency
 from .mixtures import GeneratorNetwork, RelaxedTable
 from .problem import misfit
+from .reference import ReferenceModel
 
 __all__ = [
     "DirectGenerator",
@@ -22,6 +24,7 @@ __all__ = [
     "GradualUpdate",
     "GraphicalModel",
     "LocalConsistency",
+    "ReferenceModel",
     "RelaxedTable",
     "misfit",
 ]
