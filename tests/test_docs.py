@@ -83,6 +83,7 @@ PAGES_OF_EXAMPLES = [
     "linkage",
     "local",
     "membership",
+    "multiplicative-weights",
     "noise",
     "reconstruction",
     "scores",

@@ -11,7 +11,7 @@ import pytest
 from dpassay.attacks.reconstruction.answers import least_squares_accuracy
 from dpassay.audit import Verdict
 from dpassay.audit.power import Detectable
-from dpassay.experiments.demos import catalogue, get, randomized_response
+from dpassay.experiments.demos import catalogue, error_of_mwem, get, randomized_response
 from dpassay.experiments.demos.lecture import Lecture
 
 LOG_3 = math.log(3.0)
@@ -307,3 +307,9 @@ class TestInThisStudy:
     def test_linked_columns_accuse_strangers_by_the_formula_and_not_by_the_reference(self, traced):
         assert traced.accused["formula"] > 0.1
         assert traced.accused["people of reference"] < 0.03
+
+
+def test_mwem_learns_from_few_answers_what_noise_on_all_would_drown():
+    few, some = (error_of_mwem.mwem_error(1.0, rounds) for rounds in (1, 8))
+    assert some < 0.6 * few
+    assert 2 * some < 240 / error_of_mwem.PEOPLE * math.log(960)  # the mean of the largest of 960 is beyond ln 960
