@@ -23,6 +23,7 @@ records.py       datasets as collections of records: pairs built from one datase
 release/         answers to many queries at once
 registry.py      a catalogue: public names, and where the classes behind them live
 relation.py      how two neighbouring datasets may differ
+release/         answers to many queries at once
 repeated.py      a mechanism that is run several times on the same dataset, and whose outputs are all seen
 shuffle/         the shuffle model: users randomise their own messages, and somebody takes the names off
 selection/       mechanisms that choose one of finitely many candidates

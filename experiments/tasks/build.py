@@ -31,6 +31,7 @@ from ...mechanisms.learning.models.base import Model
 from ...mechanisms.learning.models.catalogue import catalogue as models
 from ...mechanisms.queries.catalogue import catalogue as queries
 from ...mechanisms.registry import Catalogue
+from ...mechanisms.release.matrix.catalogue import strategies
 from ...mechanisms.studies.populations import populations
 from ...mechanisms.synthesis.catalogue import generators, selections
 from ...mechanisms.tables.catalogue import table_sets
@@ -53,6 +54,7 @@ INSIDE = {
     "query": queries,
     "population": populations,
     "base": mechanisms,
+    "aggregator": mechanisms,
     "randomizer": mechanisms,
     "model": models,
     "sampling": samplings,
@@ -63,6 +65,7 @@ INSIDE = {
     "repetitions": repetitions,
     "selection": selections,
     "generator": generators,
+    "strategy": strategies,
 }
 """Option of a mechanism -> catalogue of the table that may stand there."""
 

@@ -16,12 +16,14 @@ import claims_counts
 import claims_deniability
 import claims_histogram_tables
 import claims_laws as laws
+import claims_release
 import claims_selection
 import claims_statistics
 import claims_synthesis
 import claims_tables
 import claims_text
 import claims_tuning
+import claims_votes
 import claims_weights
 import numpy as np
 import pytest
@@ -1036,6 +1038,8 @@ CASES = {
             | claims_histogram_tables.CASES
             | claims_weights.CASES
             | claims_deniability.CASES
+            | claims_release.CASES
+            | claims_votes.CASES
         ).items()
     },
     **{name: with_options(cases) for name, cases in (claims_selection.CASES | claims_tuning.CASES).items()},

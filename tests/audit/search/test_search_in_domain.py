@@ -45,6 +45,8 @@ BROKEN = {
     "broken-sparse-vector-no-query-noise": ({"epsilon": 1.0, "n_queries": 6}, "answers x 6"),
     "broken-zero-sensitivity": ({"mu": 1.0}, "answers x 2; norm 2"),
     "broken-subset-counts-not-composed": ({"epsilon": 0.5, "n_records": 8, "n_queries": 9}, "integers 0..1; 8 records"),
+    "broken-laplace-matrix": ({"epsilon": 0.5}, "integers 0..7 x 1"),
+    "broken-gaussian-matrix": ({"epsilon": 1.0, "delta": 1e-5}, "integers 0..7 x 1"),
     "broken-votes-same-part": ({"rate": 0.4}, "integers 0..1"),
     "broken-votes-scale": ({"rate": 0.4}, "integers 0..1"),
     "broken-best-of-k": ({"epsilon": 0.5, "n_candidates": 3, "k": 20}, "answers x 3"),
@@ -72,6 +74,9 @@ MISSED = {
     "broken-online-weights-exact-errors": "a workload and its records",
     "broken-dual-query-samples-counted-once": "marginals and their records",
     "broken-sum-single-precision": "thousands of records of one size",
+    "broken-votes-abstention-unpaid": "a table of votes",
+    "broken-votes-epsilon-of-votes": "a table of votes",
+    "broken-votes-check-without-noise": "a table of votes",
 }
 """Not found in these budgets, or not plain data."""
 BUDGET = 60_000
