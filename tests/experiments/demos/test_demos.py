@@ -12,6 +12,7 @@ from dpassay.attacks.reconstruction.answers import least_squares_accuracy
 from dpassay.audit import Verdict
 from dpassay.audit.power import Detectable
 from dpassay.experiments.demos import catalogue, deniable_records, get, randomized_response
+from dpassay.experiments.demos import catalogue, error_of_mwem, get, randomized_response
 from dpassay.experiments.demos.lecture import Lecture
 
 LOG_3 = math.log(3.0)
@@ -335,3 +336,9 @@ class TestDeniableRecords:
         with contextlib.redirect_stdout(io.StringIO()):
             deniable_records._draw(Lecture(out=tmp_path))
         assert (tmp_path / "deniable-records.svg").exists()
+
+
+def test_mwem_learns_from_few_answers_what_noise_on_all_would_drown():
+    few, some = (error_of_mwem.mwem_error(1.0, rounds) for rounds in (1, 8))
+    assert some < 0.6 * few
+    assert 2 * some < 240 / error_of_mwem.PEOPLE * math.log(960)  # the mean of the largest of 960 is beyond ln 960
