@@ -9,7 +9,7 @@ selection/      which marginals are measured, and what that costs
 """
 
 from .base import Generator, Grouped, Measured, Selection, Synthesised, Table
-from .generators import DirectGenerator
+from .generators import DirectGenerator, GraphicalModel
 from .noisy_histogram import NoisyHistogramTable
 from .pipeline import SelectMeasureGenerate
 from .selection import FixedMarginals
@@ -18,6 +18,7 @@ __all__ = [
     "DirectGenerator",
     "FixedMarginals",
     "Generator",
+    "GraphicalModel",
     "Grouped",
     "Measured",
     "NoisyHistogramTable",
