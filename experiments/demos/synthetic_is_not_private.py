@@ -23,7 +23,7 @@ from ...audit import AuditResult, audit
 from ...mechanisms import GaussianDP, Neighbours
 from ...mechanisms.broken.synthesis import Resampled
 from ...mechanisms.records import replace_record
-from ...mechanisms.synthesis import DirectGenerator, FixedMarginals, SelectMeasureGenerate
+from ...mechanisms.synthesis import GraphicalModel, FixedMarginals, SelectMeasureGenerate
 from .lecture import Lecture
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def private_columns() -> SelectMeasureGenerate:
     """The same from counts with noise."""
     marginals = tuple((name,) for name in DOMAIN)
     selection = FixedMarginals(marginals, standard_deviation=DEVIATION, relation="replace_one")
-    return SelectMeasureGenerate(DOMAIN, selection, DirectGenerator(), view="table")
+    return SelectMeasureGenerate(DOMAIN, selection, GraphicalModel(), view="table")
 
 
 @dataclass(frozen=True)

@@ -307,3 +307,27 @@ class TestInThisStudy:
     def test_linked_columns_accuse_strangers_by_the_formula_and_not_by_the_reference(self, traced):
         assert traced.accused["formula"] > 0.1
         assert traced.accused["people of reference"] < 0.03
+
+
+class TestSyntheticIsNotPrivate:
+    def test_63_percent_of_the_records_stand_in_the_table(self, play):
+        for n, share in play("synthetic-is-not-private")[0].best_model.items():
+            # The mean of 1,000 shares between 0 and 1: Hoeffding's bound, false alarm 1e-6 over the seven.
+            assert abs(share - (1 - (1 - 1 / n) ** n)) < math.sqrt(math.log(1.4e7) / 2_000)
+
+    def test_the_metric_sees_the_copies_and_passes_a_generator_that_the_audit_refutes(self, play):
+        found = play("synthetic-is-not-private")[0].generators
+        assert found["the records"].closer > 0.6
+        for name in ("exact columns", "private columns"):
+            assert abs(found[name].closer - 0.5) < 0.05
+        verdicts = {name: one.result.verdict for name, one in found.items()}
+        assert verdicts == {
+            "the records": Verdict.VIOLATION,
+            "exact columns": Verdict.VIOLATION,
+            "private columns": Verdict.CONSISTENT,
+        }
+        assert min(found[name].result.bound.epsilon for name in ("the records", "exact columns")) > 4.0
+
+    def test_noise_costs_little_more_than_drawing_rows_does(self, play):
+        for exact, private in play("synthetic-is-not-private")[0].cost.values():
+            assert private < exact + 0.08
