@@ -14,6 +14,7 @@ medical_visits.py        visits without names: linked, k-anonymous and intersect
 randomized_response.py   randomised response: the tax survey of Warner (1965)
 repeated_answers.py      the same question asked again, and the mean of the answers
 row_of_a_regression.py   a patient from the coefficients of a regression, and what rounding and noise do
+synthetic_is_not_private.py   synthetic rows that give people away, a metric that does not see it, and the cure
 """
 
 from ...mechanisms.registry import Catalogue
@@ -31,6 +32,7 @@ catalogue = Catalogue(
         "randomized-response": "dpassay.experiments.demos.randomized_response:main",
         "repeated-answers": "dpassay.experiments.demos.repeated_answers:main",
         "row-of-a-regression": "dpassay.experiments.demos.row_of_a_regression:main",
+        "synthetic-is-not-private": "dpassay.experiments.demos.synthetic_is_not_private:main",
     },
 )
 get = catalogue.get

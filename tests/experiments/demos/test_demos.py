@@ -342,3 +342,27 @@ def test_mwem_learns_from_few_answers_what_noise_on_all_would_drown():
     few, some = (error_of_mwem.mwem_error(1.0, rounds) for rounds in (1, 8))
     assert some < 0.6 * few
     assert 2 * some < 240 / error_of_mwem.PEOPLE * math.log(960)  # the mean of the largest of 960 is beyond ln 960
+
+
+class TestSyntheticIsNotPrivate:
+    def test_63_percent_of_the_records_stand_in_the_table(self, play):
+        for n, share in play("synthetic-is-not-private")[0].best_model.items():
+            # The mean of 1,000 shares between 0 and 1: Hoeffding's bound, false alarm 1e-6 over the seven.
+            assert abs(share - (1 - (1 - 1 / n) ** n)) < math.sqrt(math.log(1.4e7) / 2_000)
+
+    def test_the_metric_sees_the_copies_and_passes_a_generator_that_the_audit_refutes(self, play):
+        found = play("synthetic-is-not-private")[0].generators
+        assert found["the records"].closer > 0.6
+        for name in ("exact columns", "private columns"):
+            assert abs(found[name].closer - 0.5) < 0.05
+        verdicts = {name: one.result.verdict for name, one in found.items()}
+        assert verdicts == {
+            "the records": Verdict.VIOLATION,
+            "exact columns": Verdict.VIOLATION,
+            "private columns": Verdict.CONSISTENT,
+        }
+        assert min(found[name].result.bound.epsilon for name in ("the records", "exact columns")) > 4.0
+
+    def test_noise_costs_little_more_than_drawing_rows_does(self, play):
+        for exact, private in play("synthetic-is-not-private")[0].cost.values():
+            assert private < exact + 0.08
