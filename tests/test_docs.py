@@ -89,6 +89,7 @@ PAGES_OF_EXAMPLES = [
     "selection",
     "tracing",
     "training-data",
+    "tuning",
 ]
 
 

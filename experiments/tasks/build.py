@@ -33,7 +33,9 @@ from ...mechanisms.queries.catalogue import catalogue as queries
 from ...mechanisms.registry import Catalogue
 from ...mechanisms.release.matrix.catalogue import strategies
 from ...mechanisms.studies.populations import populations
+from ...mechanisms.synthesis.catalogue import generators, selections
 from ...mechanisms.tables.catalogue import table_sets
+from ...mechanisms.tuning.catalogue import repetitions
 from ..config.sections import DataSection, Named
 from ..data import datasets, examples
 
@@ -59,6 +61,9 @@ INSIDE = {
     "tables": table_sets,
     "workload": queries,
     "strategy": strategies,
+    "repetitions": repetitions,
+    "selection": selections,
+    "generator": generators,
 }
 """Option of a mechanism -> catalogue of the table that may stand there."""
 

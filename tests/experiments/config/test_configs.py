@@ -19,6 +19,7 @@ VIOLATIONS = {
     "broken-dp-sgd",
     "census-block",
     "composed",
+    "hyper-parameters",
     "statistics",
     "tracing",
     "zoo",
