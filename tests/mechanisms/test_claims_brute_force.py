@@ -13,8 +13,8 @@ from itertools import combinations, combinations_with_replacement, product
 
 import claims_composed
 import claims_counts
-import claims_histogram_tables
 import claims_deniability
+import claims_histogram_tables
 import claims_laws as laws
 import claims_release
 import claims_selection
