@@ -169,9 +169,7 @@ def main(out: Path | None = None) -> Findings:
     lecture = Lecture(out=out)
     found = Findings(measured(lecture), known(lecture))
     lecture.chapter("To take home")
-    lecture.say(
-        "Choose what to measure: the same privacy, and less than a twentieth of the error of Laplace noise on every answer."
-    )
+    lecture.say("Choose what to measure: at one epsilon, a fifteenth of the error of noise on every answer, or less.")
     if out is not None:
         draw(lecture, found)
     return found

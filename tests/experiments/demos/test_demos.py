@@ -285,7 +285,7 @@ class TestQueryRelease:
         for which in (0, 1):
             first, last = ({name: each[place][which] for name, each in found.items()} for place in (0, -1))
             for kind in ("Laplace", "Gaussian"):
-                assert last[f"matrix, {kind}"] < last[kind] / (20 if kind == "Laplace" else 1.9)
+                assert last[f"matrix, {kind}"] < last[kind] / (15.0 if kind == "Laplace" else 1.9)
                 assert first[kind] / last[kind] == pytest.approx(1000.0, rel=0.1)
             assert first["MWEM"] < first["Gaussian"]
 
