@@ -11,6 +11,7 @@ error_of_mwem.py         MWEM against rounds, against epsilon, beside noise on e
 in_this_study.py         one row against published means: exact, rounded, private
 lecture.py               what the lectures share: chapters, paragraphs and tables on a terminal
 medical_visits.py        visits without names: linked, k-anonymous and intersected, and the cure
+query_release.py         many queries at once: errors of six mechanisms, and the rates that theory knows
 randomized_response.py   randomised response: the tax survey of Warner (1965)
 repeated_answers.py      the same question asked again, and the mean of the answers
 row_of_a_regression.py   a patient from the coefficients of a regression, and what rounding and noise do
@@ -29,6 +30,7 @@ catalogue = Catalogue(
         "error-of-mwem": "dpassay.experiments.demos.error_of_mwem:main",
         "in-this-study": "dpassay.experiments.demos.in_this_study:main",
         "medical-visits": "dpassay.experiments.demos.medical_visits:main",
+        "query-release": "dpassay.experiments.demos.query_release:main",
         "randomized-response": "dpassay.experiments.demos.randomized_response:main",
         "repeated-answers": "dpassay.experiments.demos.repeated_answers:main",
         "row-of-a-regression": "dpassay.experiments.demos.row_of_a_regression:main",

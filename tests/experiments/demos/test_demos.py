@@ -280,6 +280,21 @@ class TestColumnFromCounts:
         assert found.a_budget[1.0] < 0.6
 
 
+class TestQueryRelease:
+    def test_a_strategy_is_better_than_noise_on_every_answer_and_all_noise_falls_like_the_number_of_records(self, play):
+        found = play("query-release")[0].measured
+        for which in (0, 1):
+            first, last = ({name: each[place][which] for name, each in found.items()} for place in (0, -1))
+            for kind in ("Laplace", "Gaussian"):
+                assert last[f"matrix, {kind}"] < last[kind] / (15.0 if kind == "Laplace" else 1.9)
+                assert first[kind] / last[kind] == pytest.approx(1000.0, rel=0.1)
+            assert first["MWEM"] < first["Gaussian"]
+
+    def test_the_rates_are_ordered(self, play):
+        for n, rates in play("query-release")[0].known.items():
+            assert all(rates[norm, True] >= rates[norm, False] for norm in (2.0, math.inf)), n
+
+
 @pytest.fixture(scope="module")
 def traced(play):
     return play("in-this-study")[0]
