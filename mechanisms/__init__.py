@@ -19,6 +19,7 @@ printable.py     text of strangers, cleaned for the medium that it is shown on
 queries/         functions of the records, each with its sensitivity under every neighbouring relation
 record_edits.py  one entry of a column taken out, replaced or blanked
 records.py       datasets as collections of records: pairs built from one dataset
+release/         answers to many queries at once
 registry.py      a catalogue: public names, and where the classes behind them live
 relation.py      how two neighbouring datasets may differ
 repeated.py      a mechanism that is run several times on the same dataset, and whose outputs are all seen

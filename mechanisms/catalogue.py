@@ -119,6 +119,9 @@ catalogue = Catalogue(
         "ngram-counts": "dpassay.mechanisms.text.ngram_counts:NGramCounts",
         "broken-ngram-contribution": "dpassay.mechanisms.broken.text.unbounded:ContributionNotBounded",
         "select-measure-generate": "dpassay.mechanisms.synthesis.pipeline:SelectMeasureGenerate",
+        "small-database": "dpassay.mechanisms.release.weights.small_database:SmallDatabase",
+        "mwem": "dpassay.mechanisms.release.weights.mwem:MWEM",
+        "gaussian-mwem": "dpassay.mechanisms.release.weights.mwem:GaussianMWEM",
     },
 )
 get = catalogue.get

@@ -8,7 +8,7 @@ selection/      which marginals are measured, and what that costs
 """
 
 from .base import Generator, Grouped, Measured, Selection, Synthesised, Table
-from .generators import DirectGenerator
+from .generators import DirectGenerator, GraphicalModel
 from .pipeline import SelectMeasureGenerate
 from .selection import FixedMarginals
 
@@ -16,6 +16,7 @@ __all__ = [
     "DirectGenerator",
     "FixedMarginals",
     "Generator",
+    "GraphicalModel",
     "Grouped",
     "Measured",
     "SelectMeasureGenerate",

@@ -14,6 +14,7 @@ generators = Catalogue(
         "direct": "dpassay.mechanisms.synthesis.generators.direct:DirectGenerator",
         "generator-network": "dpassay.mechanisms.synthesis.generators.mixtures.network:GeneratorNetwork",
         "gradual-update": "dpassay.mechanisms.synthesis.generators.local.consistency:GradualUpdate",
+        "graphical": "dpassay.mechanisms.synthesis.generators.graphical:GraphicalModel",
         "local-consistency": "dpassay.mechanisms.synthesis.generators.local.consistency:LocalConsistency",
         "relaxed-table": "dpassay.mechanisms.synthesis.generators.mixtures.relaxed:RelaxedTable",
     },

@@ -19,6 +19,7 @@ import claims_statistics
 import claims_synthesis
 import claims_tables
 import claims_text
+import claims_weights
 import numpy as np
 import pytest
 import sparse_vector_laws
@@ -801,15 +802,28 @@ QUERIES = {
     "mean": ({"n_records": 2}, {"lower": -2.0, "upper": 3.0, "n_records": 4}),
     "prefix-counts": ({"thresholds": (-1.0, 0.4, 3.0)}, {"thresholds": (9.0,)}),
     "median-utility": ({"candidates": (-1.0, 0.4, 3.0)}, {"candidates": (0.0, 2.0)}),
+    "marginals": ({"domain": {"a": 3}, "marginals": 1}, {"domain": {"a": 3, "b": 1}, "marginals": (("a",), ("b",))}),
+    "workload": ({"domain": {"a": 3}, "matrix": ((1.0, -2.0, 0.5), (0.0, 3.0, 3.0))},),
+    **{f"{name}-workload": ({"domain": {"a": 3}},) for name in ("identity", "total", "prefixes", "ranges")},
+    "marginals-workload": ({"domain": {"a": 3}, "sets": 1},),
+    "parities-workload": ({"domain": {"a": 2}, "k": 1},),
+    "random-workload": ({"domain": {"a": 3}, "n_queries": 3}, {"domain": {"a": 3}, "n_queries": 2, "seed": 1}),
 }
 
 
-def neighbouring(relation):
+def values_of(domain):
+    """The records: of a domain, tuples of codes, the blank one first."""
+    return list(np.ndindex(*domain.values())) if domain else VALUES
+
+
+def neighbouring(relation, values=VALUES):
     """All pairs of up to 3 records, the one that differs in the last place."""
     for n in range(3):
-        for others in combinations_with_replacement(VALUES, n):
-            for record, other in product(VALUES, repeat=2):
-                instead = {"add_remove": [], "zero_out": [0.0], "replace_one": [other]}[relation.value]
+        for others in combinations_with_replacement(values, n):
+            for record, other in product(values, repeat=2):
+                instead = {"add_remove": [], "zero_out": [0.0 * np.array(record)], "replace_one": [other]}[
+                    relation.value
+                ]
                 yield np.array([*others, *instead]), np.array([*others, record])
 
 
@@ -819,7 +833,8 @@ def test_answers_of_neighbours_lie_no_further_apart_than_the_sensitivity(name, r
     for options in QUERIES[name]:
         query = queries.build(name, **options)
         assert isinstance(query, Query)
-        moves = np.array([np.atleast_1d(query(d1)) - np.atleast_1d(query(d0)) for d0, d1 in neighbouring(relation)])
+        pairs = neighbouring(relation, values_of(options.get("domain")))
+        moves = np.array([np.atleast_1d(query(d1)) - np.atleast_1d(query(d0)) for d0, d1 in pairs])
         for norm in (1.0, 2.0, math.inf):
             stated = query.sensitivity(relation, norm=norm)
             assert np.linalg.norm(moves, ord=norm, axis=1).max() <= stated * (1 + 1e-12), (query, norm)
@@ -1015,6 +1030,7 @@ CASES = {
             | claims_counts.CASES
             | claims_tables.CASES
             | claims_synthesis.CASES
+            | claims_weights.CASES
         ).items()
     },
     **{name: selection(name) for name in claims_selection.CASES},

@@ -20,7 +20,7 @@ from dpassay.mechanisms.guarantees.base import Guarantee
 from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.noise.laplace import Laplace
-from dpassay.mechanisms.queries.domain import Domain as CodedDomain
+from dpassay.mechanisms.queries import Domain, Workload
 from dpassay.mechanisms.relation import Relation
 from dpassay.mechanisms.synthesis import DirectGenerator, FixedMarginals
 from dpassay.mechanisms.tables import CensusDomain, GroupCount, Tables, group
@@ -43,9 +43,11 @@ SAMPLE = {
     "n_users": 5,
     "bound": 2,
     "rounded_to": 5,
-    "domain": CodedDomain({"sex": 2, "race": 3}),
+    "domain": Domain({"sex": 2, "race": 3}),
     "selection": FixedMarginals((("sex",), ("race", "sex")), standard_deviation=2.0),
     "generator": DirectGenerator(),
+    "workload": Workload({"cell": 3}, [[1, 0, 0], [0, 1, 0]]),
+    "rho": 0.1,
 }
 FEW_TABLES = Tables(
     CensusDomain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(0, 99)),
@@ -63,6 +65,7 @@ EXTRA = {
     "gaussian-subset-counts": {"standard_deviation": 3.0},
     "grid-laplace": {"granularity": 0.25, "sensitivity": 0.6},
     "noisy-tables": {"tables": FEW_TABLES},
+    **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem")},
     "swapped-tables": {"tables": FEW_TABLES},
 }
 """Options that a mechanism needs besides the required ones, and those with which its exact curve is known."""

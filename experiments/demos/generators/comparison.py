@@ -23,6 +23,7 @@ from ....mechanisms.synthesis.generators import (
     DirectGenerator,
     GeneratorNetwork,
     GradualUpdate,
+    GraphicalModel,
     LocalConsistency,
     RelaxedTable,
     misfit,
@@ -49,6 +50,7 @@ def compared() -> dict[str, Generator]:
     """The generators, by the names that the tables give them, of a size that suits eight cells."""
     return {
         "direct": DirectGenerator(),
+        "graphical model": GraphicalModel(),
         "relaxed table (softmax)": RelaxedTable(n_rows=50),
         "relaxed table (clipped)": RelaxedTable(n_rows=50, softmax=False, learning_rate=0.1),
         "generator network": GeneratorNetwork(n_samples=50, hidden=(64,), learning_rate=0.02),
@@ -223,6 +225,7 @@ def quick() -> dict[str, Generator]:
     """The generators with few steps, whose number time is only proportional to."""
     return {
         "direct": DirectGenerator(),
+        "graphical model": GraphicalModel(),
         "relaxed table (softmax)": RelaxedTable(n_rows=100, steps=50),
         "generator network": GeneratorNetwork(n_samples=100, hidden=(64,), steps=50),
         "local consistency": LocalConsistency(),

@@ -1,0 +1,4 @@
+"""Answers to many queries at once.
+
+weights/    from one distribution over the cells of a domain: small databases, multiplicative weights, DualQuery
+"""
