@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SEED = 2022
-ADULT = Domain(
+ADULT = Domain.of(
     {
         "age": 85,
         "workclass": 9,
