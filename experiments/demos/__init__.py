@@ -8,6 +8,7 @@ column_from_counts.py    a secret column from many noisy counts, and what a budg
 deniable_records.py      synthetic records that many could have given, what that promises and what it does not
 dp_sgd.py                a private classifier: what four accountants promise, what four attackers find
 error_of_mwem.py         MWEM against rounds, against epsilon, beside noise on every answer, and its audit
+generators/              five ways to make synthetic data of noisy marginals, measured against each other
 in_this_study.py         one row against published means: exact, rounded, private
 lecture.py               what the lectures share: chapters, paragraphs and tables on a terminal
 medical_visits.py        visits without names: linked, k-anonymous and intersected, and the cure
@@ -28,6 +29,7 @@ catalogue = Catalogue(
         "deniable-records": "dpassay.experiments.demos.deniable_records:main",
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
         "error-of-mwem": "dpassay.experiments.demos.error_of_mwem:main",
+        "five-generators": "dpassay.experiments.demos.generators.five_generators:main",
         "in-this-study": "dpassay.experiments.demos.in_this_study:main",
         "medical-visits": "dpassay.experiments.demos.medical_visits:main",
         "query-release": "dpassay.experiments.demos.query_release:main",

@@ -9,7 +9,15 @@ selection/      which marginals are measured, and what that costs
 """
 
 from .base import Generator, Grouped, Measured, Selection, Synthesised, Table
-from .generators import DirectGenerator, GraphicalModel
+from .generators import (
+    DirectGenerator,
+    GeneratorNetwork,
+    GradualUpdate,
+    GraphicalModel,
+    LocalConsistency,
+    RelaxedTable,
+    misfit,
+)
 from .noisy_histogram import NoisyHistogramTable
 from .pipeline import SelectMeasureGenerate
 from .selection import FixedMarginals
@@ -18,12 +26,17 @@ __all__ = [
     "DirectGenerator",
     "FixedMarginals",
     "Generator",
+    "GeneratorNetwork",
+    "GradualUpdate",
     "GraphicalModel",
     "Grouped",
+    "LocalConsistency",
     "Measured",
     "NoisyHistogramTable",
+    "RelaxedTable",
     "SelectMeasureGenerate",
     "Selection",
     "Synthesised",
     "Table",
+    "misfit",
 ]
