@@ -9,6 +9,7 @@ deniable_records.py      synthetic records that many could have given, what that
 dp_sgd.py                a private classifier: what four accountants promise, what four attackers find
 error_of_mwem.py         MWEM against rounds, against epsilon, beside noise on every answer, and its audit
 generators/              five ways to make synthetic data of noisy marginals, measured against each other
+five_marginals.py        five noisy marginals of a census, synthetic records made from them, and what an audit shows
 in_this_study.py         one row against published means: exact, rounded, private
 lecture.py               what the lectures share: chapters, paragraphs and tables on a terminal
 medical_visits.py        visits without names: linked, k-anonymous and intersected, and the cure
@@ -30,6 +31,7 @@ catalogue = Catalogue(
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
         "error-of-mwem": "dpassay.experiments.demos.error_of_mwem:main",
         "five-generators": "dpassay.experiments.demos.generators.five_generators:main",
+        "five-marginals": "dpassay.experiments.demos.five_marginals:main",
         "in-this-study": "dpassay.experiments.demos.in_this_study:main",
         "medical-visits": "dpassay.experiments.demos.medical_visits:main",
         "query-release": "dpassay.experiments.demos.query_release:main",
