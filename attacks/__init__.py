@@ -13,6 +13,7 @@ inference/    an attribute, a label, the look of a class: what is inferred about
 membership/   membership inference: was this record in the training set? Higher score = it was
 models/       two-class models that attacks learn from pilot trials
 reconstruction/  guess a secret that was drawn from a known prior
+synthesis/    was this record in the data that a synthetic table was made from?
 tracing/      was this person in the study whose means were published?
 """
 

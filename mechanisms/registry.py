@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from operator import attrgetter
 from typing import Any, cast
 
 from .errors import ParameterError, UnknownNameError, missing_message, unknown_name_message
@@ -20,7 +21,7 @@ class Catalogue:
 
     Args:
         kind: what the entries are, in the singular, for messages.
-        entries: kebab-case name -> "package.module:Class".
+        entries: kebab-case name -> "package.module:Class", or "package.module:Class.constructor".
     """
 
     kind: str
@@ -37,7 +38,7 @@ class Catalogue:
         if name not in self.entries:
             raise UnknownNameError(self.kind, name, self.entries)
         module, _, attribute = self.entries[name].partition(":")
-        return cast("type[Any]", getattr(import_module(module), attribute))
+        return cast("type[Any]", attrgetter(attribute)(import_module(module)))
 
     def build(self, name: str, **options: Any) -> Any:
         """An instance of the class behind `name`; options that are unknown or missing are named."""

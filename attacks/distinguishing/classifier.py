@@ -17,18 +17,24 @@ from ..base import Attack, Target
 from ..features import Features, Featuriser, as_rows, check_kind
 from ..models.additive import AdditiveModel, fit_additive
 from ..models.boosting import fit_boosting
+from ..models.forest import fit_forest
 from ..models.table import Cells, TableModel, find_cells, fit_table
 
 Floats = NDArray[np.float64]
 
-MODELS = ("auto", "logistic", "boosting", "table")
+MODELS = ("auto", "logistic", "boosting", "forest", "table")
 FEW_CELLS = 16  # up to this many distinct outputs the table is taken without a contest
 MAX_ENTRIES = 10_000_000  # rows times columns that the winner is trained on
 CONTEST_ENTRIES = 2_000_000  # ... and those of the contest
 CONTEST_ROWS = 20_000  # a side
 N_FOLDS = 3
 MOST_SHOWN = 5  # values that a description names
-NAMES = {"logistic": "logistic regression", "boosting": "gradient boosting", "table": "counts"}
+NAMES = {
+    "logistic": "logistic regression",
+    "boosting": "gradient boosting",
+    "forest": "a random forest",
+    "table": "counts",
+}
 
 
 class Model(Protocol):
@@ -52,8 +58,9 @@ class Classifier(Attack):
 
     Args:
         model: "logistic", logistic regression on piecewise-linear functions of the features; "boosting", gradient
-            boosting of small trees on histograms; "table", counts of each distinct output; "auto", the simplest
-            one whose cross-validated log loss on the pilot is within one standard error of the smallest.
+            boosting of small trees on histograms; "forest", a random forest; "table", counts of each distinct output;
+            "auto", the simplest one of these but the forest whose cross-validated log loss on the pilot is within one
+            standard error of the smallest.
         features: "auto", coordinates of the output and summaries of them (sum, norm, maximum, minimum, products);
             "coordinates" alone; or a function `(size, ...) -> (size, n_features)` that works on all runs at once
             (at module level, if workers are processes). The table reads the outputs themselves.
@@ -125,6 +132,8 @@ class Classifier(Attack):
             entrants["table"] = (as_rows(values0), as_rows(values1)), partial(fit_table, cells)
         entrants["logistic"] = columns, partial(fit_additive, seed=seed)
         entrants["boosting"] = columns, partial(fit_boosting, seed=seed)
+        if self.model == "forest":
+            entrants["forest"] = columns, partial(fit_forest, seed=seed)
         name = self.model if self.model != "auto" else _winner(entrants)
         rows, fit = entrants[name]
         return ClassifierScorer(name, None if name == "table" else features, fit(*rows))

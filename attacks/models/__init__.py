@@ -2,6 +2,7 @@
 
 additive.py     logistic regression on piecewise-linear functions of each column
 boosting.py     histogram gradient boosting of small trees
+forest.py       a random forest
 multiclass.py   the same, and counts, for k classes: probabilities
 ridge.py        ridge regression to many targets at once
 table.py        one cell for each distinct output

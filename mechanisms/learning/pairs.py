@@ -47,10 +47,10 @@ def differing(neighbours: Neighbours) -> tuple[TrainingData, TrainingData]:
     sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
     found = []
     for mine, other in (sides, sides[::-1]):
-        examples = _surplus(np.column_stack([mine.X, mine.y]), np.column_stack([other.X, other.y]))
+        examples = surplus(np.column_stack([mine.X, mine.y]), np.column_stack([other.X, other.y]))
         gradients = None
         if mine.gradients is not None:
-            kept = mine.gradients[_surplus(mine.gradients, gradients_of(other, mine.gradients.shape[1]))]
+            kept = mine.gradients[surplus(mine.gradients, gradients_of(other, mine.gradients.shape[1]))]
             gradients = kept if len(kept) else None
         found.append(TrainingData(mine.X[examples], mine.y[examples], gradients))
     return found[0], found[1]
@@ -60,11 +60,11 @@ def shared(neighbours: Neighbours) -> TrainingData:
     """The records that both sides have: those of side 0 that do not differ."""
     data, other = TrainingData.of(neighbours.d0), TrainingData.of(neighbours.d1)
     kept = np.ones(data.n_examples, dtype=bool)
-    kept[_surplus(np.column_stack([data.X, data.y]), np.column_stack([other.X, other.y]))] = False
+    kept[surplus(np.column_stack([data.X, data.y]), np.column_stack([other.X, other.y]))] = False
     gradients = data.gradients
     if gradients is not None:
         others = gradients_of(other, gradients.shape[1])
-        gradients = np.delete(gradients, _surplus(gradients, others), axis=0)
+        gradients = np.delete(gradients, surplus(gradients, others), axis=0)
     return TrainingData(data.X[kept], data.y[kept], gradients if gradients is not None and len(gradients) else None)
 
 
@@ -73,7 +73,7 @@ def gradients_of(data: TrainingData, n_parameters: int) -> Floats:
     return np.empty((0, n_parameters)) if data.gradients is None else data.gradients
 
 
-def _surplus(mine: Floats, others: Floats) -> NDArray[np.intp]:
+def surplus(mine: Floats, others: Floats) -> NDArray[np.intp]:
     """Rows of `mine` that `others` lacks, as multisets."""
     left = Counter(row.tobytes() for row in np.ascontiguousarray(others, dtype=np.float64) + 0.0)
     found = []

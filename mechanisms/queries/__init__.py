@@ -4,13 +4,31 @@ answers.py     what mechanisms that add noise to answers, or choose by them, sha
 base.py        the interface of a query: a function of the records, with its sensitivity
 catalogue.py   names of the queries
 counts.py      counting queries: how many records have a property
+domain.py      what a record can be: a value of each attribute, coded as a whole number
+marginals.py   how many records have each combination of the values of a few attributes
 median.py      utilities for choosing a median with the exponential mechanism
 sums.py        sums and means of values that are clipped to a public interval, without which no sensitivity is finite
+workload.py    any linear queries over the cells of a domain, as the rows of a matrix
 """
 
 from .base import Query
 from .counts import Count, Histogram, PrefixCounts
+from .domain import Domain, check_memory
+from .marginals import Marginals
 from .median import MedianUtility
 from .sums import Mean, Sum
+from .workload import Workload
 
-__all__ = ["Count", "Histogram", "Mean", "MedianUtility", "PrefixCounts", "Query", "Sum"]
+__all__ = [
+    "Count",
+    "Domain",
+    "Histogram",
+    "Marginals",
+    "Mean",
+    "MedianUtility",
+    "PrefixCounts",
+    "Query",
+    "Sum",
+    "Workload",
+    "check_memory",
+]

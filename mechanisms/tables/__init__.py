@@ -11,7 +11,7 @@ tables.py       a set of tables: what is published, and what is suppressed
 """
 
 from .census import census_domain, census_tables
-from .domain import Domain, Group, group
+from .domain import CensusDomain, Group, group
 from .noisy import NoisyTables
 from .rounding import Rounding
 from .statistics import NOT_PUBLISHED, GroupCount, GroupShare, MeanAge, MedianAge, Statistic
@@ -20,7 +20,7 @@ from .tables import Tables, rows_of
 
 __all__ = [
     "NOT_PUBLISHED",
-    "Domain",
+    "CensusDomain",
     "Group",
     "GroupCount",
     "GroupShare",

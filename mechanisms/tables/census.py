@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..validation import one_of, whole
-from .domain import Domain, Group, group
+from .domain import CensusDomain, Group, group
 from .statistics import GroupCount, Statistic
 from .tables import Tables, rows_of
 
@@ -17,14 +17,14 @@ AGE_GROUPS = ((0, 4), (5, 9), (10, 14), (15, 17), (18, 24), (25, 34), (35, 44), 
 DETAILS = ("counts", "medians")
 
 
-def census_domain(n_blocks: int = 1) -> Domain:
+def census_domain(n_blocks: int = 1) -> CensusDomain:
     """Age from 0 to 110, sex, race, and the block, "A", "B" and so on, where there are several, at most 26."""
     whole(1, n_blocks=n_blocks)
     blocks = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:n_blocks])
     if n_blocks > len(blocks):
         raise ParameterError(f"n_blocks must be at most {len(blocks)}, but is {n_blocks}.", argument="n_blocks")
     people = (("sex", SEXES), ("race", RACES))
-    return Domain((*people, ("block", blocks)) if n_blocks > 1 else people)
+    return CensusDomain((*people, ("block", blocks)) if n_blocks > 1 else people)
 
 
 def census_tables(

@@ -67,7 +67,7 @@ def group(*, ages: tuple[int, int] | int | None = None, **where: str | Sequence[
 
 
 @dataclass(frozen=True)
-class Domain:
+class CensusDomain:
     """What a person can be: an age, and a value of each attribute.
 
     Args:
@@ -75,7 +75,7 @@ class Domain:
         ages: lowest and highest age, both included.
 
     Example:
-        >>> domain = Domain({"sex": ("female", "male")}, ages=(0, 99))
+        >>> domain = CensusDomain({"sex": ("female", "male")}, ages=(0, 99))
         >>> domain.n_types
         200
         >>> block = domain.people([(8, "female"), (66, "male")])

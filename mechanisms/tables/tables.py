@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..validation import whole
-from .domain import Domain, Group, Ints
+from .domain import CensusDomain, Group, Ints
 from .statistics import NOT_PUBLISHED, GroupCount, MeanAge, MedianAge, Statistic
 
 Floats = NDArray[np.float64]
@@ -30,7 +30,7 @@ class Tables:
 
     Example:
         >>> from .domain import group
-        >>> domain = Domain({"sex": ("female", "male")})
+        >>> domain = CensusDomain({"sex": ("female", "male")})
         >>> tables = Tables(domain, rows_of([group(), group(sex="female")]), threshold=3)
         >>> block = domain.people([(30, "female"), (40, "female"), (51, "male")])
         >>> tables.of(block[None])
@@ -39,7 +39,7 @@ class Tables:
         6 cells, suppressed below 3
     """
 
-    domain: Domain
+    domain: CensusDomain
     statistics: tuple[Statistic, ...]
     _: KW_ONLY
     threshold: int = 0

@@ -17,6 +17,7 @@ from dpassay.attacks.catalogue import build, catalogue, choose
 from dpassay.attacks.distinguishing import Classifier, LikelihoodRatio, Portfolio, Threshold
 from dpassay.attacks.distinguishing.targeted import TargetedAttack
 from dpassay.attacks.events import fit_scorer
+from dpassay.attacks.synthesis import TableAttack
 from dpassay.attacks.tracing import Tracing
 from dpassay.mechanisms.base import LogDensity, Mechanism, Neighbours, Outputs
 from dpassay.mechanisms.catalogue import catalogue as mechanisms
@@ -70,9 +71,10 @@ def fitted(name: str, pair: Neighbours = PAIR) -> Any:
 
 
 every_attack = pytest.mark.parametrize(
-    "name", [n for n in catalogue if not issubclass(catalogue.get(n), TargetedAttack | Tracing)]
+    "name", [n for n in catalogue if not issubclass(catalogue.get(n), TargetedAttack | TableAttack | Tracing)]
 )
-"""Those on trained models and on studies have their own tests, in test_canary_attacks.py and test_tracing_attack.py."""
+"""Those on trained models, on synthetic tables and on studies have their own tests, in test_canary_attacks.py,
+test_synthesis_conformance.py and test_tracing_attack.py."""
 
 
 @every_attack

@@ -4,7 +4,7 @@ import claims_laws as laws
 import numpy as np
 
 from dpassay.mechanisms.base import Neighbours
-from dpassay.mechanisms.tables import Domain, GroupCount, NoisyTables, Tables, group
+from dpassay.mechanisms.tables import CensusDomain, GroupCount, NoisyTables, Tables, group
 
 PAIRS = (
     ([[0, 0]], [[1, 1]], (1, 0), (0, 1), True),  # a girl of 0, a boy of 1
@@ -15,7 +15,7 @@ PAIRS = (
 
 
 def noisy_tables():
-    domain = Domain({"sex": ("female", "male")}, ages=(0, 1))
+    domain = CensusDomain({"sex": ("female", "male")}, ages=(0, 1))
     tables = Tables(domain, (GroupCount(group(sex="female")), GroupCount(group(ages=1))))
     for epsilon in (0.5, 2.0):
         mechanism = NoisyTables(epsilon, tables=tables)

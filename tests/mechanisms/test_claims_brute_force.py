@@ -13,12 +13,18 @@ from itertools import combinations, combinations_with_replacement, product
 
 import claims_composed
 import claims_counts
+import claims_deniability
+import claims_histogram_tables
 import claims_laws as laws
+import claims_release
 import claims_selection
 import claims_statistics
+import claims_synthesis
 import claims_tables
 import claims_text
+import claims_tuning
 import claims_votes
+import claims_weights
 import numpy as np
 import pytest
 import sparse_vector_laws
@@ -322,8 +328,8 @@ def exponential():
             yield case(mechanism, pair, *(softmax(rate * np.asarray(pair.side(s))) for s in (0, 1)), worst=i == 0)
 
 
-def selection(name):
-    return lambda: (case(*one, **options) for *one, options in claims_selection.CASES[name]())
+def with_options(cases):
+    return lambda: (case(*one, **options) for *one, options in cases())
 
 
 def prefix_sums():
@@ -801,15 +807,28 @@ QUERIES = {
     "mean": ({"n_records": 2}, {"lower": -2.0, "upper": 3.0, "n_records": 4}),
     "prefix-counts": ({"thresholds": (-1.0, 0.4, 3.0)}, {"thresholds": (9.0,)}),
     "median-utility": ({"candidates": (-1.0, 0.4, 3.0)}, {"candidates": (0.0, 2.0)}),
+    "marginals": ({"domain": {"a": 3}, "marginals": 1}, {"domain": {"a": 3, "b": 1}, "marginals": (("a",), ("b",))}),
+    "workload": ({"domain": {"a": 3}, "matrix": ((1.0, -2.0, 0.5), (0.0, 3.0, 3.0))},),
+    **{f"{name}-workload": ({"domain": {"a": 3}},) for name in ("identity", "total", "prefixes", "ranges")},
+    "marginals-workload": ({"domain": {"a": 3}, "sets": 1},),
+    "parities-workload": ({"domain": {"a": 2}, "k": 1},),
+    "random-workload": ({"domain": {"a": 3}, "n_queries": 3}, {"domain": {"a": 3}, "n_queries": 2, "seed": 1}),
 }
 
 
-def neighbouring(relation):
+def values_of(domain):
+    """The records: of a domain, tuples of codes, the blank one first."""
+    return list(np.ndindex(*domain.values())) if domain else VALUES
+
+
+def neighbouring(relation, values=VALUES):
     """All pairs of up to 3 records, the one that differs in the last place."""
     for n in range(3):
-        for others in combinations_with_replacement(VALUES, n):
-            for record, other in product(VALUES, repeat=2):
-                instead = {"add_remove": [], "zero_out": [0.0], "replace_one": [other]}[relation.value]
+        for others in combinations_with_replacement(values, n):
+            for record, other in product(values, repeat=2):
+                instead = {"add_remove": [], "zero_out": [0.0 * np.array(record)], "replace_one": [other]}[
+                    relation.value
+                ]
                 yield np.array([*others, *instead]), np.array([*others, record])
 
 
@@ -819,7 +838,8 @@ def test_answers_of_neighbours_lie_no_further_apart_than_the_sensitivity(name, r
     for options in QUERIES[name]:
         query = queries.build(name, **options)
         assert isinstance(query, Query)
-        moves = np.array([np.atleast_1d(query(d1)) - np.atleast_1d(query(d0)) for d0, d1 in neighbouring(relation)])
+        pairs = neighbouring(relation, values_of(options.get("domain")))
+        moves = np.array([np.atleast_1d(query(d1)) - np.atleast_1d(query(d0)) for d0, d1 in pairs])
         for norm in (1.0, 2.0, math.inf):
             stated = query.sensitivity(relation, norm=norm)
             assert np.linalg.norm(moves, ord=norm, axis=1).max() <= stated * (1 + 1e-12), (query, norm)
@@ -1014,10 +1034,15 @@ CASES = {
             | claims_text.CASES
             | claims_counts.CASES
             | claims_tables.CASES
+            | claims_synthesis.CASES
+            | claims_histogram_tables.CASES
+            | claims_weights.CASES
+            | claims_deniability.CASES
+            | claims_release.CASES
             | claims_votes.CASES
         ).items()
     },
-    **{name: selection(name) for name in claims_selection.CASES},
+    **{name: with_options(cases) for name, cases in (claims_selection.CASES | claims_tuning.CASES).items()},
     "broken-dp-sgd-mean-clipped": lambda: shifted(MeanClipped, 30.0),
     "broken-dp-sgd-microbatch-mean-clipped": lambda: shifted(MicrobatchMeanClipped, 6.0, beyond=(Relation.ADD_REMOVE,)),
     "broken-dp-sgd-noise-on-average": lambda: shifted(NoiseOnAverage, 1.0, microbatch_size=2),

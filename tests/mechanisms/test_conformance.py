@@ -21,8 +21,11 @@ from dpassay.mechanisms.guarantees.base import Guarantee
 from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.noise.laplace import Laplace
+from dpassay.mechanisms.queries import Domain, Marginals, Workload
 from dpassay.mechanisms.relation import Relation
-from dpassay.mechanisms.tables import Domain, GroupCount, Tables, group
+from dpassay.mechanisms.synthesis import DirectGenerator, FixedMarginals
+from dpassay.mechanisms.tables import CensusDomain, GroupCount, Tables, group
+from dpassay.mechanisms.tuning import NegativeBinomialRepetitions
 
 SAMPLE = {
     "epsilon": 0.8,
@@ -42,10 +45,17 @@ SAMPLE = {
     "n_users": 5,
     "bound": 2,
     "rounded_to": 5,
+    "domain": Domain({"sex": 2, "race": 3}),
+    "selection": FixedMarginals((("sex",), ("race", "sex")), standard_deviation=2.0),
+    "generator": DirectGenerator(),
+    "workload": Workload({"cell": 3}, [[1, 0, 0], [0, 1, 0]]),
+    "rho": 0.1,
+    "threshold": 6.0,
+    "marginals": Marginals({"a": 2, "b": 2}, 1),
     "aggregator": GNMax(8.0, n_teachers=60, n_classes=3, n_queries=2),
 }
 FEW_TABLES = Tables(
-    Domain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(0, 99)),
+    CensusDomain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(0, 99)),
     tuple(GroupCount(people) for people in (group(block="A"), group(sex="female", block="A"), group(ages=(0, 17)))),
 )
 FEW_VOTES = {
@@ -67,8 +77,19 @@ EXTRA = {
     "column-means": {"noise_multiplier": 2.0},
     "gaussian-subset-counts": {"standard_deviation": 3.0},
     "grid-laplace": {"granularity": 0.25, "sensitivity": 0.6},
+    "broken-family-counts-roots": {"parents": {"x1": ["x2"], "x2": ["x3"]}, "order": ("x3", "x2", "x1")},
     "noisy-tables": {"tables": FEW_TABLES},
+    **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem", "broken-mwem-unpaid-selection")},
+    "broken-online-weights-exact-errors": {"threshold": 4.0},
+    "dual-query": {"n_records": 2, "rounds": 2, "samples": 1},
+    "broken-dual-query-samples-counted-once": {"n_records": 2, "rounds": 2, "samples": 2},
+    "laplace-matrix": {"view": "measurements"},
+    **{name: {"noise_multiplier": 2.0} for name in ("gaussian-matrix", "broken-gaussian-matrix")},
     "swapped-tables": {"tables": FEW_TABLES},
+    "best-of-repetitions": {"n_candidates": 4, "repetitions": NegativeBinomialRepetitions(1.0, 0.5)},
+    "first-good-enough": {"n_candidates": 4, "threshold": -2.0, "stopping": 0.001},
+    "broken-best-of-k": {"n_candidates": 4, "k": 2},
+    "broken-resampled": {"n_records": 5, "n_rows": 3},
     "lnmax": {"n_teachers": 6, "n_classes": 3},
     "gnmax": {"standard_deviation": 3.0, "n_teachers": 6, "n_classes": 3, "n_queries": 2},
     "confident-gnmax": FEW_VOTES,

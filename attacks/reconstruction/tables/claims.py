@@ -88,8 +88,8 @@ def decide(published: PublishedTables, claim: Claim, *, seconds: float = LONGEST
         ParameterError: a group that cannot be.
 
     Example:
-        >>> from dpassay.mechanisms.tables import Domain, group, rows_of, Tables
-        >>> domain = Domain({"sex": ("female", "male")})
+        >>> from dpassay.mechanisms.tables import CensusDomain, group, rows_of, Tables
+        >>> domain = CensusDomain({"sex": ("female", "male")})
         >>> block = domain.people([(8, "female"), (36, "female"), (66, "female"), (40, "male")])
         >>> published = PublishedTables.about(Tables(domain, rows_of([group(), group(sex="female")])), block)
         >>> for claim in (somebody(group(sex="male", ages=40)), exactly(1, group(ages=8)), nobody(group(ages=110))):

@@ -46,8 +46,8 @@ def conflict(published: PublishedTables, *, seconds: float = LONGEST) -> Conflic
         seconds: time limit, > 0.
 
     Example:
-        >>> from dpassay.mechanisms.tables import Domain, GroupCount, MeanAge, group
-        >>> domain = Domain({"sex": ("female", "male")})
+        >>> from dpassay.mechanisms.tables import CensusDomain, GroupCount, MeanAge, group
+        >>> domain = CensusDomain({"sex": ("female", "male")})
         >>> women, men = group(sex="female"), group(sex="male")
         >>> cells = {GroupCount(): 7, MeanAge(): 38.0, GroupCount(women): 4, GroupCount(men): 4, MeanAge(men): 44.0}
         >>> print(conflict(PublishedTables.of(domain, cells)))

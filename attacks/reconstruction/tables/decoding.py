@@ -78,8 +78,8 @@ def decode(mechanism: NoisyTables, noisy: ArrayLike, *, n_people: int, seconds: 
         AttackError: no block was found in time.
 
     Example:
-        >>> from dpassay.mechanisms.tables import Domain, GroupCount, Tables, group
-        >>> domain = Domain({"sex": ("female", "male")}, ages=(0, 99))
+        >>> from dpassay.mechanisms.tables import CensusDomain, GroupCount, Tables, group
+        >>> domain = CensusDomain({"sex": ("female", "male")}, ages=(0, 99))
         >>> groups = [group(sex=sex, ages=ages) for sex in ("female", "male") for ages in ((0, 17), (18, 99))]
         >>> mechanism = NoisyTables(epsilon=2.0, tables=Tables(domain, tuple(map(GroupCount, groups))))
         >>> found = decode(mechanism, [3, -1, 0, 2], n_people=5)

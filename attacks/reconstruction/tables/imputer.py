@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from ....mechanisms.errors import ParameterError
-from ....mechanisms.tables.domain import Domain, Ints
+from ....mechanisms.tables.domain import CensusDomain, Ints
 from ....mechanisms.tables.tables import Tables
 from ....mechanisms.validation import positive, whole
 from .claims import certain_people
@@ -23,7 +23,7 @@ from .published import PublishedTables
 from .solutions import solve
 
 
-def expected_block(domain: Domain, population: ArrayLike, n_people: int) -> Ints:
+def expected_block(domain: CensusDomain, population: ArrayLike, n_people: int) -> Ints:
     """The list of people that finds the most in expectation, for people who are independent draws.
 
     The c-th entry of a type with probability p finds somebody with probability Pr[Bin(n, p) >= c]; the n entries with
@@ -35,7 +35,7 @@ def expected_block(domain: Domain, population: ArrayLike, n_people: int) -> Ints
         n_people: how many live in the block, >= 0.
 
     Example:
-        >>> domain = Domain({"sex": ("female", "male")}, ages=(30, 31))
+        >>> domain = CensusDomain({"sex": ("female", "male")}, ages=(30, 31))
         >>> domain.shown(expected_block(domain, [0.6, 0.2, 0.1, 0.1], 3))
         ['30 female', '30 female', '31 female']
     """
@@ -53,7 +53,7 @@ def expected_block(domain: Domain, population: ArrayLike, n_people: int) -> Ints
     return domain.block_of(np.bincount(best, minlength=domain.n_types))
 
 
-def matched(domain: Domain, block: Ints, guessed: Ints) -> NDArray[np.bool_]:
+def matched(domain: CensusDomain, block: Ints, guessed: Ints) -> NDArray[np.bool_]:
     """Which people of a block a list finds, shape `(n_people,)`; of equal people the first ones."""
     left, found = domain.histogram(guessed), np.zeros(len(block), dtype=np.bool_)
     for person, kind in enumerate(domain.types(block)):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....mechanisms.errors import ParameterError
-from ....mechanisms.tables.domain import Domain, Group, Ints
+from ....mechanisms.tables.domain import CensusDomain, Group, Ints
 from ....mechanisms.tables.statistics import NOT_PUBLISHED, GroupCount, GroupShare, Statistic
 from ....mechanisms.tables.tables import Tables
 from ....mechanisms.validation import finite
@@ -41,8 +41,8 @@ class PublishedTables:
         ParameterError: another number of values; a count, a mean, a median or a percentage that nobody could publish.
 
     Example:
-        >>> from dpassay.mechanisms.tables import Domain, Group, GroupCount, group
-        >>> domain = Domain({"sex": ("female", "male")})
+        >>> from dpassay.mechanisms.tables import CensusDomain, Group, GroupCount, group
+        >>> domain = CensusDomain({"sex": ("female", "male")})
         >>> cells = {GroupCount(): 7, GroupCount(group(sex="female")): None}
         >>> published = PublishedTables.of(domain, cells, threshold=3)
         >>> [str(cell) for cell in published.cells]
@@ -67,7 +67,12 @@ class PublishedTables:
 
     @classmethod
     def of(
-        cls, domain: Domain, cells: Mapping[Statistic, float | None], *, n_people: int | None = None, **options: Any
+        cls,
+        domain: CensusDomain,
+        cells: Mapping[Statistic, float | None],
+        *,
+        n_people: int | None = None,
+        **options: Any,
     ) -> PublishedTables:
         """From statistics and their values; `options` are those of `Tables`."""
         return cls(Tables(domain, tuple(cells), **options), tuple(cells.values()), n_people=n_people)
@@ -83,7 +88,7 @@ class PublishedTables:
         return tuple(Cell(s, v) for s, v in zip(self.tables.statistics, self.values, strict=True))
 
     @property
-    def domain(self) -> Domain:
+    def domain(self) -> CensusDomain:
         """What a person can be."""
         return self.tables.domain
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....mechanisms.errors import AttackError
-from ....mechanisms.tables.domain import Domain, Ints
+from ....mechanisms.tables.domain import CensusDomain, Ints
 from ....mechanisms.validation import positive, whole
 from .encoding import Encoding, encode
 from .integer_programme import LONGEST, Cuts, Deadline, Status
@@ -30,7 +30,7 @@ class Solutions:
         seconds: what it took.
     """
 
-    domain: Domain
+    domain: CensusDomain
     blocks: tuple[Ints, ...]
     ended: str
     seconds: float
@@ -95,8 +95,8 @@ def solve(published: PublishedTables, *, limit: int = 1000, seconds: float = LON
         AttackError: no count bounds how many people there are, or a median stands without the size of its group.
 
     Example:
-        >>> from dpassay.mechanisms.tables import Domain, group, rows_of, Tables
-        >>> domain = Domain({"sex": ("female", "male")})
+        >>> from dpassay.mechanisms.tables import CensusDomain, group, rows_of, Tables
+        >>> domain = CensusDomain({"sex": ("female", "male")})
         >>> block = domain.people([(8, "female"), (36, "female"), (66, "female"), (40, "male")])
         >>> tables = Tables(domain, rows_of([group(), group(sex="female")]))
         >>> found = solve(PublishedTables.about(tables, block))

@@ -58,6 +58,15 @@ def test_scores_estimate_the_log_likelihood_ratio_when_the_pilot_is_unbalanced()
         assert scores == pytest.approx(at - 0.5, abs=0.3)
 
 
+def test_a_forest_takes_the_base_rate_off_its_log_odds_and_keeps_them_finite() -> None:
+    law = k_ary(5, 1.0)
+    draw0, draw1 = law.draw(9_000, np.random.default_rng(0))
+    scorer = Classifier(model="forest").fit(TARGET, *outputs(draw0, draw1[:1_500]), np.random.default_rng(0))
+    assert scorer.score(Outputs(np.arange(5))) == pytest.approx(law.log_ratio(np.arange(5)), abs=0.25)
+    apart = Classifier(model="forest").fit(TARGET, *outputs(np.zeros(50), np.ones(50)), np.random.default_rng(0))
+    assert apart.score(Outputs(np.arange(2.0))) == pytest.approx(np.array([-1, 1]) * np.log(199.0))
+
+
 def test_two_laws_that_are_equal_are_not_distinguished() -> None:
     rng = np.random.default_rng(6)
     scorer = Classifier().fit(TARGET, *outputs(*rng.normal(size=(2, 5_000))), rng)
@@ -126,7 +135,7 @@ def test_the_score_goes_on_beyond_the_range_of_the_pilot() -> None:
 
 def test_outputs_that_never_vary_all_get_one_score() -> None:
     for values in (np.full(200, 3.0), np.full((200, 4), -1.5), np.zeros((200, 0))):
-        for model in ("auto", "logistic", "boosting", "table"):
+        for model in ("auto", "logistic", "boosting", "forest", "table"):
             scorer = Classifier(model=model).fit(TARGET, *outputs(values, values), np.random.default_rng(0))
             assert len(np.unique(scorer.score(Outputs(values)))) == 1
 
@@ -141,7 +150,7 @@ def test_a_constant_column_changes_nothing() -> None:
     assert wide == pytest.approx(narrow, abs=1e-12)
 
 
-@pytest.mark.parametrize("model", ["auto", "logistic", "boosting"])
+@pytest.mark.parametrize("model", ["auto", "logistic", "boosting", "forest"])
 def test_scores_are_the_same_bytes_whatever_the_threads(model: str) -> None:
     rng = np.random.default_rng(9)
     pilot = outputs(rng.normal(size=(1_500, 3)), rng.normal(0.3, 1.0, size=(1_500, 3)))
@@ -159,6 +168,7 @@ def test_scores_are_the_same_bytes_whatever_the_threads(model: str) -> None:
     [
         ("logistic", "sklearn.linear_model.LogisticRegression"),
         ("boosting", "sklearn.ensemble.HistGradientBoostingClassifier"),
+        ("forest", "sklearn.ensemble.RandomForestClassifier"),
     ],
 )
 def test_training_keeps_to_one_thread(model: str, estimator: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +185,7 @@ def test_training_keeps_to_one_thread(model: str, estimator: str, monkeypatch: p
     assert seen == {1}
 
 
-@pytest.mark.parametrize("model", ["logistic", "boosting", "table"])
+@pytest.mark.parametrize("model", ["logistic", "boosting", "forest", "table"])
 def test_scorers_pickle_and_score_each_run_by_itself(model: str) -> None:
     rng = np.random.default_rng(10)
     pilot = outputs(rng.integers(0, 9, 3_000), rng.integers(1, 10, 3_000))
@@ -214,7 +224,7 @@ def test_a_pilot_that_is_too_small_is_refused_with_the_minimum() -> None:
         Classifier().fit(TARGET, *outputs(values, values), np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("model", ["auto", "logistic", "boosting"])
+@pytest.mark.parametrize("model", ["auto", "logistic", "boosting", "forest"])
 def test_the_smallest_pilot_is_enough(model: str) -> None:
     rng = np.random.default_rng(14)
     scorer = Classifier(model=model).fit(TARGET, *outputs(rng.normal(0, 1, 30), rng.normal(9, 1, 30)), rng)

@@ -321,9 +321,9 @@ def test_candidates_are_compared_with_the_dataset_without_them(without_power):
 def test_what_is_learned_secrets_and_runs_draw_from_streams_of_their_own(monkeypatch, secret):
     asked = []
 
-    def remembered(*key):
-        asked.append(key)
-        return stream(*key)
+    def remembered(seed, stage, side=0, index=0):
+        asked.append((seed, stage, side, index))
+        return stream(seed, stage, side, index)
 
     for module in (reconstruction, rounds):
         monkeypatch.setattr(module, "stream", remembered)

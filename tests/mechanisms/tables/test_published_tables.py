@@ -10,7 +10,7 @@ from scipy import stats
 from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.tables import (
-    Domain,
+    CensusDomain,
     GroupCount,
     MeanAge,
     NoisyTables,
@@ -21,7 +21,7 @@ from dpassay.mechanisms.tables import (
 )
 
 FALSE_ALARM = 1e-6
-DOMAIN = Domain({"sex": ("female", "male"), "block": ("A", "B", "C")}, ages=(10, 30))
+DOMAIN = CensusDomain({"sex": ("female", "male"), "block": ("A", "B", "C")}, ages=(10, 30))
 TABLES = Tables(DOMAIN, (GroupCount(group(block="A")), MeanAge(group(sex="male", block="A"))))
 
 

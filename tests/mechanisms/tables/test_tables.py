@@ -7,7 +7,7 @@ import pytest
 from dpassay.mechanisms.errors import ParameterError, UnknownNameError
 from dpassay.mechanisms.tables import (
     NOT_PUBLISHED,
-    Domain,
+    CensusDomain,
     Group,
     GroupCount,
     GroupShare,
@@ -21,7 +21,7 @@ from dpassay.mechanisms.tables import (
     rows_of,
 )
 
-DOMAIN = Domain({"sex": ("female", "male"), "race": ("Black", "White")})
+DOMAIN = CensusDomain({"sex": ("female", "male"), "race": ("Black", "White")})
 
 
 @pytest.mark.parametrize("rule", ["half-even", "half-up", "half-down", "down", "unknown"])

@@ -6,10 +6,10 @@ from collections import Counter
 import numpy as np
 
 from dpassay.attacks.reconstruction.tables import PublishedTables
-from dpassay.mechanisms.tables import Domain, GroupCount, MeanAge, MedianAge, group
+from dpassay.mechanisms.tables import CensusDomain, GroupCount, MeanAge, MedianAge, group
 
-SEVEN = Domain({"sex": ("female", "male"), "race": ("Black", "White")})
-SEVEN_MARRIED = Domain((*SEVEN.attributes, ("status", ("single", "married"))))
+SEVEN = CensusDomain({"sex": ("female", "male"), "race": ("Black", "White")})
+SEVEN_MARRIED = CensusDomain((*SEVEN.attributes, ("status", ("single", "married"))))
 BLACK, BLACK_WOMEN, MARRIED = group(race="Black"), group(sex="female", race="Black"), group(status="married")
 ROWS = {
     group(): (7, 30, 38),

@@ -16,9 +16,9 @@ from dpassay.attacks.reconstruction.tables import (
     somebody,
 )
 from dpassay.mechanisms.errors import AttackError, ParameterError
-from dpassay.mechanisms.tables import Domain, Group, GroupCount, MeanAge, MedianAge, Tables, group, rows_of
+from dpassay.mechanisms.tables import CensusDomain, Group, GroupCount, MeanAge, MedianAge, Tables, group, rows_of
 
-SMALL = Domain({"sex": ("female", "male")}, ages=(20, 26))
+SMALL = CensusDomain({"sex": ("female", "male")}, ages=(20, 26))
 WOMEN = group(sex="female")
 UP_TO_FIVE = [every_block(SMALL, n) for n in (2, 3, 4, 5)]
 BLOCKS = UP_TO_FIVE[2]

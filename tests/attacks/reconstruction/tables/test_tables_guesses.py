@@ -13,7 +13,7 @@ from dpassay.attacks.reconstruction.tables.imputer import matched
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.errors import AttackError, ParameterError
 from dpassay.mechanisms.tables import (
-    Domain,
+    CensusDomain,
     Group,
     GroupCount,
     NoisyTables,
@@ -24,7 +24,7 @@ from dpassay.mechanisms.tables import (
 )
 
 FALSE_ALARM = 1e-6
-SMALL = Domain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(20, 23))
+SMALL = CensusDomain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(20, 23))
 CELLS = (group(block="A"), group(sex="female", block="A"), group(ages=(22, 23), block="A"), group(ages=20))
 NOISY = NoisyTables(epsilon=2.0, tables=Tables(SMALL, tuple(map(GroupCount, CELLS))))
 PEOPLE = np.array([[20, 0, 0], [21, 1, 0], [22, 0, 1], [23, 1, 1]])
@@ -124,7 +124,7 @@ def test_other_secrets_and_mechanisms_are_refused():
 
 def test_the_list_that_knows_the_population_only_finds_the_most_of_all_lists():
     """Every list of three people in a world of eight types, over all blocks of three and their probabilities."""
-    domain = Domain({"sex": ("female", "male")}, ages=(30, 31))
+    domain = CensusDomain({"sex": ("female", "male")}, ages=(30, 31))
     law = np.array([0.55, 0.2, 0.15, 0.1])
     blocks = every_block(domain, 3)
     weights = np.array([stats.multinomial.pmf(domain.histogram(block), 3, law) for block in blocks])
@@ -136,7 +136,7 @@ def test_the_list_that_knows_the_population_only_finds_the_most_of_all_lists():
 
 
 def test_who_is_found_in_exact_tables_stands_beside_who_is_guessed_anyway():
-    domain = Domain({"sex": ("female", "male")}, ages=(20, 50))
+    domain = CensusDomain({"sex": ("female", "male")}, ages=(20, 50))
     block = domain.people([(21, "female"), (33, "female"), (50, "male")])
     found = found_people(
         Tables(domain, rows_of([Group(), group(sex="female")])),

@@ -7,7 +7,7 @@ from blocks_by_hand import BLACK, BLACK_WOMEN, every_block, keys, seven
 from dpassay.attacks.reconstruction.tables import PublishedTables, solve
 from dpassay.mechanisms.errors import AttackError, ParameterError
 from dpassay.mechanisms.tables import (
-    Domain,
+    CensusDomain,
     Group,
     GroupCount,
     GroupShare,
@@ -19,7 +19,7 @@ from dpassay.mechanisms.tables import (
     rows_of,
 )
 
-SMALL = Domain({"sex": ("female", "male")}, ages=(20, 26))
+SMALL = CensusDomain({"sex": ("female", "male")}, ages=(20, 26))
 WOMEN, YOUNG = group(sex="female"), group(ages=(20, 22))
 FOUR, FIVE = every_block(SMALL, 4), every_block(SMALL, 5)
 WITHHELD = [(BLACK_WOMEN, MedianAge), (BLACK_WOMEN, MeanAge)]

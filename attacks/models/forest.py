@@ -1,0 +1,53 @@
+"""A random forest: many deep trees, each of a bootstrap sample and of a few columns a split."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .threads import single_thread
+
+Floats = NDArray[np.float64]
+
+N_TREES = 100
+FEWEST_IN_A_LEAF = 5
+ODDS_OF_ALL = 0.5 / N_TREES
+"""Trees that all agree count as if half a tree did not: the log odds stay finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class ForestModel:
+    """A fitted `RandomForestClassifier`.
+
+    Args:
+        model: the fitted estimator.
+        log_prior: log(n1 / n0) of its training rows, taken off so that log odds are those of equal sides.
+    """
+
+    model: Any
+    log_prior: float
+
+    def log_odds(self, rows: Floats) -> Floats:
+        """Log odds of each row, shape `(size,)`."""
+        if len(rows) == 0:
+            return np.empty(0)
+        share = np.clip(self.model.predict_proba(rows)[:, 1], ODDS_OF_ALL, 1.0 - ODDS_OF_ALL)
+        return np.asarray(np.log(share) - np.log1p(-share) - self.log_prior)
+
+
+def fit_forest(rows0: Floats, rows1: Floats, seed: int) -> ForestModel:
+    """A forest of `N_TREES` trees.
+
+    Args:
+        rows0, rows1: `(n0, n_columns)` and `(n1, n_columns)` pilot rows of the sides.
+        seed: of the samples and the splits.
+    """
+    from sklearn.ensemble import RandomForestClassifier
+
+    with single_thread():
+        model = RandomForestClassifier(N_TREES, min_samples_leaf=FEWEST_IN_A_LEAF, random_state=seed, n_jobs=1)
+        model.fit(np.concatenate([rows0, rows1]), np.repeat([0, 1], [len(rows0), len(rows1)]))
+    return ForestModel(model, float(np.log(len(rows1) / len(rows0))))

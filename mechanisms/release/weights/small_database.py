@@ -1,0 +1,189 @@
+"""The small-database mechanism: choose a small database that answers all queries as the records do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from itertools import combinations_with_replacement
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from ...base import Dataset, LogDensity, Neighbours, Outputs
+from ...guarantees import BoundedRange, ExactDP, PureDP
+from ...guarantees.base import Guarantee
+from ...queries.base import Floats
+from ...queries.domain import check_memory
+from ...validation import open_unit, positive, whole
+from .base import WorkloadRelease
+
+
+@dataclass(frozen=True)
+class SmallDatabase(WorkloadRelease):
+    """Small-database mechanism: the exponential mechanism over all databases of `n_rows` rows.
+
+    The error of a database y is the largest difference between the mean answers, max over q of |q(y)/n_rows - q(x)/n|,
+    and y is released with probability proportional to exp(-epsilon n error(y) / (2 move)). The order of the rows says
+    nothing: the databases are multisets, that is, histograms over the cells, all of them alike beforehand. (Blum,
+    Ligett and Roth 2008; Dwork and Roth 2014, algorithm 4, whose databases are histograms too.) All are enumerated, so
+    that it takes a domain of a few cells.
+
+    Output of a run: `(n_cells,)` whole numbers, the histogram of the database.
+
+    Args:
+        workload: the queries, over the cells of a domain.
+        n_records: public, >= 1: the number of records.
+        epsilon: the claim, > 0.
+        n_rows: of the database that is released, >= 1; see `rows_needed`.
+        relation: the neighbouring relation of the claim.
+
+    Guarantees:
+        * epsilon-DP: the error moves by at most move / n between neighbours (McSherry and Talwar 2007, theorem 6).
+        * The exact law of the outputs, and the exact curve of any pair.
+        * `excess`: how much worse than the best database the released one is.
+
+    Example:
+        >>> from dpassay.mechanisms.queries import Workload
+        >>> mechanism = SmallDatabase(Workload.prefixes({"age": 4}), n_records=20, epsilon=1.0, n_rows=3)
+        >>> mechanism.databases.shape
+        (20, 4)
+        >>> mechanism.release(np.repeat([1, 2], 10), 2, np.random.default_rng(0)).values.shape
+        (2, 4)
+    """
+
+    _: KW_ONLY
+    epsilon: float
+    n_rows: int = 3
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        whole(1, n_rows=self.n_rows)
+        super().__post_init__()
+        n_cells = self.workload.domain.n_cells
+        check_memory(number_of_databases(n_cells, self.n_rows) * (n_cells + self.workload.n_answers), "all databases")
+
+    @cached_property
+    def databases(self) -> NDArray[np.int64]:
+        """Every histogram of `n_rows` rows, shape `(n_databases, n_cells)`."""
+        n_cells = self.workload.domain.n_cells
+        rows = np.array(list(combinations_with_replacement(range(n_cells), self.n_rows)), dtype=np.int64)
+        found = np.zeros((len(rows), n_cells), dtype=np.int64)
+        for place in range(self.n_rows):
+            found[np.arange(len(rows)), rows[:, place]] += 1
+        return found
+
+    def errors(self, dataset: Dataset) -> Floats:
+        """The largest difference of the mean answers of each database, shape `(n_databases,)`."""
+        means = self.workload.of(self.databases / self.n_rows)
+        return np.asarray(np.abs(means - self.answers(dataset) / self.n_records).max(axis=1))
+
+    def log_probabilities(self, dataset: Dataset) -> Floats:
+        """Log probability of each database, shape `(n_databases,)`."""
+        rate = self.epsilon * self.n_records / (2.0 * self.move)
+        return np.asarray(log_softmax(-rate * self.errors(dataset)))
+
+    def excess(self, confidence: float) -> float:
+        """The error is at most this above that of the best database, with this confidence.
+
+        (2 move / (epsilon n)) ln(number of databases / (1 - confidence)), as for every exponential mechanism.
+        """
+        open_unit(confidence=confidence)
+        n_databases = number_of_databases(self.workload.domain.n_cells, self.n_rows)
+        return 2.0 * self.move / (self.epsilon * self.n_records) * math.log(n_databases / (1.0 - confidence))
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """The histograms of `size` databases, shape `(size, n_cells)`, by inversion of the distribution function."""
+        steps = np.cumsum(np.exp(self.log_probabilities(dataset)))
+        return Outputs(self.databases[np.searchsorted(steps[:-1] / steps[-1], rng.random(size), side="right")])
+
+    def guarantee(self) -> Guarantee:
+        """`PureDP(epsilon)`."""
+        return PureDP(self.epsilon, relation=self.relation)
+
+    def bounded_range(self) -> BoundedRange:
+        """What holds besides: all log ratios lie in an interval of length epsilon (Dong, Durfee and Rogers 2020)."""
+        return BoundedRange(self.epsilon, relation=self.relation)
+
+    def worst_case(self) -> Neighbours:
+        """Of pairs whose other records lie in one or two cells, the one of the largest epsilon: none attains the
+        claim."""
+        return max(self.pairs(), key=lambda pair: float(self.curve(pair).epsilon(0.0)))
+
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log probability of each histogram under `dataset`, shape `(size,)`; -inf for what is no such database."""
+        values = np.asarray(outputs.values)
+        counts = np.clip(values, 0, self.n_rows).astype(np.int64)
+        possible = (counts == values).all(axis=1) & (counts.sum(axis=1) == self.n_rows)
+        counts[~possible] = self.databases[0]
+        return np.where(possible, self.log_probabilities(dataset)[self._places(counts)], -np.inf)
+
+    def _places(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where each histogram stands in `databases`: how many of those alike up to a cell have more rows in it."""
+        n_cells = counts.shape[1]
+        left, places = np.full(len(counts), self.n_rows), np.zeros(len(counts), dtype=np.int64)
+        for cell in range(n_cells - 1):
+            after = [0, *(number_of_databases(n_cells - cell, rows) for rows in range(self.n_rows))]
+            places += np.array(after, dtype=np.int64)[left - counts[:, cell]]
+            left -= counts[:, cell]
+        return places
+
+    def curve(self, neighbours: Neighbours) -> Guarantee:
+        """The exact curve of a pair."""
+        p0, p1 = (np.exp(self.log_probabilities(side)) for side in (neighbours.d0, neighbours.d1))
+        return ExactDP(p0, p1, self.relation)
+
+    def exact_guarantee(self) -> Guarantee:
+        """The exact curve of `worst_case()`."""
+        return self.curve(self.worst_case())
+
+
+def number_of_databases(n_cells: int, n_rows: int) -> int:
+    """Multisets of `n_rows` rows out of `n_cells`: C(n_rows + n_cells - 1, n_rows), at most n_cells^n_rows.
+
+    Example:
+        >>> number_of_databases(4, 3), 4**3
+        (20, 64)
+    """
+    whole(1, n_cells=n_cells)
+    whole(0, n_rows=n_rows)
+    return math.comb(n_rows + n_cells - 1, n_rows)
+
+
+def rows_needed(n_queries: int, alpha: float) -> float:
+    """So many rows that some database answers every query within `alpha`: log2(n_queries) / alpha^2.
+
+    Rows drawn at random from the records do, with positive probability: by Hoeffding's inequality
+    2 n_queries e^(-2 rows alpha^2) < 1 is enough, and ln(2 k) / 2 < log2 k for k >= 2. (Blum, Ligett and Roth 2008.)
+
+    Example:
+        >>> round(rows_needed(1000, 0.1), 2)
+        996.58
+    """
+    whole(2, n_queries=n_queries)
+    open_unit(alpha=alpha)
+    return math.log2(n_queries) / alpha**2
+
+
+def excess_bound(
+    n_queries: int, alpha: float, *, n_cells: int, n_records: int, epsilon: float, failure: float
+) -> float:
+    """By how much the error can exceed `alpha`, but for a probability of `failure`, for queries in [0, 1].
+
+    (2 / (epsilon n)) (rows_needed ln n_cells - ln failure): the number of databases is at most n_cells^rows. It holds
+    for domains that no one could enumerate.
+
+    Example:
+        >>> round(excess_bound(1000, 0.1, n_cells=2**10, n_records=10**6, epsilon=1.0, failure=0.05), 7)
+        0.0138215
+    """
+    whole(1, n_cells=n_cells, n_records=n_records)
+    positive(epsilon=epsilon)
+    open_unit(failure=failure)
+    log_range = rows_needed(n_queries, alpha) * math.log(n_cells)
+    return 2.0 / (epsilon * n_records) * (log_range - math.log(failure))

@@ -1,0 +1,127 @@
+"""The direct method: the best distribution over the whole domain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import softmax
+
+from ...queries.domain import Domain, check_memory
+from ...validation import positive, whole
+from ..base import Floats, Generator, Ints, Measured, Synthesised
+from .potentials import Likelihood, Parts, fit_potentials
+from .sampling import systematic_sample
+
+BLOCK = 2**22
+"""Numbers that are held at once, a few times over, while runs are fitted."""
+
+
+@dataclass(frozen=True)
+class DirectGenerator(Generator):
+    """Direct: maximises the likelihood of the answers over all distributions on the cells of the domain.
+
+    A convex problem, solved by multiplicative weights: see `dpassay.mechanisms.synthesis.generators.potentials`. Of all
+    best distributions it finds the one of greatest entropy. It holds the whole domain in memory, and so is for few
+    attributes; `GraphicalModel` finds the same distribution without.
+
+    Args:
+        n_steps: of multiplicative weights, at most, >= 1.
+        tolerance: a run ends once 25 steps raise its log likelihood by less than this, > 0.
+
+    Example:
+        >>> from dpassay.mechanisms.synthesis import Measured
+        >>> answers = np.array([[30.0, 10.0]])
+        >>> fitted = DirectGenerator().fit(
+        ...     Domain({"a": 2, "b": 2}), [Measured(("a",), answers, 1.0)], np.random.default_rng(0)
+        ... )
+        >>> fitted.marginal(("a", "b")).round(3) + 0.0
+        array([[15., 15.,  5.,  5.]])
+    """
+
+    n_steps: int = 1000
+    tolerance: float = 1e-3
+
+    def __post_init__(self) -> None:
+        whole(1, n_steps=self.n_steps)
+        positive(tolerance=self.tolerance)
+
+    def _fit(self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator) -> Histograms:
+        check_memory(len(total) * domain.n_cells, "distributions over the whole domain")
+        shares = np.empty((len(total), domain.n_cells))
+        at_once = max(1, BLOCK // domain.n_cells)
+        for first in range(0, len(total), at_once):
+            runs = np.arange(first, min(first + at_once, len(total)))
+            shares[runs] = self._shares(domain, [one.of_runs(runs) for one in measured], total[runs])
+        return Histograms(domain, total, shares)
+
+    def _shares(self, domain: Domain, measured: Sequence[Measured], total: Floats) -> Floats:
+        """The fitted probability of each cell, shape `(size, n_cells)`."""
+        cells = [Projection(domain, one.attributes) for one in measured]
+
+        def shares(potentials: Parts) -> Floats:
+            exponent = np.zeros((len(potentials[0]), *domain.shape))
+            for cell, part in zip(cells, potentials, strict=True):
+                exponent += cell.spread(part)
+            return np.asarray(softmax(exponent.reshape(len(exponent), -1), axis=1))
+
+        def marginals(potentials: Parts) -> Parts:
+            found = shares(potentials)
+            return [cell.sums(found) for cell in cells]
+
+        start = [np.zeros_like(one.answers) for one in measured]
+        return shares(
+            fit_potentials(
+                marginals, Likelihood(measured, total), start, n_steps=self.n_steps, tolerance=self.tolerance
+            )
+        )
+
+
+class Projection:
+    """Between the cells of a domain and those of some of its attributes, in whatever order; run is axis 0."""
+
+    def __init__(self, domain: Domain, attributes: Sequence[str]) -> None:
+        places = [domain.index(name) for name in attributes]
+        order = np.argsort(places)
+        self._shape, self._sizes = domain.shape, tuple(domain.shape[place] for place in places)
+        self._others = tuple(1 + axis for axis in range(len(domain.shape)) if axis not in places)
+        self._to_domain = (0, *(1 + order).tolist())
+        self._to_attributes = (0, *(1 + np.argsort(order)).tolist())
+        self._kept = tuple(n if axis in places else 1 for axis, n in enumerate(domain.shape))
+
+    def spread(self, marginal: Floats) -> Floats:
+        """Values of cells of the attributes, `(size, n_cells)`, shaped so that they broadcast over the domain."""
+        return marginal.reshape(-1, *self._sizes).transpose(self._to_domain).reshape(-1, *self._kept)
+
+    def log_sums(self, logs: Floats) -> Floats:
+        """Logarithms of sums of exponentials of `(size, *domain.shape)`: shape `(size, n_cells)`."""
+        highest = logs.max(axis=self._others, keepdims=True)
+        found: Floats = np.log(np.exp(logs - highest).sum(axis=self._others, keepdims=True)) + highest
+        return found.squeeze(self._others).transpose(self._to_attributes).reshape(len(logs), -1)
+
+    def sums(self, values: Floats) -> Floats:
+        """Sums of values of cells of the domain, `(size, domain.n_cells)`: shape `(size, n_cells)`."""
+        summed: Floats = values.reshape(-1, *self._shape).sum(axis=self._others)
+        return summed.transpose(self._to_attributes).reshape(len(values), -1)
+
+
+class Histograms(Synthesised):
+    """A distribution over the whole domain for each run.
+
+    Args:
+        domain: of the records.
+        total: number of records in each run, shape `(size,)`.
+        shares: probability of each cell, shape `(size, n_cells)`.
+    """
+
+    def __init__(self, domain: Domain, total: Floats, shares: Floats) -> None:
+        self.domain, self.total, self.shares = domain, total, shares
+
+    def marginal(self, attributes: Sequence[str]) -> Floats:
+        return self.total[:, None] * Projection(self.domain, attributes).sums(self.shares)
+
+    def table(self, n_rows: int, rng: np.random.Generator) -> Ints:
+        """Each cell has as many rows as expected, rounded up or down; rows are in random order."""
+        cells = systematic_sample(self.shares, n_rows, rng)
+        return self.domain.records_in(rng.permuted(cells, axis=1))

@@ -1,0 +1,167 @@
+"""Select, measure, generate: synthetic data as a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..errors import ParameterError
+from ..guarantees.base import Guarantee
+from ..queries.domain import Domain
+from ..records import check_records
+from ..relation import Relation
+from ..validation import one_of, whole
+from .base import Floats, Generator, Marginal, Selection, Synthesised, Table, checked_marginals
+
+VIEWS = ("measurements", "marginals", "table")
+"""What is published: see `SelectMeasureGenerate`."""
+
+
+@dataclass(frozen=True)
+class SelectMeasureGenerate(Mechanism):
+    """Synthetic data: select marginals, measure them with noise, generate a table that explains the answers.
+
+    Generating is post-processing: the guarantee is that of selecting and measuring, whatever is published. (McKenna,
+    Miklau and Sheldon 2021.) Who sees only the table sees less than who sees the measurements.
+
+    Args:
+        domain: what a record can be; a dict of attribute -> number of values will do.
+        selection: chooses marginals and measures them; has the guarantee.
+        generator: fits a distribution to the answers.
+        view: what is published, the output of a run:
+
+            "measurements"  what was selected and the noisy answers, `(n_answers,)`: see `Selection.transcript`
+            "marginals"     the expected counts of the fitted distribution, `(n_cells,)`: those of `shown` one after
+                            another
+            "table"         `n_rows` records drawn from it, `(n_rows, n_attributes)`, coded
+
+        n_rows: of a table; None: as many as the data have, where their number is public ("replace_one").
+        shown: the marginals of view "marginals"; None: every one that the selection may measure.
+        telling: of view "measurements": only these columns are released; `fitted_to` leaves out those that have the
+            same law on both sides, whatever the others hold. None: all.
+
+    Guarantees:
+        * That of the selection, for every view (post-processing: Dwork and Roth 2014, proposition 2.1).
+        * View "measurements": the exact curve and the law of the outputs, where the selection knows them.
+        * The number of records: under "replace_one" it is public, and the generator is told; under "add_remove" it is
+          private, and estimated from the answers.
+
+    Example:
+        >>> from dpassay.mechanisms.synthesis import DirectGenerator, FixedMarginals
+        >>> domain = Domain({"sex": 2, "race": 3})
+        >>> selection = FixedMarginals((("sex",), ("sex", "race")), standard_deviation=10.0)
+        >>> mechanism = SelectMeasureGenerate(domain, selection, DirectGenerator(), view="table", n_rows=50)
+        >>> records = np.tile([[0, 2], [1, 0]], (500, 1))
+        >>> tables = mechanism.release(records, 4, np.random.default_rng(0)).values
+        >>> tables.shape, print(mechanism.guarantee())
+        GaussianDP(mu=0.141421)
+        ((4, 50, 2), None)
+    """
+
+    domain: Domain
+    selection: Selection
+    generator: Generator
+    _: KW_ONLY
+    view: str = "measurements"
+    n_rows: int | None = None
+    shown: tuple[Marginal, ...] | None = None
+    telling: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "domain", Domain.of(self.domain))
+        for name, kind in (("selection", Selection), ("generator", Generator)):
+            if not isinstance(getattr(self, name), kind):
+                raise ParameterError(
+                    argument=name, value=getattr(self, name), allowed=f"be a {kind.__name__} of mechanisms.synthesis"
+                )
+        object.__setattr__(self, "relation", self.selection.relation)
+        self.selection.candidates(self.domain)
+        one_of(VIEWS, view=self.view)
+        if self.shown is not None:
+            object.__setattr__(self, "shown", checked_marginals(self.domain, self.shown))
+        if self.n_rows is not None:
+            whole(1, n_rows=self.n_rows)
+        elif self.view == "table" and self.relation is not Relation.REPLACE_ONE:
+            raise ParameterError(
+                "n_rows is missing: under 'add_remove' the number of records is private, and a table would tell it. "
+                "Give a public number of rows, such as n_rows=1000.",
+                argument="n_rows",
+            )
+
+    @cached_property
+    def answered(self) -> tuple[Marginal, ...]:
+        """The marginals of view "marginals"."""
+        return self.selection.candidates(self.domain) if self.shown is None else self.shown
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` runs, shape `(size, ...)` as the view has it."""
+        if self.view == "measurements" and (alone := self._alone) is not None:
+            return alone.release(self.domain.records(dataset), size, rng)
+        if size == 0:
+            return Outputs(self.release(dataset, 1, np.random.default_rng(0)).values[:0])
+        table = Table.of(self.domain, dataset)
+        if self.view == "measurements":
+            measured = self.selection.measure(table, self.generator, size, rng)
+            return Outputs(self.selection.transcript(self.domain, measured, size))
+        fitted = self.synthesised(table, size, rng)
+        if self.view == "table":
+            return Outputs(fitted.table(len(table) if self.n_rows is None else self.n_rows, rng))
+        return Outputs(marginals_of(fitted, self.answered))
+
+    def synthesised(self, dataset: Dataset | Table, size: int, rng: np.random.Generator) -> Synthesised:
+        """The fitted distributions of `size` runs, to be asked for marginals and tables."""
+        table = dataset if isinstance(dataset, Table) else Table.of(self.domain, dataset)
+        measured = self.selection.measure(table, self.generator, size, rng)
+        public = len(table) if self.relation is Relation.REPLACE_ONE else None
+        return self.generator.fit(self.domain, measured, rng, n_records=public)
+
+    def guarantee(self) -> Guarantee:
+        """That of the selection."""
+        return self.selection.guarantee(self.domain)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """That of the selection, where the measurements are published; None for what is made from them."""
+        return self.selection.exact_guarantee(self.domain) if self.view == "measurements" else None
+
+    def worst_case(self) -> Neighbours:
+        """That of the selection."""
+        return self.selection.worst_case(self.domain)
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        """After checking the pair; measured answers are released only where they tell the sides apart."""
+        super().fitted_to(neighbours)
+        check_records(neighbours)
+        table0, table1 = (Table.of(self.domain, neighbours.side(side)) for side in (0, 1))
+        if self.view != "measurements" or self._alone is None or self.telling is not None:
+            return self
+        return replace(self, telling=self.selection.telling(table0, table1))
+
+    def output_law(self) -> LogDensity | None:
+        """Its own, where the measurements are published and the selection knows their law: see `log_density`."""
+        if self.view == "measurements" and (self._alone is not None or self.selection.has_density):
+            return self
+        return None
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log density of each output under `dataset`, shape `(size,)`."""
+        if (alone := self._alone) is not None:
+            law = alone.output_law()
+            assert law is not None
+            return law.log_density(outputs, self.domain.records(dataset))
+        density = self.selection.log_density(outputs.values, Table.of(self.domain, dataset))
+        assert density is not None
+        return density
+
+    @property
+    def _alone(self) -> Mechanism | None:
+        return self.selection.alone(self.domain, self.telling)
+
+
+def marginals_of(fitted: Synthesised, marginals: Sequence[Marginal]) -> Floats:
+    """Expected counts of several marginals, one after another, shape `(size, n_cells)`."""
+    return np.concatenate([fitted.marginal(names) for names in marginals], axis=1)

@@ -1,0 +1,172 @@
+"""A fixed list of marginals, each measured once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+
+from ...base import Dataset
+from ...errors import ParameterError
+from ...guarantees import ConcentratedDP
+from ...guarantees.base import Guarantee
+from ...noise.gaussian import Gaussian
+from ...noise.laplace import Laplace
+from ...queries.base import Query
+from ...queries.domain import Domain
+from ...queries.marginals import Marginals
+from ...relation import Relation
+from ...validation import one_of, positive
+from ..base import NOISES, Floats, Generator, Marginal, Measured, Selection, Table, checked_marginals
+
+
+@dataclass(frozen=True)
+class FixedMarginals(Selection):
+    """The marginals that it is given, measured in one round; what is chosen is public, and costs nothing.
+
+    Every cell of every marginal gets independent noise of the same standard deviation: given as such, or calibrated to
+    the claim. A record that is added or removed moves one cell of each of k marginals, one that is replaced two.
+
+    Args:
+        marginals: which, at least one tuple of attributes.
+        noise: "gaussian" or "laplace".
+        standard_deviation: of the noise of a cell, > 0; or
+        epsilon: the claim of all marginals together, > 0, with
+        delta: strictly between 0 and 1 for Gaussian noise, and left out for Laplace noise.
+        relation: "add_remove" or "replace_one".
+
+    Guarantees:
+        * Gaussian noise: mu-Gaussian DP with mu = sqrt(k) / standard_deviation, or sqrt(2 k) under "replace_one",
+          exactly; hence mu^2 / 2 concentrated DP.
+        * Laplace noise of scale b: epsilon-DP with epsilon = k / b, or 2 k / b, and the curve of one count that moves
+          by so much; k counts that move by 1 give away less.
+        * The law of the measured answers is known.
+
+    Example:
+        >>> selection = FixedMarginals((("sex",), ("sex", "race")), standard_deviation=10.0)
+        >>> domain = Domain({"sex": 2, "race": 5})
+        >>> print(selection.guarantee(domain))
+        GaussianDP(mu=0.141421)
+        >>> print(selection.concentrated(domain))
+        ConcentratedDP(rho=0.01)
+    """
+
+    marginals: tuple[Marginal, ...]
+    _: KW_ONLY
+    noise: str = "gaussian"
+    standard_deviation: float | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        one_of(NOISES, noise=self.noise)
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        if self.relation is Relation.ZERO_OUT:
+            raise ParameterError(
+                argument="relation", value="zero_out", allowed="be 'add_remove' or 'replace_one' for coded records"
+            )
+        names = tuple((one,) if isinstance(one, str) else tuple(one) for one in self.marginals)
+        object.__setattr__(self, "marginals", names)
+        if self.standard_deviation is None:
+            if self.epsilon is None or (self.delta is None) == (self.noise == "gaussian"):
+                needs = "epsilon and delta" if self.noise == "gaussian" else "epsilon, but no delta"
+                raise ParameterError(f"give standard_deviation, or, for {self.noise} noise, {needs}.")
+        elif self.epsilon is not None or self.delta is not None:
+            raise ParameterError("give either standard_deviation, or epsilon and delta, but not both.")
+        else:
+            positive(standard_deviation=self.standard_deviation)
+
+    def candidates(self, domain: Domain) -> tuple[Marginal, ...]:
+        return checked_marginals(domain, self.marginals)
+
+    def alone(self, domain: Domain, columns: Sequence[int] | None = None) -> Gaussian | Laplace:
+        """Gaussian or Laplace noise on the cells of all marginals, one after another, or on some of these cells."""
+        cells = Marginals(domain, self.candidates(domain))
+        query = cells if columns is None else SomeAnswers(cells, tuple(columns))
+        if self.noise == "gaussian":
+            sensitivity = cells.sensitivity(self.relation, norm=2.0)
+            multiplier = None if self.standard_deviation is None else self.standard_deviation / sensitivity
+            return Gaussian(
+                self.epsilon,
+                self.delta,
+                noise_multiplier=multiplier,
+                sensitivity=sensitivity,
+                n_queries=query.n_answers,
+                query=query,
+                relation=self.relation,
+            )
+        sensitivity = cells.sensitivity(self.relation, norm=1.0)
+        epsilon = self.epsilon
+        if epsilon is None:
+            assert self.standard_deviation is not None
+            epsilon = math.sqrt(2.0) * sensitivity / self.standard_deviation
+        return Laplace(epsilon, sensitivity=sensitivity, n_queries=query.n_answers, query=query, relation=self.relation)
+
+    def deviation(self, domain: Domain) -> float:
+        """Standard deviation of the noise of a cell."""
+        noise = self.alone(domain)
+        return noise.standard_deviation if isinstance(noise, Gaussian) else math.sqrt(2.0) * noise.scale
+
+    def concentrated(self, domain: Domain) -> ConcentratedDP:
+        """The claim as the field states it, mu^2 / 2 or epsilon^2 / 2; `guarantee` is exact, and says more."""
+        noise = self.alone(domain)
+        size = noise.mu if isinstance(noise, Gaussian) else noise.epsilon
+        return ConcentratedDP(0.5 * size**2, relation=self.relation)
+
+    def measure(self, table: Table, generator: Generator, size: int, rng: np.random.Generator) -> tuple[Measured, ...]:
+        names, deviation = self.candidates(table.domain), self.deviation(table.domain)
+        answers = self.alone(table.domain).release(table.records, size, rng).values.reshape(size, -1)
+        parts = Marginals(table.domain, names).parts(answers)
+        return tuple(Measured(one, part, deviation, self.noise) for one, part in zip(names, parts, strict=True))
+
+    def guarantee(self, domain: Domain) -> Guarantee:
+        return self.alone(domain).guarantee()
+
+    def exact_guarantee(self, domain: Domain) -> Guarantee | None:
+        """The claim, for Gaussian noise; None for Laplace noise on more than one cell that moves, which hides more."""
+        moved = Marginals(domain, self.candidates(domain)).sensitivity(self.relation, norm=1.0)
+        return self.guarantee(domain) if self.noise == "gaussian" or moved == 1.0 else None
+
+    def transcript(self, domain: Domain, measured: Sequence[Measured], size: int) -> Floats:
+        """The answers, one marginal after another, shape `(size, n_answers)`."""
+        return np.concatenate([one.answers for one in measured], axis=1)
+
+    def telling(self, table0: Table, table1: Table) -> tuple[int, ...] | None:
+        """The cells whose exact counts differ: the noise of the others is the same on both sides, and independent."""
+        names = self.candidates(table0.domain)
+        counts0, counts1 = (np.concatenate([table.marginal(one) for one in names]) for table in (table0, table1))
+        return tuple(np.flatnonzero(counts0 != counts1).tolist()) or None
+
+
+@dataclass(frozen=True)
+class SomeAnswers(Query):
+    """Some of the answers of a query, of which they have at most the sensitivity.
+
+    Args:
+        query: gives more answers.
+        chosen: the places of those that are wanted, at least one.
+
+    Example:
+        >>> query = SomeAnswers(Marginals(Domain({"age": 4}), (("age",),)), (3, 0))
+        >>> query([[3], [0], [0]])
+        array([1., 2.])
+    """
+
+    query: Query
+    chosen: tuple[int, ...]
+
+    @property
+    def n_answers(self) -> int:
+        return len(self.chosen)
+
+    def __call__(self, dataset: Dataset) -> Floats:
+        return np.asarray(self.query(dataset))[list(self.chosen)]
+
+    def sensitivity(self, relation: Relation, *, norm: float = 1.0) -> float:
+        return self.query.sensitivity(relation, norm=norm)
+
+    def monotone(self, relation: Relation) -> bool:
+        return self.query.monotone(relation)
