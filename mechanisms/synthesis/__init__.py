@@ -8,11 +8,13 @@ selection/      which marginals are measured, and what that costs
 """
 
 from .base import Generator, Grouped, Measured, Selection, Synthesised, Table
-from .generators import DirectGenerator
+from .generators import DirectGenerator, TreeModel
 from .pipeline import SelectMeasureGenerate
-from .selection import FixedMarginals
+from .selection import AIM, MST, FixedMarginals
 
 __all__ = [
+    "AIM",
+    "MST",
     "DirectGenerator",
     "FixedMarginals",
     "Generator",
@@ -22,4 +24,5 @@ __all__ = [
     "Selection",
     "Synthesised",
     "Table",
+    "TreeModel",
 ]
