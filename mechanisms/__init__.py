@@ -7,6 +7,7 @@ noise/ selection/ local/ shuffle/ queries/ learning/ external/   mechanisms, a f
 broken/          wrong on purpose, each with its true epsilon
 catalogue.py     all of them by name
 counts/          counts of many subsets of a column of bits: what reconstruction attacks read
+deniability/     synthetic records that are released if many records could have given them
 composed/        mechanisms that are made of others: post-processed, subsampled, in parallel
 ensembles/       teachers that vote: models of disjoint parts of the data
 errors.py        every error that the library raises on purpose
@@ -22,6 +23,7 @@ records.py       datasets as collections of records: pairs built from one datase
 release/         answers to many queries at once
 registry.py      a catalogue: public names, and where the classes behind them live
 relation.py      how two neighbouring datasets may differ
+release/         answers to many queries at once
 repeated.py      a mechanism that is run several times on the same dataset, and whose outputs are all seen
 shuffle/         the shuffle model: users randomise their own messages, and somebody takes the names off
 selection/       mechanisms that choose one of finitely many candidates
@@ -32,6 +34,7 @@ studies/         what is published about a group of people: the means of many co
 synthesis/       synthetic data: select marginals, measure them with noise, generate a table
 tables/          published tables of people: exact, swapped, or noisy
 text/            language models of n-grams, private and not
+tuning/          choosing the best of several private runs, as when hyper-parameters are tuned
 validation.py    shared checks of arguments
 """
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.errors import ParameterError
-from ...mechanisms.learning.base import Classifiers, HasGradients, Learner, TrainingData
+from ...mechanisms.learning.base import Classifiers, GivesSignals, HasGradients, Learner, TrainingData
 from .shadows import Shadows
 from .signals import SIGNALS
 
@@ -28,7 +28,7 @@ CHUNK = 4_000_000
 
 def train(
     learner: Learner, data: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator, asked: TrainingData
-) -> tuple[Classifiers, dict[str, Floats]]:
+) -> tuple[Classifiers | GivesSignals, dict[str, Floats]]:
     """One model a row of `inclusion`, `(n_models, n_records)`; and, where the learner shows its trajectory, the signal
     on the records `asked` that is made from it."""
     if not shows_trajectory(learner):
@@ -49,7 +49,7 @@ def shows_trajectory(learner: Learner) -> bool:
     return has(learner, ShowsTrajectory) and cast("ShowsTrajectory", learner).view == "trajectory"
 
 
-def ask(models: Classifiers, data: TrainingData, *, n_models: int) -> dict[str, Floats]:
+def ask(models: Classifiers | GivesSignals, data: TrainingData, *, n_models: int) -> dict[str, Floats]:
     """What the models say about the records, in batches of records: signals `(len(models), n_records)`.
 
     Args:
@@ -58,6 +58,8 @@ def ask(models: Classifiers, data: TrainingData, *, n_models: int) -> dict[str, 
         n_models: of all batches together: where there are not too many, the log probabilities, `(len(models),
             n_records, n_classes)`, stand for the signals that are made from them.
     """
+    if isinstance(models, GivesSignals):
+        return models.signals(data)
     y = data.y.astype(np.int64)
     if len(y) and y.max() >= models.n_classes:
         raise ParameterError(

@@ -9,6 +9,7 @@ distances.py          ClosestRecord, Neighbourhood
 density.py            DensityRatio: the density at the record, against that of records that were not used
 estimators.py         estimates of a density
 levels.py             the levels of columns: values, or bins of real numbers
+shadows.py            ShadowTables: a synthesiser in the membership game
 """
 
 from .base import LearnedAttack, TableAttack
@@ -18,6 +19,7 @@ from .generated_queries import GeneratedQueries
 from .groundhog import Groundhog
 from .marginal_likelihood import MarginalLikelihood
 from .records import Known, RecordAttack
+from .shadows import ShadowTables
 
 __all__ = [
     "ClosestRecord",
@@ -29,5 +31,6 @@ __all__ = [
     "MarginalLikelihood",
     "Neighbourhood",
     "RecordAttack",
+    "ShadowTables",
     "TableAttack",
 ]

@@ -26,8 +26,9 @@ class DensityRatio(RecordAttack):
     alike; among many records (the membership game) they decide.
 
     Args:
-        estimator: "independent", "histogram", "gaussian", "kernel" or "nearest", of both densities; or "classifier",
-            the log odds, at the record, of a logistic regression that tells synthetic rows from known ones.
+        estimator: "independent", "pairs", "histogram", "gaussian", "kernel" or "nearest", of both densities; or
+            "classifier", the log odds, at the record, of a logistic regression that tells synthetic rows from known
+            ones.
         calibrated: whether the known records count; "classifier" has no other form.
         nominal: columns that hold codes, by number; None: all, if the tables hold whole numbers, else none.
 

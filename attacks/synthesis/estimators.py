@@ -1,6 +1,7 @@
 """How dense a table is at a record: estimates of a log density, for all tables at once.
 
     independent   sum over columns of the log share of rows with the record's level
+    pairs         sum over pairs of columns of the log share of rows with both of the record's levels
     histogram     log share of rows with all of the record's levels
     gaussian      log density of the normal law with mean and covariance of the rows
     kernel        log of the mean over rows of exp(-squared distance / (2 h^2)), h = n_rows^(-1 / (d + 4))
@@ -12,6 +13,7 @@ Counts are smoothed by 1/2. Real columns are cut into bins where levels are coun
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 from scipy.special import logsumexp
@@ -40,6 +42,19 @@ def independent(tables: Tables, records: Tables, known: Known) -> Floats:
     for column, n_levels in enumerate(levels.shape):
         counts = histograms(levels.code(tables, column), n_levels)[:, levels.code(records, column)]
         total += np.log(counts + SMOOTHING) - np.log(tables.shape[1] + SMOOTHING * n_levels)
+    return total
+
+
+def pairs(tables: Tables, records: Tables, known: Known) -> Floats:
+    """Product of the shares of each two of the record's levels: what a generator from marginals of two columns fits."""
+    shape = known.levels.shape
+    rows = [known.levels.code(tables, column) for column in range(len(shape))]
+    asked = [known.levels.code(records, column) for column in range(len(shape))]
+    total = np.zeros((len(tables), len(records)))
+    for i, j in combinations(range(len(shape)), 2):
+        n_cells = shape[i] * shape[j]
+        counts = histograms(rows[i] * shape[j] + rows[j], n_cells)[:, asked[i] * shape[j] + asked[j]]
+        total += np.log(counts + SMOOTHING) - np.log(tables.shape[1] + SMOOTHING * n_cells)
     return total
 
 
@@ -98,6 +113,7 @@ def _cells(levels: Levels, tables: Tables) -> Tables:
 
 ESTIMATORS: dict[str, Estimator] = {
     "independent": independent,
+    "pairs": pairs,
     "histogram": histogram,
     "gaussian": gaussian,
     "kernel": kernel,

@@ -24,7 +24,7 @@ from ...attacks.membership.shadows import Shadows
 from ...attacks.membership.target.gradients import canary_log_ratio
 from ...mechanisms.errors import AttackError, ParameterError, RelationError
 from ...mechanisms.fingerprint import describe
-from ...mechanisms.learning.base import Learner, TrainingData, check_learner
+from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
 from ...mechanisms.learning.capabilities import ShowsNoisyGradients, needed
 from ...mechanisms.relation import Relation
 from ...mechanisms.validation import whole
@@ -54,8 +54,8 @@ def membership_game(
 
     Args:
         learner: what is audited; if it has a relation, that must be add_remove: a canary is in, or it is not there.
-        canaries: `(X, y)`, chosen before any coin is tossed.
-        records: `(X, y)` that are in every run; None for none.
+        canaries: `(X, y)`, or a table for `ShadowTables`; chosen before any coin is tossed.
+        records: the same, of those that are in every run; None for none.
         n_runs: runs, each with fresh coins. One run with many canaries is enough.
         attack: name of a membership attack, or one with options; higher = in.
         n_references: further runs, with coins of their own, that the attack may learn from; trained once.
@@ -83,8 +83,8 @@ def membership_game(
     check_learner(learner)
     check_relation(learner)
     chosen = build(attack) if isinstance(attack, str) else attack
-    crafted = _examples("canaries", canaries)
-    always = None if records is None else _examples("records", records)
+    crafted = _examples("canaries", canaries, learner)
+    always = None if records is None else _examples("records", records, learner)
     if crafted.n_gradients or (always is not None and always.n_gradients):
         raise ParameterError(
             "canaries and records must be examples here. Gradient canaries: use gradient_canary_game.",
@@ -181,7 +181,7 @@ def gradient_canary_game(
     check_relation(trainer)
     gradients = _gradients(canaries, trainer)
     norms = np.linalg.norm(gradients, axis=1, keepdims=True)
-    always = trainer.no_examples() if records is None else _examples("records", records)
+    always = trainer.no_examples() if records is None else _examples("records", records, trainer)
     data = TrainingData(always.X, always.y, gradients)
     bits = _coins(seed, (n_runs, len(gradients)))
     inclusion = np.concatenate([np.ones((n_runs, always.n_examples), dtype=np.bool_), bits], axis=1)
@@ -257,10 +257,10 @@ def _gradients(canaries: Any, trainer: ShowsNoisyGradients) -> NDArray[np.float6
     return gradients
 
 
-def _examples(name: str, given: Any) -> TrainingData:
+def _examples(name: str, given: Any, learner: Any) -> TrainingData:
     """`given` as examples; an error names the argument."""
     try:
-        return TrainingData.of(given)
+        return examples_for(learner, given)
     except ParameterError as error:
         raise ParameterError(f"{name}: {error}", argument=name) from error
 

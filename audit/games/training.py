@@ -25,7 +25,7 @@ from ...mechanisms.base import Workers
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.fingerprint import describe
 from ...mechanisms.label import label
-from ...mechanisms.learning.base import Learner, TrainingData, check_learner
+from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
 from ...mechanisms.validation import whole
 from ..trials.execution import execute
 from ..trials.guards.replay import ReplayGuard
@@ -56,8 +56,9 @@ def train_shadows(
     """Trains models on random halves of the records, and asks each about every record.
 
     Args:
-        learner: trains on subsets, such as `DPSGD` or `EstimatorLearner(MLPClassifier())`.
-        records: the `(X, y)` that are scored, or `TrainingData`; labels 0 .. n_classes - 1.
+        learner: trains on subsets, such as `DPSGD`, `EstimatorLearner(MLPClassifier())` or `ShadowTables(mechanism)`,
+            whose models are synthetic tables.
+        records: the `(X, y)` that are scored, or `TrainingData`; labels 0 .. n_classes - 1. For `ShadowTables` a table.
         n_models: how many models; even for "pairs".
         seed: of the coins and of the training, in separate streams.
         design: "pairs" or "bernoulli"; see `dpassay.attacks.membership.shadows`.
@@ -93,9 +94,9 @@ def train_shadows(
     options = RunOptions(n_jobs, store, progress)
     whole(0, seed=seed)
     check_learner(learner)
-    asked = {"records": _examples("records", records)}
+    asked = {"records": _examples("records", records, learner)}
     if population is not None:
-        asked["population"] = _examples("population", population)
+        asked["population"] = _examples("population", population, learner)
     data = asked["records"]
     inclusion = draw_inclusion(n_models, len(data), stream(seed, Stage.COINS), design=design)
     work = QueryWork(learner, data, inclusion, asked, seed)
@@ -233,8 +234,8 @@ class _OneThread:
             return self.work(chunk) | {"signature": UNSIGNED}
 
 
-def _examples(name: str, dataset: Any) -> TrainingData:
-    data = TrainingData.of(dataset)
+def _examples(name: str, dataset: Any, learner: Learner) -> TrainingData:
+    data = examples_for(learner, dataset)
     if data.n_gradients:
         raise ParameterError(
             f"{name} must be examples with labels, but hold {data.n_gradients} gradient records.", argument=name

@@ -31,9 +31,11 @@ from ...mechanisms.learning.models.base import Model
 from ...mechanisms.learning.models.catalogue import catalogue as models
 from ...mechanisms.queries.catalogue import catalogue as queries
 from ...mechanisms.registry import Catalogue
+from ...mechanisms.release.matrix.catalogue import strategies
 from ...mechanisms.studies.populations import populations
 from ...mechanisms.synthesis.catalogue import generators, selections
 from ...mechanisms.tables.catalogue import table_sets
+from ...mechanisms.tuning.catalogue import repetitions
 from ..config.sections import DataSection, Named
 from ..data import datasets, examples
 
@@ -52,13 +54,18 @@ INSIDE = {
     "query": queries,
     "population": populations,
     "base": mechanisms,
+    "aggregator": mechanisms,
     "randomizer": mechanisms,
     "model": models,
     "sampling": samplings,
     "learning_rate": schedules,
     "tables": table_sets,
+    "workload": queries,
+    "marginals": queries,
+    "repetitions": repetitions,
     "selection": selections,
     "generator": generators,
+    "strategy": strategies,
 }
 """Option of a mechanism -> catalogue of the table that may stand there."""
 

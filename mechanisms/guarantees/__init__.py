@@ -5,6 +5,7 @@ profile.py            what the kinds share: checks, shapes, and two views from t
 pure.py               PureDP               no output is e^epsilon times likelier on one side
 approximate.py        ApproximateDP        the same, up to delta
 laplace.py            LaplaceDP            the exact curve of Laplace noise on one number
+laplace_vector.py     LaplaceVectorDP      the curve of Laplace noise on several numbers that all move
 gaussian.py           GaussianDP           the exact curve of Gaussian noise
 concentrated.py       ConcentratedDP       rho-zCDP
 renyi.py              RenyiDP              Renyi divergences at finitely many orders
@@ -34,6 +35,7 @@ from .conversion.convert import to_approximate, to_concentrated, to_privacy_loss
 from .exact import ExactDP
 from .gaussian import GaussianDP
 from .laplace import LaplaceDP
+from .laplace_vector import LaplaceVectorDP
 from .privacy_loss import PrivacyLossDP
 from .pure import PureDP
 from .renyi import RenyiDP
@@ -54,6 +56,7 @@ __all__ = [
     "GaussianDP",
     "Guarantee",
     "LaplaceDP",
+    "LaplaceVectorDP",
     "MomentsDP",
     "OptimalComposition",
     "PrivacyLossDP",

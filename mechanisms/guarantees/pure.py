@@ -75,12 +75,12 @@ class PureDP(ProfileGuarantee):
         return np.asarray(np.maximum(-np.expm1(e + np.log(fpr)), np.exp(-e) * (1.0 - fpr)))
 
 
-def response_delta(nominal: float, epsilon: Floats) -> Floats:
+def response_delta(nominal: float | Floats, epsilon: Floats) -> Floats:
     """Profile of randomized response: (e^nominal - e^epsilon)+ / (1 + e^nominal), without cancellation."""
     return np.asarray(np.maximum(0.0, -np.expm1(epsilon - nominal)) * expit(nominal))
 
 
-def response_epsilon(nominal: float, delta: Floats) -> Floats:
+def response_epsilon(nominal: float | Floats, delta: Floats) -> Floats:
     """Inverse of `response_delta`; 0 from its largest delta on."""
     below = np.minimum(delta / expit(nominal), 1.0)
     return np.asarray(np.maximum(0.0, nominal + np.log1p(-below)))

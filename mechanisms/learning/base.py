@@ -2,7 +2,9 @@
 
     TrainingData     examples (X, y), and records that are given by their gradient instead
     Classifiers      trained models, many at once: what membership attacks query
+    GivesSignals     what was trained, where it is no classifier: synthetic tables
     Learner          trains one classifier on each of many subsets of the same records
+    TakesTables      ... of records without labels
 
 `DPSGD` is a mechanism and a learner; so is a scikit-learn estimator in its adapter.
 """
@@ -124,10 +126,32 @@ class HasGradients(Protocol):
 
 
 @runtime_checkable
+class GivesSignals(Protocol):
+    """What was trained on subsets and predicts no classes: it says itself how much a record looks like a member."""
+
+    def __len__(self) -> int: ...
+
+    def signals(self, data: TrainingData) -> dict[str, NDArray[np.float64]]:
+        """Name -> `(n_models, n_records)`, higher = more like a member."""
+        ...
+
+
+@runtime_checkable
+class TakesTables(Protocol):
+    """A learner from records without labels."""
+
+    def examples(self, dataset: Any) -> TrainingData:
+        """A table `(n_records, d)` as training data, its labels 0."""
+        ...
+
+
+@runtime_checkable
 class Learner(Protocol):
     """Trains classifiers on subsets: every shadow-model attack and the membership game stand on it."""
 
-    def fit_subsets(self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Classifiers:
+    def fit_subsets(
+        self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
+    ) -> Classifiers | GivesSignals:
         """One model a row of `inclusion`, `(n_models, n_records)`; model r sees only its own records."""
         ...
 
@@ -147,4 +171,19 @@ def check_learner(learner: Any) -> None:
     )
 
 
-__all__ = ["Classifiers", "Floats", "HasGradients", "Learner", "TrainingData", "check_learner"]
+def examples_for(learner: Any, dataset: Any) -> TrainingData:
+    """`dataset` as what `learner` trains on: an `(X, y)` pair, or a table where it takes tables."""
+    return learner.examples(dataset) if isinstance(learner, TakesTables) else TrainingData.of(dataset)
+
+
+__all__ = [
+    "Classifiers",
+    "Floats",
+    "GivesSignals",
+    "HasGradients",
+    "Learner",
+    "TakesTables",
+    "TrainingData",
+    "check_learner",
+    "examples_for",
+]

@@ -76,15 +76,24 @@ class Workload(Query):
         return np.asarray(histograms @ self.matrix.T)
 
     def sensitivity(self, relation: Relation, *, norm: float = 1.0) -> float:
-        """The largest norm of a column, of a difference of two columns, or of one with the column of the blank record.
+        """How far the record of `furthest` moves the answers."""
+        before, after = self.furthest(relation, norm=norm)
+        moved = self.matrix[:, after] - (0.0 if before is None else self.matrix[:, before])
+        return float(np.linalg.norm(moved, ord=norm))
 
-        A record that is added or removed moves the answers by its column; one that is replaced, by the difference of
-        two; one that is zeroed out, by that with the first column.
+    def furthest(self, relation: Relation, *, norm: float = 1.0) -> tuple[int | None, int]:
+        """The cells of a record, on side 0 (None: it is not there) and on side 1, that moves the answers furthest.
+
+        A record that is added moves the answers by its column; one that is replaced, by the difference of two; one that
+        was blank, by that with the first column.
         """
-        columns = np.unique(self.matrix, axis=1)
-        if relation is Relation.REPLACE_ONE:
-            return max(float(_lengths(columns[:, i:] - columns[:, i : i + 1], norm)) for i in range(columns.shape[1]))
-        return _lengths(columns if relation is Relation.ADD_REMOVE else self.matrix - self.matrix[:, :1], norm)
+        if relation is not Relation.REPLACE_ONE:
+            moved = self.matrix - (0.0 if relation is Relation.ADD_REMOVE else self.matrix[:, :1])
+            return None if relation is Relation.ADD_REMOVE else 0, int(_lengths(moved, norm).argmax())
+        columns, cells = np.unique(self.matrix, axis=1, return_index=True)
+        each = (_lengths(columns[:, i:] - columns[:, i : i + 1], norm) for i in range(len(cells)))
+        _, i, j = max((float(lengths.max()), i, i + int(lengths.argmax())) for i, lengths in enumerate(each))
+        return int(cells[i]), int(cells[j])
 
     def monotone(self, relation: Relation) -> bool:
         """Whether each column has one sign or, where records are replaced, the columns can be put in rising order."""
@@ -109,22 +118,22 @@ class Workload(Query):
     @classmethod
     def identity(cls, domain: Domain) -> Workload:
         """The count of every cell: T queries."""
-        return _product(domain, np.eye, lambda n: n, "identity")
+        return product(domain, np.eye, lambda n: n, "identity")
 
     @classmethod
     def total(cls, domain: Domain) -> Workload:
         """The number of records: one query."""
-        return _product(domain, lambda n: np.ones((1, n)), lambda n: 1, "total")
+        return product(domain, lambda n: np.ones((1, n)), lambda n: 1, "total")
 
     @classmethod
     def prefixes(cls, domain: Domain) -> Workload:
         """How many records lie at or below each value; of several attributes, in each: T queries."""
-        return _product(domain, lambda n: np.tri(n), lambda n: n, "prefixes")
+        return product(domain, lambda n: np.tri(n), lambda n: n, "prefixes")
 
     @classmethod
     def ranges(cls, domain: Domain) -> Workload:
         """How many records lie between any two values; of several attributes, in any box: T (T + 1) / 2 for one."""
-        return _product(domain, _ranges, lambda n: n * (n + 1) // 2, "ranges")
+        return product(domain, _ranges, lambda n: n * (n + 1) // 2, "ranges")
 
     @classmethod
     def marginals(cls, domain: Domain, sets: int | Iterable[Sequence[str]]) -> Workload:
@@ -168,13 +177,13 @@ class Workload(Query):
         return Workload(domain, rows.astype(np.float64), name="random sets")
 
 
-def _lengths(moves: Floats, norm: float) -> float:
-    """The largest norm of a column."""
-    return float(np.linalg.norm(moves, ord=norm, axis=0).max())
+def _lengths(moves: Floats, norm: float) -> Floats:
+    """The norm of each column."""
+    return np.asarray(np.linalg.norm(moves, ord=norm, axis=0))
 
 
-def _product(domain: Domain, factor: Callable[[int], Floats], rows: Callable[[int], int], name: str) -> Workload:
-    """The Kronecker product of a matrix `(rows(n), n)` for each attribute of n values."""
+def product(domain: Domain, factor: Callable[[int], Floats], rows: Callable[[int], int], name: str) -> Workload:
+    """The workload whose matrix is the Kronecker product of one, `(rows(n), n)`, for each attribute of n values."""
     domain = Domain.of(domain)
     n_queries = int(np.prod([rows(n) for n in domain.shape], dtype=object))
     check_memory(n_queries * domain.n_cells, f"the {name} as a matrix")

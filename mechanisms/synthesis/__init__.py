@@ -3,12 +3,14 @@
 base.py         the interfaces: what is measured, who selects, who generates, what comes out
 catalogue.py    names of the selections and of the generators
 generators/     fitting a distribution to measured marginals: post-processing
+noisy_histogram.py   NoisyHistogramTable: as many copies of each record as a noisy count says
 pipeline.py     the three together, as a mechanism
 selection/      which marginals are measured, and what that costs
 """
 
 from .base import Generator, Grouped, Measured, Selection, Synthesised, Table
-from .generators import DirectGenerator, TreeModel
+from .generators import DirectGenerator, GraphicalModel, TreeModel
+from .noisy_histogram import NoisyHistogramTable
 from .pipeline import SelectMeasureGenerate
 from .selection import AIM, MST, FixedMarginals
 
@@ -18,8 +20,10 @@ __all__ = [
     "DirectGenerator",
     "FixedMarginals",
     "Generator",
+    "GraphicalModel",
     "Grouped",
     "Measured",
+    "NoisyHistogramTable",
     "SelectMeasureGenerate",
     "Selection",
     "Synthesised",

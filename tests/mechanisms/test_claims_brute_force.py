@@ -13,12 +13,17 @@ from itertools import combinations, combinations_with_replacement, product
 
 import claims_composed
 import claims_counts
+import claims_deniability
+import claims_histogram_tables
 import claims_laws as laws
+import claims_release
 import claims_selection
 import claims_statistics
 import claims_synthesis
 import claims_tables
 import claims_text
+import claims_tuning
+import claims_votes
 import claims_weights
 import numpy as np
 import pytest
@@ -323,8 +328,8 @@ def exponential():
             yield case(mechanism, pair, *(softmax(rate * np.asarray(pair.side(s))) for s in (0, 1)), worst=i == 0)
 
 
-def selection(name):
-    return lambda: (case(*one, **options) for *one, options in claims_selection.CASES[name]())
+def with_options(cases):
+    return lambda: (case(*one, **options) for *one, options in cases())
 
 
 def prefix_sums():
@@ -1030,10 +1035,14 @@ CASES = {
             | claims_counts.CASES
             | claims_tables.CASES
             | claims_synthesis.CASES
+            | claims_histogram_tables.CASES
             | claims_weights.CASES
+            | claims_deniability.CASES
+            | claims_release.CASES
+            | claims_votes.CASES
         ).items()
     },
-    **{name: selection(name) for name in claims_selection.CASES},
+    **{name: with_options(cases) for name, cases in (claims_selection.CASES | claims_tuning.CASES).items()},
     "broken-dp-sgd-mean-clipped": lambda: shifted(MeanClipped, 30.0),
     "broken-dp-sgd-microbatch-mean-clipped": lambda: shifted(MicrobatchMeanClipped, 6.0, beyond=(Relation.ADD_REMOVE,)),
     "broken-dp-sgd-noise-on-average": lambda: shifted(NoiseOnAverage, 1.0, microbatch_size=2),

@@ -13,6 +13,7 @@ from ...queries.domain import Domain, check_memory
 from ...validation import positive, whole
 from ..base import Floats, Generator, Ints, Measured, Synthesised
 from .potentials import Likelihood, Parts, fit_potentials
+from .sampling import systematic_sample
 
 BLOCK = 2**22
 """Numbers that are held at once, a few times over, while runs are fitted."""
@@ -28,7 +29,7 @@ class DirectGenerator(Generator):
 
     Args:
         n_steps: of multiplicative weights, at most, >= 1.
-        tolerance: it ends once a step promises to raise the log likelihood by less than this, > 0.
+        tolerance: a run ends once 25 steps raise its log likelihood by less than this, > 0.
 
     Example:
         >>> from dpassay.mechanisms.synthesis import Measured
@@ -41,7 +42,7 @@ class DirectGenerator(Generator):
     """
 
     n_steps: int = 1000
-    tolerance: float = 1e-4
+    tolerance: float = 1e-3
 
     deterministic: ClassVar[bool] = True
     holds_domain: ClassVar[bool] = True
@@ -97,6 +98,12 @@ class Projection:
         """Values of cells of the attributes, `(size, n_cells)`, shaped so that they broadcast over the domain."""
         return marginal.reshape(-1, *self._sizes).transpose(self._to_domain).reshape(-1, *self._kept)
 
+    def log_sums(self, logs: Floats) -> Floats:
+        """Logarithms of sums of exponentials of `(size, *domain.shape)`: shape `(size, n_cells)`."""
+        highest = logs.max(axis=self._others, keepdims=True)
+        found: Floats = np.log(np.exp(logs - highest).sum(axis=self._others, keepdims=True)) + highest
+        return found.squeeze(self._others).transpose(self._to_attributes).reshape(len(logs), -1)
+
     def sums(self, values: Floats) -> Floats:
         """Sums of values of cells of the domain, `(size, domain.n_cells)`: shape `(size, n_cells)`."""
         summed: Floats = values.reshape(-1, *self._shape).sum(axis=self._others)
@@ -122,21 +129,3 @@ class Histograms(Synthesised):
         """Each cell has as many rows as expected, rounded up or down; rows are in random order."""
         cells = systematic_sample(self.shares, n_rows, rng)
         return self.domain.records_in(rng.permuted(cells, axis=1))
-
-
-def systematic_sample(shares: Floats, n_rows: int, rng: np.random.Generator) -> Ints:
-    """Cells of `n_rows` rows in each run, in ascending order: shape `(size, n_rows)`.
-
-    Cell c appears n_rows * share times on average, and never more than one away from that: the distribution function is
-    read at (u + i) / n_rows with one uniform u a run, which is systematic sampling.
-
-    Args:
-        shares: probability of each cell, shape `(size, n_cells)`.
-    """
-    steps = np.cumsum(shares, axis=1)
-    steps /= steps[:, -1:]
-    runs = np.arange(len(shares), dtype=np.float64)[:, None]
-    wanted = (rng.random((len(shares), 1)) + np.arange(n_rows)) / n_rows
-    found = np.searchsorted((steps + runs).ravel(), (np.minimum(wanted, 1.0 - 1e-12) + runs).ravel(), side="right")
-    cells: Ints = found.reshape(len(shares), n_rows) - np.arange(len(shares))[:, None] * shares.shape[1]
-    return np.clip(cells, 0, shares.shape[1] - 1)

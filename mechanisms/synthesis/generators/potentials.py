@@ -28,7 +28,10 @@ Oracle: TypeAlias = Callable[[Parts], Parts]
 
 SMOOTHED = 0.02
 """The corner of |z| is rounded within this share of the scale of Laplace noise."""
-_GROWTH = 1.3
+_GROWTH_AT_FIRST, _GROWTH = 1.5, 1.03
+"""Steps grow by so much each time, until the first that is not taken and after it."""
+_SHORTER, _SHORTER_WITH_MOMENTUM = 0.5, 0.7
+_WINDOW = 25
 _FEWER = 0.7
 """Runs that are done are left out once no more than this share is left."""
 
@@ -87,56 +90,82 @@ class Likelihood:
 def fit_potentials(oracle: Oracle, likelihood: Likelihood, start: Parts, *, n_steps: int, tolerance: float) -> Parts:
     """The potentials of the best distribution of each run.
 
-    The step of a run is halved until its loss falls by half of what the slope promises, and grows after that.
+    Steps are taken with momentum, as Nesterov (1983) takes them; a step that raises the loss of a run is not taken, and
+    the run starts anew without momentum (O'Donoghue and Candes 2015) and with shorter steps.
 
     Args:
         oracle: potentials to marginals; it is given fewer runs once some are done.
         likelihood: what is minimised.
         start: potentials to start from.
         n_steps: at most so many.
-        tolerance: a run is done once a step promises a smaller fall of the loss than this, ten times in a row.
+        tolerance: a run is done once its loss has fallen by less than this in 25 steps.
     """
     final = [part.copy() for part in start]
+    state = _Descending(likelihood, start, *likelihood.loss_and_slope(oracle(start)))
     runs = np.arange(len(start[0]))
-    here = final
-    loss, slopes = likelihood.loss_and_slope(marginals := oracle(here))
-    step = 1.0 / likelihood.steepest()
-    small, going = np.zeros(len(runs), dtype=np.int64), np.ones(len(runs), dtype=np.bool_)
-    for _ in range(n_steps):
-        tried = [part - step[:, None] * slope for part, slope in zip(here, slopes, strict=True)]
-        tried_marginals = oracle(tried)
-        tried_loss, tried_slopes = likelihood.loss_and_slope(tried_marginals)
-        promised = sum(
-            np.einsum("ij,ij->i", slope, mu - new)
-            for slope, mu, new in zip(slopes, marginals, tried_marginals, strict=True)
-        )
-        better = (loss - tried_loss >= 0.5 * promised) & going  # what is done stays, whoever else is not
-        here = _chosen(better, tried, here)
-        marginals = _chosen(better, tried_marginals, marginals)
-        slopes = _chosen(better, tried_slopes, slopes)
-        loss = np.where(better, tried_loss, loss)
-        step = step * np.where(better, _GROWTH, 0.5)
-        small = np.where(better & (promised > tolerance), 0, small + 1)
-        going = small < 10
-        if np.count_nonzero(going) <= _FEWER * len(going):
-            for part, value in zip(final, here, strict=True):
+    for step in range(1, n_steps + 1):
+        state.step(oracle)
+        if step % _WINDOW and step < n_steps:
+            continue
+        going = state.still_falling(tolerance)
+        if step == n_steps or np.count_nonzero(going) <= _FEWER * len(going):
+            for part, value in zip(final, state.here, strict=True):
                 part[runs] = value
             if not going.any():
-                return final
-            here, marginals, slopes = ([part[going] for part in parts] for parts in (here, marginals, slopes))
-            runs, loss, step, small, likelihood = (
-                runs[going],
-                loss[going],
-                step[going],
-                small[going],
-                likelihood.of_runs(going),
-            )
-            going = np.ones(len(runs), dtype=np.bool_)
-    for part, value in zip(final, here, strict=True):
-        part[runs] = value
+                break
+            state, runs = state.of_runs(going), runs[going]
     return final
 
 
-def _chosen(better: NDArray[np.bool_], tried: Parts, kept: Parts) -> Parts:
-    """The tried rows where they are better."""
-    return [np.where(better[:, None], new, old) for new, old in zip(tried, kept, strict=True)]
+class _Descending:
+    """Where the descent of each run stands: potentials, momentum, loss and slope there, and the length of its steps."""
+
+    def __init__(self, likelihood: Likelihood, here: Parts, loss: Floats, slopes: Parts) -> None:
+        self.likelihood, self.here, self.loss, self.slopes = likelihood, here, loss, slopes
+        self._momentum = [np.zeros_like(part) for part in here]
+        self._length = 1.0 / likelihood.steepest()
+        self._since = np.zeros(len(loss))
+        self._growth = np.full(len(loss), _GROWTH_AT_FIRST)
+        self._going = np.ones(len(loss), dtype=np.bool_)
+        self._mark = loss
+
+    def step(self, oracle: Oracle) -> None:
+        """One step of all runs that are not done."""
+        kept = (self._since / (self._since + 3.0))[:, None]
+        length = self._length[:, None]
+        moves = [kept * last - length * slope for last, slope in zip(self._momentum, self.slopes, strict=True)]
+        tried = [part + move for part, move in zip(self.here, moves, strict=True)]
+        loss, slopes = self.likelihood.loss_and_slope(oracle(tried))
+        taken = (loss <= self.loss) & self._going  # what is done stays as it is, whoever else is not
+        shorter = np.where(self._since > 0, _SHORTER_WITH_MOMENTUM, _SHORTER)
+        self._growth = np.where(taken, self._growth, _GROWTH)
+        self._length = self._length * np.where(taken, self._growth, shorter)
+        self._since = np.where(taken, self._since + 1.0, 0.0)
+        self.here, self.slopes = _chosen(taken, tried, self.here), _chosen(taken, slopes, self.slopes)
+        self._momentum = [taken[:, None] * move for move in moves]
+        self.loss = np.where(taken, loss, self.loss)
+
+    def still_falling(self, tolerance: float) -> NDArray[np.bool_]:
+        """Runs whose loss has fallen by `tolerance` since this was asked last; the others are done."""
+        self._going &= self._mark - self.loss > tolerance
+        self._mark = self.loss
+        return self._going
+
+    def of_runs(self, kept: NDArray[np.bool_]) -> _Descending:
+        """Of some of the runs."""
+        found = _Descending(
+            self.likelihood.of_runs(kept),
+            [part[kept] for part in self.here],
+            self.loss[kept],
+            [part[kept] for part in self.slopes],
+        )
+        found._momentum = [part[kept] for part in self._momentum]
+        found._length, found._since, found._growth = self._length[kept], self._since[kept], self._growth[kept]
+        return found
+
+
+def _chosen(taken: NDArray[np.bool_], tried: Parts, kept: Parts) -> Parts:
+    """The tried rows where they are taken."""
+    if taken.all():
+        return tried
+    return [np.where(taken[:, None], new, old) for new, old in zip(tried, kept, strict=True)]

@@ -162,9 +162,10 @@ class AIM(Selection):
         going = everyone
         model = self._fit(collected, going, table, generator, rng)
         while True:
-            last = self.rho - spent[going] < 2.0 * cost[going]
-            cost[going] = np.where(last, self.left(spent[going]), cost[going])
-            spent[going] += cost[going]
+            left, booked = self.rho - spent[going], self.booked(cost[going], domain)
+            last = left < 2.0 * booked
+            cost[going] = np.where(last, left, cost[going])
+            spent[going] += np.where(last, left, booked)
             before = setting.counts(model)
             log_odds = self.log_odds(table, setting, before, collected, going, cost[going], spent[going])
             chosen = np.argmax(log_odds + rng.gumbel(size=log_odds.shape), axis=1)
@@ -183,9 +184,9 @@ class AIM(Selection):
             cost[going] *= np.where(little, 4.0, 1.0)
         return tuple(found)
 
-    def left(self, spent: Floats) -> Floats:
-        """The cost of the last round."""
-        return self.rho - spent
+    def booked(self, cost: Floats, domain: Domain) -> Floats:
+        """What is taken off the budget for a round that costs `cost`, shape `(size,)`."""
+        return cost
 
     def log_odds(
         self,
@@ -268,7 +269,8 @@ class AIM(Selection):
             if number < len(table.domain.names):
                 spent[going] += self.measuring * cost
             else:
-                spent[going] += cost
+                left, booked = self.rho - spent[going], self.booked(cost, table.domain)
+                spent[going] += np.where(left < 2.0 * booked, left, booked)
                 counts = setting.counts(self._fit(collected, going, table, generator, nothing))
                 odds = self.log_odds(table, setting, counts, collected, going, cost, spent[going])
                 found[going] += odds[np.arange(len(going)), chosen]

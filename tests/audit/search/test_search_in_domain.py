@@ -32,6 +32,8 @@ BROKEN = {
     "broken-mean-with-exact-counts": ({}, "numbers 0..1"),
     "broken-nan-survives-clipping": ({}, "numbers -5..5; nan"),
     "broken-regression-upper-bound-ignored": ({}, "numbers -1..100"),
+    "broken-entropies-pairs": ({"n_records": 5}, "integers 0..1 x 3; 5 records"),
+    "broken-family-counts-roots": ({}, "integers 0..1 x 3"),
     "broken-sum-wrapped": ({}, "integers -2147483648..2147483647"),
     "broken-wishart-noise": ({}, "numbers -1..1 x 1"),
     "broken-fixed-sample": ({}, "numbers 0..1; 10 records"),
@@ -43,11 +45,15 @@ BROKEN = {
     "broken-sparse-vector-no-query-noise": ({"epsilon": 1.0, "n_queries": 6}, "answers x 6"),
     "broken-zero-sensitivity": ({"mu": 1.0}, "answers x 2; norm 2"),
     "broken-subset-counts-not-composed": ({"epsilon": 0.5, "n_records": 8, "n_queries": 9}, "integers 0..1; 8 records"),
+    "broken-laplace-matrix": ({"epsilon": 0.5}, "integers 0..7 x 1"),
+    "broken-gaussian-matrix": ({"epsilon": 1.0, "delta": 1e-5}, "integers 0..7 x 1"),
     "broken-votes-same-part": ({"rate": 0.4}, "integers 0..1"),
     "broken-votes-scale": ({"rate": 0.4}, "integers 0..1"),
+    "broken-best-of-k": ({"epsilon": 0.5, "n_candidates": 3, "k": 20}, "answers x 3"),
 }
 """Every broken mechanism that takes plain data, and what it takes; none is told its pair."""
 LONGER = {
+    "broken-deniability-deterministic-test": ({"k": 4}, "integers 0..1 x 4; 4..9 records"),
     "broken-noisy-max-value-exponential": ({"epsilon": 0.5, "n_candidates": 5}, "answers x 5"),
     "broken-noisy-max-value-laplace": ({"epsilon": 1.0, "n_candidates": 20}, "answers x 20"),
     "broken-sparse-vector-no-stop": ({"epsilon": 1.0, "n_queries": 6}, "answers x 6"),
@@ -56,12 +62,21 @@ LONGER = {
 }
 """Those whose search takes seconds."""
 MISSED = {
+    "broken-resampled": "a table of records",
+    "broken-deniability-no-test": "a record alone of its kind among many that are equal",
+    "broken-deniability-no-release-seen": "a record alone of its kind among many that are equal",
     "broken-ngram-contribution": "texts",
     "broken-histogram-at-threshold": "an event of probability near 1/20, on lists of one length",
     "broken-score-sensitivity-halved": "a table of two rows",
     "broken-sparse-vector-tested-value": "needs more trials than these",
     "broken-sparse-vector-two": "needs more trials than these",
+    "broken-mwem-unpaid-selection": "a workload and its records",
+    "broken-online-weights-exact-errors": "a workload and its records",
+    "broken-dual-query-samples-counted-once": "marginals and their records",
     "broken-sum-single-precision": "thousands of records of one size",
+    "broken-votes-abstention-unpaid": "a table of votes",
+    "broken-votes-epsilon-of-votes": "a table of votes",
+    "broken-votes-check-without-noise": "a table of votes",
 }
 """Not found in these budgets, or not plain data."""
 BUDGET = 60_000

@@ -1,0 +1,53 @@
+"""Wrong on purpose: hyper-parameters tuned by trying K times, where only the run that won is accounted for."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+
+from ...base import Dataset, Outputs
+from ...guarantees.base import Guarantee
+from ...queries.base import Floats
+from ...tuning.choosing import ChoosesRun, best_of
+from ...validation import whole
+
+
+@dataclass(frozen=True)
+class BestOfK(ChoosesRun):
+    """Broken: the best of a fixed number of runs, with the claim of one run.
+
+    How most papers tune: train with many settings, publish the best, and report the epsilon of that training. The
+    other runs were made on the private data too, and that nothing better came out of them is part of the output. The
+    true epsilon approaches K times that of one run (Papernot and Steinke 2022, section 3). The correct twin is
+    `dpassay.mechanisms.tuning.BestOfRepetitions`.
+
+    Args:
+        base: one run; its outputs end with a score. None: `NoisyCandidate` with `epsilon` and `n_candidates`.
+        k: number of runs, >= 1.
+        epsilon, n_candidates: of the run that `base` stands for where it is left out.
+
+    Example:
+        >>> BestOfK(epsilon=0.5, k=20).guarantee().epsilon(0.0)
+        0.5
+    """
+
+    _: KW_ONLY
+    k: int = 20
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(1, k=self.k)
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """The best output of each of `size` times k runs."""
+        return best_of(self.run, np.full(size, self.k, dtype=np.int64), dataset, rng)
+
+    def guarantee(self) -> Guarantee:
+        """The claim: that of one run."""
+        return self.run.guarantee()
+
+    def log_weight(self, outputs: Outputs, dataset: Dataset, worse: Floats, better: Floats) -> Floats:
+        """ln k + (k - 1) ln t, with t the chance to be worse."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.k) + ((self.k - 1) * np.log(worse) if self.k > 1 else 0.0))

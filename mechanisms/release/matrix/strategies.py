@@ -1,0 +1,171 @@
+"""Strategies: what the matrix mechanism measures in place of the workload. Each is data with a name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from ...errors import ParameterError
+from ...queries.base import Floats
+from ...queries.domain import check_memory
+from ...queries.workload import Workload, product
+from ...validation import whole
+from .convex import least_error
+from .errors import squared_error
+from .p_identity import p_identity
+
+LARGEST_OPTIMISED = 2048
+"""Cells for which a strategy is optimised: each step takes the eigenvectors or the inverse of a matrix of that size."""
+
+
+class Strategy(ABC):
+    """Which queries are measured for a workload. Subclasses are frozen dataclasses."""
+
+    @abstractmethod
+    def queries(self, workload: Workload, *, norm: float) -> Workload:
+        """What is measured, over the domain of `workload`.
+
+        Args:
+            workload: what is asked.
+            norm: in which its sensitivity counts: 1 for Laplace noise, 2 for Gaussian noise.
+        """
+
+
+@dataclass(frozen=True)
+class Identity(Strategy):
+    """Every cell: noise on the whole histogram."""
+
+    def queries(self, workload: Workload, *, norm: float) -> Workload:
+        return Workload.identity(workload.domain)
+
+
+@dataclass(frozen=True)
+class Total(Strategy):
+    """The number of records alone."""
+
+    def queries(self, workload: Workload, *, norm: float) -> Workload:
+        return Workload.total(workload.domain)
+
+
+@dataclass(frozen=True)
+class Hierarchical(Strategy):
+    """Counts of a tree of intervals: all, its parts, their parts, down to single values; of each attribute, and all
+    products of these. (Hay, Rastogi, Miklau and Suciu 2010.)
+
+    Args:
+        branching: into how many parts an interval is cut, as equal as can be, >= 2.
+    """
+
+    branching: int = 2
+
+    def __post_init__(self) -> None:
+        whole(2, branching=self.branching)
+
+    def queries(self, workload: Workload, *, norm: float) -> Workload:
+        return product(
+            workload.domain,
+            lambda n: np.array([_inside(n, *node) for level in _levels(n, self.branching) for node in level]),
+            lambda n: sum(map(len, _levels(n, self.branching))),
+            f"tree of branching {self.branching}",
+        )
+
+
+@dataclass(frozen=True)
+class Wavelet(Strategy):
+    """The total, and of each interval of a binary tree its first half less its second: as many as there are cells.
+
+    The Haar wavelet, where the number of values is a power of two. (Xiao, Wang and Gehrke 2010.)
+    """
+
+    def queries(self, workload: Workload, *, norm: float) -> Workload:
+        return product(workload.domain, _haar, lambda n: n, "wavelet")
+
+
+@dataclass(frozen=True)
+class Itself(Strategy):
+    """The workload: what least squares then does is to make its answers agree with each other."""
+
+    def queries(self, workload: Workload, *, norm: float) -> Workload:
+        return workload
+
+
+@dataclass(frozen=True)
+class Given(Strategy):
+    """Queries of your own.
+
+    Args:
+        workload: what is measured.
+    """
+
+    workload: Workload
+
+    def queries(self, workload: Workload, *, norm: float) -> Workload:
+        return self.workload
+
+
+@dataclass(frozen=True)
+class Optimised(Strategy):
+    """The best for the workload: for Gaussian noise the optimum, for Laplace noise the best that was found.
+
+    The least `squared_error` under add_remove, that is, and never more than that of `Identity`, `Hierarchical`,
+    `Wavelet` and `Itself`. Under other relations it is a strategy like any other.
+
+    Args:
+        n_sums: for Laplace noise, how many weighted sums are measured besides the cells, >= 1; None takes one for each
+            16 cells.
+        starts: for Laplace noise, how many random starts, >= 1.
+        seed: of these.
+    """
+
+    _: KW_ONLY
+    n_sums: int | None = None
+    starts: int = 2
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole(1, starts=self.starts, n_sums=1 if self.n_sums is None else self.n_sums)
+        whole(0, seed=self.seed)
+
+    def queries(self, workload: Workload, *, norm: float) -> Workload:
+        domain = workload.domain
+        if domain.n_cells > LARGEST_OPTIMISED:
+            raise ParameterError(
+                f"a strategy is optimised for at most {LARGEST_OPTIMISED:,} cells, but the domain has "
+                f"{domain.n_cells:,}. Take strategy = {{name = 'hierarchical'}}, or fewer values.",
+                argument="strategy",
+            )
+        best = Workload(domain, self._matrix(workload.matrix, norm), name="optimised strategy")
+        others = [other.queries(workload, norm=norm) for other in (Identity(), Hierarchical(), Wavelet(), Itself())]
+        return min([best, *others], key=lambda measured: squared_error(workload, measured, norm=norm))
+
+    def _matrix(self, matrix: Floats, norm: float) -> Floats:
+        if norm == 2.0:
+            return least_error(matrix)[0]
+        n_sums = self.n_sums or max(1, matrix.shape[1] // 16)
+        return p_identity(matrix, n_sums, starts=self.starts, seed=self.seed)
+
+
+def _levels(n: int, branching: int) -> list[list[tuple[int, int]]]:
+    """The intervals [first, end) of a tree over n values, level by level; single values are not cut again."""
+    check_memory(2 * n * n, "a tree as a matrix")
+    levels = [[(0, n)]]
+    while longer := [(first, end) for first, end in levels[-1] if end - first > 1]:
+        cuts = [first + (end - first) * np.arange(branching + 1) // branching for first, end in longer]
+        pairs = [(int(a), int(b)) for cut in cuts for a, b in pairwise(cut) if a < b]
+        levels.append(pairs)
+    return levels
+
+
+def _inside(n: int, first: int, end: int) -> Floats:
+    return ((np.arange(n) >= first) & (np.arange(n) < end)).astype(np.float64)
+
+
+def _haar(n: int) -> Floats:
+    """The total, and the differences of the halves, shape `(n, n)`."""
+    rows = [np.ones(n)]
+    for level in _levels(n, 2)[1:]:
+        rows += [_inside(n, *left) - _inside(n, *right) for left, right in zip(level[::2], level[1::2], strict=True)]
+    return np.array(rows)

@@ -1,0 +1,46 @@
+"""Adam: gradient descent whose steps are scaled coordinate by coordinate (Kingma and Ba 2015, algorithm 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ....queries.base import Floats
+
+_KEEPS_MEAN, _KEEPS_SQUARE, _TINY = 0.9, 0.999, 1e-12
+
+
+def descend(
+    start: Sequence[Floats],
+    gradients: Callable[[Sequence[Floats]], Sequence[Floats]],
+    *,
+    steps: int,
+    rate: float,
+    low: float | None = None,
+    high: float | None = None,
+) -> list[Floats]:
+    """The parameters after `steps` steps of Adam from `start`, whose rate falls from `rate` to 0 along a cosine.
+
+    Everything is done coordinate by coordinate: runs that lie beside each other in an array do not touch each other.
+
+    Args:
+        start: arrays of parameters; they are left as they are.
+        gradients: of the loss at given parameters, one array for each of theirs.
+        steps: how many, >= 0.
+        rate: the first step's length in each coordinate.
+        low, high: the range that the parameters are clipped to after each step; None: unbounded.
+    """
+    parameters = [np.array(array) for array in start]
+    means, squares = ([np.zeros_like(array) for array in parameters] for _ in range(2))
+    for step in range(1, steps + 1):
+        length = 0.5 * rate * (1.0 + math.cos(math.pi * (step - 1) / steps)) / (1.0 - _KEEPS_MEAN**step)
+        scale = 1.0 / math.sqrt(1.0 - _KEEPS_SQUARE**step)
+        for array, gradient, mean, square in zip(parameters, gradients(parameters), means, squares, strict=True):
+            mean += (1.0 - _KEEPS_MEAN) * (gradient - mean)
+            square += (1.0 - _KEEPS_SQUARE) * (gradient**2 - square)
+            array -= length * mean / (scale * np.sqrt(square) + _TINY)
+            if low is not None or high is not None:
+                np.clip(array, low, high, out=array)
+    return parameters
