@@ -88,13 +88,8 @@ PAGES_OF_EXAMPLES = [
     "membership",
     "multiplicative-weights",
     "noise",
-PAGES_OF_EXAMPLES = [
     "plausible-deniability",
     "query-release",
-]
-
-
-@pytest.mark.parametrize("page", PAGES_OF_EXAMPLES)
     "reconstruction",
     "scores",
     "selection",
