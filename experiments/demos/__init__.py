@@ -5,6 +5,7 @@ the whole lecture and returns the numbers that it found.
 
 add_or_replace.py        blue eyes: one mechanism, one noise, two neighbouring relations
 column_from_counts.py    a secret column from many noisy counts, and what a budget does to it
+deniable_records.py      synthetic records that many could have given, what that promises and what it does not
 dp_sgd.py                a private classifier: what four accountants promise, what four attackers find
 in_this_study.py         one row against published means: exact, rounded, private
 lecture.py               what the lectures share: chapters, paragraphs and tables on a terminal
@@ -22,6 +23,7 @@ catalogue = Catalogue(
     {
         "add-or-replace": "dpassay.experiments.demos.add_or_replace:main",
         "column-from-counts": "dpassay.experiments.demos.column_from_counts:main",
+        "deniable-records": "dpassay.experiments.demos.deniable_records:main",
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
         "in-this-study": "dpassay.experiments.demos.in_this_study:main",
         "medical-visits": "dpassay.experiments.demos.medical_visits:main",

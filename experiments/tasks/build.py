@@ -54,16 +54,18 @@ INSIDE = {
     "query": queries,
     "population": populations,
     "base": mechanisms,
+    "aggregator": mechanisms,
     "randomizer": mechanisms,
     "model": models,
     "sampling": samplings,
     "learning_rate": schedules,
     "tables": table_sets,
     "workload": queries,
-    "strategy": strategies,
+    "marginals": queries,
     "repetitions": repetitions,
     "selection": selections,
     "generator": generators,
+    "strategy": strategies,
 }
 """Option of a mechanism -> catalogue of the table that may stand there."""
 

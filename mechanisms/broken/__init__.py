@@ -18,6 +18,7 @@ zero_sensitivity.py      wrong on purpose: counters of which one that never move
 selection/               private selection that is wrong on purpose: one slip each, the claim that it makes
 synthesis/               generators of synthetic data that give their records away
 text/                    private language models that are wrong on purpose
+weights/                 answers from one distribution that are wrong on purpose: one slip each
 tuning/                  hyper-parameters whose choice is not paid for
 sparse_vector/           sparse vector techniques that are wrong on purpose: one slip each
 """

@@ -1,6 +1,7 @@
 """Choosing the best of several private runs, as when hyper-parameters are tuned, and what that costs.
 
-base.py          one run, and what chooses among runs: read this first
+base.py          one run, whose output ends with a score: read this first
+choosing.py      what the ways to choose have in common
 catalogue.py     names of the laws of a number of runs
 repetitions.py   how often to run: a random number, whose law decides what the choice costs
 candidate.py     one run: a candidate at random, and how good it looks
@@ -8,9 +9,10 @@ best.py          the best of a random number of runs
 threshold.py     the first run that is good enough
 """
 
-from .base import ChoosesRun, Trial
+from .base import Trial
 from .best import BestOfRepetitions
 from .candidate import NoisyCandidate, RandomMechanism
+from .choosing import ChoosesRun
 from .repetitions import NegativeBinomialRepetitions, PoissonRepetitions, Repetitions
 from .threshold import FirstGoodEnough
 

@@ -10,7 +10,7 @@ from ..base import Dataset, Outputs
 from ..errors import ParameterError
 from ..guarantees.base import Guarantee
 from ..queries.base import Floats
-from .base import ChoosesRun, best_of
+from .choosing import ChoosesRun, best_of
 from .repetitions import NegativeBinomialRepetitions, Repetitions
 
 GEOMETRIC = NegativeBinomialRepetitions(shape=1.0, stopping=0.1)

@@ -12,7 +12,7 @@ from ..guarantees import PureDP
 from ..guarantees.base import Guarantee
 from ..queries.base import Floats
 from ..validation import finite, open_unit
-from .base import ChoosesRun
+from .choosing import ChoosesRun
 
 NOTHING = "none was good enough"
 

@@ -9,8 +9,10 @@ from claims_statistics import ROUNDING
 from scipy import stats
 
 from dpassay.mechanisms.base import Neighbours
-from dpassay.mechanisms.queries import Workload
-from dpassay.mechanisms.release.weights import MWEM, GaussianMWEM, SmallDatabase
+from dpassay.mechanisms.broken.weights import ExactErrors, SamplesCountedOnce, UnpaidSelection
+from dpassay.mechanisms.guarantees import ConcentratedDP
+from dpassay.mechanisms.queries import Marginals, Workload
+from dpassay.mechanisms.release.weights import MWEM, DualQuery, GaussianMWEM, OnlineWeights, SmallDatabase
 
 CUT = 4e-3
 TWO = Workload({"cell": 3}, [[1, 0, 0], [0, 1, 0]])
@@ -109,4 +111,109 @@ def small_database():
             yield mechanism, pair, *law, ROUNDING, worst
 
 
-CASES = {"mwem": mwem, "gaussian-mwem": gaussian_mwem, "small-database": small_database}
+def online_law(kind, budget, scales, compared):
+    """When the first update comes and what is released then; `compared` has Pr[a query is below] at each threshold."""
+    for workload, relation, threshold in (
+        (TWO, "replace_one", 0.7),
+        (SIGNED, "replace_one", 1.5),
+        (SIGNED, "add_remove", 0.7),
+    ):
+        made, move = kind(workload, 4, threshold=threshold, relation=relation, **budget), MOVES[relation][id(workload)]
+        bars, masses = compared.thresholds(threshold, scales[0] * move)
+        for mechanism, pair, worst in pairs(made):
+            law = []
+            for side in (pair.d0, pair.d1):
+                exact = counts(workload, side[:, 0])
+                errors = np.abs(exact - 4 * workload.matrix.mean(axis=1))
+                below = [compared.below(bars - error, scales[1] * move) for error in errors]
+                up_to = np.cumprod([np.ones(len(bars)), *below], axis=0)
+                first = [masses @ (up_to[i] * (1 - below[i])) for i in range(len(errors))]
+                numbers = [p * laws.laplace(e / move / scales[2], 1.0) for p, e in zip(first, exact, strict=True)]
+                law.append(np.concatenate([*numbers, [masses @ up_to[-1]]]))
+            yield mechanism, pair, *law, CUT, worst
+
+
+class Noisy:
+    """Laplace noise on the threshold and on what is compared."""
+
+    @staticmethod
+    def thresholds(centre, scale):
+        edges = centre + scale * np.linspace(-25, 25, 5001)
+        masses = np.diff(stats.laplace.cdf(edges, centre, scale))
+        return 0.5 * (edges[1:] + edges[:-1]), masses / masses.sum()
+
+    @staticmethod
+    def below(away, scale):
+        return stats.laplace.cdf(away, 0.0, scale)
+
+
+class Exact:
+    """No noise on either."""
+
+    @staticmethod
+    def thresholds(centre, scale):
+        return np.array([centre]), np.array([1.0])
+
+    @staticmethod
+    def below(away, scale):
+        return (away > 0).astype(float)
+
+
+def online():
+    """A third of the budget each for the threshold, the comparisons and the answers."""
+    yield from online_law(OnlineWeights, {"epsilon": 1.5}, (2.0, 4.0, 2.0), Noisy)
+    stretch = math.sqrt(2.0 * ConcentratedDP.for_budget(epsilon=1.0, delta=0.01).rho)
+    scales = (3.0 / stretch, 6.0 / stretch, 3.0 / stretch)
+    yield from online_law(OnlineWeights, {"epsilon": 1.0, "delta": 0.01}, scales, Noisy)
+
+
+def exact_errors():
+    yield from online_law(ExactErrors, {"epsilon": 1.5}, (2.0, 4.0, 2.0), Exact)
+
+
+def unpaid_selection():
+    yield from one_round(
+        UnpaidSelection, {"epsilon": 1.2}, lambda share: 1.2 * share,
+        lambda centre, share: laws.laplace(centre, 1.0 / 1.2),
+    )  # fmt: skip
+
+
+def draws(n, rounds, samples, eta, data):
+    """Every way to draw the queries "a = 0", "a = 1", and not these; the record is the value with most votes, or 0."""
+    values = {0: (1, 0), 1: (0, 1), 2: (0, 1), 3: (1, 0)}  # what query i says of a = 0 and of a = 1
+    share = [sum(values[q][record] for record in data) / n for q in range(4)]
+    ways = {((), ()): 1.0}
+    for _ in range(rounds):
+        longer = {}
+        for (drawn, records), p in ways.items():
+            weights = np.exp([eta * sum(share[q] - values[q][r] for r in records) for q in range(4)])
+            weights /= weights.sum()
+            for new in product(range(4), repeat=samples):
+                votes = np.sum([values[q] for q in new], axis=0)
+                longer[(*drawn, *new), (*records, int(votes[1] > votes[0]))] = p * np.prod(weights[list(new)])
+        ways = longer
+    return np.array([ways[way] for way in sorted(ways)])
+
+
+def dual_query(kind=DualQuery, paid=lambda samples: samples):
+    """epsilon = eta T (T - 1) s / n."""
+    for n, rounds, samples, epsilon in ((3, 2, 1, 1.0), (2, 2, 2, 0.5), (4, 3, 1, 2.0), (2, 2, 3, 1.0)):
+        mechanism = kind(Marginals({"a": 2}, 1), n, epsilon=epsilon, rounds=rounds, samples=samples)
+        eta = epsilon * n / (rounds * (rounds - 1) * paid(samples))
+        for ones in range(n):
+            d0, d1 = (np.repeat([1, 0], [k, n - k]) for k in (ones, ones + 1))
+            law = [draws(n, rounds, samples, eta, side) for side in (d0, d1)]
+            pair = Neighbours(d0[:, None], d1[:, None], "replace_one")
+            yield mechanism, pair, *law, ROUNDING, ones == 0
+
+
+CASES = {
+    "mwem": mwem,
+    "gaussian-mwem": gaussian_mwem,
+    "small-database": small_database,
+    "online-multiplicative-weights": online,
+    "dual-query": dual_query,
+    "broken-mwem-unpaid-selection": unpaid_selection,
+    "broken-online-weights-exact-errors": exact_errors,
+    "broken-dual-query-samples-counted-once": lambda: dual_query(SamplesCountedOnce, lambda samples: 1),
+}

@@ -23,6 +23,7 @@ import claims_synthesis
 import claims_tables
 import claims_text
 import claims_tuning
+import claims_votes
 import claims_weights
 import numpy as np
 import pytest
@@ -1033,11 +1034,12 @@ CASES = {
             | claims_text.CASES
             | claims_counts.CASES
             | claims_tables.CASES
-            | claims_release.CASES
             | claims_synthesis.CASES
             | claims_histogram_tables.CASES
             | claims_weights.CASES
             | claims_deniability.CASES
+            | claims_release.CASES
+            | claims_votes.CASES
         ).items()
     },
     **{name: with_options(cases) for name, cases in (claims_selection.CASES | claims_tuning.CASES).items()},

@@ -15,12 +15,13 @@ from scipy import stats
 from dpassay.mechanisms import base
 from dpassay.mechanisms.base import Mechanism, Neighbours, Outputs
 from dpassay.mechanisms.catalogue import build, catalogue, get
+from dpassay.mechanisms.ensembles import GNMax, LNMax
 from dpassay.mechanisms.errors import ParameterError, RelationError
 from dpassay.mechanisms.guarantees.base import Guarantee
 from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.noise.laplace import Laplace
-from dpassay.mechanisms.queries import Domain, Workload
+from dpassay.mechanisms.queries import Domain, Marginals, Workload
 from dpassay.mechanisms.relation import Relation
 from dpassay.mechanisms.synthesis import DirectGenerator, FixedMarginals
 from dpassay.mechanisms.tables import CensusDomain, GroupCount, Tables, group
@@ -49,11 +50,22 @@ SAMPLE = {
     "generator": DirectGenerator(),
     "workload": Workload({"cell": 3}, [[1, 0, 0], [0, 1, 0]]),
     "rho": 0.1,
+    "threshold": 6.0,
+    "marginals": Marginals({"a": 2, "b": 2}, 1),
+    "aggregator": GNMax(8.0, n_teachers=60, n_classes=3, n_queries=2),
 }
 FEW_TABLES = Tables(
     CensusDomain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(0, 99)),
     tuple(GroupCount(people) for people in (group(block="A"), group(sex="female", block="A"), group(ages=(0, 17)))),
 )
+FEW_VOTES = {
+    "threshold": 4.0,
+    "check_deviation": 2.0,
+    "answer_deviation": 3.0,
+    "n_teachers": 6,
+    "n_classes": 3,
+    "n_queries": 2,
+}
 EXTRA = {
     "gaussian": {"noise_multiplier": 2.0},
     **{name: {"k": 2} for name in ("peeling-top-k", "gumbel-top-k", "gumbel-top-k-counts")},
@@ -67,14 +79,24 @@ EXTRA = {
     "grid-laplace": {"granularity": 0.25, "sensitivity": 0.6},
     "broken-family-counts-roots": {"parents": {"x1": ["x2"], "x2": ["x3"]}, "order": ("x3", "x2", "x1")},
     "noisy-tables": {"tables": FEW_TABLES},
+    **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem", "broken-mwem-unpaid-selection")},
+    "broken-online-weights-exact-errors": {"threshold": 4.0},
+    "dual-query": {"n_records": 2, "rounds": 2, "samples": 1},
+    "broken-dual-query-samples-counted-once": {"n_records": 2, "rounds": 2, "samples": 2},
     "laplace-matrix": {"view": "measurements"},
     **{name: {"noise_multiplier": 2.0} for name in ("gaussian-matrix", "broken-gaussian-matrix")},
-    **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem")},
     "swapped-tables": {"tables": FEW_TABLES},
     "best-of-repetitions": {"n_candidates": 4, "repetitions": NegativeBinomialRepetitions(1.0, 0.5)},
     "first-good-enough": {"n_candidates": 4, "threshold": -2.0, "stopping": 0.001},
     "broken-best-of-k": {"n_candidates": 4, "k": 2},
     "broken-resampled": {"n_records": 5, "n_rows": 3},
+    "lnmax": {"n_teachers": 6, "n_classes": 3},
+    "gnmax": {"standard_deviation": 3.0, "n_teachers": 6, "n_classes": 3, "n_queries": 2},
+    "confident-gnmax": FEW_VOTES,
+    "interactive-gnmax": FEW_VOTES | {"threshold": 2.0, "student": (0.5, 0.3, 0.2), "confidence": 0.4},
+    "private-vote-epsilon": {"order": 3.0},
+    "broken-votes-epsilon-of-votes": {"aggregator": LNMax(0.8, n_teachers=6, n_classes=3)},
+    "broken-votes-abstention-unpaid": FEW_VOTES | {"n_queries": 5, "max_answers": 1, "check_deviation": 1.0},
 }
 """Options that a mechanism needs besides the required ones, and those with which its exact curve is known."""
 FALSE_ALARM = 1e-6
@@ -85,7 +107,7 @@ RARE = 8.0
 NO_DENSITY = {"noisy-projected-sgd", "broken-votes-teachers-kept", "post-processed", "swapped-tables"}
 """Mechanisms whose output law is not known: what stands on densities is not asked of them."""
 
-NO_NOISE = {"broken-zero-sensitivity", "rounded-subset-counts"}
+NO_NOISE = {"broken-votes-check-without-noise", "broken-zero-sensitivity", "rounded-subset-counts"}
 NAMES = [name for name in catalogue if not name.startswith("broken-dp-sgd-") and name not in NO_NOISE]
 """Broken trainers, and what adds no noise, have laws that no correct mechanism has, and tests of their own."""
 
@@ -96,8 +118,9 @@ dense = pytest.mark.parametrize("name", [name for name in NAMES if name not in N
 @cache
 def sample(name: str) -> Mechanism:
     parameters = inspect.signature(get(name)).parameters.values()
-    required = {p.name: SAMPLE[p.name] for p in parameters if p.default is p.empty}
-    mechanism = build(name, **(required | EXTRA.get(name, {})))
+    extra = EXTRA.get(name, {})
+    required = {p.name: SAMPLE[p.name] for p in parameters if p.default is p.empty and p.name not in extra}
+    mechanism = build(name, **(required | extra))
     assert isinstance(mechanism, Mechanism)
     return mechanism
 

@@ -1,12 +1,25 @@
-"""Wrong on purpose: votes of teachers that one record can move by more than it should.
+"""Wrong on purpose: votes of teachers that one record can move by more than it should, or that are not paid for.
 
-same_part.py       SamePartForAll: every teacher gets the same part
-kept_teachers.py   TeachersKept: new parts in every round, the same teachers
-vote_scale.py      VoteScaleInverse: the scale of the noise is upside down
+same_part.py            SamePartForAll: every teacher gets the same part
+kept_teachers.py        TeachersKept: new parts in every round, the same teachers
+vote_scale.py           VoteScaleInverse: the scale of the noise is upside down
+unpaid_abstention.py    AbstentionUnpaid: queries without an answer are not counted
+check_without_noise.py  CheckWithoutNoise: the votes themselves decide whether there is an answer
+epsilon_of_votes.py     EpsilonOfVotes: the data-dependent epsilon is published as it is
 """
 
+from .check_without_noise import CheckWithoutNoise
+from .epsilon_of_votes import EpsilonOfVotes
 from .kept_teachers import TeachersKept
 from .same_part import SamePartForAll
+from .unpaid_abstention import AbstentionUnpaid
 from .vote_scale import VoteScaleInverse
 
-__all__ = ["SamePartForAll", "TeachersKept", "VoteScaleInverse"]
+__all__ = [
+    "AbstentionUnpaid",
+    "CheckWithoutNoise",
+    "EpsilonOfVotes",
+    "SamePartForAll",
+    "TeachersKept",
+    "VoteScaleInverse",
+]

@@ -9,7 +9,7 @@ import numpy as np
 from ...base import Dataset, Outputs
 from ...guarantees.base import Guarantee
 from ...queries.base import Floats
-from ...tuning.base import ChoosesRun, best_of
+from ...tuning.choosing import ChoosesRun, best_of
 from ...validation import whole
 
 

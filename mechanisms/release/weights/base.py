@@ -29,7 +29,7 @@ from ...records import check_records
 from ...relation import Relation
 from ...validation import whole
 
-MOST_MOVED, MOST_CROWDS = 4, 16
+MOST_MOVED, MOST_CROWDS = 3, 8
 """Queries and cells from which the pair that shows most is chosen."""
 
 

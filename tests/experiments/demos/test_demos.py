@@ -11,7 +11,7 @@ import pytest
 from dpassay.attacks.reconstruction.answers import least_squares_accuracy
 from dpassay.audit import Verdict
 from dpassay.audit.power import Detectable
-from dpassay.experiments.demos import catalogue, get, randomized_response
+from dpassay.experiments.demos import catalogue, deniable_records, get, randomized_response
 from dpassay.experiments.demos.lecture import Lecture
 
 LOG_3 = math.log(3.0)
@@ -322,3 +322,31 @@ class TestInThisStudy:
     def test_linked_columns_accuse_strangers_by_the_formula_and_not_by_the_reference(self, traced):
         assert traced.accused["formula"] > 0.1
         assert traced.accused["people of reference"] < 0.03
+
+
+@pytest.fixture(scope="module")
+def deniable(play):
+    return play("deniable-records")[0]
+
+
+class TestDeniableRecords:
+    def test_claims_hold_for_the_right_mechanism_alone(self, deniable):
+        right, *wrong = deniable.exact_epsilons.values()
+        assert right[1] < right[0]
+        assert all(exact > 10 * claimed for claimed, exact in wrong)
+
+    def test_classifiers_learn_more_from_records_than_from_marginals(self, deniable):
+        real, marginals, *made = (row[:3] for row in deniable.utility.values())
+        for row in made:
+            assert all(m + 0.01 < one < r for m, one, r in zip(marginals, row, real, strict=True))
+
+    def test_made_records_are_told_apart_less_than_marginals(self, deniable):
+        real, marginals, *made = (row[3:5] for row in deniable.utility.values())
+        assert real == pytest.approx([0.5, 0.5], abs=5.0 * math.sqrt(0.25 / 4_000))
+        for row in made:
+            assert all(0.5 < one < m for one, m in zip(row, marginals, strict=True))
+
+    def test_figure_shows_both_panels(self, tmp_path):
+        with contextlib.redirect_stdout(io.StringIO()):
+            deniable_records._draw(Lecture(out=tmp_path))
+        assert (tmp_path / "deniable-records.svg").exists()

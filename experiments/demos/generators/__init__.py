@@ -1,0 +1,1 @@
+"""The ways to generate synthetic data, against each other."""

@@ -1,0 +1,66 @@
+"""Wrong on purpose: the votes themselves decide whether a query is answered."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr
+
+from ...ensembles.aggregators.checked import CheckedGNMax
+from ...ensembles.aggregators.votes import Counts
+from ...errors import ParameterError
+from ...guarantees import GaussianDP
+from ...guarantees.base import Guarantee
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CheckWithoutNoise(CheckedGNMax):
+    """Broken: GNMax on the queries on which at least `threshold` teachers agree, counted without noise.
+
+    The slip: the check only chooses queries, so that it seems to be free. But the last vote that reaches the
+    threshold decides whether there is an answer at all: epsilon is infinite, and one query tells the sides apart
+    for certain. The claim is that of the answers. `ConfidentGNMax` is right: its check has noise, and is paid for.
+
+    Args:
+        threshold: votes, more than half of n_teachers and at most all.
+        check_deviation: what the check should have had; it is not used.
+        answer_deviation: of the noise of the answers, > 0.
+        n_teachers, n_classes, n_queries: as for `ConfidentGNMax`.
+
+    Example:
+        >>> broken = CheckWithoutNoise(200.0, 150.0, 40.0, n_queries=5)
+        >>> round(broken.guarantee().epsilon(1e-5), 4), broken.exact_guarantee().epsilon(1e-5)
+        (0.2637, inf)
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.n_teachers / 2 < self.threshold <= self.n_teachers:
+            raise ParameterError(
+                f"threshold must be above half of n_teachers = {self.n_teachers} and at most all, but is "
+                f"{self.threshold:g}.",
+                argument="threshold",
+            )
+
+    @property
+    def worst_lead(self) -> int:
+        """One vote is missing."""
+        return 2 * (math.ceil(self.threshold) - 1) - self.n_teachers
+
+    def passes(self, counts: Counts, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Whether enough teachers agree, the same in every run."""
+        return np.broadcast_to(self.support(counts) >= self.threshold, (size, self.n_queries))
+
+    def log_passes(self, counts: Counts) -> tuple[Floats, Floats]:
+        """0 and -inf, or -inf and 0."""
+        above = np.where(self.support(counts) >= self.threshold, np.inf, -np.inf)
+        return log_ndtr(above), log_ndtr(-above)
+
+    def guarantee(self) -> Guarantee:
+        """`GaussianDP(sqrt(2 n_queries) / answer_deviation)`: that of the answers alone."""
+        return GaussianDP(math.sqrt(2.0 * self.n_queries) / self.answer_deviation, self.relation, exact=False)

@@ -1,0 +1,102 @@
+"""Wrong on purpose: the data-dependent epsilon is published as it is."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...ensembles.aggregators.base import Aggregator
+from ...ensembles.aggregators.votes import as_neighbours, moved_vote
+from ...ensembles.analysis.data_dependent import data_dependent
+from ...errors import ParameterError
+from ...guarantees import ExactDP
+from ...guarantees.base import Guarantee
+from ...relation import Relation
+from ...validation import open_unit
+
+Floats = NDArray[np.float64]
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class EpsilonOfVotes(Mechanism):
+    """Broken: noisy labels, and with them the epsilon that they cost on the votes that were cast.
+
+    The slip: the data-dependent analysis is reported like any other, "epsilon = 1.97". But that number is a function of
+    the votes, without noise, and a moved vote changes it: it alone tells two tables of votes apart, and epsilon is
+    infinite. The claim is that of the labels. `PrivateEpsilon` is right: it publishes the number with noise, and pays
+    for it; the claim for all votes can be published as it is.
+
+    Args:
+        aggregator: makes the labels.
+        delta: at which epsilon is quoted, in (0, 1).
+
+    Example:
+        >>> from dpassay.mechanisms.ensembles import GNMax
+        >>> broken = EpsilonOfVotes(GNMax(40.0, n_classes=2, n_queries=200))
+        >>> pair, rng = broken.worst_case(), np.random.default_rng(0)
+        >>> [round(float(broken.release(d, 1, rng).values[0, -1]), 3) for d in (pair.d0, pair.d1)]
+        [2.446, 2.404]
+        >>> round(broken.guarantee().epsilon(1e-5), 3), broken.exact_guarantee().epsilon(1e-5)
+        (1.966, inf)
+    """
+
+    aggregator: Aggregator
+    _: KW_ONLY
+    delta: float = 1e-5
+    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.aggregator, Aggregator):
+            raise ParameterError(
+                f"aggregator must be one of votes, such as GNMax(40.0), but is {self.aggregator!r}.",
+                argument="aggregator",
+            )
+        open_unit(delta=self.delta)
+
+    def epsilon(self, dataset: Dataset) -> float:
+        """Of these votes."""
+        return data_dependent(self.aggregator, dataset).epsilon(self.delta)
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """Labels, and in the last column epsilon: `(size, n_queries + 1)`."""
+        labels = self.aggregator.release(dataset, size, rng).values
+        return Outputs(np.column_stack([labels, np.full(size, self.epsilon(dataset))]))
+
+    def output_law(self) -> LogDensity:
+        """Its own: see `log_density`."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
+        """Log probability of each output, `(size,)`; -inf where epsilon is not that of these votes."""
+        values = outputs.values
+        law = self.aggregator.output_law()
+        assert law is not None
+        labels = law.log_density(Outputs(values[:, :-1]), dataset)
+        return np.where(np.abs(values[:, -1] - self.epsilon(dataset)) < _ROUNDING, labels, -np.inf)
+
+    def guarantee(self) -> Guarantee:
+        """That of the labels."""
+        return self.aggregator.guarantee()
+
+    def worst_case(self) -> Neighbours:
+        """All queries alike, with votes for two labels where a moved vote changes epsilon most."""
+        base = self.aggregator
+        pairs = [
+            moved_vote(base.n_queries, base.n_classes, base.n_teachers, lead) for lead in range(0, base.n_teachers, 2)
+        ]
+        jumps = [abs(self.epsilon(votes) - self.epsilon(moved)) for votes, moved in pairs]
+        return as_neighbours(pairs[int(np.argmax(jumps))], self.relation)
+
+    def exact_guarantee(self) -> Guarantee:
+        """Nothing is hidden: the two epsilons of the worst case differ."""
+        return ExactDP([1.0, 0.0], [0.0, 1.0], self.relation)
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        self.aggregator.fitted_to(neighbours)
+        return self

@@ -1,0 +1,104 @@
+"""Tables of votes: counted from the labels that teachers give, and checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...base import Dataset, Neighbours
+from ...errors import NeighboursError, ParameterError
+from ...validation import whole
+
+Counts = NDArray[np.int64]
+
+
+def count_votes(labels: ArrayLike, n_classes: int) -> Counts:
+    """How many teachers give each label to each query, `(n_queries, n_classes)`.
+
+    Args:
+        labels: `(n_teachers, n_queries)` whole numbers from 0 to n_classes - 1.
+        n_classes: >= 2.
+
+    Raises:
+        ParameterError: labels of another shape, or out of range.
+
+    Example:
+        >>> count_votes([[0, 1], [2, 1], [0, 0]], 3).tolist()
+        [[2, 0, 1], [1, 2, 0]]
+    """
+    whole(2, n_classes=n_classes)
+    given = np.asarray(labels)
+    if (
+        given.ndim != 2
+        or given.dtype.kind not in "biu"
+        or (given.size and not 0 <= given.min() <= given.max() < n_classes)
+    ):
+        raise ParameterError(
+            f"labels must be whole numbers from 0 to {n_classes - 1}, one row a teacher and one column a query, but "
+            f"are {_short(labels)}.",
+            argument="labels",
+        )
+    n_queries = given.shape[1]
+    places = given.astype(np.int64) + n_classes * np.arange(n_queries)
+    return np.bincount(places.ravel(), minlength=n_queries * n_classes).reshape(n_queries, n_classes)
+
+
+def check_votes(dataset: Dataset, n_queries: int, n_classes: int, n_teachers: int) -> Counts:
+    """The votes, `(n_queries, n_classes)`; one query may be given as a vector.
+
+    Raises:
+        ParameterError: another shape, votes that are not whole numbers, or another number of teachers.
+    """
+    counts = np.asarray(dataset)
+    counts = counts[np.newaxis] if counts.ndim == 1 else counts
+    if counts.shape != (n_queries, n_classes):
+        raise ParameterError(
+            f"a dataset must hold the votes for each label, one row a query, shape ({n_queries}, {n_classes}), but has "
+            f"shape {np.shape(dataset)}. Set n_queries and n_classes, or count with count_votes.",
+            argument="dataset",
+        )
+    if counts.dtype.kind not in "biuf" or not np.all((counts >= 0) & (counts == np.floor(counts))):
+        raise ParameterError(f"votes must be whole numbers >= 0, but are {_short(dataset)}.", argument="dataset")
+    totals = counts.sum(axis=1)
+    if not np.all(totals == n_teachers):
+        raise ParameterError(
+            f"each query must have the votes of all n_teachers = {n_teachers} teachers, but one has "
+            f"{totals[totals != n_teachers][0]:g}.",
+            argument="dataset",
+        )
+    return counts.astype(np.int64)
+
+
+def check_one_teacher(votes0: Counts, votes1: Counts) -> None:
+    """Raises `NeighboursError` unless one teacher who votes otherwise explains all the difference."""
+    moved = np.abs(votes0 - votes1).sum(axis=1)
+    if not moved.any() or moved.max() > 2:
+        raise NeighboursError(
+            f"one teacher moves one vote of a query at most, and of some query one, but {moved.max() // 2} votes of a "
+            "query differ. Build the pair with one vote moved.",
+            argument=("d0", "d1"),
+        )
+
+
+def moved_vote(n_queries: int, n_classes: int, n_teachers: int, lead: int) -> tuple[Counts, Counts]:
+    """All queries alike: label 1 leads label 0 by `lead` votes (or one less), and by two more after a move."""
+    ones = min(n_teachers - 1, (n_teachers + lead) // 2)
+    votes = np.zeros((n_queries, n_classes), dtype=np.int64)
+    votes[:, 0], votes[:, 1] = n_teachers - ones, ones
+    moved = votes.copy()
+    moved[:, 0] -= 1
+    moved[:, 1] += 1
+    return votes, moved
+
+
+def as_neighbours(pair: tuple[Counts, Counts], relation: Any) -> Neighbours:
+    """The pair, which is frozen."""
+    for votes in pair:
+        votes.flags.writeable = False
+    return Neighbours(*pair, relation)
+
+
+def _short(values: Any) -> str:
+    return np.array2string(np.asarray(values).ravel()[:6], threshold=6)

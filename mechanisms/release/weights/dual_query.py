@@ -1,0 +1,254 @@
+"""DualQuery: the weights are on the queries, and records that answer a few of them are found by a solver."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
+from ...errors import ParameterError
+from ...guarantees import ConcentratedDP, ExactDP, PureDP
+from ...guarantees.base import Guarantee
+from ...queries.base import Floats
+from ...queries.marginals import Marginals
+from ...records import check_records
+from ...relation import Relation
+from ...validation import one_of, open_unit, positive, whole
+from .best_record import SOLVERS, BestRecord
+from .updates import blocks
+
+VIEWS = ("transcript", "table")
+MOST_TRANSCRIPTS = 100_000
+"""Up to this many ways to draw all queries the exact curve is computed."""
+
+
+@dataclass(frozen=True)
+class DualQuery(Mechanism):
+    """DualQuery on marginals of binary attributes.
+
+    The queries are the cells of the marginals and their complements, 1 - q: 2 m of them. In each of T rounds
+
+        draws     s queries, independent, with probability proportional to exp(eta sum of (q(x)/n - q(r)) over the
+                  records r found so far): the first round's are uniform
+        record    r, a record that answers yes to as many of these s queries as any: an integer programme
+
+    and the T records are the synthetic table. (Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, algorithm 1.) Nothing of
+    the size of the domain is held in memory, and privacy does not lean on the solver: the records found are a function
+    of the draws, whatever function that is.
+
+    Args:
+        marginals: of attributes with two values each.
+        n_records: public, >= 1, as for `MWEM`.
+        epsilon: the claim, > 0; eta follows from it.
+        delta: None for epsilon-DP; strictly between 0 and 1 for (epsilon, delta), by concentrated divergences.
+        rounds: T, >= 2.
+        samples: s, >= 1.
+        solver: "highs", scipy's mixed-integer solver, one run after the other; or "all-records", which looks at every
+            record of the domain, for all runs at once.
+        view: "transcript": `(size, rounds, samples + 1)`, the numbers of the queries that were drawn, and that of the
+            record's cell; or "table": `(size, rounds, n_attributes)`, the records.
+        relation: the neighbouring relation of the claim.
+
+    Guarantees:
+        * A draw of round t is an exponential mechanism whose utilities move by (t - 1) / n: it is 2 eta (t - 1) / n-DP.
+          In all, epsilon = eta T (T - 1) s / n. Some queries move up while their complements move down, so that no
+          factor of two is given away.
+        * With delta: its log ratios lie in an interval of that length, and rho = s sum of (2 eta (t - 1) / n)^2 / 8 =
+          eta^2 s T (T - 1) (2 T - 1) / (12 n^2) concentrated.
+        * The law of transcripts is exact, given the records that are in them.
+
+    Example:
+        >>> mechanism = DualQuery(Marginals({"a": 2, "b": 2}, 1), n_records=100, epsilon=1.0, rounds=3, samples=2)
+        >>> round(mechanism.eta, 6)  # epsilon n / (T (T - 1) s)
+        8.333333
+        >>> mechanism.release(np.repeat([[0, 1]], 100, axis=0), 2, np.random.default_rng(0)).values.shape
+        (2, 3, 3)
+    """
+
+    marginals: Marginals
+    n_records: int
+    _: KW_ONLY
+    epsilon: float
+    delta: float | None = None
+    rounds: int = 10
+    samples: int = 10
+    solver: str = "all-records"
+    view: str = "transcript"
+    relation: Relation = Relation.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        positive(epsilon=self.epsilon)
+        if self.delta is not None:
+            open_unit(delta=self.delta)
+        whole(1, n_records=self.n_records, samples=self.samples)
+        whole(2, rounds=self.rounds)
+        one_of(SOLVERS, solver=self.solver)
+        one_of(VIEWS, view=self.view)
+        if not isinstance(self.marginals, Marginals) or set(self.marginals.domain.shape) != {2}:
+            raise ParameterError(
+                argument="marginals",
+                value=self.marginals,
+                allowed="be Marginals of attributes with two values each, such as Marginals({'a': 2, 'b': 2}, 2)",
+            )
+
+    @property
+    def eta(self) -> float:
+        """By how much a query gains weight in each round in which it is answered wrongly by 1."""
+        rounds, samples = self.rounds, self.paid_samples
+        if self.delta is None:
+            return self.epsilon * self.n_records / (rounds * (rounds - 1) * samples)
+        each = samples * rounds * (rounds - 1) * (2 * rounds - 1) / 12.0
+        return self.n_records * math.sqrt(self._concentrated.rho / each)
+
+    @property
+    def paid_samples(self) -> int:
+        """Draws a round that eta is made for: all of them."""
+        return self.samples
+
+    @property
+    def _concentrated(self) -> ConcentratedDP:
+        return ConcentratedDP.for_budget(epsilon=self.epsilon, delta=self.delta or 0.5, relation=self.relation)
+
+    def guarantee(self) -> Guarantee:
+        """`PureDP(epsilon)`, or the `ConcentratedDP` of (epsilon, delta)."""
+        return PureDP(self.epsilon, relation=self.relation) if self.delta is None else self._concentrated
+
+    @property
+    def workers(self) -> Workers:
+        """Processes where the solver takes one run after the other."""
+        return Workers.PROCESSES if self.solver == "highs" else Workers.THREADS
+
+    @cached_property
+    def best_record(self) -> BestRecord:
+        """The solver."""
+        return SOLVERS[self.solver](self.marginals)
+
+    # --- release ------------------------------------------------------------------------------------------------------
+
+    def means(self, dataset: Dataset) -> Floats:
+        """The exact answers, as shares of `n_records`, shape `(m,)`."""
+        records = self.marginals.domain.records(dataset)
+        if self.relation is not Relation.ADD_REMOVE and len(records) != self.n_records:
+            raise ParameterError(
+                f"n_records is {self.n_records}, but the dataset has {len(records)} records. Set "
+                f"n_records={len(records)}: under {self.relation.value!r} the number is public.",
+                argument="n_records",
+            )
+        return np.asarray(self.marginals(records) / self.n_records)
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """`size` independent runs; see `view`."""
+        means = self.means(dataset)
+        parts = blocks(size, self.best_record.width)
+        return Outputs(np.concatenate([self._block(means, runs.stop - runs.start, rng) for runs in parts]))
+
+    def _block(self, means: Floats, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        transcript = np.empty((size, self.rounds, self.samples + 1), dtype=np.int64)
+        behind = np.zeros((size, len(means)))
+        for done in range(self.rounds):
+            transcript[:, done, :-1] = _drawn(self._log_probabilities(behind), self.samples, rng)
+            found = self.best_record(transcript[:, done, :-1])
+            transcript[:, done, -1] = self.marginals.domain.cells(found)
+            behind += means - self._answers(transcript[:, done, -1])
+        return transcript if self.view == "transcript" else self.marginals.domain.records_in(transcript[:, :, -1])
+
+    def _log_probabilities(self, behind: Floats) -> Floats:
+        """Log probability of each query and then of each complement, `(size, 2 m)`."""
+        return np.asarray(log_softmax(self.eta * np.hstack([behind, -behind]), axis=1))
+
+    def _answers(self, cells: NDArray[np.int64]) -> Floats:
+        """Which queries each record answers with yes, `(size, m)`."""
+        return yes(self.marginals, self.marginals.domain.records_in(cells))
+
+    # --- law ----------------------------------------------------------------------------------------------------------
+
+    def output_law(self) -> LogDensity | None:
+        """Its own, of transcripts, given the records in them; None for tables."""
+        return self if self.view == "transcript" else None
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log probability of the draws of each transcript under `dataset`, shape `(size,)`; -inf for what is no query.
+
+        The records are taken as they are in the transcript: on both sides they are the same function of the draws.
+        """
+        values, means = np.asarray(outputs.values), self.means(dataset)
+        parts = blocks(len(values), 2 * len(means))
+        return np.concatenate([self._log_densities(values[runs], means) for runs in parts])
+
+    def _log_densities(self, values: NDArray[np.generic], means: Floats) -> Floats:
+        limits = np.append(np.full(self.samples, 2 * len(means)), self.marginals.domain.n_cells)
+        whole_numbers = np.clip(values, 0, limits - 1).astype(np.int64)
+        possible = (whole_numbers == values).all(axis=(1, 2))
+        log_density, behind = np.zeros(len(values)), np.zeros((len(values), len(means)))
+        for done in range(self.rounds):
+            log_p = self._log_probabilities(behind)
+            log_density += np.take_along_axis(log_p, whole_numbers[:, done, :-1], axis=1).sum(axis=1)
+            behind += means - self._answers(whole_numbers[:, done, -1])
+        return np.where(possible, log_density, -np.inf)
+
+    def worst_case(self) -> Neighbours:
+        """One record of ones only, and else zeros: every marginal has a cell that gains and one that loses."""
+        zeros = np.zeros((self.n_records, len(self.marginals.domain.shape)), dtype=np.int64)
+        if self.relation is Relation.ADD_REMOVE:
+            return Neighbours(zeros[1:], zeros, self.relation)
+        ones = zeros.copy()
+        ones[0] = 1
+        return Neighbours(zeros, ones, self.relation)
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        check_records(neighbours)
+        _ = self.means(neighbours.d0), self.means(neighbours.d1)
+        return self
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """The exact curve of `worst_case()` for transcripts, by enumeration of all draws; None where they are many."""
+        return self.curve(self.worst_case())
+
+    def curve(self, neighbours: Neighbours) -> Guarantee | None:
+        """The exact curve of a pair for transcripts, by enumeration of all draws; None where they are many."""
+        if self.view != "transcript" or self._n_transcripts > MOST_TRANSCRIPTS:
+            return None
+        outputs = Outputs(self._transcripts)
+        p0, p1 = (np.exp(self.log_density(outputs, side)) for side in (neighbours.d0, neighbours.d1))
+        return ExactDP(p0, p1, self.relation)
+
+    @property
+    def _n_transcripts(self) -> int:
+        return int((2 * self.marginals.n_answers) ** (self.samples * self.rounds))
+
+    @cached_property
+    def _transcripts(self) -> NDArray[np.int64]:
+        """Every way to draw the queries, with the records that the solver then finds."""
+        ways = np.array(list(product(range(2 * self.marginals.n_answers), repeat=self.samples)), dtype=np.int64)
+        cells = self.marginals.domain.cells(self.best_record(ways))
+        rounds = np.column_stack([ways, cells])
+        places = np.indices((len(rounds),) * self.rounds).reshape(self.rounds, -1).T
+        return np.asarray(rounds[places])
+
+
+def yes(marginals: Marginals, records: NDArray[np.int64]) -> Floats:
+    """Which cells of the marginals each record lies in: `(size, m)` zeros and ones."""
+    found = np.zeros((len(records), marginals.n_answers))
+    first, rows = 0, np.arange(len(records))
+    for names, size in zip(marginals.marginals, marginals.sizes, strict=True):
+        found[rows, first + marginals.domain.cells(records, names)] = 1.0
+        first += size
+    return found
+
+
+def _drawn(log_probabilities: Floats, n_draws: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Independent draws from each row, by inversion of its distribution function: `(size, n_draws)`."""
+    steps = np.cumsum(np.exp(log_probabilities), axis=1)
+    steps = np.minimum(steps / steps[:, -1:], 1.0)
+    size, n_queries = steps.shape
+    rows = np.arange(size)[:, None]
+    places = np.searchsorted((steps + rows).ravel(), (rng.random((size, n_draws)) + rows).ravel(), side="right")
+    return np.asarray(np.minimum(places.reshape(size, n_draws) - rows * n_queries, n_queries - 1))

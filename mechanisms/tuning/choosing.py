@@ -1,0 +1,142 @@
+"""What the ways to choose among runs have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
+from ..errors import ParameterError
+from ..guarantees import ExactDP
+from ..guarantees.base import Guarantee
+from ..queries.base import Floats
+from .base import Trial
+from .candidate import NoisyCandidate
+
+LOWEST = -690.0
+"""Log densities below are those of outputs so rare that floats do not hold them."""
+
+
+@dataclass(frozen=True)
+class ChoosesRun(Mechanism):
+    """A mechanism that publishes one of several runs.
+
+    Args:
+        base: one run; its outputs end with a score. None: `NoisyCandidate` with `epsilon` and `n_candidates`.
+        epsilon, n_candidates: of the run that `base` stands for where it is left out.
+    """
+
+    base: Trial | None = None
+    _: KW_ONLY
+    epsilon: float = 1.0
+    n_candidates: int = 16
+
+    def __post_init__(self) -> None:
+        run = NoisyCandidate(self.epsilon, self.n_candidates) if self.base is None else self.base
+        if not isinstance(run, Trial):
+            raise ParameterError(
+                f"base must be a Trial, whose outputs end with a score, such as NoisyCandidate(0.5, 10) or "
+                f"RandomMechanism(...), but is {run!r}.",
+                argument="base",
+            )
+        object.__setattr__(self, "base", run)
+        object.__setattr__(self, "relation", run.relation)
+
+    @property
+    def run(self) -> Trial:
+        """One run."""
+        assert self.base is not None
+        return self.base
+
+    @property
+    def workers(self) -> Workers:
+        """As one run."""
+        return self.run.workers
+
+    @property
+    def jumps(self) -> tuple[float, ...]:
+        """Scores at which the density of the output jumps."""
+        return ()
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """The exact curve on `worst_case()`, of outputs rounded to cells so small that it does not show.
+
+        Known for `NoisyCandidate`: None for other runs.
+        """
+        laws = self.run.cells(self.worst_case(), self.jumps)
+        if laws is None:
+            return None
+        sides = (self.worst_case().d0, self.worst_case().d1)
+        log_densities = [self.log_density(Outputs(laws.outputs), dataset) for dataset in sides]
+        possible = np.minimum(*log_densities) > LOWEST
+        found = []
+        for dataset, log_density in zip(sides, log_densities, strict=True):
+            masses = np.where(possible, laws.weights * np.exp(log_density), 0.0)
+            left = self.nothing(dataset)
+            found.append(np.append(masses * ((1.0 - left) / masses.sum()), left))
+        return ExactDP(found[0], found[1], relation=self.relation)
+
+    def output_law(self) -> LogDensity | None:
+        """Its own where the law of one run is known, and the chance that another is better."""
+        known = self.run.output_law() is not None
+        return self if known and self.run.chances(np.zeros(1), self.worst_case().d0) is not None else None
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log density of one run at the output, and how that changes when it is the one that is published.
+
+        Returns:
+            Shape `(size,)`; for the event that there is no output its log probability.
+        """
+        law = self.run.output_law()
+        chances = self.run.chances(outputs.values[:, -1], dataset)
+        assert law is not None
+        assert chances is not None
+        density = law.log_density(Outputs(outputs.values), dataset) + self.log_weight(outputs, dataset, *chances)
+        if outputs.events is None:
+            return np.asarray(density)
+        with np.errstate(divide="ignore"):
+            return np.where(outputs.events == "", density, np.log(self.nothing(dataset)))
+
+    @abstractmethod
+    def log_weight(self, outputs: Outputs, dataset: Dataset, worse: Floats, better: Floats) -> Floats:
+        """ln of density as the published run / density of one run; `worse` and `better` are the chances of another."""
+
+    def nothing(self, dataset: Dataset) -> float:
+        """Probability that nothing is published."""
+        del dataset
+        return 0.0
+
+    def worst_case(self) -> Neighbours:
+        """That of one run."""
+        return self.run.worst_case()
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        """With the run fitted to the pair."""
+        fitted = self.run.fitted_to(neighbours)
+        assert isinstance(fitted, Trial)
+        return self if fitted is self.run else replace(self, base=fitted)
+
+
+def best_of(base: Trial, times: NDArray[np.int64], dataset: Dataset, rng: np.random.Generator) -> Outputs:
+    """The best of `times[i]` runs, for each i: all runs are made at once, sorted, and the last of each i is taken.
+
+    Equal scores are told apart by the other numbers of the output, so that there is one best value whatever the order
+    of the runs.
+
+    Returns:
+        `(size, k)` values, zeros and the event "no run" where `times` is 0.
+    """
+    runs = base.release(dataset, max(int(times.sum()), 1), rng)
+    if runs.events is not None:
+        raise ParameterError("base gave an exceptional output, which has no score.", argument="base")
+    values = runs.values[: int(times.sum())]
+    owner = np.repeat(np.arange(len(times)), times)
+    order = np.lexsort((*values[:, :-1].T, values[:, -1], owner))
+    last = np.cumsum(times) - 1
+    best = np.zeros((len(times), values.shape[1]))
+    found = times > 0
+    best[found] = values[order[last[found]]]
+    return Outputs(best) if found.all() else Outputs(best, np.where(found, "", "no run"))
