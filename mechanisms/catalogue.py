@@ -54,6 +54,8 @@ catalogue = Catalogue(
         "gnmax": "dpassay.mechanisms.ensembles.aggregators.maxima:GNMax",
         "confident-gnmax": "dpassay.mechanisms.ensembles.aggregators.checked:ConfidentGNMax",
         "interactive-gnmax": "dpassay.mechanisms.ensembles.aggregators.checked:InteractiveGNMax",
+        "sample-and-aggregate": "dpassay.mechanisms.ensembles.sample_and_aggregate:SampleAndAggregate",
+        "pate": "dpassay.mechanisms.ensembles.pate:PATE",
         "private-vote-epsilon": "dpassay.mechanisms.ensembles.analysis.private_epsilon:PrivateEpsilon",
         "broken-votes-epsilon-of-votes": "dpassay.mechanisms.broken.ensembles.epsilon_of_votes:EpsilonOfVotes",
         "broken-votes-abstention-unpaid": "dpassay.mechanisms.broken.ensembles.unpaid_abstention:AbstentionUnpaid",
