@@ -60,8 +60,8 @@ def eight_cells(lecture: Lecture) -> tuple[dict[str, OnTheCube], dict[str, float
     lecture.say(
         """
         Clipped tables and marginals that only agree where they overlap fit what no distribution has. A table that is
-        made of the latter (gradual update) does not. Tables with a softmax and networks are not convex, and find the
-        best all the same, here.
+        made of the latter (gradual update) does not. Tables with a softmax and networks are not convex, and come near
+        the best, here, without always reaching it.
         """
     )
     return found, chords
@@ -199,3 +199,8 @@ def _draw_seconds(ax: Axes, census: dict[str, Explained]) -> None:
     ax.set_yticks(range(len(census)), list(census))
     ax.invert_yaxis()
     style_axes(ax, title="Time of one fit", x="seconds, one thread", y="")
+
+
+# %%
+if __name__ == "__main__":
+    main()
