@@ -66,6 +66,10 @@ INSIDE = {
     "selection": selections,
     "generator": generators,
     "strategy": strategies,
+    "strategy": strategies,
+    "repetitions": repetitions,
+    "selection": selections,
+    "generator": generators,
 }
 """Option of a mechanism -> catalogue of the table that may stand there."""
 

@@ -18,11 +18,16 @@ from .generators import (
     RelaxedTable,
     misfit,
 )
+
+
+from .generators import DirectGenerator, GraphicalModel, TreeModel
 from .noisy_histogram import NoisyHistogramTable
 from .pipeline import SelectMeasureGenerate
-from .selection import FixedMarginals
+from .selection import AIM, MST, FixedMarginals
 
 __all__ = [
+    "AIM",
+    "MST",
     "DirectGenerator",
     "FixedMarginals",
     "Generator",
@@ -39,4 +44,5 @@ __all__ = [
     "Synthesised",
     "Table",
     "misfit",
+    "TreeModel",
 ]

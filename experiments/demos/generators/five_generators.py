@@ -5,8 +5,7 @@
 # what it costs: McKenna, Miklau and Sheldon (2021). Generating reads the noisy answers only: it costs no privacy.
 
 # %%
-"""Five ways to make synthetic data of noisy marginals: what each can represent, what it gets wrong, and what it
-costs."""
+"""Five ways to make synthetic data of noisy marginals: what each can represent, misses, and costs."""
 
 from __future__ import annotations
 
