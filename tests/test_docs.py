@@ -89,13 +89,8 @@ PAGES_OF_EXAMPLES = [
     "membership",
     "multiplicative-weights",
     "noise",
-PAGES_OF_EXAMPLES = [
     "plausible-deniability",
     "query-release",
-]
-
-
-@pytest.mark.parametrize("page", PAGES_OF_EXAMPLES)
     "reconstruction",
     "scores",
     "selection",

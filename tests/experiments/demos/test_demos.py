@@ -11,8 +11,7 @@ import pytest
 from dpassay.attacks.reconstruction.answers import least_squares_accuracy
 from dpassay.audit import Verdict
 from dpassay.audit.power import Detectable
-from dpassay.experiments.demos import catalogue, deniable_records, get, randomized_response
-from dpassay.experiments.demos import catalogue, error_of_mwem, get, randomized_response
+from dpassay.experiments.demos import catalogue, deniable_records, error_of_mwem, get, randomized_response
 from dpassay.experiments.demos.lecture import Lecture
 
 LOG_3 = math.log(3.0)
