@@ -94,6 +94,7 @@ PAGES_OF_EXAMPLES = [
     "reconstruction",
     "scores",
     "selection",
+    "synthesis",
     "tracing",
     "training-data",
     "tuning",
