@@ -87,6 +87,7 @@ PAGES_OF_EXAMPLES = [
     "reconstruction",
     "scores",
     "selection",
+    "synthetic-data",
     "tracing",
     "training-data",
     "tuning",

@@ -23,7 +23,7 @@ from ...audit import AuditResult, audit
 from ...mechanisms import GaussianDP, Neighbours
 from ...mechanisms.broken.synthesis import Resampled
 from ...mechanisms.records import replace_record
-from ...mechanisms.synthesis import GraphicalModel, FixedMarginals, SelectMeasureGenerate
+from ...mechanisms.synthesis import FixedMarginals, GraphicalModel, SelectMeasureGenerate
 from .lecture import Lecture
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def best_model(lecture: Lecture) -> dict[int, float]:
         found[n] = float(np.mean((np.diff(in_order, axis=1) > 0).sum(axis=1) + 1) / n)
     lecture.chapter("1. A generative model")
     lecture.say(
-        f"""
+        """
         The model is the uniform distribution on the records: nothing fits them better. It draws n rows, each afresh,
         and nobody is copied on purpose. How many of the n people stand in the table as they are?
         """
@@ -166,8 +166,9 @@ def generators(lecture: Lecture) -> dict[str, Generator]:
     )
     lecture.say(
         """
-        The metric sees the copies. It does not see the second generator, which copies nobody, and writes her diagnosis in two tables of three with her and in none without her. The audit sees both. With noise,
-        nothing is seen beyond the claim, and nothing can be: that holds for every patient and for every attack.
+        The metric sees the copies. It does not see the second generator, which copies nobody, and writes her diagnosis
+        in two tables of three with her and in none without her. The audit sees both. With noise, nothing is seen beyond
+        the claim, and nothing can be: that holds for every patient and for every attack.
         """
     )
     return found
