@@ -23,8 +23,8 @@ import claims_synthesis
 import claims_tables
 import claims_text
 import claims_tuning
-import claims_weights
 import claims_votes
+import claims_weights
 import numpy as np
 import pytest
 import sparse_vector_laws
@@ -1034,6 +1034,7 @@ CASES = {
             | claims_text.CASES
             | claims_counts.CASES
             | claims_tables.CASES
+            | claims_release.CASES
             | claims_synthesis.CASES
             | claims_histogram_tables.CASES
             | claims_weights.CASES

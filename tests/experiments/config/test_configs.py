@@ -20,7 +20,9 @@ VIOLATIONS = {
     "census-block",
     "multiplicative-weights",
     "composed",
+    "plausible-deniability",
     "hyper-parameters",
+    "query-release",
     "statistics",
     "synthetic-attacks",
     "tracing",
@@ -226,8 +228,17 @@ def synthetic_attacks(points):
     assert refuted == {"too little noise, generated queries", "too little noise, density ratio"}
 
 
+def query_release(points):
+    """The broken ones alone are refuted, and every bound lies close below the truth."""
+    truths = {"broken, Laplace": 4.0, "broken, Gaussian": 2.523}
+    for (name,), point in points.items():
+        assert (point.verdict is Verdict.VIOLATION) == (name in truths)
+        assert 0.8 <= point.result.bound.epsilon / truths.get(name, 1.0) <= 1.0, name
+
+
 EXPECTED = {
     "synthetic-attacks": synthetic_attacks,
+    "query-release": query_release,
     "lp-reconstruction": lp_reconstruction,
     "answers-accuracy-epsilon": answers_accuracy_epsilon,
     "bugs": bugs,
