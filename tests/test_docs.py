@@ -94,7 +94,13 @@ PAGES_OF_EXAMPLES = [
     "reconstruction",
     "scores",
     "selection",
+PAGES_OF_EXAMPLES = [
     "synthesis",
+    "synthetic-data",
+]
+
+
+@pytest.mark.parametrize("page", PAGES_OF_EXAMPLES)
     "tracing",
     "training-data",
     "tuning",
