@@ -24,10 +24,12 @@ from dpassay.experiments.runs.runner import run
 from dpassay.experiments.tasks.build import load_data
 from dpassay.experiments.tasks.membership import study
 from dpassay.experiments.tasks.planning import plan_tasks
+from dpassay.mechanisms import guarantees
 from dpassay.mechanisms.catalogue import catalogue as mechanisms
 from dpassay.mechanisms.errors import ConfigError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.relation import Relation
+from dpassay.mechanisms.synthesis.catalogue import generators
 
 DOCS = Path(__file__).parent.parent / "docs"
 DP_SGD = """
@@ -80,10 +82,14 @@ PAGES_OF_EXAMPLES = [
     "census",
     "extraction",
     "inference",
+    "limits",
     "linkage",
     "local",
     "membership",
+    "multiplicative-weights",
     "noise",
+    "plausible-deniability",
+    "query-release",
     "reconstruction",
     "scores",
     "selection",
@@ -101,12 +107,31 @@ def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page):
         assert printed.getvalue().splitlines() == re.findall(r"^#> (.*)$", block, flags=re.MULTILINE)
 
 
+def test_names_on_the_page_of_limits_are_those_of_the_package():
+    """Classes in the column of what is here stand in a catalogue, or are exported by a room."""
+    table = (DOCS / "limits.md").read_text().split("| subject | here |")[1].split("Not here:")[0]
+    named = set(re.findall(r"`([A-Z]\w+)`", table))
+    assert len(named) >= 10
+    listed = {path.partition(":")[2] for one in (mechanisms, generators) for path in one.entries.values()}
+    assert named <= listed | set(dir(guarantees))
+
+
 def test_the_config_of_the_page_on_reconstruction_runs(tmp_path, without_power, without_pictures):
     (example,) = re.findall(r"```toml\n(.*?)```", (DOCS / "reconstruction.md").read_text(), flags=re.DOTALL)
     (tmp_path / "guess.toml").write_text(example)
     done = run(tmp_path / "guess.toml", settings={"game.n_rounds": 500}, out=tmp_path / "out")
     assert [point.result.recovery.prior for point in done.result.points] == [1 / 3] * 4
     assert done.verdict is Verdict.CONSISTENT
+
+
+def test_the_config_of_the_page_on_query_release_runs(tmp_path, without_power, without_pictures):
+    (example,) = re.findall(r"```toml\n(.*?)```", (DOCS / "query-release.md").read_text(), flags=re.DOTALL)
+    (tmp_path / "marginals.toml").write_text(example.replace("people.csv", str(tmp_path / "people.csv")))
+    (tmp_path / "people.csv").write_text("age,sex,name\n3,0,a\n5,1,b\n7,1,c\n")
+    done = run(tmp_path / "marginals.toml", out=tmp_path / "out")
+    (point,) = done.result.points
+    assert done.verdict is Verdict.CONSISTENT
+    assert 0.8 <= point.result.bound.epsilon <= 1.0
 
 
 # --- the page on learning ---------------------------------------------------------------------------------------------

@@ -222,10 +222,10 @@ def _draw_passing(ax: Axes) -> None:
     from ..plots.style.canvas import EndLabel, end_labels, style_axes
     from ..plots.style.palette import AMBER, BLUE, CLAIM, GREEN
 
-    counts = np.arange(20, 81)
+    counts = np.arange(20.0, 81.0, dtype=np.float64)
     labels = []
     for epsilon0, colour in ((0.1, AMBER), (0.3, GREEN), (1.0, BLUE)):
-        passing = np.exp(pass_log_probability(counts - float(K), epsilon0))
+        passing = np.exp(pass_log_probability(np.asarray(counts - K, dtype=np.float64), epsilon0))
         ax.plot(counts, passing, color=colour.light, linewidth=2)
         labels.append(EndLabel(passing[-1], f"epsilon0 {epsilon0:g}", colour))
     ax.step(counts, counts >= K, where="post", color=CLAIM.light, linewidth=1.4)

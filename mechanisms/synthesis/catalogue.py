@@ -17,9 +17,9 @@ generators = Catalogue(
     "generator",
     {
         "direct": "dpassay.mechanisms.synthesis.generators.direct:DirectGenerator",
-        "graphical": "dpassay.mechanisms.synthesis.generators.graphical:GraphicalModel",
         "generator-network": "dpassay.mechanisms.synthesis.generators.mixtures.network:GeneratorNetwork",
         "gradual-update": "dpassay.mechanisms.synthesis.generators.local.consistency:GradualUpdate",
+        "graphical": "dpassay.mechanisms.synthesis.generators.graphical:GraphicalModel",
         "local-consistency": "dpassay.mechanisms.synthesis.generators.local.consistency:LocalConsistency",
         "relaxed-table": "dpassay.mechanisms.synthesis.generators.mixtures.relaxed:RelaxedTable",
         "tree": "dpassay.mechanisms.synthesis.generators.tree_model:TreeModel",

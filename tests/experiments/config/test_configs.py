@@ -20,7 +20,9 @@ VIOLATIONS = {
     "census-block",
     "multiplicative-weights",
     "composed",
+    "plausible-deniability",
     "hyper-parameters",
+    "query-release",
     "statistics",
     "tracing",
     "zoo",
@@ -214,7 +216,16 @@ def answers_accuracy_epsilon(points):
             assert seen.success <= best + 0.01
 
 
+def query_release(points):
+    """The broken ones alone are refuted, and every bound lies close below the truth."""
+    truths = {"broken, Laplace": 4.0, "broken, Gaussian": 2.523}
+    for (name,), point in points.items():
+        assert (point.verdict is Verdict.VIOLATION) == (name in truths)
+        assert 0.8 <= point.result.bound.epsilon / truths.get(name, 1.0) <= 1.0, name
+
+
 EXPECTED = {
+    "query-release": query_release,
     "lp-reconstruction": lp_reconstruction,
     "answers-accuracy-epsilon": answers_accuracy_epsilon,
     "bugs": bugs,
