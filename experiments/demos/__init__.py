@@ -17,6 +17,7 @@ query_release.py         many queries at once: errors of six mechanisms, and the
 randomized_response.py   randomised response: the tax survey of Warner (1965)
 repeated_answers.py      the same question asked again, and the mean of the answers
 row_of_a_regression.py   a patient from the coefficients of a regression, and what rounding and noise do
+which_marginals.py       what each count of MST, and each of its choices, gives away of one person
 synthetic_is_not_private.py   synthetic rows that give people away, a metric that does not see it, and the cure
 """
 
@@ -38,6 +39,7 @@ catalogue = Catalogue(
         "randomized-response": "dpassay.experiments.demos.randomized_response:main",
         "repeated-answers": "dpassay.experiments.demos.repeated_answers:main",
         "row-of-a-regression": "dpassay.experiments.demos.row_of_a_regression:main",
+        "which-marginals": "dpassay.experiments.demos.which_marginals:main",
         "synthetic-is-not-private": "dpassay.experiments.demos.synthetic_is_not_private:main",
     },
 )
