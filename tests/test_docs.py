@@ -87,6 +87,7 @@ PAGES_OF_EXAMPLES = [
     "linkage",
     "local",
     "membership",
+    "mst-aim",
     "multiplicative-weights",
     "noise",
     "plausible-deniability",
