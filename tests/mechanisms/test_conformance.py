@@ -94,6 +94,8 @@ EXTRA = {
     "gnmax": {"standard_deviation": 3.0, "n_teachers": 6, "n_classes": 3, "n_queries": 2},
     "confident-gnmax": FEW_VOTES,
     "interactive-gnmax": FEW_VOTES | {"threshold": 2.0, "student": (0.5, 0.3, 0.2), "confidence": 0.4},
+    "sample-and-aggregate": {"aggregator": LNMax(0.4, n_teachers=6, n_classes=3)},
+    "pate": {"aggregator": LNMax(0.4, n_teachers=6, n_classes=3, n_queries=2), "view": "labels"},
     "private-vote-epsilon": {"order": 3.0},
     "broken-votes-epsilon-of-votes": {"aggregator": LNMax(0.8, n_teachers=6, n_classes=3)},
     "broken-votes-abstention-unpaid": FEW_VOTES | {"n_queries": 5, "max_answers": 1, "check_deviation": 1.0},

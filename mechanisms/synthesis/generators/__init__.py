@@ -9,6 +9,8 @@ potentials.py      mirror descent on the potentials of a distribution, batched o
 problem.py         what all of them solve, and how well one does
 reference.py       graphical models of the library mbi, to compare with
 sampling.py        tables drawn from probabilities, batched over runs
+tree_answers.py    measured attributes and pairs as the nodes and edges of a tree, another one in each run
+tree_model.py      the graphical model of a tree, another tree in each run, fitted for all runs at once
 """
 
 from .direct import DirectGenerator
@@ -17,6 +19,7 @@ from .local import GradualUpdate, LocalConsistency
 from .mixtures import GeneratorNetwork, RelaxedTable
 from .problem import misfit
 from .reference import ReferenceModel
+from .tree_model import TreeModel
 
 __all__ = [
     "DirectGenerator",
@@ -26,5 +29,6 @@ __all__ = [
     "LocalConsistency",
     "ReferenceModel",
     "RelaxedTable",
+    "TreeModel",
     "misfit",
 ]

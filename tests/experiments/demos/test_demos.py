@@ -11,8 +11,10 @@ import pytest
 from dpassay.attacks.reconstruction.answers import least_squares_accuracy
 from dpassay.audit import Verdict
 from dpassay.audit.power import Detectable
-from dpassay.experiments.demos import catalogue, deniable_records, get, randomized_response
+from dpassay.experiments.demos import catalogue, get, randomized_response
+from dpassay.experiments.demos.answers import error_of_mwem
 from dpassay.experiments.demos.lecture import Lecture
+from dpassay.experiments.demos.synthesis import deniable_records
 
 LOG_3 = math.log(3.0)
 
@@ -279,6 +281,21 @@ class TestColumnFromCounts:
         assert found.a_budget[1.0] < 0.6
 
 
+class TestQueryRelease:
+    def test_a_strategy_is_better_than_noise_on_every_answer_and_all_noise_falls_like_the_number_of_records(self, play):
+        found = play("query-release")[0].measured
+        for which in (0, 1):
+            first, last = ({name: each[place][which] for name, each in found.items()} for place in (0, -1))
+            for kind in ("Laplace", "Gaussian"):
+                assert last[f"matrix, {kind}"] < last[kind] / (15.0 if kind == "Laplace" else 1.9)
+                assert first[kind] / last[kind] == pytest.approx(1000.0, rel=0.1)
+            assert first["MWEM"] < first["Gaussian"]
+
+    def test_the_rates_are_ordered(self, play):
+        for n, rates in play("query-release")[0].known.items():
+            assert all(rates[norm, True] >= rates[norm, False] for norm in (2.0, math.inf)), n
+
+
 @pytest.fixture(scope="module")
 def traced(play):
     return play("in-this-study")[0]
@@ -365,3 +382,33 @@ class TestDeniableRecords:
         with contextlib.redirect_stdout(io.StringIO()):
             deniable_records._draw(Lecture(out=tmp_path))
         assert (tmp_path / "deniable-records.svg").exists()
+
+
+def test_mwem_learns_from_few_answers_what_noise_on_all_would_drown():
+    few, some = (error_of_mwem.mwem_error(1.0, rounds) for rounds in (1, 8))
+    assert some < 0.6 * few
+    assert 2 * some < 240 / error_of_mwem.PEOPLE * math.log(960)  # the mean of the largest of 960 is beyond ln 960
+
+
+class TestSyntheticIsNotPrivate:
+    def test_63_percent_of_the_records_stand_in_the_table(self, play):
+        for n, share in play("synthetic-is-not-private")[0].best_model.items():
+            # The mean of 1,000 shares between 0 and 1: Hoeffding's bound, false alarm 1e-6 over the seven.
+            assert abs(share - (1 - (1 - 1 / n) ** n)) < math.sqrt(math.log(1.4e7) / 2_000)
+
+    def test_the_metric_sees_the_copies_and_passes_a_generator_that_the_audit_refutes(self, play):
+        found = play("synthetic-is-not-private")[0].generators
+        assert found["the records"].closer > 0.6
+        for name in ("exact columns", "private columns"):
+            assert abs(found[name].closer - 0.5) < 0.05
+        verdicts = {name: one.result.verdict for name, one in found.items()}
+        assert verdicts == {
+            "the records": Verdict.VIOLATION,
+            "exact columns": Verdict.VIOLATION,
+            "private columns": Verdict.CONSISTENT,
+        }
+        assert min(found[name].result.bound.epsilon for name in ("the records", "exact columns")) > 4.0
+
+    def test_noise_costs_little_more_than_drawing_rows_does(self, play):
+        for exact, private in play("synthetic-is-not-private")[0].cost.values():
+            assert private < exact + 0.08
