@@ -95,13 +95,8 @@ PAGES_OF_EXAMPLES = [
     "reconstruction",
     "scores",
     "selection",
-PAGES_OF_EXAMPLES = [
     "synthesis",
     "synthetic-data",
-]
-
-
-@pytest.mark.parametrize("page", PAGES_OF_EXAMPLES)
     "tracing",
     "training-data",
     "tuning",

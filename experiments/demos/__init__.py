@@ -10,10 +10,6 @@ lecture.py               what the lectures share: chapters, paragraphs and table
 people/                  what is learned about people from studies, models and visits
 randomized_response.py   randomised response: the tax survey of Warner (1965)
 synthesis/               synthetic data: what it gives away, and how it is made
-repeated_answers.py      the same question asked again, and the mean of the answers
-row_of_a_regression.py   a patient from the coefficients of a regression, and what rounding and noise do
-which_marginals.py       what each count of MST, and each of its choices, gives away of one person
-synthetic_is_not_private.py   synthetic rows that give people away, a metric that does not see it, and the cure
 """
 
 from ...mechanisms.registry import Catalogue
@@ -35,10 +31,7 @@ catalogue = Catalogue(
         "repeated-answers": "dpassay.experiments.demos.answers.repeated_answers:main",
         "row-of-a-regression": "dpassay.experiments.demos.people.row_of_a_regression:main",
         "synthetic-is-not-private": "dpassay.experiments.demos.synthesis.synthetic_is_not_private:main",
-        "repeated-answers": "dpassay.experiments.demos.repeated_answers:main",
-        "row-of-a-regression": "dpassay.experiments.demos.row_of_a_regression:main",
-        "which-marginals": "dpassay.experiments.demos.which_marginals:main",
-        "synthetic-is-not-private": "dpassay.experiments.demos.synthetic_is_not_private:main",
+        "which-marginals": "dpassay.experiments.demos.synthesis.which_marginals:main",
     },
 )
 get = catalogue.get

@@ -27,25 +27,12 @@ from ....mechanisms.records import replace_record
 from ....mechanisms.synthesis import FixedMarginals, GraphicalModel, SelectMeasureGenerate
 from ..lecture import Lecture
 
-
-from ...attacks.synthesis import GeneratedQueries
-from ...attacks.synthesis.distances import share_closer
-from ...audit import AuditResult, audit
-from ...mechanisms import Neighbours
-from ...mechanisms.broken.synthesis import Resampled
-from ...mechanisms.guarantees.base import Guarantee
-from ...mechanisms.queries.domain import Domain
-from ...mechanisms.records import replace_record
-from ...mechanisms.relation import Relation
-from ...mechanisms.synthesis import FixedMarginals, GraphicalModel, SelectMeasureGenerate
-from .lecture import Lecture
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SEED = 1979
 N_PATIENTS = 100
-DOMAIN = Domain((("age", 9), ("sex", 2), ("region", 4), ("diagnosis", 6)))
+DOMAIN = {"age": 9, "sex": 2, "region": 4, "diagnosis": 6}
 """Ages are decades, from under 10 to over 80."""
 RARE = (2, 0, 3, 5)
 """A woman in her twenties with a diagnosis that nobody else in the clinic has."""
@@ -130,9 +117,6 @@ def private_columns() -> SelectMeasureGenerate:
     marginals = tuple((name,) for name in DOMAIN)
     selection = FixedMarginals(marginals, standard_deviation=DEVIATION, relation=Relation.REPLACE_ONE)
     return SelectMeasureGenerate(Domain.of(DOMAIN), selection, GraphicalModel(), view="table")
-    marginals = tuple((name,) for name in DOMAIN.names)
-    selection = FixedMarginals(marginals, standard_deviation=DEVIATION, relation=Relation.REPLACE_ONE)
-    return SelectMeasureGenerate(DOMAIN, selection, GraphicalModel(), view="table")
 
 
 @dataclass(frozen=True)
@@ -215,7 +199,7 @@ def cost(lecture: Lecture) -> dict[str, tuple[float, float]]:
         np.asarray(private_columns().release(records, TABLES, np.random.default_rng(SEED)).values),
     ]
     found = {}
-    for place, (name, n_values) in enumerate(DOMAIN.attributes):
+    for place, (name, n_values) in enumerate(DOMAIN.items()):
         shares = np.bincount(records[:, place], minlength=n_values) / len(records)
         errors = [
             np.abs((table[:, :, place, None] == np.arange(n_values)).mean(axis=1) - shares).sum(axis=1).mean() / 2

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpassay.experiments.demos import which_marginals
+from dpassay.experiments.demos.synthesis import which_marginals
 from dpassay.mechanisms.synthesis import Table
 
 

@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...audit import PairScores, audit_scores
-from ...mechanisms import GaussianDP, Neighbours
-from ...mechanisms.queries.domain import Domain
-from ...mechanisms.synthesis import MST, Table
-from ...mechanisms.synthesis.selection import spanning_trees
-from .lecture import Lecture
+from ....audit import PairScores, audit_scores
+from ....mechanisms import GaussianDP, Neighbours
+from ....mechanisms.queries.domain import Domain
+from ....mechanisms.relation import Relation
+from ....mechanisms.synthesis import MST, Table
+from ....mechanisms.synthesis.selection import spanning_trees
+from ..lecture import Lecture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 SEED = 2021
 N_PEOPLE = 400
 N_RUNS = 10_000
-DOMAIN = Domain({"sex": 2, "age": 4, "school": 3, "job": 4, "income": 2})
+DOMAIN = Domain.of({"sex": 2, "age": 4, "school": 3, "job": 4, "income": 2})
 YOU = np.array([[1, 0, 2, 3, 1]])
 """A young woman with a degree, in a rare job, with a high income."""
 SELECTION = MST(rho=1.0)
@@ -84,7 +85,7 @@ class Part:
 # %%
 def parts() -> list[Part]:
     """What each attribute, the choice, and each pair give away."""
-    pair = Neighbours(people(), np.concatenate([people(), YOU]), "add_remove")
+    pair = Neighbours(people(), np.concatenate([people(), YOU]), Relation.ADD_REMOVE)
     tables = [Table.of(DOMAIN, pair.side(side)) for side in (0, 1)]
     noise, candidates = SELECTION.noise(DOMAIN), SELECTION.candidates(DOMAIN)
     d = len(DOMAIN.names)
@@ -204,7 +205,7 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: what each part gives away, and how often each pair is measured without and with the record."""
-    from ..plots.style.canvas import new_figure
+    from ...plots.style.canvas import new_figure
 
     figure = new_figure(11.0, 5.0)
     left, right = figure.subplots(1, 2)
@@ -219,8 +220,8 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw_information(ax: Axes, found: list[Part]) -> None:
-    from ..plots.style.canvas import style_axes
-    from ..plots.style.palette import AMBER, BLUE
+    from ...plots.style.canvas import style_axes
+    from ...plots.style.palette import AMBER, BLUE
 
     colours = [AMBER.light if math.isnan(part.mu) else BLUE.light for part in found]
     ax.barh([part.name for part in found], [1000 * part.information for part in found], color=colours)
@@ -229,8 +230,8 @@ def _draw_information(ax: Axes, found: list[Part]) -> None:
 
 
 def _draw_pairs(ax: Axes, found: list[Part]) -> None:
-    from ..plots.style.canvas import style_axes
-    from ..plots.style.palette import BLUE, GREEN
+    from ...plots.style.canvas import style_axes
+    from ...plots.style.palette import BLUE, GREEN
 
     pairs = [part for part in found if " x " in part.name]
     places = np.arange(len(pairs))
