@@ -87,6 +87,7 @@ PAGES_OF_EXAMPLES = [
     "local",
     "membership",
     "noise",
+    "pate",
     "reconstruction",
     "scores",
     "selection",

@@ -13,6 +13,7 @@ medical_visits.py        visits without names: linked, k-anonymous and intersect
 randomized_response.py   randomised response: the tax survey of Warner (1965)
 repeated_answers.py      the same question asked again, and the mean of the answers
 row_of_a_regression.py   a patient from the coefficients of a regression, and what rounding and noise do
+votes_of_teachers.py     PATE: what an answer costs, teachers and a student, an epsilon that is itself a secret
 """
 
 from ...mechanisms.registry import Catalogue
@@ -29,6 +30,7 @@ catalogue = Catalogue(
         "randomized-response": "dpassay.experiments.demos.randomized_response:main",
         "repeated-answers": "dpassay.experiments.demos.repeated_answers:main",
         "row-of-a-regression": "dpassay.experiments.demos.row_of_a_regression:main",
+        "votes-of-teachers": "dpassay.experiments.demos.votes_of_teachers:main",
     },
 )
 get = catalogue.get

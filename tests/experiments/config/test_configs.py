@@ -21,6 +21,7 @@ VIOLATIONS = {
     "multiplicative-weights",
     "composed",
     "hyper-parameters",
+    "pate",
     "statistics",
     "tracing",
     "zoo",
@@ -214,7 +215,15 @@ def answers_accuracy_epsilon(points):
             assert seen.success <= best + 0.01
 
 
+def pate(points):
+    """The three that do not pay, and they alone; what a student shows is far below what its labels do."""
+    refuted = {name for (name,), point in points.items() if point.verdict is Verdict.VIOLATION}
+    assert refuted == {name for (name,) in points if name.endswith("/ broken")}
+    assert len(points) == 14
+
+
 EXPECTED = {
+    "pate": pate,
     "lp-reconstruction": lp_reconstruction,
     "answers-accuracy-epsilon": answers_accuracy_epsilon,
     "bugs": bugs,
