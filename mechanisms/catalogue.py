@@ -132,6 +132,10 @@ catalogue = Catalogue(
         "broken-best-of-k": "dpassay.mechanisms.broken.tuning.best_of_k:BestOfK",
         "ngram-counts": "dpassay.mechanisms.text.ngram_counts:NGramCounts",
         "broken-ngram-contribution": "dpassay.mechanisms.broken.text.unbounded:ContributionNotBounded",
+        "laplace-matrix": "dpassay.mechanisms.release.matrix.laplace:LaplaceMatrix",
+        "gaussian-matrix": "dpassay.mechanisms.release.matrix.gaussian:GaussianMatrix",
+        "broken-laplace-matrix": "dpassay.mechanisms.broken.release.matrix_sensitivity:LaplaceNoiseForWorkload",
+        "broken-gaussian-matrix": "dpassay.mechanisms.broken.release.matrix_sensitivity:GaussianNoiseForWorkload",
         "select-measure-generate": "dpassay.mechanisms.synthesis.pipeline:SelectMeasureGenerate",
         "small-database": "dpassay.mechanisms.release.weights.small_database:SmallDatabase",
         "mwem": "dpassay.mechanisms.release.weights.mwem:MWEM",
@@ -153,10 +157,6 @@ catalogue = Catalogue(
         "broken-deniability-no-release-seen": "dpassay.mechanisms.broken.deniability.privacy_tests:NoReleaseSeen",
         "broken-entropies-pairs": "dpassay.mechanisms.broken.deniability.learning:PairsWithoutNoise",
         "broken-family-counts-roots": "dpassay.mechanisms.broken.deniability.learning:RootsWithoutNoise",
-        "laplace-matrix": "dpassay.mechanisms.release.matrix.laplace:LaplaceMatrix",
-        "gaussian-matrix": "dpassay.mechanisms.release.matrix.gaussian:GaussianMatrix",
-        "broken-laplace-matrix": "dpassay.mechanisms.broken.release.matrix_sensitivity:LaplaceNoiseForWorkload",
-        "broken-gaussian-matrix": "dpassay.mechanisms.broken.release.matrix_sensitivity:GaussianNoiseForWorkload",
     },
 )
 get = catalogue.get

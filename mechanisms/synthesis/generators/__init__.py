@@ -8,6 +8,8 @@ mixtures/          over mixtures of product distributions: relaxed tables, gener
 potentials.py      mirror descent on the potentials of a distribution, batched over runs
 problem.py         what all of them solve, and how well one does
 sampling.py        tables drawn from probabilities, batched over runs
+tree_answers.py    measured attributes and pairs as the nodes and edges of a tree, another one in each run
+tree_model.py      the graphical model of a tree, another tree in each run, fitted for all runs at once
 """
 
 from .direct import DirectGenerator
@@ -15,6 +17,7 @@ from .graphical import GraphicalModel
 from .local import GradualUpdate, LocalConsistency
 from .mixtures import GeneratorNetwork, RelaxedTable
 from .problem import misfit
+from .tree_model import TreeModel
 
 __all__ = [
     "DirectGenerator",
@@ -23,5 +26,6 @@ __all__ = [
     "GraphicalModel",
     "LocalConsistency",
     "RelaxedTable",
+    "TreeModel",
     "misfit",
 ]

@@ -20,8 +20,10 @@ VIOLATIONS = {
     "census-block",
     "multiplicative-weights",
     "composed",
+    "plausible-deniability",
     "hyper-parameters",
     "pate",
+    "query-release",
     "statistics",
     "tracing",
     "zoo",
@@ -216,14 +218,23 @@ def answers_accuracy_epsilon(points):
 
 
 def pate(points):
-    """The three that do not pay, and they alone; what a student shows is far below what its labels do."""
+    """The three that do not pay, and they alone."""
     refuted = {name for (name,), point in points.items() if point.verdict is Verdict.VIOLATION}
     assert refuted == {name for (name,) in points if name.endswith("/ broken")}
     assert len(points) == 14
 
 
+def query_release(points):
+    """The broken ones alone are refuted, and every bound lies close below the truth."""
+    truths = {"broken, Laplace": 4.0, "broken, Gaussian": 2.523}
+    for (name,), point in points.items():
+        assert (point.verdict is Verdict.VIOLATION) == (name in truths)
+        assert 0.8 <= point.result.bound.epsilon / truths.get(name, 1.0) <= 1.0, name
+
+
 EXPECTED = {
     "pate": pate,
+    "query-release": query_release,
     "lp-reconstruction": lp_reconstruction,
     "answers-accuracy-epsilon": answers_accuracy_epsilon,
     "bugs": bugs,

@@ -10,24 +10,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ....mechanisms.errors import DataError
-from ....mechanisms.queries import Domain
-from ....mechanisms.synthesis import FixedMarginals, Generator, Measured, Table
-from ....mechanisms.synthesis.generators import (
+from .....mechanisms.errors import DataError
+from .....mechanisms.queries import Domain
+from .....mechanisms.synthesis import FixedMarginals, Generator, Measured, Table
+from .....mechanisms.synthesis.generators import (
     DirectGenerator,
     GeneratorNetwork,
     GradualUpdate,
+    GraphicalModel,
     LocalConsistency,
     RelaxedTable,
     misfit,
 )
-from ...data.datasets import load
+from ....data.datasets import load
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SEED = 2022
-ADULT = Domain(
+ADULT = Domain.of(
     {
         "age": 85,
         "workclass": 9,
@@ -84,6 +85,7 @@ def made_up(n_records: int = 48_842) -> pd.DataFrame:
 def generators() -> dict[str, Generator]:
     """Those that a domain of this size leaves, of a size that suits it."""
     return {
+        "graphical model": GraphicalModel(),
         "relaxed table (softmax)": RelaxedTable(),
         "relaxed table (clipped)": RelaxedTable(softmax=False, learning_rate=0.1),
         "generator network": GeneratorNetwork(),

@@ -6,6 +6,7 @@ generator: a number that is 0 (or 1, for ratios) where the answer is yes.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,28 +18,30 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from ....mechanisms.queries import Domain
-from ....mechanisms.synthesis import Generator, Measured
-from ....mechanisms.synthesis.generators import (
+from .....mechanisms.errors import ParameterError
+from .....mechanisms.queries import Domain
+from .....mechanisms.synthesis import Generator, Measured
+from .....mechanisms.synthesis.generators import (
     DirectGenerator,
     GeneratorNetwork,
     GradualUpdate,
+    GraphicalModel,
     LocalConsistency,
     RelaxedTable,
     misfit,
 )
-from ....mechanisms.synthesis.generators.local.polytope import overlaps, project
-from ....mechanisms.synthesis.generators.mixtures import products
-from ....mechanisms.synthesis.generators.mixtures.network import Network
+from .....mechanisms.synthesis.generators.local.polytope import overlaps, project
+from .....mechanisms.synthesis.generators.mixtures import products
+from .....mechanisms.synthesis.generators.mixtures.network import Network
 
 Floats: TypeAlias = NDArray[np.float64]
 Marginals: TypeAlias = Sequence[tuple[str, ...]]
 
 SEED = 2021
-CUBE = Domain({"a": 2, "b": 2, "c": 2})
+CUBE = Domain.of({"a": 2, "b": 2, "c": 2})
 PAIRS = (("a", "b"), ("b", "c"), ("a", "c"))
 N_RECORDS = 1_000
-N_PROBLEMS = 12
+N_PROBLEMS = 6
 NOISE = 30.0
 """Standard deviation of a cell in `noisy_cube`."""
 EXACT = DirectGenerator(n_steps=20_000, tolerance=1e-9)
@@ -49,6 +52,7 @@ def compared() -> dict[str, Generator]:
     """The generators, by the names that the tables give them, of a size that suits eight cells."""
     return {
         "direct": DirectGenerator(),
+        "graphical model": GraphicalModel(),
         "relaxed table (softmax)": RelaxedTable(n_rows=50),
         "relaxed table (clipped)": RelaxedTable(n_rows=50, softmax=False, learning_rate=0.1),
         "generator network": GeneratorNetwork(n_samples=50, hidden=(64,), learning_rate=0.02),
@@ -136,11 +140,11 @@ class SearchSpace:
     """What a generator searches: points of a convex set, and the shares of the measured pairs at a point.
 
     Args:
-        point: draws a point at random, as one array.
+        draw: that many points at random, `(size, ...)`.
         answers: of points, `(size, ...)`, the shares of `PAIRS`, one after another.
     """
 
-    point: Callable[[np.random.Generator], Floats]
+    draw: Callable[[np.random.Generator, int], Floats]
     answers: Callable[[Floats], Floats]
 
 
@@ -148,14 +152,14 @@ def search_spaces() -> dict[str, SearchSpace]:
     """What the generators of `compared` search on the cube."""
     return {
         "direct": SearchSpace(
-            lambda rng: rng.dirichlet(np.ones(8)),
+            lambda rng, size: rng.dirichlet(np.ones(8), size),
             lambda laws: np.concatenate(exact_marginals(CUBE, laws, PAIRS), axis=1),
         ),
         "relaxed table (softmax)": SearchSpace(
-            lambda rng: rng.normal(size=(10, 3, 2)), lambda logits: _of_rows(products.softmax(logits))
+            lambda rng, size: rng.normal(size=(size, 10, 3, 2)), lambda logits: _of_rows(products.softmax(logits))
         ),
-        "relaxed table (clipped)": SearchSpace(lambda rng: rng.random((10, 3, 2)), _of_rows),
-        "generator network": SearchSpace(lambda rng: rng.normal(size=4 * 8 + 8 * 6), _of_networks),
+        "relaxed table (clipped)": SearchSpace(lambda rng, size: rng.random((size, 10, 3, 2)), _of_rows),
+        "generator network": SearchSpace(lambda rng, size: rng.normal(size=(size, 4 * 8 + 8 * 6)), _of_networks),
         "local consistency": SearchSpace(_agreeing_pairs, lambda pairs: pairs),
     }
 
@@ -175,19 +179,19 @@ def _of_networks(parameters: Floats) -> Floats:
     return _of_rows(np.stack(columns, axis=2))
 
 
-def _agreeing_pairs(rng: np.random.Generator) -> Floats:
+def _agreeing_pairs(rng: np.random.Generator, size: int) -> Floats:
     """Shares of the three pairs that agree where they overlap."""
     regions = [(0, 1), (1, 2), (0, 2)]
-    given = [rng.dirichlet(np.full(4, 0.5), size=1).reshape(1, 2, 2) for _ in regions]
-    found = project(given, [np.ones(1)] * 3, overlaps(regions, CUBE.shape), sweeps=200, exact=True)
-    return np.concatenate([table.ravel() for table in found])
+    given = [rng.dirichlet(np.full(4, 0.5), size).reshape(size, 2, 2) for _ in regions]
+    found = project(given, [np.ones(size)] * 3, overlaps(regions, CUBE.shape), sweeps=200, exact=True)
+    return np.concatenate([table.reshape(size, -1) for table in found], axis=1)
 
 
 def above_the_chord(space: SearchSpace, n_pairs: int = 400) -> float:
     """Row 3, convex: how often the loss half-way between two random points is above the mean of theirs, as it never is
     where the loss is convex."""
     rng = np.random.default_rng([SEED, 3])
-    one, other = (np.stack([space.point(rng) for _ in range(n_pairs)]) for _ in range(2))
+    one, other = space.draw(rng, n_pairs), space.draw(rng, n_pairs)
     aims = np.concatenate(exact_marginals(CUBE, rng.dirichlet(np.ones(8), size=n_pairs), PAIRS), axis=1)
     at_one, at_other, between = (
         ((space.answers(points) - aims) ** 2).sum(axis=1) for points in (one, other, (one + other) / 2.0)
@@ -200,29 +204,30 @@ def above_the_chord(space: SearchSpace, n_pairs: int = 400) -> float:
 
 def chain(n_attributes: int, n_values: int) -> tuple[Domain, Marginals]:
     """Each attribute with the next: a tree."""
-    domain = Domain({f"x{i}": n_values for i in range(n_attributes)})
+    domain = Domain.of({f"x{i}": n_values for i in range(n_attributes)})
     return domain, list(pairwise(domain.names))
 
 
 def clique(n_attributes: int, n_values: int, n_others: int) -> tuple[Domain, Marginals]:
     """Every pair of the first attributes: a junction tree has them all in one node."""
-    domain = Domain({f"x{i}": n_values for i in range(n_attributes + n_others)})
+    domain = Domain.of({f"x{i}": n_values for i in range(n_attributes + n_others)})
     return domain, list(combinations(domain.names[:n_attributes], 2))
 
 
 LADDERS = {
     "domain": (chain(8, 2), chain(16, 2)),
-    "junction tree": (chain(11, 3), clique(5, 3, 6)),
+    "junction tree": (chain(11, 8), clique(5, 8, 6)),
     "largest marginal": (chain(3, 8), chain(3, 64)),
 }
-"""Two problems each: the second has a larger domain (256 times), a larger clique (243 cells for 9), or larger marginals
-(4,096 cells for 64), and otherwise about as much to fit."""
+"""Two problems each: the second has a larger domain (65,536 cells for 256), larger cliques (32,768 cells for 64) of as
+many pairs in a domain of the same size, or larger marginals (4,096 cells for 64)."""
 
 
 def quick() -> dict[str, Generator]:
     """The generators with few steps, whose number time is only proportional to."""
     return {
         "direct": DirectGenerator(),
+        "graphical model": GraphicalModel(),
         "relaxed table (softmax)": RelaxedTable(n_rows=100, steps=50),
         "generator network": GeneratorNetwork(n_samples=100, hidden=(64,), steps=50),
         "local consistency": LocalConsistency(),
@@ -231,14 +236,18 @@ def quick() -> dict[str, Generator]:
 
 
 def seconds(generator: Generator, domain: Domain, marginals: Marginals) -> float:
-    """CPU time of one thread to fit one run of noisy uniform data, and to read one marginal of it."""
+    """CPU time of one thread to fit one run of noisy uniform data, and to read one marginal of it; NaN where the domain
+    is refused as too large."""
     rng, measured = np.random.default_rng(SEED), []
     for names in marginals:
         n_cells = domain.project(names).n_cells
         measured.append(Measured(names, 10_000.0 / n_cells + 5.0 * rng.normal(size=(1, n_cells)), 5.0))
     with threadpool_limits(1):
         start = time.process_time()
-        generator.fit(domain, measured, rng).marginal(marginals[0])
+        try:
+            generator.fit(domain, measured, rng).marginal(marginals[0])
+        except ParameterError:
+            return math.nan
         return time.process_time() - start
 
 
