@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,13 @@ from dpassay.audit.power import detectable_epsilon
 from dpassay.audit.testing.laws import SampledLaw, gaussian, laplace_ratio
 from dpassay.audit.trials.plan import plan_trials
 from dpassay.experiments.data.datasets import load
-from dpassay.experiments.demos import deniable_records as deniable_demo
+from dpassay.experiments.demos.synthesis import deniable_records as deniable_demo
+from dpassay.experiments.demos.synthesis.generators.comparison import (
+    OnTheCube,
+    above_the_chord,
+    compared,
+    search_spaces,
+)
 from dpassay.mechanisms import Laplace, PureDP
 from dpassay.mechanisms.ensembles import ConfidentGNMax, LNMax
 from dpassay.mechanisms.ensembles.aggregators import Aggregator
@@ -172,7 +179,49 @@ def row_of_votes(name: str, aggregator: Aggregator) -> list[float]:
     return [found.answered, found.for_all_votes, found.on_these_votes, *(100.0 * share for share in shares)]
 
 
-PATE = DOCS / "pate.md"
+def generator_row(name: str) -> list[float]:
+    """Distance and misfit of a generator on eight cells, and its excess where it fits distributions only."""
+    found = OnTheCube.of(compared()[name])
+    return [found.distance, found.spurious, found.excess]
+
+
+def chord_percent(name: str) -> list[float]:
+    """How often, in percent, the loss lies above a chord in what this generator searches."""
+    return [100.0 * above_the_chord(search_spaces()[name])]
+
+
+GENERATOR_ROWS = {
+    "direct": "| direct | {0.000} | {1.000} | {0.000} |",
+    "graphical model": "| graphical model | {0.000} | {1.000} | {0.000} |",
+    "relaxed table (softmax)": "| relaxed table (softmax) | {0.000} | {1.000} | {0.008} |",
+    "generator network": "| generator network | {0.002} | {1.000} | {0.013} |",
+    "local consistency": "| local consistency | {0.000} | **{0.000}** | {0.000} |",
+    "gradual update": "| gradual update | {0.000} | {1.000} | {0.000} |",
+}
+CHORDS = {
+    "relaxed table (softmax)": "| relaxed table (softmax) | 0.000 | 1.000 | 0.008 | {22} % |",
+    "relaxed table (clipped)": "| relaxed table (clipped) | 0.000 | **0.000** | | {3} % |",
+    "generator network": "| generator network | 0.002 | 1.000 | 0.013 | {24} % |",
+}
+
+VOTE_ROWS: dict[str, tuple[Aggregator, str]] = {
+    "mnist-lnmax": (
+        LNMax(0.05, n_queries=1000),
+        "LNMax, rate 0.05 | {1,000} | {20.17} | {5.83} | {88.4} % | {88.1} % | {97.3} % |",
+    ),
+    "mnist-confident": (
+        ConfidentGNMax(200.0, 150.0, 40.0, n_queries=640),
+        "Confident (200, 150, 40), 640 queries | {341} | {3.46} | {1.55} | {93.3} % | {82.1} % | {97.3} % |",
+    ),
+    "adult-lnmax": (
+        LNMax(0.05, n_classes=2, n_queries=500),
+        "LNMax, rate 0.05 | {500} | {13.23} | {3.71} | {83.8} % | {83.9} % | {87.1} % |",
+    ),
+    "adult-confident": (
+        ConfidentGNMax(300.0, 200.0, 40.0, n_classes=2, n_queries=1500),
+        "Confident (300, 200, 40), 1,500 queries | {504} | {4.25} | {1.95} | {89.1} % | {84.3} % | {87.1} % |",
+    ),
+}
 DENIABILITY = DOCS / "plausible-deniability.md"
 BOUNDS, MEMBERSHIP, LEARNING = DOCS / "bounds.md", DOCS / "membership.md", DOCS / "learning.md"
 ON_ADULT = (
@@ -289,37 +338,23 @@ NUMBERS = (
         lambda: [most_of_one_run(10.0, 2_000)],
         0.06,
     ),
-    Number(
-        "pate-mnist-lnmax",
-        PATE,
-        "| MNIST | LNMax, rate 0.05 | {1,000} | {20.17} | {5.83} | {88.4} % | {88.1} % | {97.3} % |",
-        lambda: row_of_votes("mnist", LNMax(0.05, n_queries=1000)),
-        0.06,
-        60,
+    *(
+        Number(f"pate-{name}", DOCS / "pate.md", row, partial(row_of_votes, name.split("-")[0], by), 0.06, 60)
+        for name, (by, row) in VOTE_ROWS.items()
     ),
-    Number(
-        "pate-mnist-confident",
-        PATE,
-        "| MNIST | Confident (200, 150, 40), 640 queries | {341} | {3.46} | {1.55} | {93.3} % | {82.1} % | {97.3} % |",
-        lambda: row_of_votes("mnist", ConfidentGNMax(200.0, 150.0, 40.0, n_queries=640)),
-        0.06,
-        60,
+    *(
+        Number(f"generator-{name.split(' ')[0]}", DOCS / "generators.md", row, partial(generator_row, name), 0.0006, 2)
+        for name, row in GENERATOR_ROWS.items()
     ),
-    Number(
-        "pate-adult-lnmax",
-        PATE,
-        "| Adult | LNMax, rate 0.05 | {500} | {13.23} | {3.71} | {83.8} % | {83.9} % | {87.1} % |",
-        lambda: row_of_votes("adult", LNMax(0.05, n_classes=2, n_queries=500)),
-        0.06,
-        10,
-    ),
-    Number(
-        "pate-adult-confident",
-        PATE,
-        "Confident (300, 200, 40), 1,500 queries | {504} | {4.25} | {1.95} | {89.1} % | {84.3} % | {87.1} % |",
-        lambda: row_of_votes("adult", ConfidentGNMax(300.0, 200.0, 40.0, n_classes=2, n_queries=1500)),
-        0.06,
-        10,
+    *(
+        Number(
+            f"chord-{name.split(' ')[-1].strip('()')}",
+            DOCS / "generators.md",
+            row,
+            partial(chord_percent, name),
+            0.6,
+        )
+        for name, row in CHORDS.items()
     ),
     *(ON_ADULT if has_adult() else ()),
 )

@@ -33,6 +33,7 @@ catalogue = Catalogue(
         "row-of-a-regression": "dpassay.experiments.demos.people.row_of_a_regression:main",
         "synthetic-is-not-private": "dpassay.experiments.demos.synthesis.synthetic_is_not_private:main",
         "votes-of-teachers": "dpassay.experiments.demos.votes_of_teachers:main",
+        "which-marginals": "dpassay.experiments.demos.synthesis.which_marginals:main",
     },
 )
 get = catalogue.get

@@ -25,6 +25,7 @@ VIOLATIONS = {
     "pate",
     "query-release",
     "statistics",
+    "synthetic-attacks",
     "tracing",
     "zoo",
 }
@@ -224,6 +225,17 @@ def pate(points):
     assert len(points) == 14
 
 
+def synthetic_attacks(points):
+    """At most the claim where the noise is right, in this order; twice it and more where it is not."""
+    found = {key[0]: point.result.bound.epsilon for key, point in points.items()}
+    best, claim = found["answers, likelihood ratio"], next(iter(points.values())).result.claim
+    assert 0.85 * claim < best <= claim
+    assert 0.7 * claim < found["generated queries"] <= claim
+    assert max(found["neighbourhood"], found["too little noise, neighbourhood"]) < 1.0
+    refuted = {key[0] for key, point in points.items() if point.verdict is Verdict.VIOLATION}
+    assert refuted == {"too little noise, generated queries", "too little noise, density ratio"}
+
+
 def query_release(points):
     """The broken ones alone are refuted, and every bound lies close below the truth."""
     truths = {"broken, Laplace": 4.0, "broken, Gaussian": 2.523}
@@ -234,6 +246,7 @@ def query_release(points):
 
 EXPECTED = {
     "pate": pate,
+    "synthetic-attacks": synthetic_attacks,
     "query-release": query_release,
     "lp-reconstruction": lp_reconstruction,
     "answers-accuracy-epsilon": answers_accuracy_epsilon,
