@@ -90,6 +90,7 @@ PAGES_OF_EXAMPLES = [
     "mst-aim",
     "multiplicative-weights",
     "noise",
+    "pate",
     "plausible-deniability",
     "query-release",
     "reconstruction",

@@ -10,6 +10,7 @@ lecture.py               what the lectures share: chapters, paragraphs and table
 people/                  what is learned about people from studies, models and visits
 randomized_response.py   randomised response: the tax survey of Warner (1965)
 synthesis/               synthetic data: what it gives away, and how it is made
+votes_of_teachers.py     PATE: what an answer costs, teachers and a student, an epsilon that is itself a secret
 """
 
 from ...mechanisms.registry import Catalogue
@@ -31,6 +32,7 @@ catalogue = Catalogue(
         "repeated-answers": "dpassay.experiments.demos.answers.repeated_answers:main",
         "row-of-a-regression": "dpassay.experiments.demos.people.row_of_a_regression:main",
         "synthetic-is-not-private": "dpassay.experiments.demos.synthesis.synthetic_is_not_private:main",
+        "votes-of-teachers": "dpassay.experiments.demos.votes_of_teachers:main",
         "which-marginals": "dpassay.experiments.demos.synthesis.which_marginals:main",
     },
 )

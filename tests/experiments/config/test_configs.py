@@ -22,6 +22,7 @@ VIOLATIONS = {
     "composed",
     "plausible-deniability",
     "hyper-parameters",
+    "pate",
     "query-release",
     "statistics",
     "synthetic-attacks",
@@ -217,6 +218,13 @@ def answers_accuracy_epsilon(points):
             assert seen.success <= best + 0.01
 
 
+def pate(points):
+    """The three that do not pay, and they alone."""
+    refuted = {name for (name,), point in points.items() if point.verdict is Verdict.VIOLATION}
+    assert refuted == {name for (name,) in points if name.endswith("/ broken")}
+    assert len(points) == 14
+
+
 def synthetic_attacks(points):
     """At most the claim where the noise is right, in this order; twice it and more where it is not."""
     found = {key[0]: point.result.bound.epsilon for key, point in points.items()}
@@ -237,6 +245,7 @@ def query_release(points):
 
 
 EXPECTED = {
+    "pate": pate,
     "synthetic-attacks": synthetic_attacks,
     "query-release": query_release,
     "lp-reconstruction": lp_reconstruction,

@@ -281,6 +281,30 @@ class TestColumnFromCounts:
         assert found.a_budget[1.0] < 0.6
 
 
+class TestVotesOfTeachers:
+    def test_a_tie_costs_what_all_votes_may_and_a_clear_vote_much_less(self, play):
+        found = list(play("votes-of-teachers")[0].one_answer.values())
+        assert found[0][0] == pytest.approx(found[0][1], rel=1e-3)
+        assert found[-1][0] < 0.1 * found[-1][1]
+        assert all(these <= every * (1 + 1e-3) for these, every in found)
+
+    def test_checked_answers_are_more_often_right_and_students_learn(self, play):
+        _lnmax, gnmax, confident = play("votes-of-teachers")[0].pipeline
+        assert confident.answered < gnmax.answered == 300
+        assert confident.right > gnmax.right > 0.8
+        assert confident.on_these_votes < confident.for_all_votes
+        assert min(gnmax.student, confident.student) > 0.8
+
+    def test_epsilon_tells_the_pair_and_the_student_no_more_than_the_claim(self, play):
+        found = play("votes-of-teachers")[0]
+        first, second, deviation = found.secret_epsilon
+        assert abs(first - second) > 0.05
+        assert deviation > abs(first - second)
+        claim, labels, student = found.loss_of_the_student
+        assert 0.3 < student < claim
+        assert labels < claim
+
+
 class TestQueryRelease:
     def test_a_strategy_is_better_than_noise_on_every_answer_and_all_noise_falls_like_the_number_of_records(self, play):
         found = play("query-release")[0].measured
