@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpassay.experiments.data.datasets import load
-from dpassay.experiments.demos.generators.comparison import (
+from dpassay.experiments.demos.synthesis.generators.comparison import (
     LADDERS,
     OnTheCube,
     above_the_chord,
@@ -16,8 +16,8 @@ from dpassay.experiments.demos.generators.comparison import (
     search_spaces,
     seconds,
 )
-from dpassay.experiments.demos.generators.five_generators import main
-from dpassay.experiments.demos.generators.five_marginals import ADULT, census, explained, generators, made_up
+from dpassay.experiments.demos.synthesis.generators.five_generators import main
+from dpassay.experiments.demos.synthesis.generators.five_marginals import ADULT, census, explained, generators, made_up
 from dpassay.mechanisms.errors import DataError
 from dpassay.mechanisms.synthesis import Table
 

@@ -17,24 +17,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...attacks.synthesis import GeneratedQueries
-from ...attacks.synthesis.distances import share_closer
-from ...audit import AuditResult, audit
-from ...mechanisms import Neighbours
-from ...mechanisms.broken.synthesis import Resampled
-from ...mechanisms.guarantees.base import Guarantee
-from ...mechanisms.queries.domain import Domain
-from ...mechanisms.records import replace_record
-from ...mechanisms.relation import Relation
-from ...mechanisms.synthesis import FixedMarginals, GraphicalModel, SelectMeasureGenerate
-from .lecture import Lecture
+from ....attacks.synthesis import GeneratedQueries
+from ....attacks.synthesis.distances import share_closer
+from ....audit import AuditResult, audit
+from ....mechanisms import Guarantee, Neighbours, Relation
+from ....mechanisms.broken.synthesis import Resampled
+from ....mechanisms.queries import Domain
+from ....mechanisms.records import replace_record
+from ....mechanisms.synthesis import FixedMarginals, GraphicalModel, SelectMeasureGenerate
+from ..lecture import Lecture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SEED = 1979
 N_PATIENTS = 100
-DOMAIN = Domain((("age", 9), ("sex", 2), ("region", 4), ("diagnosis", 6)))
+DOMAIN = {"age": 9, "sex": 2, "region": 4, "diagnosis": 6}
 """Ages are decades, from under 10 to over 80."""
 RARE = (2, 0, 3, 5)
 """A woman in her twenties with a diagnosis that nobody else in the clinic has."""
@@ -116,9 +114,9 @@ def independent_columns(records: Records, size: int, rng: np.random.Generator) -
 
 def private_columns() -> SelectMeasureGenerate:
     """The same from counts with noise."""
-    marginals = tuple((name,) for name in DOMAIN.names)
+    marginals = tuple((name,) for name in DOMAIN)
     selection = FixedMarginals(marginals, standard_deviation=DEVIATION, relation=Relation.REPLACE_ONE)
-    return SelectMeasureGenerate(DOMAIN, selection, GraphicalModel(), view="table")
+    return SelectMeasureGenerate(Domain.of(DOMAIN), selection, GraphicalModel(), view="table")
 
 
 @dataclass(frozen=True)
@@ -201,7 +199,7 @@ def cost(lecture: Lecture) -> dict[str, tuple[float, float]]:
         np.asarray(private_columns().release(records, TABLES, np.random.default_rng(SEED)).values),
     ]
     found = {}
-    for place, (name, n_values) in enumerate(DOMAIN.attributes):
+    for place, (name, n_values) in enumerate(DOMAIN.items()):
         shares = np.bincount(records[:, place], minlength=n_values) / len(records)
         errors = [
             np.abs((table[:, :, place, None] == np.arange(n_values)).mean(axis=1) - shares).sum(axis=1).mean() / 2
@@ -251,7 +249,7 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: records in the table against their number; what metric and audit say about three generators."""
-    from ..plots.style.canvas import new_figure
+    from ...plots.style.canvas import new_figure
 
     figure = new_figure(11.0, 4.2)
     left, right = figure.subplots(1, 2)
@@ -267,8 +265,8 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw_shares(ax: Axes, found: Findings) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ..plots.style.palette import AMBER, CLAIM
+    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+    from ...plots.style.palette import AMBER, CLAIM
 
     sizes = np.unique(np.geomspace(SIZES[0], SIZES[-1], 200).astype(int))
     ax.plot(sizes, [Resampled(1.0, n_records=int(n)).share_shown for n in sizes], color=AMBER.light, linewidth=1.4)
@@ -281,8 +279,8 @@ def _draw_shares(ax: Axes, found: Findings) -> None:
 
 
 def _draw_generators(ax: Axes, found: Findings) -> None:
-    from ..plots.style.canvas import style_axes, write
-    from ..plots.style.palette import AMBER, CLAIM, GREEN
+    from ...plots.style.canvas import style_axes, write
+    from ...plots.style.palette import AMBER, CLAIM, GREEN
 
     claim = found.generators["private columns"].result.claim
     ax.axhline(claim, color=CLAIM.light, linewidth=1.4)

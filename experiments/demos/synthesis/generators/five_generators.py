@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..lecture import Lecture
+from ...lecture import Lecture
 from .comparison import OnTheCube, above_the_chord, compared, quick, search_spaces, slowdowns
 from .five_marginals import FIVE, Explained, census, explained, generators
 
@@ -164,7 +164,7 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: errors by marginal, and time."""
-    from ...plots.style.canvas import new_figure
+    from ....plots.style.canvas import new_figure
 
     figure = new_figure(11.0, 4.6)
     left, right = figure.subplots(1, 2, width_ratios=(2, 1))
@@ -179,8 +179,8 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw_errors(ax: Axes, census: dict[str, Explained]) -> None:
-    from ...plots.style.canvas import style_axes
-    from ...plots.style.palette import INK, SERIES
+    from ....plots.style.canvas import style_axes
+    from ....plots.style.palette import INK, SERIES
 
     shown = {"noisy answers": next(iter(census.values())).answers} | {name: one.errors for name, one in census.items()}
     width = 0.8 / len(shown)
@@ -192,8 +192,8 @@ def _draw_errors(ax: Axes, census: dict[str, Explained]) -> None:
 
 
 def _draw_seconds(ax: Axes, census: dict[str, Explained]) -> None:
-    from ...plots.style.canvas import style_axes
-    from ...plots.style.palette import BLUE
+    from ....plots.style.canvas import style_axes
+    from ....plots.style.palette import BLUE
 
     ax.barh(range(len(census)), [one.seconds for one in census.values()], color=BLUE.light)
     ax.set_yticks(range(len(census)), list(census))
