@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,8 @@ from dpassay.audit.power import detectable_epsilon
 from dpassay.audit.testing.laws import SampledLaw, gaussian, laplace_ratio
 from dpassay.audit.trials.plan import plan_trials
 from dpassay.experiments.data.datasets import load
-from dpassay.experiments.demos.synthesis import deniable_records as deniable_demo
+from dpassay.experiments.demos import deniable_records as deniable_demo
+from dpassay.experiments.demos.generators.comparison import OnTheCube, above_the_chord, compared, search_spaces
 from dpassay.mechanisms import Laplace, PureDP
 from dpassay.mechanisms.errors import DataError
 from dpassay.mechanisms.guarantees import GaussianDP, LaplaceDP
@@ -161,6 +163,31 @@ def rate_at_a_thousandth() -> list[float]:
     return [float(norm.sf(thresholds - 2.0).mean()), float(norm.sf(norm.isf(0.001) - 2.0))]
 
 
+def generator_row(name: str) -> list[float]:
+    """Distance and misfit of a generator on eight cells, and its excess where it fits distributions only."""
+    found = OnTheCube.of(compared()[name])
+    return [found.distance, found.spurious, found.excess]
+
+
+def chord_percent(name: str) -> list[float]:
+    """How often, in percent, the loss lies above a chord in what this generator searches."""
+    return [100.0 * above_the_chord(search_spaces()[name])]
+
+
+GENERATOR_ROWS = {
+    "direct": "| direct | {0.000} | {1.000} | {0.000} |",
+    "graphical model": "| graphical model | {0.000} | {1.000} | {0.000} |",
+    "relaxed table (softmax)": "| relaxed table (softmax) | {0.000} | {1.000} | {0.008} |",
+    "generator network": "| generator network | {0.002} | {1.000} | {0.013} |",
+    "local consistency": "| local consistency | {0.000} | **{0.000}** | {0.000} |",
+    "gradual update": "| gradual update | {0.000} | {1.000} | {0.000} |",
+}
+CHORDS = {
+    "relaxed table (softmax)": "| relaxed table (softmax) | 0.000 | 1.000 | 0.008 | {22} % |",
+    "relaxed table (clipped)": "| relaxed table (clipped) | 0.000 | **0.000** | | {3} % |",
+    "generator network": "| generator network | 0.002 | 1.000 | 0.013 | {24} % |",
+}
+
 DENIABILITY = DOCS / "plausible-deniability.md"
 BOUNDS, MEMBERSHIP, LEARNING = DOCS / "bounds.md", DOCS / "membership.md", DOCS / "learning.md"
 ON_ADULT = (
@@ -276,6 +303,20 @@ NUMBERS = (
         "of a claim of 10, two thousand canaries show at most {8.8}",
         lambda: [most_of_one_run(10.0, 2_000)],
         0.06,
+    ),
+    *(
+        Number(f"generator-{name.split(' ')[0]}", DOCS / "generators.md", row, partial(generator_row, name), 0.0006, 2)
+        for name, row in GENERATOR_ROWS.items()
+    ),
+    *(
+        Number(
+            f"chord-{name.split(' ')[-1].strip('()')}",
+            DOCS / "generators.md",
+            row,
+            partial(chord_percent, name),
+            0.6,
+        )
+        for name, row in CHORDS.items()
     ),
     *(ON_ADULT if has_adult() else ()),
 )

@@ -85,7 +85,6 @@ EXTRA = {
     "broken-dual-query-samples-counted-once": {"n_records": 2, "rounds": 2, "samples": 2},
     "laplace-matrix": {"view": "measurements"},
     **{name: {"noise_multiplier": 2.0} for name in ("gaussian-matrix", "broken-gaussian-matrix")},
-    **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem")},
     "swapped-tables": {"tables": FEW_TABLES},
     "best-of-repetitions": {"n_candidates": 4, "repetitions": NegativeBinomialRepetitions(1.0, 0.5)},
     "first-good-enough": {"n_candidates": 4, "threshold": -2.0, "stopping": 0.001},
