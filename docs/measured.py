@@ -31,8 +31,13 @@ from dpassay.audit.power import detectable_epsilon
 from dpassay.audit.testing.laws import SampledLaw, gaussian, laplace_ratio
 from dpassay.audit.trials.plan import plan_trials
 from dpassay.experiments.data.datasets import load
-from dpassay.experiments.demos import deniable_records as deniable_demo
-from dpassay.experiments.demos.generators.comparison import OnTheCube, above_the_chord, compared, search_spaces
+from dpassay.experiments.demos.synthesis import deniable_records as deniable_demo
+from dpassay.experiments.demos.synthesis.generators.comparison import (
+    OnTheCube,
+    above_the_chord,
+    compared,
+    search_spaces,
+)
 from dpassay.mechanisms import Laplace, PureDP
 from dpassay.mechanisms.errors import DataError
 from dpassay.mechanisms.guarantees import GaussianDP, LaplaceDP
