@@ -2,8 +2,9 @@
 
     python -m venv OTHER && OTHER/bin/pip install 'opendp[mbi]'
     OTHER/bin/python benchmarks/compare_selection.py FOLDER mst
-    OTHER/bin/python benchmarks/compare_selection.py FOLDER aim marital-status relationship race sex workclass
+    OTHER/bin/python benchmarks/compare_selection.py FOLDER aim relationship race sex 'income>50K'
     python benchmarks/compare_selection.py FOLDER mst --ours
+    python benchmarks/compare_selection.py FOLDER mst --ours --penalty 0 --shares 0.5 0.05 0.45
 
 FOLDER holds adult_coded.csv and adult_domain.json. Both print the mean over all pairs of |exact - model|_1 / n. The
 budget is a number with which the reference does not stumble over the last bits of its own books (opendp issue 2789).
@@ -42,13 +43,13 @@ def reference(which: str, rows: np.ndarray, domain: dict[str, int]) -> Callable[
     return lambda a, b: np.asarray(table.project((a, b)))[: domain[a], : domain[b]]
 
 
-def ours(which: str, rows: np.ndarray, domain: dict[str, int]) -> Callable[[str, str], np.ndarray]:
-    """The counts of a pair in our model, with the shares of the reference."""
+def ours(which: str, rows: np.ndarray, domain: dict[str, int], **options: Any) -> Callable[[str, str], np.ndarray]:
+    """The counts of a pair in our model; `options` of MST."""
     from dpassay.mechanisms.queries.domain import Domain
     from dpassay.mechanisms.synthesis import AIM, MST, DirectGenerator, SelectMeasureGenerate, TreeModel
 
     known = Domain(tuple(domain.items()))
-    selection = MST(RHO, shares=(0.5, 0.05, 0.45)) if which == "mst" else AIM(RHO, workload=2)
+    selection = MST(RHO, **options) if which == "mst" else AIM(RHO, workload=2)
     generator = TreeModel() if which == "mst" else DirectGenerator(n_steps=200, tolerance=0.05)
     fitted = SelectMeasureGenerate(known, selection, generator).synthesised(rows, 1, np.random.default_rng())
     return lambda a, b: fitted.marginal((a, b))[0].reshape(domain[a], domain[b])
@@ -60,14 +61,17 @@ def main() -> None:
     parser.add_argument("which", choices=("mst", "aim"))
     parser.add_argument("attributes", nargs="*", help="all, where left out")
     parser.add_argument("--ours", action="store_true")
+    parser.add_argument("--shares", type=float, nargs=3, help="of MST, ours")
+    parser.add_argument("--penalty", type=float, help="of MST, ours")
     given = parser.parse_args()
+    options = {name: value for name in ("shares", "penalty") if (value := getattr(given, name)) is not None}
     domain = json.loads((given.folder / "adult_domain.json").read_text())
     names = list(domain)
     table = np.loadtxt(given.folder / "adult_coded.csv", delimiter=",", skiprows=1, dtype=np.int64)
     chosen = given.attributes or names
     rows, domain = table[:, [names.index(one) for one in chosen]], {one: domain[one] for one in chosen}
     start = time.process_time()
-    model = (ours if given.ours else reference)(given.which, rows, domain)
+    model = ours(given.which, rows, domain, **options) if given.ours else reference(given.which, rows, domain)
     spent, errors = time.process_time() - start, []
     for (i, a), (j, b) in itertools.combinations(enumerate(chosen), 2):
         exact = np.zeros((domain[a], domain[b]))

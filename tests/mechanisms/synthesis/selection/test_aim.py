@@ -41,9 +41,10 @@ def test_candidates_are_all_parts_of_the_workload_and_weights_count_shared_attri
     assert len(AIM(1.0, workload=3).candidates(DOMAIN)) == 7
 
 
-@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
-def test_every_run_spends_the_whole_budget_and_no_more(relation):
-    selection = AIM(0.5, workload=2, rounds=9, relation=relation)
+@pytest.mark.parametrize(("relation", "measuring"), [("add_remove", 0.9), ("replace_one", 0.9), ("add_remove", 0.2)])
+def test_every_run_spends_the_whole_budget_and_no_more(relation, measuring):
+    """With 0.2, attributes cost so little that the rounds are over before the budget is."""
+    selection = AIM(0.5, workload=2, rounds=9, measuring=measuring, relation=relation)
     moved = 1 if relation == "add_remove" else 2
     _, rounds = runs(selection, table(), 40)
     for run in rounds:
@@ -104,16 +105,43 @@ def test_a_choice_follows_the_exponential_mechanism_worked_out_by_hand():
 
 
 def test_density_ratios_average_to_one_and_the_claim_holds():
-    size, selection = 1500, AIM(0.3, workload=2, rounds=6)
+    """With a generator that stops early: the law is that of whatever it does."""
+    size, selection, early = 1500, AIM(0.3, workload=2, rounds=6), DirectGenerator(n_steps=10)
     data = table(60)
     other = Table.of(DOMAIN, data.records[1:])
     for own, against in ((data, other), (other, data)):
-        shown, _ = runs(selection, own, size)
-        loss = np.subtract(*(selection.log_density(shown, one, GENERATOR) for one in (own, against)))
+        shown = selection.transcript(DOMAIN, selection.measure(own, early, size, np.random.default_rng(0)), size)
+        loss = np.subtract(*(selection.log_density(shown, one, early) for one in (own, against)))
         ratio = np.exp(-loss)
         assert abs(ratio.mean() - 1.0) < stats.norm.isf(FALSE_ALARM / 2) * ratio.std() / math.sqrt(size)
         assert loss.mean() <= 0.3 + 6 * loss.std() / math.sqrt(size)  # Renyi divergence of order 1
         assert loss.std() > 0.3
+
+
+def test_choices_follow_the_odds_that_a_transcript_tells():
+    """log p(choice) + entropy of p averages to 0, whatever was measured before, if p is the law of the choice."""
+    found = []
+
+    class Watched(AIM):
+        def log_odds(self, *args):
+            found.append(super().log_odds(*args))
+            return found[-1]
+
+    size, early, data = 1000, DirectGenerator(n_steps=10), table(60)
+    selection = Watched(4.0, workload=2, rounds=6, measuring=0.1)
+    shown = selection.transcript(DOMAIN, selection.measure(data, early, size, np.random.default_rng(0)), size)
+    rounds = shown.reshape(size, 6, -1)[:, 3:, 0].astype(int)
+    found.clear()
+    selection.log_density(shown, data, early)
+    surprise, variance = 0.0, 0.0
+    for number, odds in enumerate(found):
+        chosen = rounds[rounds[:, number] > 0, number] - 1
+        chances = np.exp(odds)
+        mean = (chances * odds).sum(axis=1)
+        surprise += (odds[np.arange(len(chosen)), chosen] - mean).sum()
+        variance += (chances * (odds - mean[:, None]) ** 2).sum()
+    assert abs(surprise) < stats.norm.isf(FALSE_ALARM / 2) * math.sqrt(variance)
+    assert variance > 300
 
 
 def test_marginals_that_would_make_the_model_too_large_are_left_out_until_the_budget_is_spent():
