@@ -81,23 +81,23 @@ PAGES_OF_EXAMPLES = [
     "attacks-on-answers",
     "census",
     "extraction",
+    "generators",
     "inference",
     "limits",
     "linkage",
     "local",
     "membership",
+    "mst-aim",
     "multiplicative-weights",
     "noise",
-PAGES_OF_EXAMPLES = [
+    "pate",
     "plausible-deniability",
     "query-release",
-]
-
-
-@pytest.mark.parametrize("page", PAGES_OF_EXAMPLES)
     "reconstruction",
     "scores",
     "selection",
+    "synthesis",
+    "synthetic-data",
     "tracing",
     "training-data",
     "tuning",

@@ -66,10 +66,6 @@ INSIDE = {
     "selection": selections,
     "generator": generators,
     "strategy": strategies,
-    "strategy": strategies,
-    "repetitions": repetitions,
-    "selection": selections,
-    "generator": generators,
 }
 """Option of a mechanism -> catalogue of the table that may stand there."""
 

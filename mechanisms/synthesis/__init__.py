@@ -16,11 +16,9 @@ from .generators import (
     GraphicalModel,
     LocalConsistency,
     RelaxedTable,
+    TreeModel,
     misfit,
 )
-
-
-from .generators import DirectGenerator, GraphicalModel, TreeModel
 from .noisy_histogram import NoisyHistogramTable
 from .pipeline import SelectMeasureGenerate
 from .selection import AIM, MST, FixedMarginals
@@ -43,6 +41,6 @@ __all__ = [
     "Selection",
     "Synthesised",
     "Table",
-    "misfit",
     "TreeModel",
+    "misfit",
 ]

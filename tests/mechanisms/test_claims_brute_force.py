@@ -1035,7 +1035,6 @@ CASES = {
             | claims_text.CASES
             | claims_counts.CASES
             | claims_tables.CASES
-            | claims_release.CASES
             | claims_synthesis.CASES
             | claims_histogram_tables.CASES
             | claims_weights.CASES

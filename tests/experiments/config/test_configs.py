@@ -22,8 +22,10 @@ VIOLATIONS = {
     "composed",
     "plausible-deniability",
     "hyper-parameters",
+    "pate",
     "query-release",
     "statistics",
+    "synthetic-attacks",
     "tracing",
     "zoo",
 }
@@ -216,6 +218,24 @@ def answers_accuracy_epsilon(points):
             assert seen.success <= best + 0.01
 
 
+def pate(points):
+    """The three that do not pay, and they alone."""
+    refuted = {name for (name,), point in points.items() if point.verdict is Verdict.VIOLATION}
+    assert refuted == {name for (name,) in points if name.endswith("/ broken")}
+    assert len(points) == 14
+
+
+def synthetic_attacks(points):
+    """At most the claim where the noise is right, in this order; twice it and more where it is not."""
+    found = {key[0]: point.result.bound.epsilon for key, point in points.items()}
+    best, claim = found["answers, likelihood ratio"], next(iter(points.values())).result.claim
+    assert 0.85 * claim < best <= claim
+    assert 0.7 * claim < found["generated queries"] <= claim
+    assert max(found["neighbourhood"], found["too little noise, neighbourhood"]) < 1.0
+    refuted = {key[0] for key, point in points.items() if point.verdict is Verdict.VIOLATION}
+    assert refuted == {"too little noise, generated queries", "too little noise, density ratio"}
+
+
 def query_release(points):
     """The broken ones alone are refuted, and every bound lies close below the truth."""
     truths = {"broken, Laplace": 4.0, "broken, Gaussian": 2.523}
@@ -225,6 +245,8 @@ def query_release(points):
 
 
 EXPECTED = {
+    "pate": pate,
+    "synthetic-attacks": synthetic_attacks,
     "query-release": query_release,
     "lp-reconstruction": lp_reconstruction,
     "answers-accuracy-epsilon": answers_accuracy_epsilon,

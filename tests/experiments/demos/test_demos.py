@@ -11,9 +11,10 @@ import pytest
 from dpassay.attacks.reconstruction.answers import least_squares_accuracy
 from dpassay.audit import Verdict
 from dpassay.audit.power import Detectable
-from dpassay.experiments.demos import catalogue, deniable_records, get, randomized_response
-from dpassay.experiments.demos import catalogue, error_of_mwem, get, randomized_response
+from dpassay.experiments.demos import catalogue, get, randomized_response
+from dpassay.experiments.demos.answers import error_of_mwem
 from dpassay.experiments.demos.lecture import Lecture
+from dpassay.experiments.demos.synthesis import deniable_records
 
 LOG_3 = math.log(3.0)
 
@@ -278,6 +279,30 @@ class TestColumnFromCounts:
         for epsilon, right in found.a_budget.items():
             assert right <= 1.0 / (1.0 + math.exp(-epsilon)) + 5.0 * math.sqrt(0.25 / 4000)
         assert found.a_budget[1.0] < 0.6
+
+
+class TestVotesOfTeachers:
+    def test_a_tie_costs_what_all_votes_may_and_a_clear_vote_much_less(self, play):
+        found = list(play("votes-of-teachers")[0].one_answer.values())
+        assert found[0][0] == pytest.approx(found[0][1], rel=1e-3)
+        assert found[-1][0] < 0.1 * found[-1][1]
+        assert all(these <= every * (1 + 1e-3) for these, every in found)
+
+    def test_checked_answers_are_more_often_right_and_students_learn(self, play):
+        _lnmax, gnmax, confident = play("votes-of-teachers")[0].pipeline
+        assert confident.answered < gnmax.answered == 300
+        assert confident.right > gnmax.right > 0.8
+        assert confident.on_these_votes < confident.for_all_votes
+        assert min(gnmax.student, confident.student) > 0.8
+
+    def test_epsilon_tells_the_pair_and_the_student_no_more_than_the_claim(self, play):
+        found = play("votes-of-teachers")[0]
+        first, second, deviation = found.secret_epsilon
+        assert abs(first - second) > 0.05
+        assert deviation > abs(first - second)
+        claim, labels, student = found.loss_of_the_student
+        assert 0.3 < student < claim
+        assert labels < claim
 
 
 class TestQueryRelease:

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...attacks.reconstruction.answers import Averaging
-from ...audit import AuditResult, audit
-from ...mechanisms import Laplace, Neighbours, PureDP, Relation, Repeated
-from ...mechanisms.counts import Answerer
-from .lecture import Lecture
+from ....attacks.reconstruction.answers import Averaging
+from ....audit import AuditResult, audit
+from ....mechanisms import Laplace, Neighbours, PureDP, Relation, Repeated
+from ....mechanisms.counts import Answerer
+from ..lecture import Lecture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -239,7 +239,7 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: the error of the mean, and how often Bob is guessed, against the number of answers."""
-    from ..plots.style.canvas import new_figure
+    from ...plots.style.canvas import new_figure
 
     figure = new_figure(11.0, 4.2)
     left, right = figure.subplots(1, 2)
@@ -254,8 +254,8 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw_spreads(ax: Axes, found: Spreads) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ..plots.style.palette import AMBER, BLUE, GREEN
+    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+    from ...plots.style.palette import AMBER, BLUE, GREEN
 
     labels = []
     for values, colour, name in (
@@ -272,8 +272,8 @@ def _draw_spreads(ax: Axes, found: Spreads) -> None:
 
 
 def _draw_guesses(ax: Axes, found: Guesses) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ..plots.style.palette import BLUE, CLAIM, VIOLATION
+    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+    from ...plots.style.palette import BLUE, CLAIM, VIOLATION
 
     ceiling = 1.0 / (1.0 + math.exp(-EPSILON))
     ax.axhline(ceiling, color=CLAIM.light, linewidth=1.4)

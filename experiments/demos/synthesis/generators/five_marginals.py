@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ....mechanisms.errors import DataError
-from ....mechanisms.queries import Domain
-from ....mechanisms.synthesis import FixedMarginals, Generator, Measured, Table
-from ....mechanisms.synthesis.generators import (
+from .....mechanisms.errors import DataError
+from .....mechanisms.queries import Domain
+from .....mechanisms.synthesis import FixedMarginals, Generator, Measured, Table
+from .....mechanisms.synthesis.generators import (
     DirectGenerator,
     GeneratorNetwork,
     GradualUpdate,
@@ -22,7 +22,7 @@ from ....mechanisms.synthesis.generators import (
     RelaxedTable,
     misfit,
 )
-from ...data.datasets import load
+from ....data.datasets import load
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...attacks.reconstruction.training import InformedAdversary, PerturbedOutput, Regression, blind_success
-from ...audit.inference import Gain, gain
-from ...mechanisms.errors import AttackError
-from ...mechanisms.learning.convex import OutputPerturbation
-from .lecture import Lecture
+from ....attacks.reconstruction.training import InformedAdversary, PerturbedOutput, Regression, blind_success
+from ....audit.inference import Gain, gain
+from ....mechanisms.errors import AttackError
+from ....mechanisms.learning.convex import OutputPerturbation
+from ..lecture import Lecture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -348,7 +348,7 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: success against noise, and against epsilon."""
-    from ..plots.style.canvas import new_figure
+    from ...plots.style.canvas import new_figure
 
     figure = new_figure(11.0, 4.2)
     left, right = figure.subplots(1, 2)
@@ -364,8 +364,8 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw_noise(ax: Axes, curve: NoiseCurve) -> None:
-    from ..plots.style.canvas import logarithmic, style_axes, write
-    from ..plots.style.palette import BLUE, MUTED, VIOLATION
+    from ...plots.style.canvas import logarithmic, style_axes, write
+    from ...plots.style.palette import BLUE, MUTED, VIOLATION
 
     ax.plot(curve.noise_sd, curve.theory, color=BLUE.light, linewidth=2)
     ax.plot(curve.noise_sd, curve.measured, color=VIOLATION.light, linewidth=0, marker="o")
@@ -379,8 +379,8 @@ def _draw_noise(ax: Axes, curve: NoiseCurve) -> None:
 
 
 def _draw_private(ax: Axes, found: Findings) -> None:
-    from ..plots.style.canvas import logarithmic, style_axes, write
-    from ..plots.style.palette import AMBER, MUTED, VIOLATION
+    from ...plots.style.canvas import logarithmic, style_axes, write
+    from ...plots.style.palette import AMBER, MUTED, VIOLATION
 
     epsilons = list(found.private)
     ax.plot(epsilons, [a for _, a in found.private.values()], color=AMBER.light, marker="s", linewidth=2)

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...attacks.linkage import (
+from ....attacks.linkage import (
     Beliefs,
     beliefs_from_counts,
     beliefs_from_groups,
@@ -28,10 +28,10 @@ from ...attacks.linkage import (
     prior_beliefs,
     unique_share,
 )
-from ...audit.inference.gain import Gain, gain
-from ...mechanisms.anonymity import Cells, banded, mondrian
-from ..data.people import age_shares, people, place_sizes
-from .lecture import Lecture
+from ....audit.inference.gain import Gain, gain
+from ....mechanisms.anonymity import Cells, banded, mondrian
+from ...data.people import age_shares, people, place_sizes
+from ..lecture import Lecture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -342,7 +342,7 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: who is unique, and what is guessed right from groups and from noisy counts."""
-    from ..plots.style.canvas import new_figure
+    from ...plots.style.canvas import new_figure
 
     figure = new_figure(11.0, 4.2)
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.3])
@@ -357,8 +357,8 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw_unique(ax: Axes, found: Findings) -> None:
-    from ..plots.style.canvas import style_axes
-    from ..plots.style.palette import BLUE
+    from ...plots.style.canvas import style_axes
+    from ...plots.style.palette import BLUE
 
     names = [name for name in found.unique if "," in name][::-1]
     shares = [100.0 * found.unique[name] for name in names]
@@ -370,8 +370,8 @@ def _draw_unique(ax: Axes, found: Findings) -> None:
 
 
 def _draw_guesses(ax: Axes, found: Findings) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ..plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
+    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+    from ...plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
 
     ks = [row.k for row in found.rows]
     cured = found.cure.gained.attack.value

@@ -5,8 +5,7 @@
 # what it costs: McKenna, Miklau and Sheldon (2021). Generating reads the noisy answers only: it costs no privacy.
 
 # %%
-"""Five ways to make synthetic data of noisy marginals: what each can represent, what it gets wrong, and what it
-costs."""
+"""Five ways to make synthetic data of noisy marginals: what each can represent, misses, and costs."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..lecture import Lecture
+from ...lecture import Lecture
 from .comparison import OnTheCube, above_the_chord, compared, quick, search_spaces, slowdowns
 from .five_marginals import FIVE, Explained, census, explained, generators
 
@@ -60,8 +59,8 @@ def eight_cells(lecture: Lecture) -> tuple[dict[str, OnTheCube], dict[str, float
     lecture.say(
         """
         Clipped tables and marginals that only agree where they overlap fit what no distribution has. A table that is
-        made of the latter (gradual update) does not. Tables with a softmax and networks are not convex, and find the
-        best all the same, here.
+        made of the latter (gradual update) does not. Tables with a softmax and networks are not convex, and come near
+        the best, here, without always reaching it.
         """
     )
     return found, chords
@@ -164,7 +163,7 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: errors by marginal, and time."""
-    from ...plots.style.canvas import new_figure
+    from ....plots.style.canvas import new_figure
 
     figure = new_figure(11.0, 4.6)
     left, right = figure.subplots(1, 2, width_ratios=(2, 1))
@@ -179,8 +178,8 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw_errors(ax: Axes, census: dict[str, Explained]) -> None:
-    from ...plots.style.canvas import style_axes
-    from ...plots.style.palette import INK, SERIES
+    from ....plots.style.canvas import style_axes
+    from ....plots.style.palette import INK, SERIES
 
     shown = {"noisy answers": next(iter(census.values())).answers} | {name: one.errors for name, one in census.items()}
     width = 0.8 / len(shown)
@@ -192,10 +191,15 @@ def _draw_errors(ax: Axes, census: dict[str, Explained]) -> None:
 
 
 def _draw_seconds(ax: Axes, census: dict[str, Explained]) -> None:
-    from ...plots.style.canvas import style_axes
-    from ...plots.style.palette import BLUE
+    from ....plots.style.canvas import style_axes
+    from ....plots.style.palette import BLUE
 
     ax.barh(range(len(census)), [one.seconds for one in census.values()], color=BLUE.light)
     ax.set_yticks(range(len(census)), list(census))
     ax.invert_yaxis()
     style_axes(ax, title="Time of one fit", x="seconds, one thread", y="")
+
+
+# %%
+if __name__ == "__main__":
+    main()

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms import Gaussian, Laplace, Mechanism
-from ...mechanisms.queries import Domain, Workload
-from ...mechanisms.relation import Relation
-from ...mechanisms.release.error_rates import error_rate
-from ...mechanisms.release.matrix import GaussianMatrix, LaplaceMatrix
-from ...mechanisms.release.weights import MWEM, SmallDatabase
-from .lecture import Lecture
+from ....mechanisms import Gaussian, Laplace, Mechanism
+from ....mechanisms.queries import Domain, Workload
+from ....mechanisms.relation import Relation
+from ....mechanisms.release.error_rates import error_rate
+from ....mechanisms.release.matrix import GaussianMatrix, LaplaceMatrix
+from ....mechanisms.release.weights import MWEM, SmallDatabase
+from ..lecture import Lecture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -178,7 +178,7 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: both errors against the number of records."""
-    from ..plots.style.canvas import new_figure
+    from ...plots.style.canvas import new_figure
 
     figure = new_figure(11.0, 4.6)
     for place, (ax, word) in enumerate(zip(figure.subplots(1, 2), NORMS, strict=True)):
@@ -192,8 +192,8 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw_errors(ax: Axes, found: Findings, word: str, which: int) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ..plots.style.palette import CLAIM, MUTED, series_colour
+    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+    from ...plots.style.palette import CLAIM, MUTED, series_colour
 
     labels, seen = [], []
     for place, (name, each) in enumerate(found.measured.items()):

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from ...audit import audit
-from ...mechanisms import GaussianDP
-from ...mechanisms.records import remove_record
-from ...mechanisms.relation import Relation
-from ...mechanisms.synthesis import GraphicalModel, SelectMeasureGenerate, Table
+from ....audit import audit
+from ....mechanisms import GaussianDP
+from ....mechanisms.records import remove_record
+from ....mechanisms.relation import Relation
+from ....mechanisms.synthesis import GraphicalModel, SelectMeasureGenerate, Table
+from ..lecture import Lecture
 from .generators.five_marginals import ADULT, FIVE, census
-from .lecture import Lecture
 
 SEED = 2019
 N_DRAWS = 10
@@ -161,8 +161,8 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Errors of the marginals, as measured and as fitted."""
-    from ..plots.style.canvas import logarithmic, new_figure, style_axes
-    from ..plots.style.palette import AMBER, BLUE
+    from ...plots.style.canvas import logarithmic, new_figure, style_axes
+    from ...plots.style.palette import AMBER, BLUE
 
     figure = new_figure(9.0, 4.2)
     ax = figure.subplots()

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...attacks.tracing import InnerProduct, Traced, expected_z, power, trace
-from ...mechanisms.studies import ColumnMeans, Genomes, Study, Uniform
-from .lecture import Lecture
+from ....attacks.tracing import InnerProduct, Traced, expected_z, power, trace
+from ....mechanisms.studies import ColumnMeans, Genomes, Study, Uniform
+from ..lecture import Lecture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -240,7 +240,7 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: z against sqrt(d / n), and members found at one false alarm in a thousand."""
-    from ..plots.style.canvas import new_figure
+    from ...plots.style.canvas import new_figure
 
     figure = new_figure(11.0, 4.4)
     left, right = figure.subplots(1, 2)
@@ -262,8 +262,8 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw_curves(ax: Axes, found: Findings, of_z: object, y: str, title: str) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, style_axes
-    from ..plots.style.palette import AMBER, BLUE, GREEN
+    from ...plots.style.canvas import EndLabel, end_labels, style_axes
+    from ...plots.style.palette import AMBER, BLUE, GREEN
 
     labels = []
     for (name, curve), colour in zip(found.curves.items(), (BLUE, AMBER, GREEN), strict=True):

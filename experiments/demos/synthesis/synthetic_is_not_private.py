@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...attacks.synthesis import GeneratedQueries
-from ...attacks.synthesis.distances import share_closer
-from ...audit import AuditResult, audit
-from ...mechanisms import GaussianDP, Neighbours
-from ...mechanisms.broken.synthesis import Resampled
-from ...mechanisms.records import replace_record
-from ...mechanisms.synthesis import GraphicalModel, FixedMarginals, SelectMeasureGenerate
-from .lecture import Lecture
+from ....attacks.synthesis import GeneratedQueries
+from ....attacks.synthesis.distances import share_closer
+from ....audit import AuditResult, audit
+from ....mechanisms import Guarantee, Neighbours, Relation
+from ....mechanisms.broken.synthesis import Resampled
+from ....mechanisms.queries import Domain
+from ....mechanisms.records import replace_record
+from ....mechanisms.synthesis import FixedMarginals, GraphicalModel, SelectMeasureGenerate
+from ..lecture import Lecture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +77,7 @@ def best_model(lecture: Lecture) -> dict[int, float]:
         found[n] = float(np.mean((np.diff(in_order, axis=1) > 0).sum(axis=1) + 1) / n)
     lecture.chapter("1. A generative model")
     lecture.say(
-        f"""
+        """
         The model is the uniform distribution on the records: nothing fits them better. It draws n rows, each afresh,
         and nobody is copied on purpose. How many of the n people stand in the table as they are?
         """
@@ -114,8 +115,8 @@ def independent_columns(records: Records, size: int, rng: np.random.Generator) -
 def private_columns() -> SelectMeasureGenerate:
     """The same from counts with noise."""
     marginals = tuple((name,) for name in DOMAIN)
-    selection = FixedMarginals(marginals, standard_deviation=DEVIATION, relation="replace_one")
-    return SelectMeasureGenerate(DOMAIN, selection, GraphicalModel(), view="table")
+    selection = FixedMarginals(marginals, standard_deviation=DEVIATION, relation=Relation.REPLACE_ONE)
+    return SelectMeasureGenerate(Domain.of(DOMAIN), selection, GraphicalModel(), view="table")
 
 
 @dataclass(frozen=True)
@@ -166,14 +167,15 @@ def generators(lecture: Lecture) -> dict[str, Generator]:
     )
     lecture.say(
         """
-        The metric sees the copies. It does not see the second generator, which copies nobody, and writes her diagnosis in two tables of three with her and in none without her. The audit sees both. With noise,
-        nothing is seen beyond the claim, and nothing can be: that holds for every patient and for every attack.
+        The metric sees the copies. It does not see the second generator, which copies nobody, and writes her diagnosis
+        in two tables of three with her and in none without her. The audit sees both. With noise, nothing is seen beyond
+        the claim, and nothing can be: that holds for every patient and for every attack.
         """
     )
     return found
 
 
-def _examined(name: str, generator: Any, claim: GaussianDP | None = None) -> Generator:
+def _examined(name: str, generator: Any, claim: Guarantee | None = None) -> Generator:
     used, unused = pair().d1, patients(1)
     release: Callable[..., Any] = getattr(generator, "release", generator)
     tables = np.asarray(release(used, TABLES, np.random.default_rng(SEED)))
@@ -247,7 +249,7 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: records in the table against their number; what metric and audit say about three generators."""
-    from ..plots.style.canvas import new_figure
+    from ...plots.style.canvas import new_figure
 
     figure = new_figure(11.0, 4.2)
     left, right = figure.subplots(1, 2)
@@ -263,8 +265,8 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw_shares(ax: Axes, found: Findings) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ..plots.style.palette import AMBER, CLAIM
+    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+    from ...plots.style.palette import AMBER, CLAIM
 
     sizes = np.unique(np.geomspace(SIZES[0], SIZES[-1], 200).astype(int))
     ax.plot(sizes, [Resampled(1.0, n_records=int(n)).share_shown for n in sizes], color=AMBER.light, linewidth=1.4)
@@ -277,8 +279,8 @@ def _draw_shares(ax: Axes, found: Findings) -> None:
 
 
 def _draw_generators(ax: Axes, found: Findings) -> None:
-    from ..plots.style.canvas import style_axes, write
-    from ..plots.style.palette import AMBER, CLAIM, GREEN
+    from ...plots.style.canvas import style_axes, write
+    from ...plots.style.palette import AMBER, CLAIM, GREEN
 
     claim = found.generators["private columns"].result.claim
     ax.axhline(claim, color=CLAIM.light, linewidth=1.4)

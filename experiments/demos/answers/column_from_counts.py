@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...attacks.reconstruction.answers import (
+from ....attacks.reconstruction.answers import (
     BoxedLeastSquares,
     L1Decoding,
     SubsetQueryAttack,
     least_squares_accuracy,
 )
-from ...mechanisms import Gaussian
-from ...mechanisms.counts import Answerer, GaussianSubsetCounts, LaplaceSubsetCounts, SubsetCounts
-from .lecture import Lecture
+from ....mechanisms import Gaussian
+from ....mechanisms.counts import Answerer, GaussianSubsetCounts, LaplaceSubsetCounts, SubsetCounts
+from ..lecture import Lecture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -195,7 +195,7 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: right bits against queries, and against the epsilon of all answers."""
-    from ..plots.style.canvas import new_figure
+    from ...plots.style.canvas import new_figure
 
     figure = new_figure(11.0, 4.2)
     left, right = figure.subplots(1, 2)
@@ -210,8 +210,8 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw_queries(ax: Axes, found: Findings) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ..plots.style.palette import AMBER, BLUE, GREEN
+    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+    from ...plots.style.palette import AMBER, BLUE, GREEN
 
     labels = []
     more = np.geomspace(N_PEOPLE + 1, QUERIES[-1], 100).astype(int)
@@ -228,8 +228,8 @@ def _draw_queries(ax: Axes, found: Findings) -> None:
 
 
 def _draw_budget(ax: Axes, found: Findings) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ..plots.style.palette import BLUE, CLAIM
+    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+    from ...plots.style.palette import BLUE, CLAIM
 
     epsilons = np.geomspace(EPSILONS[0], EPSILONS[-1], 100)
     ax.plot(epsilons, 1.0 / (1.0 + np.exp(-epsilons)), color=CLAIM.light, linewidth=1.4)

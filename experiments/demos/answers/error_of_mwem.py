@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...audit import AuditResult, audit
-from ...mechanisms import Laplace, Relation
-from ...mechanisms.queries import Domain, Workload
-from ...mechanisms.release.weights import MWEM
-from .lecture import Lecture
+from ....audit import AuditResult, audit
+from ....mechanisms import Laplace, Relation
+from ....mechanisms.queries import Domain, Workload
+from ....mechanisms.release.weights import MWEM
+from ..lecture import Lecture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -168,7 +168,7 @@ def main(out: Path | None = None) -> Findings:
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Three panels: error against rounds, error against epsilon, audited epsilon against rounds."""
-    from ..plots.style.canvas import new_figure
+    from ...plots.style.canvas import new_figure
 
     figure = new_figure(14.0, 4.2)
     rounds, epsilons, bounds = figure.subplots(1, 3)
@@ -184,8 +184,8 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw_rounds(ax: Axes, found: Findings) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ..plots.style.palette import AMBER, BLUE, GREEN
+    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+    from ...plots.style.palette import AMBER, BLUE, GREEN
 
     labels = []
     for epsilon, colour in zip((0.3, 1.0, 10.0), (BLUE, AMBER, GREEN), strict=True):
@@ -199,8 +199,8 @@ def _draw_rounds(ax: Axes, found: Findings) -> None:
 
 
 def _draw_epsilons(ax: Axes, found: Findings) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ..plots.style.palette import AMBER, BLUE, GREEN
+    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+    from ...plots.style.palette import AMBER, BLUE, GREEN
 
     labels = []
     for place, (name, colour) in enumerate((("8 rounds", BLUE), ("32 rounds", AMBER), ("noise on all", GREEN))):
@@ -214,8 +214,8 @@ def _draw_epsilons(ax: Axes, found: Findings) -> None:
 
 
 def _draw_bounds(ax: Axes, found: Findings) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, style_axes
-    from ..plots.style.palette import BLUE, CLAIM
+    from ...plots.style.canvas import EndLabel, end_labels, style_axes
+    from ...plots.style.palette import BLUE, CLAIM
 
     seen = [found.audited[t].bound.epsilon for t in AUDITED_ROUNDS]
     claims = [found.audited[t].claim for t in AUDITED_ROUNDS]

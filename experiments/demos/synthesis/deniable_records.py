@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.broken.deniability import DeterministicTest, NoPrivacyTest, NoReleaseSeen
-from ...mechanisms.deniability import DeniabilityDP, DeniableRelease, LearnedGenerator, learn_generator
-from ...mechanisms.deniability.theorem import pass_log_probability
-from ...mechanisms.errors import DataError
-from ...mechanisms.queries.domain import Domain
-from ..data.datasets import load
-from .lecture import Lecture
+from ....mechanisms.broken.deniability import DeterministicTest, NoPrivacyTest, NoReleaseSeen
+from ....mechanisms.deniability import DeniabilityDP, DeniableRelease, LearnedGenerator, learn_generator
+from ....mechanisms.deniability.theorem import pass_log_probability
+from ....mechanisms.errors import DataError
+from ....mechanisms.queries.domain import Domain
+from ...data.datasets import load
+from ..lecture import Lecture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -204,7 +204,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 def _draw(lecture: Lecture) -> None:
-    from ..plots.style.canvas import new_figure
+    from ...plots.style.canvas import new_figure
 
     figure = new_figure(11.0, 4.2)
     left, right = figure.subplots(1, 2)
@@ -219,8 +219,8 @@ def _draw(lecture: Lecture) -> None:
 
 
 def _draw_passing(ax: Axes) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, style_axes
-    from ..plots.style.palette import AMBER, BLUE, CLAIM, GREEN
+    from ...plots.style.canvas import EndLabel, end_labels, style_axes
+    from ...plots.style.palette import AMBER, BLUE, CLAIM, GREEN
 
     counts = np.arange(20.0, 81.0, dtype=np.float64)
     labels = []
@@ -234,8 +234,8 @@ def _draw_passing(ax: Axes) -> None:
 
 
 def _draw_theorem(ax: Axes) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, style_axes
-    from ..plots.style.palette import AMBER, BLUE, GREEN
+    from ...plots.style.canvas import EndLabel, end_labels, style_axes
+    from ...plots.style.palette import AMBER, BLUE, GREEN
 
     exponents, labels = np.linspace(-14.0, -2.0, 200), []
     for k, colour in ((20, AMBER), (50, GREEN), (200, BLUE)):
