@@ -98,6 +98,7 @@ PAGES_OF_EXAMPLES = [
     "selection",
     "synthesis",
     "synthetic-data",
+    "top-down",
     "tracing",
     "training-data",
     "tuning",

@@ -305,6 +305,35 @@ class TestVotesOfTeachers:
         assert labels < claim
 
 
+class TestTopDown:
+    def test_each_step_of_the_processing_brings_the_tables_nearer_and_least_squares_as_predicted(self, play):
+        found = play("top-down")[0].errors
+        for level in ("nation", "state", "county"):
+            noise, linear, kept, whole = (
+                found.root_mean_square[step, level] for step in ("noise", "least-squares", "non-negative", "whole")
+            )
+            assert linear == pytest.approx(found.predicted[level], rel=0.06)
+            assert noise > 1.1 * linear
+            assert linear * 1.01 > kept
+            assert whole == pytest.approx(kept, rel=0.01)
+        assert found.root_mean_square["whole", "county"] < 0.9 * found.root_mean_square["least-squares", "county"]
+
+    def test_the_smallest_counties_gain_people_and_the_large_ones_pay(self, play):
+        found = play("top-down")[0].errors
+        order = np.argsort(found.sizes)
+        assert (found.bias[1, order[:2]] > 5.0).all()
+        assert found.bias[1, order[-2:]].sum() < -10.0
+        assert np.abs(found.bias[0]).max() < 5.0
+
+    def test_only_the_pair_that_differs_in_an_invariant_is_told_apart(self, play):
+        found = play("top-down")[0].audits
+        assert found.kept.verdict is Verdict.CONSISTENT
+        assert found.forgotten.verdict is Verdict.VIOLATION
+        assert found.forgotten.witness is not None
+        assert "differs in an invariant" in found.refused
+        assert 1.0 < found.tables.bound.epsilon < found.measurements.bound.epsilon
+
+
 class TestQueryRelease:
     def test_a_strategy_is_better_than_noise_on_every_answer_and_all_noise_falls_like_the_number_of_records(self, play):
         found = play("query-release")[0].measured
