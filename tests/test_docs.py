@@ -81,13 +81,8 @@ PAGES_OF_EXAMPLES = [
     "attacks-on-answers",
     "census",
     "extraction",
-PAGES_OF_EXAMPLES = [
     "federated",
     "generators",
-]
-
-
-@pytest.mark.parametrize("page", PAGES_OF_EXAMPLES)
     "inference",
     "limits",
     "linkage",
