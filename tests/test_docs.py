@@ -81,6 +81,7 @@ PAGES_OF_EXAMPLES = [
     "attacks-on-answers",
     "census",
     "extraction",
+    "federated",
     "generators",
     "inference",
     "limits",

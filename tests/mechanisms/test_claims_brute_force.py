@@ -14,6 +14,7 @@ from itertools import combinations, combinations_with_replacement, product
 import claims_composed
 import claims_counts
 import claims_deniability
+import claims_federated
 import claims_histogram_tables
 import claims_laws as laws
 import claims_release
@@ -1039,6 +1040,7 @@ CASES = {
             | claims_histogram_tables.CASES
             | claims_weights.CASES
             | claims_deniability.CASES
+            | claims_federated.CASES
             | claims_release.CASES
             | claims_votes.CASES
             | claims_top_down.CASES

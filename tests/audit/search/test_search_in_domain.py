@@ -80,6 +80,9 @@ MISSED = {
     "broken-dual-query-samples-counted-once": "marginals and their records",
     "broken-sum-single-precision": "thousands of records of one size",
     "broken-votes-abstention-unpaid": "a table of votes",
+    "broken-federated-realised-clients": "lists of clients",
+    "broken-federated-per-record-clipping": "lists of clients",
+    "broken-federated-noise-of-mean": "lists of clients",
     "broken-votes-epsilon-of-votes": "a table of votes",
     "broken-votes-check-without-noise": "a table of votes",
 }

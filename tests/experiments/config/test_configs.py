@@ -21,6 +21,7 @@ VIOLATIONS = {
     "multiplicative-weights",
     "composed",
     "plausible-deniability",
+    "federated",
     "hyper-parameters",
     "pate",
     "query-release",
