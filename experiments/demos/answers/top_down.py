@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Tables of a census, from the top down
 #
-# A nation, its states and their counties: noisy counts at every level, and whole tables that add up. What it costs, what
-# the processing repairs and what it bends, and what the numbers that are published exactly give away.
+# A nation, its states and their counties: noisy counts at every level, and whole tables that add up. What it costs,
+# what the processing repairs and what it bends, and what the numbers that are published exactly give away.
 
 # %%
 """TopDown on a made-up nation: errors by level, bias of small counties, and what its invariants give away."""
@@ -109,10 +109,10 @@ def _say_errors(lecture: Lecture, found: Errors, mechanism: GaussianTopDown) -> 
     lecture.say(
         f"""
         {N_PEOPLE:,} made-up people in {len(COUNTIES)} states of {sum(COUNTIES)} counties, and a table of
-        {len(mechanism.plan.cells)} cells for each: relationship, age and race. At every level the table is measured, and
-        its marginal by relationship and age, all of it with rho = {RHO:g}. Two things get no noise: cells where nobody can
-        be (householders and partners below 15, people of no race), and the invariants (people of each state, householders
-        of each county). Root mean square error of a cell, over {RUNS} releases:
+        {len(mechanism.plan.cells)} cells for each: relationship, age and race. At every level the table is measured,
+        and its marginal by relationship and age, all of it with rho = {RHO:g}. Two things get no noise: cells where
+        nobody can be (householders and partners below 15, people of no race), and the invariants (people of each
+        state, householders of each county). Root mean square error of a cell, over {RUNS} releases:
         """
     )
     lecture.table(
@@ -141,9 +141,9 @@ def _say_bias(lecture: Lecture, found: Errors) -> None:
     lecture.chapter("2. Small counties grow")
     lecture.say(
         """
-        A cell with nobody in it cannot err downwards. The smallest counties are made of such cells, and grow; as the totals
-        of the states are held, large counties pay for it. Least squares alone have no bias, but tables with people below
-        zero. Mean error of the number of people of a county:
+        A cell with nobody in it cannot err downwards. The smallest counties are made of such cells, and grow; as the
+        totals of the states are held, large counties pay for it. Least squares alone have no bias, but tables with
+        people below zero. Mean error of the number of people of a county:
         """
     )
     lecture.table(
@@ -200,10 +200,11 @@ def audits(lecture: Lecture) -> Audits:
     measurements, tables = (_small(view) for view in ("measurements", "tables"))
     lecture.say(
         f"""
-        Tables are made of the measurements, so they cannot tell more. On a small release, of two states, three counties
-        and two sexes with rho = 2, {tables.bound.n_trials:,} trials show epsilon = {measurements.bound.epsilon:.2f} of the
-        measurements and {tables.bound.epsilon:.2f} of the tables, at delta 0.01. An attack that knows the law of the
-        measurements has no such help with the tables: what they hide may be the attack's fault.
+        Tables are made of the measurements, so they cannot tell more. On a small release, of two states, three
+        counties and two sexes with rho = 2, {tables.bound.n_trials:,} trials show epsilon =
+        {measurements.bound.epsilon:.2f} of the measurements and {tables.bound.epsilon:.2f} of the tables, at delta
+        0.01. An attack that knows the law of the measurements has no such help with the tables: what they hide may be
+        the attack's fault.
         """
     )
     return Audits(kept, forgotten, refused, measurements, tables)
