@@ -8,6 +8,7 @@ column_from_counts.py    a secret column from many noisy counts, and what a budg
 deniable_records.py      synthetic records that many could have given, what that promises and what it does not
 dp_sgd.py                a private classifier: what four accountants promise, what four attackers find
 in_this_study.py         one row against published means: exact, rounded, private
+leave_one_out.py         learners of equal accuracy, of which one gives an outlier away
 lecture.py               what the lectures share: chapters, paragraphs and tables on a terminal
 medical_visits.py        visits without names: linked, k-anonymous and intersected, and the cure
 randomized_response.py   randomised response: the tax survey of Warner (1965)
@@ -25,6 +26,7 @@ catalogue = Catalogue(
         "deniable-records": "dpassay.experiments.demos.deniable_records:main",
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
         "in-this-study": "dpassay.experiments.demos.in_this_study:main",
+        "leave-one-out": "dpassay.experiments.demos.leave_one_out:main",
         "medical-visits": "dpassay.experiments.demos.medical_visits:main",
         "randomized-response": "dpassay.experiments.demos.randomized_response:main",
         "repeated-answers": "dpassay.experiments.demos.repeated_answers:main",
