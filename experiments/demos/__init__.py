@@ -6,8 +6,6 @@ the whole lecture and returns the numbers that it found.
 add_or_replace.py        blue eyes: one mechanism, one noise, two neighbouring relations
 answers/                 answers to queries: asked again, asked too often, many at once
 dp_sgd.py                a private classifier: what four accountants promise, what four attackers find
-in_this_study.py         one row against published means: exact, rounded, private
-leave_one_out.py         learners of equal accuracy, of which one gives an outlier away
 lecture.py               what the lectures share: chapters, paragraphs and tables on a terminal
 people/                  what is learned about people from studies, models and visits
 randomized_response.py   randomised response: the tax survey of Warner (1965)
@@ -28,11 +26,9 @@ catalogue = Catalogue(
         "five-generators": "dpassay.experiments.demos.synthesis.generators.five_generators:main",
         "five-marginals": "dpassay.experiments.demos.synthesis.five_marginals:main",
         "in-this-study": "dpassay.experiments.demos.people.in_this_study:main",
+        "leave-one-out": "dpassay.experiments.demos.people.leave_one_out:main",
         "medical-visits": "dpassay.experiments.demos.people.medical_visits:main",
         "query-release": "dpassay.experiments.demos.answers.query_release:main",
-        "in-this-study": "dpassay.experiments.demos.in_this_study:main",
-        "leave-one-out": "dpassay.experiments.demos.leave_one_out:main",
-        "medical-visits": "dpassay.experiments.demos.medical_visits:main",
         "randomized-response": "dpassay.experiments.demos.randomized_response:main",
         "repeated-answers": "dpassay.experiments.demos.answers.repeated_answers:main",
         "row-of-a-regression": "dpassay.experiments.demos.people.row_of_a_regression:main",

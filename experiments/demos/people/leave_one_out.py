@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...audit import AuditResult, PairScores, audit_scores
-from ...mechanisms.learning import DPSGD, FullBatch, LogisticRegression, TrainingData
-from ...mechanisms.learning.accounting import calibrate_noise
-from .lecture import Lecture
+from ....audit import AuditResult, PairScores, audit_scores
+from ....mechanisms.learning import DPSGD, FullBatch, LogisticRegression, TrainingData
+from ....mechanisms.learning.accounting import calibrate_noise
+from ..lecture import Lecture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -219,7 +219,7 @@ def _tell(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw(lecture: Lecture, found: Findings) -> None:
-    from ..plots.style.canvas import new_figure
+    from ...plots.style.canvas import new_figure
 
     figure = new_figure(11.0, 4.2)
     left, right = figure.subplots(1, 2)
@@ -235,8 +235,8 @@ def _draw(lecture: Lecture, found: Findings) -> None:
 
 def _draw_plane(ax: Axes, found: Findings) -> None:
     """Where one machine with the outlier says class 1, and its support vectors."""
-    from ..plots.style.canvas import style_axes, write
-    from ..plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
+    from ...plots.style.canvas import style_axes, write
+    from ...plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
 
     machine, rows = found.machines[1], found.trial.inclusion[1, :-1]
     X, y = found.trial.data.X[:-1][rows], found.trial.data.y[:-1][rows]
@@ -254,8 +254,8 @@ def _draw_plane(ax: Axes, found: Findings) -> None:
 
 def _draw_learners(ax: Axes, found: Findings) -> None:
     """Three numbers of each learner, side by side."""
-    from ..plots.style.canvas import style_axes
-    from ..plots.style.palette import BLUE, MUTED, VIOLATION
+    from ...plots.style.canvas import style_axes
+    from ...plots.style.palette import BLUE, MUTED, VIOLATION
 
     shown = {
         "L_test": (MUTED, [one.test_error for one in found.learners.values()]),
