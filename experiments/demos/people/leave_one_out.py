@@ -241,9 +241,16 @@ def _draw_plane(ax: Axes, found: Findings) -> None:
     machine, rows = found.machines[1], found.trial.inclusion[1, :-1]
     X, y = found.trial.data.X[:-1][rows], found.trial.data.y[:-1][rows]
     for label, colour in ((0, AMBER), (1, BLUE)):
-        ax.scatter(*X[y == label].T, s=10, color=colour.light)
-    ax.scatter(*machine.support_vectors_.T, s=36, facecolors="none", edgecolors=MUTED.light, linewidths=0.8)
-    ax.scatter(*OUTLIER, s=36, color=VIOLATION.light, marker="D")
+        ax.scatter(X[y == label, 0], X[y == label, 1], s=10, color=colour.light)
+    ax.scatter(
+        machine.support_vectors_[:, 0],
+        machine.support_vectors_[:, 1],
+        s=36,
+        facecolors="none",
+        edgecolors=MUTED.light,
+        linewidths=0.8,
+    )
+    ax.scatter(OUTLIER[0], OUTLIER[1], s=36, color=VIOLATION.light, marker="D")
     write(ax, 0.2, 2.5, "outlier, in the model", VIOLATION)
     across = np.linspace(-2.2, 2.2, 120), np.linspace(-1.6, 3.1, 120)
     grid = np.stack(np.meshgrid(*across), axis=-1)

@@ -11,9 +11,10 @@ import pytest
 from dpassay.attacks.reconstruction.answers import least_squares_accuracy
 from dpassay.audit import Verdict
 from dpassay.audit.power import Detectable
-from dpassay.experiments.demos import catalogue, deniable_records, get, leave_one_out, randomized_response
+from dpassay.experiments.demos import catalogue, get, randomized_response
 from dpassay.experiments.demos.answers import error_of_mwem
 from dpassay.experiments.demos.lecture import Lecture
+from dpassay.experiments.demos.people import leave_one_out
 from dpassay.experiments.demos.synthesis import deniable_records
 
 LOG_3 = math.log(3.0)
