@@ -26,6 +26,7 @@ catalogue = Catalogue(
         "five-generators": "dpassay.experiments.demos.synthesis.generators.five_generators:main",
         "five-marginals": "dpassay.experiments.demos.synthesis.five_marginals:main",
         "in-this-study": "dpassay.experiments.demos.people.in_this_study:main",
+        "leave-one-out": "dpassay.experiments.demos.people.leave_one_out:main",
         "medical-visits": "dpassay.experiments.demos.people.medical_visits:main",
         "query-release": "dpassay.experiments.demos.answers.query_release:main",
         "randomized-response": "dpassay.experiments.demos.randomized_response:main",

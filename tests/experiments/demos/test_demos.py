@@ -14,6 +14,7 @@ from dpassay.audit.power import Detectable
 from dpassay.experiments.demos import catalogue, get, randomized_response
 from dpassay.experiments.demos.answers import error_of_mwem
 from dpassay.experiments.demos.lecture import Lecture
+from dpassay.experiments.demos.people import leave_one_out
 from dpassay.experiments.demos.synthesis import deniable_records
 
 LOG_3 = math.log(3.0)
@@ -465,3 +466,38 @@ class TestSyntheticIsNotPrivate:
     def test_noise_costs_little_more_than_drawing_rows_does(self, play):
         for exact, private in play("synthetic-is-not-private")[0].cost.values():
             assert private < exact + 0.08
+
+
+@pytest.fixture(scope="module")
+def left_out(play):
+    return play("leave-one-out")[0]
+
+
+class TestLeaveOneOut:
+    def test_learners_are_right_equally_often_and_hide_the_average_record(self, left_out):
+        errors = [one.test_error for one in left_out.learners.values()]
+        assert max(errors) - min(errors) < 0.015
+        for one in left_out.learners.values():
+            assert one.test_error - one.train_error < 0.02
+            assert one.average_advantage < 0.12
+
+    def test_one_of_them_gives_the_outlier_away_and_only_the_private_one_keeps_its_promise(self, left_out):
+        shown, plain, private = left_out.learners.values()
+        assert shown.outlier_advantage == 1.0
+        assert plain.outlier_advantage < 0.6
+        assert private.outlier_advantage < 0.3  # 0.11 at most, and a standard deviation of 0.08 of 75 runs a side
+        verdicts = [result.verdict for result in left_out.audits.values()]
+        assert verdicts[0] is Verdict.VIOLATION
+        assert verdicts[2] is Verdict.CONSISTENT
+
+    def test_a_support_vector_machine_holds_records_and_always_the_outlier(self, left_out):
+        pool = {row.tobytes() for row in left_out.trial.data.X}
+        for place, machine in enumerate(left_out.machines):
+            held = {row.tobytes() for row in machine.support_vectors_}
+            assert held <= pool
+            assert (leave_one_out.OUTLIER.tobytes() in held) == bool(place % 2)
+
+    def test_figure_shows_both_panels(self, left_out, tmp_path):
+        with contextlib.redirect_stdout(io.StringIO()):
+            leave_one_out._draw(Lecture(out=tmp_path), left_out)
+        assert (tmp_path / "leave-one-out.svg").exists()
