@@ -82,16 +82,24 @@ PAGES_OF_EXAMPLES = [
     "census",
     "extraction",
     "federated",
+    "generators",
     "inference",
     "limits",
     "linkage",
     "local",
     "membership",
+    "mst-aim",
+    "multiplicative-weights",
     "noise",
+    "pate",
     "plausible-deniability",
+    "query-release",
     "reconstruction",
     "scores",
     "selection",
+    "synthesis",
+    "synthetic-data",
+    "top-down",
     "tracing",
     "training-data",
     "tuning",
@@ -121,6 +129,16 @@ def test_the_config_of_the_page_on_reconstruction_runs(tmp_path, without_power, 
     done = run(tmp_path / "guess.toml", settings={"game.n_rounds": 500}, out=tmp_path / "out")
     assert [point.result.recovery.prior for point in done.result.points] == [1 / 3] * 4
     assert done.verdict is Verdict.CONSISTENT
+
+
+def test_the_config_of_the_page_on_query_release_runs(tmp_path, without_power, without_pictures):
+    (example,) = re.findall(r"```toml\n(.*?)```", (DOCS / "query-release.md").read_text(), flags=re.DOTALL)
+    (tmp_path / "marginals.toml").write_text(example.replace("people.csv", str(tmp_path / "people.csv")))
+    (tmp_path / "people.csv").write_text("age,sex,name\n3,0,a\n5,1,b\n7,1,c\n")
+    done = run(tmp_path / "marginals.toml", out=tmp_path / "out")
+    (point,) = done.result.points
+    assert done.verdict is Verdict.CONSISTENT
+    assert 0.8 <= point.result.bound.epsilon <= 1.0
 
 
 # --- the page on learning ---------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from ..base import Scorer, Target
 from .targeted import TargetedAttack
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.capabilities import ReleasesModels
+    from ...mechanisms.learning.capabilities import ShowsLosses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class CanaryLoss(TargetedAttack):
     the final model and nothing else: black box.
 
     Raises:
-        AttackError: not DP-SGD, a view that shows no final model, or a pair that differs in a gradient
+        AttackError: no models that have a loss, a view that shows no final model, or a pair that differs in a gradient
             record, which has no loss.
 
     Guarantees:
@@ -64,6 +64,13 @@ class CanaryLoss(TargetedAttack):
             only0 = TrainingData(only0.X[:0], only0.y[:0])
         return CanaryLossScorer(learner, only0, only1)
 
+    @classmethod
+    def _capability(cls) -> type[ShowsLosses]:
+        """Losses are all that it reads."""
+        from ...mechanisms.learning.capabilities import ShowsLosses
+
+        return ShowsLosses
+
     def _differing(self, target: Target) -> tuple[TrainingData, TrainingData]:
         """The examples in which the sides differ; raises `AttackError` if they differ in gradient records."""
         from ...mechanisms.learning.pairs import differing
@@ -81,7 +88,7 @@ class CanaryLoss(TargetedAttack):
 class CanaryLossScorer:
     """Losses on `only0` less losses on `only1`, of models of `learner`."""
 
-    learner: ReleasesModels
+    learner: ShowsLosses
     only0: TrainingData
     only1: TrainingData
 

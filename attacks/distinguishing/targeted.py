@@ -20,13 +20,13 @@ to 1.9, on mislabelled and ClipBKD records of a perceptron. Hence the choice of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...mechanisms.errors import AttackError, ParameterError
 from ..base import Attack, Target
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.capabilities import ReleasesModels
+    from ...mechanisms.learning.capabilities import ShowsLosses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,18 +47,18 @@ class TargetedAttack(Attack):
         return super().supports(target) and self._learner(target).trains_as_stated
 
     @classmethod
-    def _capability(cls) -> type[ReleasesModels]:
+    def _capability(cls) -> type[ShowsLosses]:
         """What it needs of the trainer."""
         from ...mechanisms.learning.capabilities import ReleasesModels
 
         return ReleasesModels
 
-    def _learner(self, target: Target) -> ReleasesModels:
+    def _learner(self, target: Target) -> Any:
         """The trainer that is attacked; raises `AttackError` if it is none, or shows another view."""
         from ...mechanisms.learning.capabilities import needed
 
         try:
-            learner: ReleasesModels = needed(target.mechanism, self._capability(), f"attack {type(self).__name__}")
+            learner = needed(target.mechanism, self._capability(), f"attack {type(self).__name__}")
         except ParameterError as error:
             raise AttackError(f"{error} Or use attack='classifier', which learns from pilot runs.") from error
         if learner.view not in self.views:

@@ -118,3 +118,34 @@ def nearest(squared: Floats, neighbour: int) -> Floats:
     place = min(neighbour, squared.shape[1]) - 1
     closest = squared.min(axis=1) if place == 0 else np.partition(squared, place, axis=1)[:, place]
     return np.sqrt(closest)
+
+
+def share_closer(tables: Tables, used: Tables, unused: Tables, *, nominal: tuple[int, ...] | None = None) -> Floats:
+    """The share of synthetic rows that lie closer to a record that was used than to any of as many that were not.
+
+    A common metric, here to be compared with: about one half is said to be a pass. It tells whether rows are copies,
+    and nothing about privacy: a generator whose rows carry one rare value of somebody passes it. Ties count half.
+
+    Args:
+        tables: `(size, n_rows, d)`.
+        used, unused: `(n, d)` records that the generator has seen, and others from the same source.
+        nominal: as for `ClosestRecord`.
+
+    Returns:
+        `(size,)`, a metric and no bound.
+
+    References:
+        criticised by Yao, Krco, Ganev and de Montjoye (2025), "The DCR delusion"; Ganev and De Cristofaro (2023),
+        "On the inadequacy of similarity-based privacy metrics".
+
+    Example:
+        >>> used, unused = np.array([[0, 0], [1, 1]]), np.array([[0, 1], [2, 2]])
+        >>> share_closer(np.stack([used, unused]), used, unused).tolist()
+        [1.0, 0.0]
+    """
+    known = Known.of(used, unused, nominal)
+    shares = []
+    for table in tables:  # one at a time: all distances of a table are already many numbers
+        distance = [known.squared_distances(records[None], table).min(axis=1)[0] for records in (used, unused)]
+        shares.append(np.mean((distance[0] < distance[1]) + 0.5 * (distance[0] == distance[1])))
+    return np.array(shares)

@@ -4,16 +4,13 @@ Each file reads from top to bottom as a notebook does (cells start with `# %%`) 
 the whole lecture and returns the numbers that it found.
 
 add_or_replace.py        blue eyes: one mechanism, one noise, two neighbouring relations
-column_from_counts.py    a secret column from many noisy counts, and what a budget does to it
-deniable_records.py      synthetic records that many could have given, what that promises and what it does not
+answers/                 answers to queries: asked again, asked too often, many at once
 dp_sgd.py                a private classifier: what four accountants promise, what four attackers find
-in_this_study.py         one row against published means: exact, rounded, private
-leave_one_out.py         learners of equal accuracy, of which one gives an outlier away
 lecture.py               what the lectures share: chapters, paragraphs and tables on a terminal
-medical_visits.py        visits without names: linked, k-anonymous and intersected, and the cure
+people/                  what is learned about people from studies, models and visits
 randomized_response.py   randomised response: the tax survey of Warner (1965)
-repeated_answers.py      the same question asked again, and the mean of the answers
-row_of_a_regression.py   a patient from the coefficients of a regression, and what rounding and noise do
+synthesis/               synthetic data: what it gives away, and how it is made
+votes_of_teachers.py     PATE: what an answer costs, teachers and a student, an epsilon that is itself a secret
 """
 
 from ...mechanisms.registry import Catalogue
@@ -22,15 +19,23 @@ catalogue = Catalogue(
     "demo",
     {
         "add-or-replace": "dpassay.experiments.demos.add_or_replace:main",
-        "column-from-counts": "dpassay.experiments.demos.column_from_counts:main",
-        "deniable-records": "dpassay.experiments.demos.deniable_records:main",
+        "column-from-counts": "dpassay.experiments.demos.answers.column_from_counts:main",
+        "deniable-records": "dpassay.experiments.demos.synthesis.deniable_records:main",
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
-        "in-this-study": "dpassay.experiments.demos.in_this_study:main",
-        "leave-one-out": "dpassay.experiments.demos.leave_one_out:main",
-        "medical-visits": "dpassay.experiments.demos.medical_visits:main",
+        "error-of-mwem": "dpassay.experiments.demos.answers.error_of_mwem:main",
+        "five-generators": "dpassay.experiments.demos.synthesis.generators.five_generators:main",
+        "five-marginals": "dpassay.experiments.demos.synthesis.five_marginals:main",
+        "in-this-study": "dpassay.experiments.demos.people.in_this_study:main",
+        "leave-one-out": "dpassay.experiments.demos.people.leave_one_out:main",
+        "medical-visits": "dpassay.experiments.demos.people.medical_visits:main",
+        "query-release": "dpassay.experiments.demos.answers.query_release:main",
         "randomized-response": "dpassay.experiments.demos.randomized_response:main",
-        "repeated-answers": "dpassay.experiments.demos.repeated_answers:main",
-        "row-of-a-regression": "dpassay.experiments.demos.row_of_a_regression:main",
+        "repeated-answers": "dpassay.experiments.demos.answers.repeated_answers:main",
+        "row-of-a-regression": "dpassay.experiments.demos.people.row_of_a_regression:main",
+        "synthetic-is-not-private": "dpassay.experiments.demos.synthesis.synthetic_is_not_private:main",
+        "top-down": "dpassay.experiments.demos.answers.top_down:main",
+        "votes-of-teachers": "dpassay.experiments.demos.votes_of_teachers:main",
+        "which-marginals": "dpassay.experiments.demos.synthesis.which_marginals:main",
     },
 )
 get = catalogue.get

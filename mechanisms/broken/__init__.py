@@ -17,7 +17,7 @@ release/                 answers to many queries, wrong on purpose
 statistics/              statistics that are wrong on purpose: sums, means, histograms, moments
 zero_sensitivity.py      wrong on purpose: counters of which one that never moves takes the noise from all
 selection/               private selection that is wrong on purpose: one slip each, the claim that it makes
-synthesis/               generators of synthetic data that give their records away
+synthesis/               synthetic data: wrong choices of what is measured, records that are given away
 text/                    private language models that are wrong on purpose
 weights/                 answers from one distribution that are wrong on purpose: one slip each
 tuning/                  hyper-parameters whose choice is not paid for

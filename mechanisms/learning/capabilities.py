@@ -5,7 +5,8 @@
     ClipsGradients         ... or be a gradient of known norm                    random directions
     HasInputWeights        ... in the weight that reads one feature              Dirac canaries
     ShowsNoisyGradients    ... and be seen in every noisy sum                    the gradient-canary game
-    ReleasesModels         models come out, as flat parameters                   canary loss, canary direction
+    ShowsLosses            has a loss on an example                              canary loss
+    ReleasesModels         ... and models come out, as flat parameters           canary direction
     ShowsTrajectory        ... those of every step                               gradient product
     ShowsEachGradient      ... and what each of a few records would add          prior-aware reconstruction
     StartsAnywhere         starts from parameters that are given                 worst-case initial parameters
@@ -111,17 +112,12 @@ class ShowsNoisyGradients(ClipsGradients, Protocol):
 
 
 @runtime_checkable
-class ReleasesModels(TakesCanaries, Protocol):
-    """Releases flat parameters, of the last iterate or of all."""
+class ShowsLosses(Protocol):
+    """Releases models of which the loss on an example can be asked."""
 
     @property
     def view(self) -> str:
         """What is released: "final", "trajectory", or something else."""
-        ...
-
-    @property
-    def n_parameters(self) -> int:
-        """Length of the flat parameters."""
         ...
 
     @property
@@ -132,12 +128,22 @@ class ReleasesModels(TakesCanaries, Protocol):
         """
         ...
 
-    def initial_parameters(self) -> Floats | None:
-        """Flat parameters before the first step, `(n_parameters,)`; None where they are drawn for every run."""
-        ...
-
     def losses(self, data: TrainingData, parameters: Floats) -> NDArray[np.float64]:
         """Loss of each example under parameters `(n_models, n_parameters)`, `(n_models, n_examples)`."""
+        ...
+
+
+@runtime_checkable
+class ReleasesModels(ShowsLosses, TakesCanaries, Protocol):
+    """Releases flat parameters, of the last iterate or of all."""
+
+    @property
+    def n_parameters(self) -> int:
+        """Length of the flat parameters."""
+        ...
+
+    def initial_parameters(self) -> Floats | None:
+        """Flat parameters before the first step, `(n_parameters,)`; None where they are drawn for every run."""
         ...
 
     def clipped_gradient(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -73,12 +73,12 @@ class Marginals(Query):
 
     def sensitivity(self, relation: Relation, *, norm: float = 1.0) -> float:
         moved = len(self.sizes)
-        if relation is not Relation.ADD_REMOVE:
+        if Relation.of(relation) is not Relation.ADD_REMOVE:
             moved = 2 * sum(size > 1 for size in self.sizes)
         return float(min(moved, 1) if math.isinf(norm) else moved ** (1.0 / norm))
 
     def monotone(self, relation: Relation) -> bool:
-        return relation is Relation.ADD_REMOVE
+        return Relation.of(relation) is Relation.ADD_REMOVE
 
 
 def attribute_sets(domain: Domain, given: int | Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:

@@ -87,6 +87,7 @@ class Workload(Query):
         A record that is added moves the answers by its column; one that is replaced, by the difference of two; one that
         was blank, by that with the first column.
         """
+        relation = Relation.of(relation)
         if relation is not Relation.REPLACE_ONE:
             moved = self.matrix - (0.0 if relation is Relation.ADD_REMOVE else self.matrix[:, :1])
             return None if relation is Relation.ADD_REMOVE else 0, int(_lengths(moved, norm).argmax())
@@ -97,7 +98,7 @@ class Workload(Query):
 
     def monotone(self, relation: Relation) -> bool:
         """Whether each column has one sign or, where records are replaced, the columns can be put in rising order."""
-        if relation is Relation.ADD_REMOVE:
+        if Relation.of(relation) is Relation.ADD_REMOVE:
             return bool(np.all((self.matrix >= 0).all(axis=0) | (self.matrix <= 0).all(axis=0)))
         rising = self.matrix[:, np.argsort(self.matrix.sum(axis=0))]
         return bool(np.all(np.diff(rising, axis=1) >= 0))

@@ -9,21 +9,38 @@ selection/      which marginals are measured, and what that costs
 """
 
 from .base import Generator, Grouped, Measured, Selection, Synthesised, Table
-from .generators import DirectGenerator, GraphicalModel
+from .generators import (
+    DirectGenerator,
+    GeneratorNetwork,
+    GradualUpdate,
+    GraphicalModel,
+    LocalConsistency,
+    RelaxedTable,
+    TreeModel,
+    misfit,
+)
 from .noisy_histogram import NoisyHistogramTable
 from .pipeline import SelectMeasureGenerate
-from .selection import FixedMarginals
+from .selection import AIM, MST, FixedMarginals
 
 __all__ = [
+    "AIM",
+    "MST",
     "DirectGenerator",
     "FixedMarginals",
     "Generator",
+    "GeneratorNetwork",
+    "GradualUpdate",
     "GraphicalModel",
     "Grouped",
+    "LocalConsistency",
     "Measured",
     "NoisyHistogramTable",
+    "RelaxedTable",
     "SelectMeasureGenerate",
     "Selection",
     "Synthesised",
     "Table",
+    "TreeModel",
+    "misfit",
 ]

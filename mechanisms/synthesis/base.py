@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,7 +168,15 @@ class Generator(ABC):
 
     Post-processing: it reads the measured answers, the law of their noise, the public domain and, where it is public,
     the number of records. It never sees the data.
+
+    Attributes:
+        deterministic: whether the fit follows from the answers alone, nothing being drawn.
+        holds_domain: whether it holds the whole domain of each run, so that runs that measured different marginals can
+            be fitted at once: what a run did not measure, it is given with infinite noise.
     """
+
+    deterministic: ClassVar[bool] = False
+    holds_domain: ClassVar[bool] = False
 
     def fit(
         self, domain: Domain, measured: Sequence[Measured], rng: np.random.Generator, *, n_records: int | None = None
@@ -314,12 +322,17 @@ class Selection(ABC):
         """
         return None
 
-    def log_density(self, transcripts: Floats, table: Table) -> Floats | None:
-        """Log density of each transcript if the data are `table`, shape `(size,)`; None where it is not known."""
+    def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats | None:
+        """Log density of each transcript if the data are `table`, shape `(size,)`; None where it is not known.
+
+        Args:
+            transcripts: as `transcript` gives them.
+            table: the data.
+            generator: that of `measure`, for those who looked at the fit between rounds.
+        """
         return None
 
-    @property
-    def has_density(self) -> bool:
+    def has_density(self, generator: Generator) -> bool:
         """Whether `log_density` is known."""
         return False
 

@@ -143,7 +143,7 @@ class SelectMeasureGenerate(Mechanism):
 
     def output_law(self) -> LogDensity | None:
         """Its own, where the measurements are published and the selection knows their law: see `log_density`."""
-        if self.view == "measurements" and (self._alone is not None or self.selection.has_density):
+        if self.view == "measurements" and (self._alone is not None or self.selection.has_density(self.generator)):
             return self
         return None
 
@@ -153,7 +153,7 @@ class SelectMeasureGenerate(Mechanism):
             law = alone.output_law()
             assert law is not None
             return law.log_density(outputs, self.domain.records(dataset))
-        density = self.selection.log_density(outputs.values, Table.of(self.domain, dataset))
+        density = self.selection.log_density(outputs.values, Table.of(self.domain, dataset), self.generator)
         assert density is not None
         return density
 

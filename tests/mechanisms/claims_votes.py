@@ -11,11 +11,20 @@ from scipy import stats
 
 from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.broken.ensembles import AbstentionUnpaid, CheckWithoutNoise, EpsilonOfVotes
-from dpassay.mechanisms.ensembles import ConfidentGNMax, GNMax, InteractiveGNMax, LNMax, PrivateEpsilon
+from dpassay.mechanisms.ensembles import (
+    PATE,
+    ConfidentGNMax,
+    GNMax,
+    InteractiveGNMax,
+    LNMax,
+    PrivateEpsilon,
+    SampleAndAggregate,
+)
 from dpassay.mechanisms.ensembles.analysis.renyi import gaussian_divergences
 
 PAIRS = (((3, 2, 1), (2, 3, 1)), ((0, 6, 0), (1, 5, 0)), ((2, 2, 2), (2, 1, 3)))
 """Votes of six teachers for three labels, one moved."""
+FEW = {"n_teachers": 6, "n_classes": 3, "n_queries": 2}
 
 
 @cache
@@ -158,7 +167,33 @@ def private_epsilon():
             yield mechanism, Neighbours(*pair, "replace_one"), *two, FINE, i == 0
 
 
+# --- records ----------------------------------------------------------------------------------------------------------
+
+
+def sample_and_aggregate():
+    """Parts of two records: the lower of two labels, or the one that is there twice."""
+    mechanism = SampleAndAggregate(LNMax(0.9, n_teachers=3, n_classes=3), statistic="median")
+    for records, other in (([0, 1, 2, 2, 2, 2], [0, 0, 2, 2, 2, 2]), ([1, 1, 1, 1, 1, 1], [1, 0, 1, 1, 1, 1])):
+        sides = [[min(side[i], side[i + 3]) for i in range(3)] for side in (records, other)]
+        two = [winner(tuple(labels.count(c) for c in range(3)), "laplace", 1 / 0.9) for labels in sides]
+        yield mechanism, Neighbours(records, other, "replace_one"), *two, ROUNDING, False
+    pair = mechanism.worst_case()
+    two = [winner(tuple(list(pair.side(s)).count(c) for c in range(3)), "laplace", 1 / 0.9) for s in (0, 1)]
+    yield mechanism, pair, *two, ROUNDING, True
+
+
+def pate():
+    """One record a teacher, whose label is its vote on both queries."""
+    for base, noise, scale in ((LNMax(0.9, **FEW), "laplace", 1 / 0.9), (GNMax(2.0, **FEW), "gaussian", 2.0)):
+        mechanism = PATE(base, view="labels")
+        pair = mechanism.worst_case()
+        two = [twice(winner(tuple(np.bincount(pair.side(s).y, minlength=3)), noise, scale)) for s in (0, 1)]
+        yield mechanism, pair, *two, ROUNDING, True
+
+
 CASES = {
+    "sample-and-aggregate": sample_and_aggregate,
+    "pate": pate,
     "private-vote-epsilon": private_epsilon,
     "broken-votes-epsilon-of-votes": published,
     "lnmax": lambda: maxima(LNMax, "laplace", lambda rate: 1.0 / rate),

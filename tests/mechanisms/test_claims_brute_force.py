@@ -23,6 +23,7 @@ import claims_statistics
 import claims_synthesis
 import claims_tables
 import claims_text
+import claims_top_down
 import claims_tuning
 import claims_votes
 import claims_weights
@@ -1042,6 +1043,7 @@ CASES = {
             | claims_federated.CASES
             | claims_release.CASES
             | claims_votes.CASES
+            | claims_top_down.CASES
         ).items()
     },
     **{name: with_options(cases) for name, cases in (claims_selection.CASES | claims_tuning.CASES).items()},

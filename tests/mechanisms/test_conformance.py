@@ -59,6 +59,13 @@ FEW_TABLES = Tables(
     CensusDomain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(0, 99)),
     tuple(GroupCount(people) for people in (group(block="A"), group(sex="female", block="A"), group(ages=(0, 17)))),
 )
+FEW_PEOPLE = {
+    "geography": [1, 2],
+    "domain": {"sex": 2, "age": 2},
+    "structural_zeros": [{"sex": [0], "age": [1]}],
+    "queries": [{"level": "nation", "attributes": ["age"]}, {"level": "county", "share": 2}],
+    "invariants": [{"level": "state"}],
+}
 FEW_VOTES = {
     "threshold": 4.0,
     "check_deviation": 2.0,
@@ -86,6 +93,7 @@ EXTRA = {
     "broken-dual-query-samples-counted-once": {"n_records": 2, "rounds": 2, "samples": 2},
     "laplace-matrix": {"view": "measurements"},
     **{name: {"noise_multiplier": 2.0} for name in ("gaussian-matrix", "broken-gaussian-matrix")},
+    **dict.fromkeys(("gaussian-top-down", "geometric-top-down", "broken-top-down-invariants"), FEW_PEOPLE),
     "swapped-tables": {"tables": FEW_TABLES},
     "best-of-repetitions": {"n_candidates": 4, "repetitions": NegativeBinomialRepetitions(1.0, 0.5)},
     "first-good-enough": {"n_candidates": 4, "threshold": -2.0, "stopping": 0.001},
@@ -95,6 +103,8 @@ EXTRA = {
     "gnmax": {"standard_deviation": 3.0, "n_teachers": 6, "n_classes": 3, "n_queries": 2},
     "confident-gnmax": FEW_VOTES,
     "interactive-gnmax": FEW_VOTES | {"threshold": 2.0, "student": (0.5, 0.3, 0.2), "confidence": 0.4},
+    "sample-and-aggregate": {"aggregator": LNMax(0.4, n_teachers=6, n_classes=3)},
+    "pate": {"aggregator": LNMax(0.4, n_teachers=6, n_classes=3, n_queries=2), "view": "labels"},
     "private-vote-epsilon": {"order": 3.0},
     "broken-votes-epsilon-of-votes": {"aggregator": LNMax(0.8, n_teachers=6, n_classes=3)},
     "broken-votes-abstention-unpaid": FEW_VOTES | {"n_queries": 5, "max_answers": 1, "check_deviation": 1.0},

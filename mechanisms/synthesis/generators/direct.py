@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import softmax
@@ -42,6 +43,9 @@ class DirectGenerator(Generator):
 
     n_steps: int = 1000
     tolerance: float = 1e-3
+
+    deterministic: ClassVar[bool] = True
+    holds_domain: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         whole(1, n_steps=self.n_steps)

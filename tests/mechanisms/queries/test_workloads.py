@@ -44,6 +44,7 @@ def test_sensitivity_is_the_furthest_that_any_neighbours_move(query, relation):
     for norm in (1.0, 2.0, math.inf):
         reached = max(np.linalg.norm(move, ord=norm) for move in moves(query, relation))
         assert query.sensitivity(relation, norm=norm) == pytest.approx(reached)
+        assert query.sensitivity(relation.value, norm=norm) == query.sensitivity(relation, norm=norm)
     if relation is not Relation.ZERO_OUT:
         assert query.monotone(relation) == all(not move.min() < 0 < move.max() for move in moves(query, relation))
 

@@ -17,7 +17,7 @@ TWINS = {
         SamplesCountedOnce,
         DualQuery,
         (Marginals({"a": 2}, 1), 2),
-        {"epsilon": 0.5, "rounds": 2, "samples": 3},
+        {"epsilon": 1.0, "rounds": 2, "samples": 3},
     ),
 }
 

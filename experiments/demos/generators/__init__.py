@@ -1,1 +1,0 @@
-"""The ways to generate synthetic data, against each other."""

@@ -1,0 +1,135 @@
+"""Teachers: a classifier for each part of the records, and the label that it gives to each query.
+
+    NearestTeachers      the label of the nearest record
+    KernelTeachers       least squares with a Gaussian kernel: fast, and good on few records
+    EstimatorTeachers    any classifier of scikit-learn
+
+A teacher reads the records of its part only, its options included, so that a record moves the votes of one teacher.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+from ..validation import positive
+from .parts import part_of
+
+Floats = NDArray[np.floating[Any]]
+Labels = NDArray[np.int64]
+
+
+class Teachers(ABC):
+    """Deterministic classifiers, one a part."""
+
+    def labels(self, X: Floats, y: NDArray[Any], queries: Floats, n_teachers: int, n_classes: int) -> Labels:
+        """The label that each teacher gives to each query, `(n_teachers, n_queries)`.
+
+        Args:
+            X, y: the records, `(n, n_features)` and `(n,)` labels from 0 to n_classes - 1.
+            queries: `(n_queries, n_features)`.
+            n_teachers: parts, at most n.
+            n_classes: labels.
+        """
+        y = np.asarray(y).astype(np.int64)
+        parts = part_of(len(y), n_teachers)
+        return np.array([self.teach(X[part], y[part], queries, n_classes) for part in parts])
+
+    @abstractmethod
+    def teach(self, X: Floats, y: Labels, queries: Floats, n_classes: int) -> Labels:
+        """The labels of one teacher, `(n_queries,)`, from the records of its part."""
+
+
+@dataclass(frozen=True)
+class NearestTeachers(Teachers):
+    """The label of the nearest record; of several at one distance, that of the first.
+
+    Example:
+        >>> X, y = np.array([[0.0], [0.1], [1.0], [1.1]]), np.array([0, 0, 1, 1])
+        >>> NearestTeachers().labels(X, y, np.array([[0.2], [0.9]]), 2, 2)
+        array([[0, 1],
+               [0, 1]])
+    """
+
+    def teach(self, X: Floats, y: Labels, queries: Floats, n_classes: int) -> Labels:
+        return np.asarray(y[squared_distances(queries, X).argmin(axis=1)])
+
+
+@dataclass(frozen=True)
+class KernelTeachers(Teachers):
+    """Least squares of one-hot labels with the kernel exp(-|x - x'|^2 / (2 width^2)), and a ridge.
+
+    Args:
+        ridge: > 0, times the identity.
+        width: of the kernel in medians of the distances within the part, > 0.
+
+    Example:
+        >>> X, y = np.array([[0.0], [0.1], [1.0], [1.1]]), np.array([0, 0, 1, 1])
+        >>> KernelTeachers().labels(X, y, np.array([[0.2], [0.9]]), 2, 2)
+        array([[0, 1],
+               [0, 1]])
+    """
+
+    ridge: float = 0.03
+    width: float = 0.7
+
+    def __post_init__(self) -> None:
+        positive(ridge=self.ridge, width=self.width)
+
+    def teach(self, X: Floats, y: Labels, queries: Floats, n_classes: int) -> Labels:
+        between = squared_distances(X, X)
+        apart = between[between > 0.0]
+        rate = 0.5 / (self.width**2 * (float(np.median(apart)) if len(apart) else 1.0))
+        gram = np.exp(-rate * between)
+        gram.flat[:: len(y) + 1] += self.ridge
+        weights = np.linalg.solve(gram, np.eye(n_classes)[y] - 1.0 / n_classes)
+        return np.asarray((np.exp(-rate * squared_distances(queries, X)) @ weights).argmax(axis=1))
+
+
+@dataclass(frozen=True)
+class EstimatorTeachers(Teachers):
+    """Clones of a classifier of scikit-learn; a part whose records have one label gives that label.
+
+    Args:
+        estimator: unfitted, with `fit` and `predict`; where it draws at random, with a fixed random_state.
+
+    Example:
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> X, y = np.array([[0.0], [0.1], [1.0], [1.1]]), np.array([0, 0, 1, 1])
+        >>> EstimatorTeachers(DecisionTreeClassifier(random_state=0)).labels(X, y, np.array([[0.2], [0.9]]), 2, 2)
+        array([[0, 1],
+               [0, 1]])
+    """
+
+    estimator: Any
+
+    def __post_init__(self) -> None:
+        if isinstance(self.estimator, type) or not all(hasattr(self.estimator, name) for name in ("fit", "predict")):
+            raise ParameterError(
+                f"estimator must be a classifier of scikit-learn with fit and predict, but is {self.estimator!r}.",
+                argument="estimator",
+            )
+
+    def teach(self, X: Floats, y: Labels, queries: Floats, n_classes: int) -> Labels:
+        from sklearn.base import clone
+
+        if (y == y[0]).all():
+            return np.full(len(queries), y[0])
+        return np.asarray(clone(self.estimator).fit(X, y).predict(queries), dtype=np.int64)
+
+
+TEACHERS: dict[str, Teachers] = {"nearest": NearestTeachers(), "kernel": KernelTeachers()}
+"""By name, with their default options."""
+
+
+def squared_distances(one: Floats, other: Floats) -> Floats:
+    """Of each row of `one` to each of `other`, `(n, m)`; >= 0, and 0 between equal rows up to rounding."""
+    square = np.einsum("ij,ij->i", one, one)[:, None] + np.einsum("ij,ij->i", other, other)[None, :]
+    square -= 2.0 * (one @ other.T)
+    np.maximum(square, 0.0, out=square)
+    return np.asarray(square)

@@ -1,0 +1,275 @@
+"""The graphical model of a tree, another tree in each run, fitted for all runs at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ParameterError
+from ...queries.domain import Domain, check_memory
+from ...validation import positive, whole
+from ..base import Floats, Generator, Ints, Measured, Synthesised, n_runs
+from .tree_answers import Answers, Trees, answers_of
+
+BLOCK = 2**21
+"""Numbers that are held at once, a few times over, while runs are fitted."""
+_GROWTH = 1.3
+_SMALL = 10
+"""Steps in a row that promise less than the tolerance, after which a run is done."""
+
+
+@dataclass(frozen=True)
+class TreeModel(Generator):
+    """The graphical model for measured attributes and pairs of attributes that are the edges of a tree, as MST chooses.
+
+    It maximises the likelihood of the answers over all distributions, by entropic mirror descent over the potentials of
+    the tree (McKenna, Sheldon and Miklau 2019): `GraphicalModel` finds the same distribution for any marginals, one
+    tree after another. Here each run has a tree of its own, and belief propagation follows the parents of each run
+    through arrays, so that thousands of different trees take no longer than one tree as often.
+
+    Args:
+        n_steps: of mirror descent, at most, >= 1.
+        tolerance: a run is done once a step promises to raise the log likelihood by less than this, > 0.
+
+    Raises:
+        ParameterError: in `fit`, for a marginal of three attributes, noise that is not Gaussian, or pairs that close a
+            circle.
+
+    Example:
+        >>> from dpassay.mechanisms.synthesis import Measured
+        >>> answers = np.array([[30.0, 0.0, 0.0, 10.0]])
+        >>> fitted = TreeModel().fit(
+        ...     Domain({"a": 2, "b": 2}), [Measured(("a", "b"), answers, 1.0)], np.random.default_rng(0)
+        ... )
+        >>> fitted.marginal(("a",)).round(1)
+        array([[30., 10.]])
+    """
+
+    n_steps: int = 1000
+    tolerance: float = 1e-3
+
+    deterministic: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        whole(1, n_steps=self.n_steps)
+        positive(tolerance=self.tolerance)
+
+    def fit(
+        self, domain: Domain, measured: Sequence[Measured], rng: np.random.Generator, *, n_records: int | None = None
+    ) -> TreeDistributions:
+        if not measured or not (size := n_runs(measured)):
+            raise ParameterError("measured must hold at least one marginal, but is empty.", argument="measured")
+        total = _estimated(measured, size) if n_records is None else np.full(size, float(max(1, n_records)))
+        return self._fit(domain, measured, total, rng)
+
+    def _fit(
+        self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator
+    ) -> TreeDistributions:
+        widest = max(domain.shape)
+        per_run = len(domain.names) * widest * widest
+        check_memory(len(total) * per_run, "the conditional distributions of all trees")
+        trees, answers = answers_of(domain, measured, len(total))
+        root = np.empty((len(total), widest))
+        given = np.empty((len(total), len(domain.names) - 1, widest, widest))
+        at_once = max(1, BLOCK // per_run)
+        for first in range(0, len(total), at_once):
+            runs = slice(first, first + at_once)
+            root[runs], given[runs] = self._fitted(trees.of(runs), answers.of(runs), total[runs])
+        return TreeDistributions(domain, total, trees, root, given)
+
+    def _fitted(self, trees: Trees, answers: Answers, total: Floats) -> tuple[Floats, Floats]:
+        """The distribution of the root and of each node given its parent: as in `TreeDistributions`."""
+        state = State.at(trees, answers, total, Potentials(*answers.start(total)))
+        step = 1.0 / answers.steepest(total)
+        small, final, runs = np.zeros(len(total), dtype=np.int64), state, np.arange(len(total))
+        for _ in range(self.n_steps):
+            tried = State.at(trees, answers, total, state.potentials.moved(-step, state.slope))
+            promised = state.promised(tried)
+            better = state.loss - tried.loss >= 0.5 * promised
+            state = tried.where(better, state)
+            step = step * np.where(better, _GROWTH, 0.5)
+            small = np.where(better & (promised > self.tolerance), 0, small + 1)
+            going = small < _SMALL
+            if not going.any():
+                break
+            if np.count_nonzero(going) <= 0.7 * len(going):
+                final = final.put(runs, state)
+                runs, step, small, total = runs[going], step[going], small[going], total[going]
+                trees, answers, state = trees.of(going), answers.of(going), state.of(going)
+        final = final.put(runs, state)
+        return final.nodes[:, 0], final.given
+
+
+class Potentials(NamedTuple):
+    """Of each node, shape `(size, d, width)`, and of each edge, `(size, d - 1, width, width)`: parent, child."""
+
+    nodes: Floats
+    edges: Floats
+
+    def moved(self, step: Floats, slope: Potentials) -> Potentials:
+        """A step along a slope, of its own length in each run."""
+        return Potentials(
+            self.nodes + step[:, None, None] * slope.nodes, self.edges + step[:, None, None, None] * slope.edges
+        )
+
+
+class State(NamedTuple):
+    """A point of the descent: potentials, and what follows from them.
+
+    Args:
+        potentials: see there.
+        nodes: marginal of each node, shape `(size, d, width)`.
+        edges: joint distribution of each edge, `(size, d - 1, width, width)`.
+        given: distribution of each child given its parent, of the same shape.
+        loss: minus the log likelihood up to a constant, `(size,)`.
+        slope: its derivative in the marginals.
+    """
+
+    potentials: Potentials
+    nodes: Floats
+    edges: Floats
+    given: Floats
+    loss: Floats
+    slope: Potentials
+
+    @classmethod
+    def at(cls, trees: Trees, answers: Answers, total: Floats, potentials: Potentials) -> State:
+        """By belief propagation: messages from the leaves to the root, and back."""
+        upward, given = potentials.nodes.copy(), np.empty_like(potentials.edges)
+        rows = np.arange(len(total))
+        for edge in range(given.shape[1] - 1, -1, -1):
+            values = potentials.edges[:, edge] + upward[:, edge + 1, None, :]
+            largest = values.max(axis=2, keepdims=True)
+            weights = np.exp(values - largest)
+            sums = weights.sum(axis=2, keepdims=True)
+            given[:, edge] = weights / sums
+            upward[rows, trees.parents[:, edge]] += (largest + np.log(sums))[:, :, 0]
+        nodes, edges = np.empty_like(upward), np.empty_like(given)
+        weights = np.exp(upward[:, 0] - upward[:, 0].max(axis=1, keepdims=True))
+        nodes[:, 0] = weights / weights.sum(axis=1, keepdims=True)
+        for edge in range(given.shape[1]):
+            edges[:, edge] = nodes[rows, trees.parents[:, edge]][:, :, None] * given[:, edge]
+            nodes[:, edge + 1] = edges[:, edge].sum(axis=1)
+        loss, slope = answers.loss_and_slope(nodes, edges, total)
+        return cls(potentials, nodes, edges, given, loss, Potentials(*slope))
+
+    def promised(self, other: State) -> Floats:
+        """How much lower the loss would be at `other` if it went on as steeply, shape `(size,)`."""
+        return np.asarray(
+            np.einsum("rnk,rnk->r", self.slope.nodes, self.nodes - other.nodes)
+            + np.einsum("rejk,rejk->r", self.slope.edges, self.edges - other.edges)
+        )
+
+    def where(self, chosen: NDArray[np.bool_], other: State) -> State:
+        """This in the chosen runs, the other one elsewhere."""
+        if chosen.all():
+            return self
+        return other.put(np.flatnonzero(chosen), self.of(chosen))
+
+    def of(self, runs: NDArray[np.bool_] | Ints) -> State:
+        """Of some of the runs."""
+        potentials, slope = (Potentials(both.nodes[runs], both.edges[runs]) for both in (self.potentials, self.slope))
+        return State(potentials, self.nodes[runs], self.edges[runs], self.given[runs], self.loss[runs], slope)
+
+    def put(self, runs: Ints, other: State) -> State:
+        """This, with the runs of another one in the places `runs`."""
+
+        def put(mine: Floats, others: Floats) -> Floats:
+            found = mine.copy()
+            found[runs] = others
+            return found
+
+        def both(mine: Potentials, others: Potentials) -> Potentials:
+            return Potentials(put(mine.nodes, others.nodes), put(mine.edges, others.edges))
+
+        return State(
+            both(self.potentials, other.potentials),
+            put(self.nodes, other.nodes),
+            put(self.edges, other.edges),
+            put(self.given, other.given),
+            put(self.loss, other.loss),
+            both(self.slope, other.slope),
+        )
+
+
+class TreeDistributions(Synthesised):
+    """A distribution along a tree for each run.
+
+    Args:
+        domain: of the records.
+        total: number of records in each run, shape `(size,)`.
+        trees: of each run; its nodes are numbered from the root outwards.
+        root: distribution of the first node, shape `(size, width)`, where `width` is the largest number of values.
+        given: of each other node given its parent, shape `(size, d - 1, width, width)`.
+    """
+
+    def __init__(self, domain: Domain, total: Floats, trees: Trees, root: Floats, given: Floats) -> None:
+        self.domain, self.total = domain, total
+        self._trees, self._root, self._given = trees, root, given
+
+    def marginal(self, attributes: Sequence[str]) -> Floats:
+        places = [self.domain.index(name) for name in attributes]
+        shape = [self.domain.shape[place] for place in places]
+        cells = np.array(list(product(*map(range, shape[:-1]))), dtype=np.int64)
+        check_memory(len(self.total) * len(cells) * len(self.domain.names) * self._root.shape[1], "a marginal")
+        found = self._joint(places, cells)[:, :, : shape[-1]]
+        return self.total[:, None] * found.reshape(len(found), -1)
+
+    def _joint(self, places: Sequence[int], cells: Ints) -> Floats:
+        """Probability that all attributes but the last have the values of a cell, with each value of the last one:
+        shape `(size, n_cells, width)`."""
+        rows, width = np.arange(len(self.total)), self._root.shape[1]
+        d = self._given.shape[1] + 1
+        below = np.ones((len(rows), d, len(cells), width))
+        for place, values in zip(places, cells.T, strict=False):
+            below[rows, self._trees.nodes[:, place]] *= np.arange(width) == values[:, None]
+        sent = np.empty((len(rows), d - 1, len(cells), width))
+        for edge in range(d - 2, -1, -1):
+            sent[:, edge] = below[:, edge + 1] @ self._given[:, edge].transpose(0, 2, 1)
+            below[rows, self._trees.parents[:, edge]] *= sent[:, edge]
+        beliefs = np.empty_like(below)
+        beliefs[:, 0] = below[:, 0] * self._root[:, None, :]
+        for edge in range(d - 1):
+            belief, message = beliefs[rows, self._trees.parents[:, edge]], sent[:, edge]
+            outside = np.divide(belief, message, out=np.zeros_like(belief), where=message > 0)
+            beliefs[:, edge + 1] = (outside @ self._given[:, edge]) * below[:, edge + 1]
+        return beliefs[rows, self._trees.nodes[:, places[-1]]]
+
+    def table(self, n_rows: int, rng: np.random.Generator) -> Ints:
+        """Independent rows: the root, then every attribute given its parent."""
+        rows = np.arange(len(self.total))[:, None]
+        width = self._root.shape[1]
+        drawn = np.empty((len(self.total), self._given.shape[1] + 1, n_rows), dtype=np.int64)
+        drawn[:, 0] = _values(self._root, np.broadcast_to(rows, (len(rows), n_rows)), rng)
+        for edge in range(self._given.shape[1]):
+            parents = drawn[rows[:, 0], self._trees.parents[:, edge]]
+            drawn[:, edge + 1] = _values(self._given[:, edge].reshape(-1, width), rows * width + parents, rng)
+        return np.take_along_axis(drawn, self._trees.nodes[:, :, None], axis=1).transpose(0, 2, 1)
+
+
+def _values(shares: Floats, lines: Ints, rng: np.random.Generator) -> Ints:
+    """One value for each entry of `lines`, drawn from that line of `shares`, `(n_lines, width)`."""
+    steps = np.cumsum(shares, axis=1)
+    n_lines, width = shares.shape
+    with np.errstate(invalid="ignore"):
+        steps = np.nan_to_num(steps / steps[:, -1:], nan=1.0)
+    wanted = np.minimum(rng.random(lines.shape), 1.0 - 1e-9)
+    flat = (steps + np.arange(n_lines)[:, None]).ravel()
+    places = np.searchsorted(flat, (wanted + lines).ravel(), side="right")
+    return np.asarray(places.reshape(lines.shape) - lines * width)
+
+
+def _estimated(measured: Sequence[Measured], size: int) -> Floats:
+    """`estimated_total`, where different runs measured different marginals, shape `(size,)`."""
+    sums, weights = np.zeros(size), np.zeros(size)
+    for one in measured:
+        runs = slice(None) if one.runs is None else one.runs
+        weight = 1.0 / (one.answers.shape[1] * one.deviations**2)
+        sums[runs] += weight * one.answers.sum(axis=1)
+        weights[runs] += weight
+    return np.maximum(1.0, sums / np.maximum(weights, np.finfo(np.float64).tiny))

@@ -1,0 +1,343 @@
+"""MST: every attribute alone, then the pairs of a spanning tree, chosen where attributes depend most on each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base import Neighbours
+from ...errors import ParameterError
+from ...guarantees import ConcentratedDP, ExactDP, GaussianDP, compose
+from ...guarantees.base import Guarantee
+from ...queries.domain import Domain
+from ...relation import Relation
+from ...validation import positive
+from ..base import Floats, Generator, Ints, Marginal, Measured, Selection, Table
+from . import spanning_trees as trees
+from .camps import LARGEST, camps_apart
+from .compression import merged, nearest_counts, present, spread
+
+Flags = NDArray[np.bool_]
+RARE = 3.0
+"""Values with a noisy count below this many standard deviations of its noise are merged."""
+
+
+@dataclass(frozen=True)
+class MST(Selection):
+    """MST: selection by a noisy maximum spanning tree of the dependences between attributes.
+
+    1. All attributes are measured alone, and the rare values of each are merged into one.
+    2. For each pair, the L1 distance between its exact counts and those of the model in which attributes are
+       independent. A spanning tree is drawn by Kruskal's algorithm, each edge by the exponential mechanism.
+    3. The pairs of the tree are measured.
+
+    Each step takes a third of rho, and all cells of a step have noise of the same standard deviation. (McKenna, Miklau
+    and Sheldon 2021, algorithm 2.)
+
+    Args:
+        rho: the claim, > 0.
+        shares: of rho for the three steps, > 0, which add up to 1.
+        compress: whether rare values are merged.
+        relation: "add_remove", or "replace_one", under which all sensitivities are larger: sqrt(2) times in L2, twice
+            in the scores, which are L1 distances.
+
+    Guarantees:
+        * rho-concentrated DP, by composition: a score moves by at most 1 (2 under "replace_one"), the model being made
+          of what is measured already; d - 1 choices by the exponential mechanism of epsilon each cost epsilon^2 / 8.
+        * The law of the transcript is known: scores are a function of the data and of what was measured before.
+
+    What was measured stands in the transcript as: the round in which each pair was chosen (1, 2, ...; 0: not chosen),
+    then the noisy counts of each attribute, then those of each pair, over the whole domain: the counts of merged values
+    are shared evenly.
+
+    Example:
+        >>> domain = Domain({"sex": 2, "race": 5, "income": 2})
+        >>> selection = MST(rho=0.1)
+        >>> [round(number, 6) for number in selection.noise(domain)]
+        [6.708204, 0.182574, 5.477226]
+        >>> print(selection.guarantee(domain))
+        ConcentratedDP(rho=0.1)
+    """
+
+    rho: float
+    _: KW_ONLY
+    shares: tuple[float, float, float] = (1 / 3, 1 / 3, 1 / 3)
+    compress: bool = True
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        positive(rho=self.rho)
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        if self.relation is Relation.ZERO_OUT:
+            raise ParameterError(
+                argument="relation", value="zero_out", allowed="be 'add_remove' or 'replace_one' for coded records"
+            )
+        object.__setattr__(self, "shares", tuple(map(float, self.shares)))
+        if len(self.shares) != 3 or min(self.shares) <= 0 or not math.isclose(sum(self.shares), 1.0):
+            raise ParameterError(
+                argument="shares", value=self.shares, allowed="be three numbers > 0 that add up to 1, one a step"
+            )
+        if not isinstance(self.compress, bool):
+            raise ParameterError(argument="compress", value=self.compress, allowed="be True or False")
+
+    def candidates(self, domain: Domain) -> tuple[Marginal, ...]:
+        """Each attribute, then each pair."""
+        names = domain.names
+        if len(names) < 2:
+            raise ParameterError(
+                argument="domain", value=names, allowed="have at least two attributes for a spanning tree"
+            )
+        ends = trees.pairs(len(names))
+        return (*((name,) for name in names), *((names[a], names[b]) for a, b in ends))
+
+    def noise(self, domain: Domain) -> Noise:
+        """The noise of each step."""
+        d = len(domain.names)
+        moved = self.sensitivity
+        alone, choosing, together = (self.rho * share for share in self.shares)
+        return Noise(
+            one_way=math.sqrt(moved * d / (2.0 * alone)),
+            rate=math.sqrt(8.0 * choosing / (d - 1)) / (2.0 * moved),
+            two_way=math.sqrt(moved * (d - 1) / (2.0 * together)),
+        )
+
+    @property
+    def sensitivity(self) -> float:
+        """Cells of a marginal that a neighbour moves by one: the sensitivity of a score."""
+        return 1.0 if self.relation is Relation.ADD_REMOVE else 2.0
+
+    def guarantee(self, domain: Domain) -> Guarantee:
+        """`ConcentratedDP(rho)`."""
+        return ConcentratedDP(self.rho, relation=self.relation)
+
+    def worst_case(self, domain: Domain) -> Neighbours:
+        """Two camps of attributes, and a record that speaks for one of them: see `camps`.
+
+        There are so many records that no value is rare, and that noise in the counts of the attributes hardly moves the
+        scores; a few more of value 0 make it equally likely, about, that the first edge joins attributes 0 and 1.
+        """
+        if len(domain.names) < 3 or min(domain.shape) < 2:
+            return super().worst_case(domain)
+        n_more = round(math.log(2.0) / (2.0 * self.noise(domain).rate))
+        return camps_apart(domain.shape, self.relation, min(LARGEST, self._enough(domain)), n_more)
+
+    def exact_guarantee(self, domain: Domain) -> Guarantee | None:
+        """The curve on `worst_case(domain)`; None beyond five attributes, or if it has not records enough.
+
+        Noise of both steps of measuring, exactly, and the choices as they are without noise in the counts of the
+        attributes, from which the log probabilities of those with noise differ by at most about rate / 100.
+        """
+        if not 3 <= len(domain.names) <= 5 or min(domain.shape) < 2 or self._enough(domain) > LARGEST:
+            return None
+        pair, noise = self.worst_case(domain), self.noise(domain)
+        tables = [Table.of(domain, pair.side(side)) for side in (0, 1)]
+        law0, law1 = (np.exp(self.log_choices(table, noise.rate)) for table in tables)
+        parts: list[Guarantee] = [
+            GaussianDP(math.sqrt(2.0 * self.rho * (self.shares[0] + self.shares[2])), relation=self.relation)
+        ]
+        if not np.allclose(law0, law1, rtol=1e-12, atol=0.0):
+            parts.append(ExactDP(law0, law1, relation=self.relation))
+        return compose(parts, accounting="privacy-loss", fixed_sides=True) if len(parts) > 1 else parts[0]
+
+    def log_choices(self, table: Table, rate: float) -> Floats:
+        """Log probability of each sequence of `spanning_trees.law`, if the attributes were counted without noise."""
+        names = table.domain.names
+        chosen = trees.law(len(names))
+        model = self.model([table.marginal((name,))[None] for name in names], table)
+        scores = np.broadcast_to(model.scores(table), (len(chosen), len(names) * (len(names) - 1) // 2))
+        return self.log_chosen(scores, chosen, rate)
+
+    def _enough(self, domain: Domain) -> int:
+        """Records with which noise in the counts of the attributes no longer matters, and no value is rare."""
+        deviation, most = self.noise(domain).one_way, max(domain.shape)
+        return math.ceil(most * max(200.0 * deviation**2, 24.0 * deviation))
+
+    def measure(self, table: Table, generator: Generator, size: int, rng: np.random.Generator) -> tuple[Measured, ...]:
+        domain, noise = table.domain, self.noise(table.domain)
+        candidates = self.candidates(domain)
+        d = len(domain.names)
+        alone = [_noisy(table.marginal(one), size, noise.one_way, rng) for one in candidates[:d]]
+        model = self.model(alone, table)
+        chosen = self.choose(model.scores(table), noise.rate, rng)
+        found = [Measured(one, answers, noise.one_way) for one, answers in zip(candidates, alone, strict=False)]
+        for one_round in range(d - 1):
+            for edge in np.unique(chosen[:, one_round]):
+                runs = np.flatnonzero(chosen[:, one_round] == edge)
+                pair = candidates[d + edge]
+                answers = model.measured(table.marginal(pair), edge, runs, noise.two_way, rng)
+                found.append(Measured(pair, answers, noise.two_way, runs=runs))
+        return tuple(found)
+
+    def choose(self, scores: Floats, rate: float, rng: np.random.Generator) -> Ints:
+        """The edges of the tree of each run, round by round."""
+        return trees.draw(scores, rate, rng)
+
+    def log_chosen(self, scores: Floats, chosen: Ints, rate: float) -> Floats:
+        """Log probability of what `choose` returned, shape `(size,)`."""
+        return trees.log_probability(scores, chosen, rate)
+
+    def model(self, alone: Sequence[Floats], table: Table) -> Independent:
+        """The model in which attributes are independent, fitted to their noisy counts."""
+        domain = table.domain
+        kept = [self.kept(answers, table, place) for place, answers in enumerate(alone)]
+        fixed = None if self.relation is Relation.ADD_REMOVE else float(max(1, len(table)))
+        return Independent.fitted(alone, kept, domain, fixed)
+
+    def kept(self, answers: Floats, table: Table, place: int) -> Flags:
+        """Which values of attribute number `place` are not merged, shape `(size, n_values)`."""
+        threshold = RARE * self.noise(table.domain).one_way
+        return answers >= threshold if self.compress else np.ones(answers.shape, dtype=np.bool_)
+
+    def transcript(self, domain: Domain, measured: Sequence[Measured], size: int) -> Floats:
+        """See the class; shape `(size, n_pairs + n_cells of all attributes and pairs)`."""
+        candidates = self.candidates(domain)
+        d = len(domain.names)
+        rounds = np.zeros((size, len(candidates) - d))
+        answers = [np.zeros((size, domain.project(one).n_cells)) for one in candidates]
+        so_far = np.zeros(size)
+        for one in measured:
+            place = candidates.index(one.attributes)
+            runs = slice(None) if one.runs is None else one.runs
+            answers[place][runs] = one.answers
+            if place >= d:
+                so_far[runs] += 1.0
+                rounds[runs, place - d] = so_far[runs]
+        return np.concatenate([rounds, *answers], axis=1)
+
+    def has_density(self, generator: Generator) -> bool:
+        return True
+
+    def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats:
+        """The noise of the attributes, the choices given these, and the noise of the chosen pairs given both."""
+        domain, noise = table.domain, self.noise(table.domain)
+        candidates = self.candidates(domain)
+        d = len(domain.names)
+        rounds, *answers = _parts(transcripts, domain, candidates)
+        chosen = np.argsort(-rounds, axis=1, kind="stable")[:, : d - 1][:, ::-1]
+        found = np.zeros(len(transcripts))
+        for one, seen in zip(candidates[:d], answers[:d], strict=True):
+            found += _log_normal(seen - table.marginal(one), noise.one_way).sum(axis=1)
+        model = self.model(answers[:d], table)
+        found += self.log_chosen(model.scores(table), chosen, noise.rate)
+        for edge, one in enumerate(candidates[d:]):
+            runs = np.flatnonzero(rounds[:, edge] > 0)
+            seen = model.compressed(answers[d + edge][runs], edge, runs)
+            exact = model.compressed(table.marginal(one), edge, runs)
+            exists = model.exists(edge, runs)
+            found[runs] += np.where(exists, _log_normal(seen - exact, noise.two_way), 0.0).sum(axis=(1, 2))
+        return found
+
+
+class Noise(NamedTuple):
+    """The noise of the three steps.
+
+    Args:
+        one_way: standard deviation of the count of a value.
+        rate: of the exponential mechanism: epsilon of one choice / (2 sensitivity).
+        two_way: standard deviation of the count of a pair of values.
+    """
+
+    one_way: float
+    rate: float
+    two_way: float
+
+
+class Independent(NamedTuple):
+    """The fitted model in which attributes are independent, over the compressed domain of each run.
+
+    Args:
+        total: estimated number of records, shape `(size,)`.
+        shares: of the values of each attribute, and of the rest: shape `(size, n_values + 1)` each.
+        kept: which values are not merged: shape `(size, n_values)` each.
+    """
+
+    total: Floats
+    shares: tuple[Floats, ...]
+    kept: tuple[Flags, ...]
+
+    @classmethod
+    def fitted(cls, alone: Sequence[Floats], kept: Sequence[Flags], domain: Domain, fixed: float | None) -> Independent:
+        """Least squares; the total is the average of the sums of all attributes, weighted by their precision.
+
+        Args:
+            alone: noisy counts of each attribute, shape `(size, n_values)` each, all of the same noise.
+            kept: see the class.
+            domain: of the records.
+            fixed: number of records where it is public; None: estimated, at least 1.
+        """
+        if fixed is None:
+            precision = 1.0 / np.array(domain.shape)
+            sums = np.stack([answers.sum(axis=1) for answers in alone], axis=1)
+            total = np.maximum(1.0, sums @ precision / precision.sum())
+        else:
+            total = np.full(len(alone[0]), fixed)
+        shares = []
+        for answers, flags in zip(alone, kept, strict=True):
+            variances = np.ones((len(flags), flags.shape[1] + 1))
+            variances[:, -1] = np.maximum(1, (~flags).sum(axis=1))
+            counts = nearest_counts(merged(answers, flags), variances, present(flags), total)
+            shares.append(counts / total[:, None])
+        return cls(total, tuple(shares), tuple(kept))
+
+    def scores(self, table: Table) -> Floats:
+        """L1 distance between the exact counts of each pair and those of the model, shape `(size, n_pairs)`."""
+        found = []
+        names = table.domain.names
+        every = np.arange(len(self.total))
+        for edge, (a, b) in enumerate(trees.pairs(len(names))):
+            exact = self.compressed(table.marginal((names[a], names[b])), edge, every)
+            model = self.total[:, None, None] * self.shares[a][:, :, None] * self.shares[b][:, None, :]
+            found.append(np.abs(exact - model).sum(axis=(1, 2)))
+        return np.stack(found, axis=1)
+
+    def measured(
+        self, counts: Floats, edge: int, runs: Ints, standard_deviation: float, rng: np.random.Generator
+    ) -> Floats:
+        """Noisy counts of a pair over the compressed domain of each run, spread over the whole domain."""
+        exact = self.compressed(counts, edge, runs)
+        noisy = exact + standard_deviation * rng.standard_normal(exact.shape) * self.exists(edge, runs)
+        first, second = self.kept_of(edge, runs)
+        return spread(spread(noisy, first, axis=1), second, axis=2).reshape(len(runs), -1)
+
+    def compressed(self, counts: Floats, edge: int, runs: Ints) -> Floats:
+        """Counts of a pair over the compressed domain, from `(n_cells,)` or `(len(runs), n_cells)` of the whole one.
+
+        Returns:
+            Shape `(len(runs), n_values + 1 of the first, n_values + 1 of the second)`.
+        """
+        first, second = self.kept_of(edge, runs)
+        shape = (len(runs), first.shape[1], second.shape[1])
+        return merged(
+            merged(np.broadcast_to(counts, (len(runs), counts.shape[-1])).reshape(shape), first, 1), second, 2
+        )
+
+    def exists(self, edge: int, runs: Ints) -> Flags:
+        """Which cells of a pair exist over the compressed domain."""
+        first, second = self.kept_of(edge, runs)
+        return present(first)[:, :, None] & present(second)[:, None, :]
+
+    def kept_of(self, edge: int, runs: Ints) -> tuple[Flags, Flags]:
+        """Which values of both attributes of a pair are not merged."""
+        a, b = trees.pairs(len(self.kept))[edge]
+        return self.kept[a][runs], self.kept[b][runs]
+
+
+def _noisy(counts: Floats, size: int, standard_deviation: float, rng: np.random.Generator) -> Floats:
+    return counts + standard_deviation * rng.standard_normal((size, len(counts)))
+
+
+def _log_normal(noise: Floats, standard_deviation: float) -> Floats:
+    scaled = noise / standard_deviation
+    return -0.5 * scaled * scaled - math.log(standard_deviation * math.sqrt(2.0 * math.pi))
+
+
+def _parts(transcripts: Floats, domain: Domain, candidates: Sequence[Marginal]) -> list[Floats]:
+    """The rounds, and the answers of each candidate."""
+    n_pairs = len(candidates) - len(domain.names)
+    ends = np.cumsum([n_pairs, *(domain.project(one).n_cells for one in candidates)])
+    return np.split(transcripts, ends[:-1], axis=1)

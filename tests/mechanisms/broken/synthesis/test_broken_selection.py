@@ -1,0 +1,98 @@
+"""Choices of marginals that are wrong on purpose are caught on their own pairs, and their right twins are not."""
+
+import numpy as np
+import pytest
+
+from dpassay.audit import Verdict, audit
+from dpassay.mechanisms import Neighbours
+from dpassay.mechanisms.broken.synthesis import AnnealingNotBooked, BestTree, MergedByExactCounts
+from dpassay.mechanisms.queries.domain import Domain
+from dpassay.mechanisms.synthesis import AIM, MST, DirectGenerator, SelectMeasureGenerate, Table
+from dpassay.mechanisms.synthesis.catalogue import selections
+
+pytestmark = pytest.mark.usefixtures("without_power")
+
+BITS, WIDE = Domain({"a": 2, "b": 2, "c": 2}), Domain({"a": 4, "b": 2, "c": 2})
+FAST = DirectGenerator(n_steps=40, tolerance=0.02)
+DELTA = 0.01
+
+
+def aim_pair(relation="add_remove"):
+    """Few records, all alike but for one: there is little to learn."""
+    return AIM(0.1, relation=relation).worst_case(BITS)
+
+
+CASES = {
+    "tree": (BestTree(0.2), MST(0.2), BITS, 1500),
+    "compression": (MergedByExactCounts(0.2), MST(0.2), WIDE, 1000),
+    "annealing": (AnnealingNotBooked(0.05, workload=2, rounds=12), AIM(0.05, workload=2, rounds=12), BITS, 500),
+}
+"""Broken, its right twin, the domain, trials a side."""
+
+
+def verdict(selection, domain, pair, trials, seed, confidence=0.9999):
+    mechanism = SelectMeasureGenerate(domain, selection, FAST)
+    return audit(mechanism, neighbours=pair, delta=DELTA, trials=trials, seed=seed, confidence=confidence)
+
+
+@pytest.mark.parametrize("name", ["tree", "compression", pytest.param("annealing", marks=pytest.mark.slow)])
+def test_a_slip_is_caught_and_its_right_twin_is_not_on_the_same_pair(name):
+    broken, twin, domain, trials = CASES[name]
+    pair = broken.worst_case(domain)
+    caught = verdict(broken, domain, pair, trials, 0)
+    assert caught.verdict is Verdict.VIOLATION
+    assert verdict(twin, domain, pair, trials, 0).verdict is not Verdict.VIOLATION
+
+
+def test_best_tree_shows_a_record_for_certain_where_scores_tie():
+    selection = BestTree(0.2)
+    tables = [Table.of(BITS, side) for side in (selection.worst_case(BITS).d0, selection.worst_case(BITS).d1)]
+    rng = np.random.default_rng(0)
+    first = [selection.transcript(BITS, selection.measure(t, FAST, 300, rng), 300)[:, 0] == 1 for t in tables]
+    assert first[0].mean() < 0.5
+    assert first[1].all()
+    shown = selection.transcript(BITS, selection.measure(tables[0], FAST, 300, rng), 300)
+    impossible = np.isneginf(selection.log_density(shown, tables[1], FAST))
+    assert impossible.mean() > 0.5
+    assert np.isfinite(selection.log_density(shown, tables[0], FAST)).all()
+
+
+def test_merging_by_exact_counts_is_certain_on_both_sides():
+    selection = MergedByExactCounts(0.2)
+    pair = selection.worst_case(WIDE)
+    tables = [Table.of(WIDE, side) for side in (pair.d0, pair.d1)]
+    for own, other in (tables, tables[::-1]):
+        shown = selection.transcript(WIDE, selection.measure(own, FAST, 200, np.random.default_rng(1)), 200)
+        assert np.isfinite(selection.log_density(shown, own, FAST)).all()
+        assert np.isneginf(selection.log_density(shown, other, FAST)).all()
+
+
+def test_annealing_that_is_not_booked_spends_many_times_the_budget():
+    broken, twin, domain, *_ = CASES["annealing"]
+    table = Table.of(domain, aim_pair().d0)
+    for selection, low, high in ((broken, 2.0, 2000.0), (twin, 0.999999, 1.000001)):
+        measured = selection.measure(table, FAST, 50, np.random.default_rng(2))
+        spent = np.zeros(50)
+        for number, one in enumerate(measured):
+            runs = np.arange(50) if one.runs is None else one.runs
+            whole = 0.5 / (selection.measuring * one.deviations**2)
+            spent[runs] += whole * (selection.measuring if number < 3 else 1.0)
+        assert low < spent.min() / selection.rho
+        assert spent.max() / selection.rho < high
+
+
+def test_pairs_of_the_slips_are_neighbours_under_both_relations():
+    for relation in ("add_remove", "replace_one"):
+        for selection, domain in (
+            (BestTree(0.2, relation=relation), BITS),
+            (MergedByExactCounts(0.2, relation=relation), WIDE),
+        ):
+            pair = selection.worst_case(domain)
+            assert isinstance(pair, Neighbours)
+            SelectMeasureGenerate(domain, selection, FAST).fitted_to(pair)
+
+
+def test_every_slip_stands_in_the_catalogue():
+    assert {type(case[0]) for case in CASES.values()} == {
+        selections.get(name) for name in selections if name.startswith("broken-")
+    }
