@@ -90,7 +90,7 @@ class TreeModel(Generator):
         for _ in range(self.n_steps):
             tried = State.at(trees, answers, total, state.potentials.moved(-step, state.slope))
             promised = state.promised(tried)
-            better = state.loss - tried.loss >= 0.5 * promised
+            better = (state.loss - tried.loss >= 0.5 * promised) & (small < _SMALL)  # what is done waits for the others
             state = tried.where(better, state)
             step = step * np.where(better, _GROWTH, 0.5)
             small = np.where(better & (promised > self.tolerance), 0, small + 1)
