@@ -69,18 +69,18 @@ class Predicates:
     @classmethod
     def rare(cls, domain: Domain, table: Ints, ordered: list[int], m: int, rng: np.random.Generator) -> Self:
         """Values that one row has, and lowest and highest values that one row reaches: at most m, in random order."""
-        found = cls.everybody(domain, 0)
+        ends: list[tuple[int, int, int]] = []
         for column, n_values in enumerate(domain.shape):
             codes, counts = np.unique(table[:, column], return_counts=True)
-            single = codes[counts == 1]
-            ends = [(lone, lone) for lone in single]
+            ends += [(column, lone, lone) for lone in codes[counts == 1]]
             if column in ordered and counts[0] == 1:
-                ends.append((0, codes[0]))
+                ends.append((column, 0, codes[0]))
             if column in ordered and counts[-1] == 1:
-                ends.append((codes[-1], n_values - 1))
-            more = cls.everybody(domain, len(ends))
-            more.low[:, column], more.high[:, column] = np.reshape(ends, (-1, 2)).T
-            found = found.and_also(more)
+                ends.append((column, codes[-1], n_values - 1))
+        found, each = cls.everybody(domain, len(ends)), np.arange(len(ends))
+        columns, low, high = np.reshape(ends, (-1, 3)).astype(np.int64).T
+        found.low[each, columns], found.high[each, columns] = low, high
+        found = found.distinct()
         return found[rng.permutation(len(found))[:m]]
 
     @classmethod
