@@ -82,25 +82,6 @@ class TreeModel(Generator):
 
     def _fitted(self, trees: Trees, answers: Answers, total: Floats) -> tuple[Floats, Floats]:
         """The distribution of the root and of each node given its parent: as in `TreeDistributions`."""
-        state = State.at(trees, answers, total, Potentials(*answers.start(total)))
-        step = 1.0 / answers.steepest(total)
-        small, final, runs = np.zeros(len(total), dtype=np.int64), state, np.arange(len(total))
-        for _ in range(self.n_steps):
-            tried = State.at(trees, answers, total, state.potentials.moved(-step, state.slope))
-            promised = state.promised(tried)
-            better = (state.loss - tried.loss >= 0.5 * promised) & (small < _SMALL)  # what is done waits for the others
-            state = tried.where(better, state)
-            step = step * np.where(better, _GROWTH, 0.5)
-            small = np.where(better & (promised > self.tolerance), 0, small + 1)
-            going = small < _SMALL
-            if not going.any():
-                break
-            if np.count_nonzero(going) <= 0.7 * len(going):
-                final = final.put(runs, state)
-                runs, step, small, total = runs[going], step[going], small[going], total[going]
-                trees, answers, state = trees.of(going), answers.of(going), state.of(going)
-        final = final.put(runs, state)
-        return final.nodes[:, 0], final.given
 
         def marginals(potentials: Parts, runs: Ints) -> Parts:
             return beliefs(trees.of(runs), potentials)[0]
