@@ -210,6 +210,8 @@ def _tell(lecture: Lecture, found: Findings) -> None:
     lecture.table(columns, rows)
     lecture.say(
         """
+        The claim is a curve, of which epsilon = 1 at delta = 1e-5 is one point: it can be refuted elsewhere.
+
         All three generalise: what holds for the records of training holds for new ones, and the average record is
         hidden. The machine nevertheless shows the outlier in every single run: it is a support vector, and stands in
         the model word for word. Only the last learner promises anything to it, and to everybody else; what it says of
