@@ -84,7 +84,7 @@ def test_a_pair_measured_twice_counts_as_its_average():
     ("marginals", "told"),
     [
         ((("a", "b", "c"),), "pairs of attributes"),
-        ((("a", "b"), ("b", "c"), ("c", "a")), "close a circle"),
+        ((("a", "b"), ("b", "c"), ("c", "a")), "form a cycle"),
     ],
 )
 def test_what_is_no_tree_is_refused(marginals, told):
