@@ -46,10 +46,11 @@ $(ADAPTERS)/%/.installed: tests/adapters/%.txt pyproject.toml
 	$(ADAPTERS)/$*/bin/python -m pip install --quiet --editable . pytest hypothesis --requirement $<
 	@touch $@
 
-test-adapters: $(ADAPTERS)/opacus/.installed $(ADAPTERS)/diffprivlib/.installed $(ADAPTERS)/dask/.installed  ## the adapters with the real Opacus, diffprivlib, OpenDP and Dask, each in its own environment
+test-adapters: $(ADAPTERS)/opacus/.installed $(ADAPTERS)/diffprivlib/.installed $(ADAPTERS)/dask/.installed $(ADAPTERS)/mbi/.installed  ## the adapters with the real Opacus, diffprivlib, OpenDP, Dask and mbi, each in its own environment
 	$(ADAPTERS)/opacus/bin/python -m pytest --no-skips tests/adapters/test_opacus.py
 	$(ADAPTERS)/diffprivlib/bin/python -m pytest --no-skips tests/adapters/test_diffprivlib.py tests/adapters/test_measurements.py tests/adapters/test_recorded_libraries.py
 	$(ADAPTERS)/dask/bin/python -m pytest --no-skips tests/adapters/test_dask.py
+	$(ADAPTERS)/mbi/bin/python -m pytest --no-skips tests/adapters/test_mbi.py
 
 breaks: $(STAMP) ## takes each correction out of a copy, one after the other: a fast test must fail
 	$(BIN)/python tests/run_breaks.py --write

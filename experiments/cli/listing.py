@@ -29,7 +29,7 @@ def kinds() -> dict[str, str]:
 def demos() -> dict[str, str]:
     """Name -> first line of each demo: the files that can be run on their own."""
     found = {}
-    for path in sorted(DEMOS.glob("*.py")):
+    for path in sorted(DEMOS.rglob("*.py"), key=lambda path: path.stem):
         text = path.read_text(encoding="utf-8")
         if '__name__ == "__main__"' in text:
             found[path.stem.replace("_", "-")] = _first_line(text.split('"""')[1])

@@ -10,6 +10,7 @@ lecture.py               what the lectures share: chapters, paragraphs and table
 people/                  what is learned about people from studies, models and visits
 randomized_response.py   randomised response: the tax survey of Warner (1965)
 synthesis/               synthetic data: what it gives away, and how it is made
+votes_of_teachers.py     PATE: what an answer costs, teachers and a student, an epsilon that is itself a secret
 """
 
 from ...mechanisms.registry import Catalogue
@@ -25,12 +26,16 @@ catalogue = Catalogue(
         "five-generators": "dpassay.experiments.demos.synthesis.generators.five_generators:main",
         "five-marginals": "dpassay.experiments.demos.synthesis.five_marginals:main",
         "in-this-study": "dpassay.experiments.demos.people.in_this_study:main",
+        "leave-one-out": "dpassay.experiments.demos.people.leave_one_out:main",
         "medical-visits": "dpassay.experiments.demos.people.medical_visits:main",
         "query-release": "dpassay.experiments.demos.answers.query_release:main",
         "randomized-response": "dpassay.experiments.demos.randomized_response:main",
         "repeated-answers": "dpassay.experiments.demos.answers.repeated_answers:main",
         "row-of-a-regression": "dpassay.experiments.demos.people.row_of_a_regression:main",
         "synthetic-is-not-private": "dpassay.experiments.demos.synthesis.synthetic_is_not_private:main",
+        "top-down": "dpassay.experiments.demos.answers.top_down:main",
+        "votes-of-teachers": "dpassay.experiments.demos.votes_of_teachers:main",
+        "which-marginals": "dpassay.experiments.demos.synthesis.which_marginals:main",
     },
 )
 get = catalogue.get

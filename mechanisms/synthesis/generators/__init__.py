@@ -7,6 +7,7 @@ local/             over marginals that agree where they overlap; a table made fr
 mixtures/          over mixtures of product distributions: relaxed tables, generator networks
 potentials.py      mirror descent on the potentials of a distribution, batched over runs
 problem.py         what all of them solve, and how well one does
+reference.py       graphical models of the library mbi, to compare with
 sampling.py        tables drawn from probabilities, batched over runs
 tree_answers.py    measured attributes and pairs as the nodes and edges of a tree, another one in each run
 tree_model.py      the graphical model of a tree, another tree in each run, fitted for all runs at once
@@ -17,6 +18,7 @@ from .graphical import GraphicalModel
 from .local import GradualUpdate, LocalConsistency
 from .mixtures import GeneratorNetwork, RelaxedTable
 from .problem import misfit
+from .reference import ReferenceModel
 from .tree_model import TreeModel
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "GradualUpdate",
     "GraphicalModel",
     "LocalConsistency",
+    "ReferenceModel",
     "RelaxedTable",
     "TreeModel",
     "misfit",

@@ -131,7 +131,7 @@ def test_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
         ("epsilon = 1.0", "epsilon = inf", "mine.toml:6: [mechanism] epsilon must be a finite number > 0, but is inf."),
         ("epsilon = 1.0", "epsilon = nan", "mine.toml:6: [mechanism] epsilon must be a finite number > 0, but is NaN."),
         ("epsilon = 1.0", 'epsilon = "1"', "mine.toml:6: [mechanism] epsilon must be a finite number > 0, but is '1' (str)."),
-        ("[audit]", '[attack]\nname = "likelyhood"\n[audit]', "mine.toml:9: [attack] unknown attack 'likelyhood'. Did you mean 'likelihood-ratio'?"),
+        ("[audit]", '[attack]\nname = "likelyhood"\n[audit]', "mine.toml:9: [attack] unknown attack 'likelyhood'. Did you mean 'likelihood-ratio' or 'marginal-likelihood'?"),
         ("[audit]", '[claim]\nname = "pur"\n[audit]', "mine.toml:9: [claim] unknown guarantee 'pur'. Did you mean 'pure'?"),
         ("[audit]", '[data]\nname = "iriss"\n[audit]', "mine.toml:9: [data] unknown dataset 'iriss'. Did you mean 'iris'"),
         ("[audit]", '[neighbours]\nrelation = "swap"\n[audit]', "mine.toml:9: neighbours.relation must be 'add_remove', 'replace_one' or 'zero_out', but is 'swap' (str)."),

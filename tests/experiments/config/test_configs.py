@@ -21,9 +21,13 @@ VIOLATIONS = {
     "multiplicative-weights",
     "composed",
     "plausible-deniability",
+    "federated",
     "hyper-parameters",
+    "pate",
     "query-release",
     "statistics",
+    "synthetic-attacks",
+    "top-down",
     "tracing",
     "zoo",
 }
@@ -216,6 +220,24 @@ def answers_accuracy_epsilon(points):
             assert seen.success <= best + 0.01
 
 
+def pate(points):
+    """The three that do not pay, and they alone."""
+    refuted = {name for (name,), point in points.items() if point.verdict is Verdict.VIOLATION}
+    assert refuted == {name for (name,) in points if name.endswith("/ broken")}
+    assert len(points) == 14
+
+
+def synthetic_attacks(points):
+    """At most the claim where the noise is right, in this order; twice it and more where it is not."""
+    found = {key[0]: point.result.bound.epsilon for key, point in points.items()}
+    best, claim = found["answers, likelihood ratio"], next(iter(points.values())).result.claim
+    assert 0.85 * claim < best <= claim
+    assert 0.7 * claim < found["generated queries"] <= claim
+    assert max(found["neighbourhood"], found["too little noise, neighbourhood"]) < 1.0
+    refuted = {key[0] for key, point in points.items() if point.verdict is Verdict.VIOLATION}
+    assert refuted == {"too little noise, generated queries", "too little noise, density ratio"}
+
+
 def query_release(points):
     """The broken ones alone are refuted, and every bound lies close below the truth."""
     truths = {"broken, Laplace": 4.0, "broken, Gaussian": 2.523}
@@ -224,7 +246,19 @@ def query_release(points):
         assert 0.8 <= point.result.bound.epsilon / truths.get(name, 1.0) <= 1.0, name
 
 
+def top_down(points):
+    """Only the pair that differs in an invariant tells more than is claimed, and it tells everything."""
+    for (name,), point in points.items():
+        broken = name.startswith("broken")
+        assert (point.verdict is Verdict.VIOLATION) == broken
+        assert (point.result.witness is not None) == broken
+        assert (0.4 if name.startswith("geometric") else 1.5) < point.result.bound.epsilon
+
+
 EXPECTED = {
+    "top-down": top_down,
+    "pate": pate,
+    "synthetic-attacks": synthetic_attacks,
     "query-release": query_release,
     "lp-reconstruction": lp_reconstruction,
     "answers-accuracy-epsilon": answers_accuracy_epsilon,

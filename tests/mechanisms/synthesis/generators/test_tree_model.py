@@ -25,7 +25,7 @@ def measured():
 def test_it_finds_the_distribution_that_the_whole_domain_has_for_different_trees_at_once(measured):
     assert len({one.attributes for one in measured}) > 4 + 3
     rng = np.random.default_rng(0)
-    tree = TreeModel(n_steps=600, tolerance=1e-5).fit(DOMAIN, measured, rng)
+    tree = TreeModel(n_steps=4000, tolerance=1e-6).fit(DOMAIN, measured, rng)
     whole = DirectGenerator(n_steps=600, tolerance=1e-5).fit(DOMAIN, measured, rng)
     np.testing.assert_allclose(tree.total, whole.total)
     for names in (("a",), ("b", "a"), ("e", "b"), ("e", "c", "a"), DOMAIN.names):
