@@ -95,7 +95,7 @@ def answers_of(domain: Domain, measured: Sequence[Measured], size: int) -> tuple
     Attributes that no chosen pair links hang on the first one, by an edge that nothing is known of.
 
     Raises:
-        ParameterError: a marginal of more than two attributes, noise that is not Gaussian, or a circle.
+        ParameterError: a marginal of more than two attributes, noise that is not Gaussian, or a cycle.
     """
     d, width = len(domain.names), max(domain.shape)
     everywhere = np.arange(size)
@@ -129,7 +129,8 @@ def _places(domain: Domain, one: Measured) -> list[int]:
     if len(one.attributes) > 2 or one.noise != "gaussian":
         raise ParameterError(
             f"a tree takes attributes and pairs of attributes, measured with Gaussian noise, but {one.attributes!r} "
-            f"was measured with {one.noise} noise. Take another generator, such as a graphical model.",
+            f"has {len(one.attributes)} attributes, measured with {one.noise} noise. Take another generator, such as a "
+            "graphical model.",
             argument="measured",
         )
     return [domain.index(name) for name in one.attributes]
@@ -166,7 +167,7 @@ def _trees(linked: NDArray[np.bool_]) -> Trees:
         n_links += found
     if (linked.sum(axis=(1, 2)) > 2 * n_links).any():
         raise ParameterError(
-            "the measured pairs must be the edges of a tree, but close a circle. Take another generator, such as a "
+            "the measured pairs must be the edges of a tree, but form a cycle. Take another generator, such as a "
             "graphical model.",
             argument="measured",
         )

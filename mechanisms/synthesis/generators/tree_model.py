@@ -35,8 +35,8 @@ class TreeModel(Generator):
         tolerance: a run ends once 25 steps raise its log likelihood by less than this, > 0.
 
     Raises:
-        ParameterError: in `fit`, for a marginal of three attributes, noise that is not Gaussian, or pairs that close a
-            circle.
+        ParameterError: in `fit`, for a marginal of three attributes, noise that is not Gaussian, or pairs that form a
+            cycle.
 
     Example:
         >>> from dpassay.mechanisms.synthesis import Measured
