@@ -41,7 +41,7 @@ class AIM(Selection):
        are left out; the limit grows with the budget that is spent.
     3. The marginal is measured, and the model is fitted again. Where its counts moved by less than noise alone would
        move them, the noise is halved and the epsilon of a choice doubled: the same share of a larger cost.
-    4. What is left when it is not enough for two more rounds, or no more are allowed, is spent in a last one.
+    4. What is left when it is not enough for two more rounds is spent in a last one.
 
     (McKenna, Mullins, Sheldon and Miklau 2022, algorithms 2 to 4.)
 
@@ -169,9 +169,9 @@ class AIM(Selection):
             spent += self.measuring * cost
         going = everyone
         model = self._fit(collected, going, table, generator, rng)
-        for number in range(len(domain.names), self.n_rounds(domain)):
+        while True:
             left, booked = self.rho - spent[going], self.booked(cost[going], domain)
-            last = self._last(left, booked, number, domain)
+            last = left < 2.0 * booked
             cost[going] = np.where(last, left, cost[going])
             spent[going] += np.where(last, left, booked)
             before = setting.counts(model)
@@ -191,11 +191,6 @@ class AIM(Selection):
             )
             cost[going] *= np.where(little, 4.0, 1.0)
         return tuple(found)
-
-    def _last(self, left: Floats, booked: Floats, number: int, domain: Domain) -> Flags:
-        """Whether round `number`, from 0 on, spends all that is left, shape `(size,)`: not enough is left for two
-        rounds, or there are no more, since attributes alone cost no choice."""
-        return np.asarray((left < 2.0 * booked) | (number + 1 == self.n_rounds(domain)))
 
     def booked(self, cost: Floats, domain: Domain) -> Floats:
         """What is taken off the budget for a round that costs `cost`, shape `(size,)`."""
@@ -283,7 +278,7 @@ class AIM(Selection):
                 spent[going] += self.measuring * cost
             else:
                 left, booked = self.rho - spent[going], self.booked(cost, table.domain)
-                spent[going] += np.where(self._last(left, booked, number, table.domain), left, booked)
+                spent[going] += np.where(left < 2.0 * booked, left, booked)
                 counts = setting.counts(self._fit(collected, going, table, generator, nothing))
                 odds = self.log_odds(table, setting, counts, collected, going, cost, spent[going])
                 found[going] += odds[np.arange(len(going)), chosen]

@@ -43,7 +43,7 @@ def test_candidates_are_all_parts_of_the_workload_and_weights_count_shared_attri
 
 @pytest.mark.parametrize(("relation", "measuring"), [("add_remove", 0.9), ("replace_one", 0.9), ("add_remove", 0.2)])
 def test_every_run_spends_the_whole_budget_and_no_more(relation, measuring):
-    """With 0.2, attributes cost so little that the rounds are over before the budget is."""
+    """With 0.2, attributes cost so little that the budget is enough for more rounds than `rounds`."""
     selection = AIM(0.5, workload=2, rounds=9, measuring=measuring, relation=relation)
     moved = 1 if relation == "add_remove" else 2
     _, rounds = runs(selection, table(), 40)
@@ -139,7 +139,7 @@ def test_choices_follow_the_odds_that_a_transcript_tells():
     size, early, data = 1000, DirectGenerator(n_steps=10), table(60)
     selection = Watched(4.0, workload=2, rounds=6, measuring=0.1)
     shown = selection.transcript(DOMAIN, selection.measure(data, early, size, np.random.default_rng(0)), size)
-    rounds = shown.reshape(size, 6, -1)[:, 3:, 0].astype(int)
+    rounds = shown.reshape(size, selection.most_rounds(DOMAIN), -1)[:, 3:, 0].astype(int)
     found.clear()
     selection.log_density(shown, data, early)
     surprise, variance = 0.0, 0.0
