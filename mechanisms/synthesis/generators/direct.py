@@ -74,7 +74,7 @@ class DirectGenerator(Generator):
                 exponent += cell.spread(part)
             return np.asarray(softmax(exponent.reshape(len(exponent), -1), axis=1))
 
-        def marginals(potentials: Parts) -> Parts:
+        def marginals(potentials: Parts, _: Ints) -> Parts:
             found = shares(potentials)
             return [cell.sums(found) for cell in cells]
 

@@ -48,8 +48,8 @@ class AIM(Selection):
     Args:
         rho: the claim, > 0.
         workload: marginals that shall be right; a number k: all of k attributes.
-        rounds: how many there are at most, those of the single attributes included; more than attributes. None: 16
-            times as many as attributes.
+        rounds: into how many parts rho is cut, each the cost of a round as it begins; more than attributes. A few
+            rounds more may come of them, see `most_rounds`. None: 16 times as many as attributes.
         measuring: share of the cost of a round that goes into measuring, between 0 and 1.
         largest_model: in megabytes, once the whole budget is spent, > 0.
         relation: "add_remove", or "replace_one", under which all sensitivities are larger: sqrt(2) times in L2, twice
@@ -126,8 +126,16 @@ class AIM(Selection):
         return np.array([float(sum(len({*one} & {*names}) for names in wanted)) for one in self.candidates(domain)])
 
     def n_rounds(self, domain: Domain) -> int:
-        """How many rounds there are at most, those of the single attributes included."""
+        """Into how many parts rho is cut."""
         return 16 * len(domain.names) if self.rounds is None else self.rounds
+
+    def most_rounds(self, domain: Domain) -> int:
+        """How many rounds there are at most, those of the single attributes included.
+
+        These are measured without a choice, and so leave the share of it; where no round ever costs more than the
+        first, that makes up for whole rounds.
+        """
+        return self.n_rounds(domain) + math.floor((1.0 - self.measuring) * len(domain.names) + 1e-9)
 
     @property
     def sensitivity(self) -> float:
@@ -237,9 +245,9 @@ class AIM(Selection):
         return Measured(setting.candidates[place], counts + noise, deviation, runs=runs)
 
     def transcript(self, domain: Domain, measured: Sequence[Measured], size: int) -> Floats:
-        """See the class; shape `(size, n_rounds * (2 + longest marginal))`."""
+        """See the class; shape `(size, most_rounds * (2 + longest marginal))`."""
         setting = Setting.of(self, domain)
-        found = np.zeros((size, self.n_rounds(domain), 2 + int(setting.n_cells.max())))
+        found = np.zeros((size, self.most_rounds(domain), 2 + int(setting.n_cells.max())))
         so_far = np.zeros(size, dtype=np.int64)
         for one in measured:
             runs = np.arange(size) if one.runs is None else one.runs
@@ -255,7 +263,7 @@ class AIM(Selection):
     def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats:
         """Each choice given what was measured before, and the noise of each marginal."""
         setting = Setting.of(self, table.domain)
-        rounds = transcripts.reshape(len(transcripts), self.n_rounds(table.domain), -1)
+        rounds = transcripts.reshape(len(transcripts), self.most_rounds(table.domain), -1)
         collected = Collected(table.domain, setting.candidates, len(rounds))
         found, spent = np.zeros(len(rounds)), np.zeros(len(rounds))
         nothing = np.random.default_rng(0)

@@ -80,7 +80,15 @@ class FixedMarginals(Selection):
             positive(standard_deviation=self.standard_deviation)
 
     def candidates(self, domain: Domain) -> tuple[Marginal, ...]:
-        return checked_marginals(domain, self.marginals)
+        found = checked_marginals(domain, self.marginals)
+        if not Marginals(domain, found).sensitivity(self.relation):
+            raise ParameterError(
+                argument="marginals",
+                value=found,
+                allowed="hold an attribute of two values at least under 'replace_one', where the number of records, "
+                "which is all that one cell counts, is public and needs no noise",
+            )
+        return found
 
     def alone(self, domain: Domain, columns: Sequence[int] | None = None) -> Gaussian | Laplace:
         """Gaussian or Laplace noise on the cells of all marginals, one after another, or on some of these cells."""

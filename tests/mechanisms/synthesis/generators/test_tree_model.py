@@ -19,13 +19,13 @@ def table(n=2000):
 
 @pytest.fixture(scope="module")
 def measured():
-    return MST(0.05).measure(table(), None, 5, np.random.default_rng(1))
+    return MST(0.05, penalty=0.0).measure(table(), None, 5, np.random.default_rng(1))
 
 
 def test_it_finds_the_distribution_that_the_whole_domain_has_for_different_trees_at_once(measured):
     assert len({one.attributes for one in measured}) > 4 + 3
     rng = np.random.default_rng(0)
-    tree = TreeModel(n_steps=4000, tolerance=1e-6).fit(DOMAIN, measured, rng)
+    tree = TreeModel(n_steps=300, tolerance=1e-6).fit(DOMAIN, measured, rng)
     whole = DirectGenerator(n_steps=600, tolerance=1e-5).fit(DOMAIN, measured, rng)
     np.testing.assert_allclose(tree.total, whole.total)
     for names in (("a",), ("b", "a"), ("e", "b"), ("e", "c", "a"), DOMAIN.names):
@@ -39,6 +39,19 @@ def test_it_finds_the_distribution_that_the_whole_domain_has_for_different_trees
         for parts in distances
     )
     assert ours <= best + 0.05
+
+
+def test_a_run_that_is_done_waits_for_the_others_where_it_is():
+    """It is the same whether the others are like it, take far longer, or are not there."""
+    rng = np.random.default_rng(1)
+    calm = [20.0 + 6.0 * rng.normal(size=(30, size)) for size in (6, 6)]
+    wild = [np.where(np.arange(30)[:, None] == 7, one, 1e3 * rng.normal(size=(30, 6))) for one in calm]
+    found = []
+    for answers in (calm, wild, [one[7:8] for one in calm]):
+        measured = [Measured(names, one, 6.0) for names, one in zip((("a", "b"), ("c", "b")), answers, strict=True)]
+        found.append(TreeModel().fit(DOMAIN, measured, rng).marginal(("a", "b")))
+    np.testing.assert_allclose(found[1][7], found[0][7], rtol=1e-9)
+    np.testing.assert_allclose(found[2][0], found[0][7], rtol=1e-9)
 
 
 def test_rows_of_a_table_follow_the_distribution(measured):

@@ -31,7 +31,7 @@ def runs(selection, data, size, seed=0):
     """Transcripts, one row a round: candidate, deviation, answers."""
     measured = selection.measure(data, GENERATOR, size, np.random.default_rng(seed))
     shown = selection.transcript(DOMAIN, measured, size)
-    return shown, shown.reshape(size, selection.n_rounds(DOMAIN), -1)
+    return shown, shown.reshape(size, selection.most_rounds(DOMAIN), -1)
 
 
 def test_candidates_are_all_parts_of_the_workload_and_weights_count_shared_attributes():
@@ -57,6 +57,15 @@ def test_every_run_spends_the_whole_budget_and_no_more(relation):
                 costs.append(float(selection.choice_epsilon(np.array(deviation))) ** 2 / 8)
         assert sum(costs) == pytest.approx(0.5)
     assert selection.guarantee(DOMAIN).epsilon(1e-6) == ConcentratedDP(0.5).epsilon(1e-6)
+
+
+def test_a_transcript_has_room_for_what_the_single_attributes_leave():
+    """Without a choice they cost half of a round each: 2.5 of 4 parts are left for two rounds more."""
+    selection, data = AIM(0.5, workload=2, rounds=4, measuring=0.5), table()
+    shown, rounds = runs(selection, data, 10)
+    assert ((rounds[:, :, 0] > 0).sum(axis=1) == 5).all()
+    assert np.isfinite(selection.log_density(shown, data, GENERATOR)).all()
+    assert selection.most_rounds(DOMAIN) == 5
 
 
 def test_noise_is_halved_where_little_is_learned():

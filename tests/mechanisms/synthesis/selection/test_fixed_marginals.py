@@ -63,3 +63,13 @@ def test_noise_is_calibrated_to_the_claim_of_all_marginals_together():
 def test_noise_that_is_not_stated_once_is_refused(options):
     with pytest.raises(ParameterError):
         FixedMarginals(FIVE, **options)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_marginals_of_one_cell_tell_nothing_where_the_number_of_records_is_public(noise):
+    options = {"standard_deviation": 2.0, "noise": noise}
+    domain = Domain({"a": 2, "only": 1})
+    with pytest.raises(ParameterError, match="two values") as caught:
+        FixedMarginals((("only",),), relation="replace_one", **options).candidates(domain)
+    assert caught.value.argument == "marginals"
+    assert FixedMarginals((("only",),), **options).guarantee(domain).delta(0.1) > 0.0
