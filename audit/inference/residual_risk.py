@@ -75,7 +75,7 @@ def of_counts(attack: tuple[int, int], control: tuple[int, int], *, level: float
     Example:
         >>> found = of_counts((70, 100), (40, 100))
         >>> round(found.value, 3), tuple(round(end, 3) for end in found.interval)
-        (0.491, (0.321, 0.66))
+        (0.484, (0.315, 0.654))
     """
     open_unit(level=level)
     (p1, reach1), (p0, reach0) = wilson(*attack, level), wilson(*control, level)
