@@ -6,7 +6,7 @@ import numpy as np
 from benchmarks.measure import interleaved, ratio, report
 from threadpoolctl import threadpool_limits
 
-from dpassay.experiments.demos.synthesis.generators.five_marginals import census, explained, generators
+from dpassay.experiments.demos.synthesis.generators.census import census, explained, generators
 from dpassay.mechanisms.queries import Domain
 from dpassay.mechanisms.synthesis import (
     DirectGenerator,

@@ -26,7 +26,7 @@ from ....mechanisms.records import remove_record
 from ....mechanisms.relation import Relation
 from ....mechanisms.synthesis import GraphicalModel, SelectMeasureGenerate, Table
 from ..lecture import Lecture
-from .generators.five_marginals import ADULT, FIVE, census
+from .generators.census import ADULT, FIVE, census
 
 SEED = 2019
 N_DRAWS = 10

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...lecture import Lecture
+from .census import FIVE, Explained, census, explained, generators
 from .comparison import OnTheCube, above_the_chord, compared, quick, search_spaces, slowdowns
-from .five_marginals import FIVE, Explained, census, explained, generators
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpassay.experiments.data.datasets import load
+from dpassay.experiments.demos.synthesis.generators.census import ADULT, census, explained, generators, made_up
 from dpassay.experiments.demos.synthesis.generators.comparison import (
     LADDERS,
     OnTheCube,
@@ -17,7 +18,6 @@ from dpassay.experiments.demos.synthesis.generators.comparison import (
     seconds,
 )
 from dpassay.experiments.demos.synthesis.generators.five_generators import main
-from dpassay.experiments.demos.synthesis.generators.five_marginals import ADULT, census, explained, generators, made_up
 from dpassay.mechanisms.errors import DataError
 from dpassay.mechanisms.synthesis import Table
 
