@@ -221,7 +221,13 @@ class TestMedicalVisits:
         assert visited.cure.error < 0.25
 
 
-@pytest.mark.parametrize("name", list(catalogue))
+LONG = {"error-of-mwem", "five-generators", "five-marginals"}
+"""Lectures of 15 seconds and more, whose numbers have tests of their own."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in catalogue]
+)
 def test_a_lecture_reads_well_in_a_pipe(name, play):
     _, text, _ = play(name)
     assert text.count("──") > 3
