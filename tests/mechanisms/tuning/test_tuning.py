@@ -95,6 +95,29 @@ def test_renyi_claim_is_above_the_exact_divergence(law):
             assert 0.0 < exact < claim.divergences[claim.orders.index(order)]
 
 
+@pytest.mark.parametrize(("shape", "stopping"), [(1.0, 0.1), (0.0, 0.05), (2.5, 0.3)])
+def test_claim_of_gaussian_runs_is_that_of_the_theorem(shape, stopping):
+    """Theorem 2 of Papernot and Steinke (2022), with divergences order mu^2 / 2: its best second order is
+    sqrt(2 ln(1 / stopping)) / mu, which costs (1 + shape) (mu sqrt(2 ln(1 / stopping)) - mu^2 / 2)."""
+    mu, law = 0.3, NegativeBinomialRepetitions(shape, stopping)
+    claim = law.guarantee(GaussianDP(mu))
+    again = (1.0 + shape) * (mu * math.sqrt(2.0 * math.log(1.0 / stopping)) - mu**2 / 2.0)
+    for order in (2.0, 8.0, 64.0):
+        found = claim.divergences[claim.orders.index(order)]
+        assert found == pytest.approx(order * mu**2 / 2.0 + again + math.log(law.mean) / (order - 1.0), rel=1e-3)
+
+
+def test_claim_of_a_poisson_number_of_gaussian_runs_is_that_of_the_theorem():
+    """Theorem 6: the mean times the delta of one run at ln(1 + 1 / (order - 1)), in closed form, comes on top."""
+    mu = 0.3
+    claim = PoissonRepetitions(10.0).guarantee(GaussianDP(mu))
+    for order in (2.0, 5.0, 20.0):
+        t = math.log1p(1.0 / (order - 1.0))
+        delta = stats.norm.cdf(mu / 2.0 - t / mu) - math.exp(t) * stats.norm.cdf(-mu / 2.0 - t / mu)
+        known = order * mu**2 / 2.0 + 10.0 * delta + math.log(10.0) / (order - 1.0)
+        assert claim.divergences[claim.orders.index(order)] == pytest.approx(known, rel=1e-9)
+
+
 def test_renyi_claims_do_not_grow_with_the_mean_beyond_a_logarithm():
     once = GaussianDP(0.3)
     few, many = (NegativeBinomialRepetitions(0.0, g).guarantee(once).epsilon(1e-5) for g in (0.1, 1e-4))
