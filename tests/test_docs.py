@@ -80,7 +80,9 @@ def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
 PAGES_OF_EXAMPLES = [
     "attacks-on-answers",
     "census",
+    "disclosure",
     "extraction",
+    "federated",
     "generators",
     "inference",
     "limits",
@@ -98,6 +100,7 @@ PAGES_OF_EXAMPLES = [
     "selection",
     "synthesis",
     "synthetic-data",
+    "top-down",
     "tracing",
     "training-data",
     "tuning",

@@ -9,6 +9,7 @@ distances.py          ClosestRecord, Neighbourhood
 density.py            DensityRatio: the density at the record, against that of records that were not used
 estimators.py         estimates of a density
 levels.py             the levels of columns: values, or bins of real numbers
+disclosure/           singling out, linkability and attribute inference
 shadows.py            ShadowTables: a synthesiser in the membership game
 """
 

@@ -166,7 +166,8 @@ def tables_of(outputs: Outputs, neighbours: Neighbours) -> Tables:
         raise AttackError(
             f"attacks on synthetic tables need outputs of shape (size, n_rows, {n_columns}), a table with the "
             f"{n_columns} columns of the data from every run, but got shape {values.shape}, dtype {values.dtype}. "
-            "Release as many rows in every run, the values of a column coded as numbers."
+            "Release equally many rows in every run and on both sides, such as 1,000 (not as many as the data have, "
+            "where a record is added or removed), and the values of a column as numbers."
         )
     return values
 

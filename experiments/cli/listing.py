@@ -96,6 +96,30 @@ def _queries() -> dict[str, str]:
     return _summaries(catalogue)
 
 
+def _strategies() -> dict[str, str]:
+    from ...mechanisms.release.matrix.catalogue import strategies
+
+    return _summaries(strategies)
+
+
+def _selections() -> dict[str, str]:
+    from ...mechanisms.synthesis.catalogue import selections
+
+    return _summaries(selections)
+
+
+def _generators() -> dict[str, str]:
+    from ...mechanisms.synthesis.catalogue import generators
+
+    return _summaries(generators)
+
+
+def _repetitions() -> dict[str, str]:
+    from ...mechanisms.tuning.catalogue import repetitions
+
+    return _summaries(repetitions)
+
+
 def _experiments() -> dict[str, str]:
     return {name: tomllib.loads((CONFIGS / f"{name}.toml").read_text("utf-8")).get("title", "") for name in shipped()}
 
@@ -131,6 +155,19 @@ def _first_line(text: str) -> str:
 KINDS: dict[str, tuple[Callable[[], dict[str, str]], str]] = {
     "mechanisms": (_mechanisms, "the algorithms that are audited: [mechanism]"),
     "queries": (_queries, "what a mechanism computes from a dataset: query = { name = ... } in [mechanism]"),
+    "strategies": (_strategies, "what the matrix mechanism measures: strategy = { name = ... } in [mechanism]"),
+    "selections": (
+        _selections,
+        "which marginals a synthesiser measures: selection = { name = ... } of select-measure-generate",
+    ),
+    "generators": (
+        _generators,
+        "what makes a table of noisy marginals: generator = { name = ... } of select-measure-generate",
+    ),
+    "repetitions": (
+        _repetitions,
+        "how often a private run is repeated: repetitions = { name = ... } of best-of-repetitions",
+    ),
     "games": (_games, "audits other than many runs on a pair of datasets: [game]"),
     "guarantees": (_guarantees, "what can be claimed instead of the mechanism's own promise: [claim]"),
     "attacks": (_attacks, "what tells the runs on two datasets apart: [attack]"),

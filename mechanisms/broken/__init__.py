@@ -8,6 +8,7 @@ composed/                composition and amplification that are wrong on purpose
 deniability/             plausible deniability that is wrong on purpose: one slip each
 dp_sgd/                  DP-SGD that is wrong on purpose: one slip each, the claim that it makes
 ensembles/               votes of teachers that one record moves by more than it should
+federated/               federated averaging that is wrong on purpose: one slip each
 floats/                  noise that is right in real numbers and wrong in floats
 end_point_slip.py        wrong on purpose: an accountant of shuffling that looks at one end of an interval twice
 laplace_scale.py         wrong on purpose: Laplace noise whose scale is upside down

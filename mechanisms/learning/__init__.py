@@ -5,6 +5,7 @@ capabilities.py   what adversaries need of a trainer
 pairs.py          in which records two sides differ
 models/           linear, logistic and softmax regression, multi-layer perceptrons; trained, many at once
 dp_sgd/           DP-SGD: the trainer, its samplings, its claims
+federated/        FedSGD and FedAvg over clients, with noise at the server or at the client
 convex/           output and objective perturbation, noisy projected SGD
 accounting/       the guarantee of noisy steps, by several accountants, and the noise that a wanted epsilon needs
 """

@@ -44,7 +44,12 @@ class Domain:
 
     def __post_init__(self) -> None:
         given: Any = self.attributes
-        pairs = tuple((name, n) for name, n in (given.items() if isinstance(given, Mapping) else given))
+        try:
+            pairs = tuple((name, n) for name, n in (given.items() if isinstance(given, Mapping) else given))
+        except (TypeError, ValueError):
+            raise ParameterError(
+                argument="attributes", value=given, allowed="have a name and a number of values each", advice=_EXAMPLE
+            ) from None
         object.__setattr__(self, "attributes", pairs)
         if not pairs or len(set(self.names)) < len(pairs):
             raise ParameterError(
@@ -132,11 +137,15 @@ class Domain:
         if hasattr(dataset, "columns") and hasattr(dataset, "to_numpy"):
             for name in self.names:
                 if name not in dataset.columns:
+                    unknown = unknown_name_message("column", name, map(str, dataset.columns))
                     raise ParameterError(
-                        unknown_name_message("column", name, map(str, dataset.columns)), argument="dataset", value=name
+                        f"the dataset lacks an attribute of the domain: {unknown}", argument="dataset", value=name
                     )
             return [np.asarray(dataset[name].to_numpy()) for name in self.names]
-        rows = np.asarray(dataset)
+        try:
+            rows = np.asarray(dataset)
+        except ValueError:
+            rows = np.asarray(dataset, dtype=object)  # rows of different lengths
         if rows.shape == (0,) or (rows.ndim == 1 and len(self.names) == 1):
             rows = rows.reshape(-1, len(self.names))
         if rows.ndim != 2 or rows.shape[1] != len(self.names):
@@ -166,7 +175,7 @@ class Domain:
         )
 
 
-def check_memory(n_numbers: int, what: str) -> None:
+def check_memory(n_numbers: int, what: str, *, advice: str = "Give fewer attributes, or fewer values of them.") -> None:
     """Raises `ParameterError` if `n_numbers` floats, which make up `what`, are too large for memory.
 
     Example:
@@ -179,7 +188,7 @@ at most 2.0 GB are taken. Give fewer attributes, or fewer values of them.
     if 8 * n_numbers > LARGEST_TABLE:
         raise ParameterError(
             f"{what} of {n_numbers:,} numbers would take {8 * n_numbers / 1e9:,.1f} GB, and at most "
-            f"{LARGEST_TABLE / 1e9:.1f} GB are taken. Give fewer attributes, or fewer values of them.",
+            f"{LARGEST_TABLE / 1e9:.1f} GB are taken. {advice}",
             argument="domain",
             value=n_numbers,
         )

@@ -90,6 +90,10 @@ def attribute_sets(domain: Domain, given: int | Iterable[Iterable[str]]) -> tupl
     """
     if isinstance(given, int):
         whole(1, marginals=given)
+        if given > len(domain.names):
+            raise ParameterError(
+                argument="marginals", value=given, allowed=f"be at most {len(domain.names)}, the number of attributes"
+            )
         return attribute_sets(domain, list(itertools.combinations(domain.names, given)))
     found = tuple(() if isinstance(names, str) else tuple(names) for names in given)
     if not found or any(not names or len(set(names)) < len(names) for names in found):

@@ -77,7 +77,11 @@ class SelectMeasureGenerate(Mechanism):
         for name, kind in (("selection", Selection), ("generator", Generator)):
             if not isinstance(getattr(self, name), kind):
                 raise ParameterError(
-                    argument=name, value=getattr(self, name), allowed=f"be a {kind.__name__} of mechanisms.synthesis"
+                    argument=name,
+                    value=getattr(self, name),
+                    allowed=f"be a {kind.__name__} of mechanisms.synthesis",
+                    advice=f"Give an object, such as {'MST(rho=0.1)' if kind is Selection else 'GraphicalModel()'}; "
+                    "names are for configs.",
                 )
         object.__setattr__(self, "relation", self.selection.relation)
         self.selection.candidates(self.domain)

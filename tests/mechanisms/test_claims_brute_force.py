@@ -14,6 +14,7 @@ from itertools import combinations, combinations_with_replacement, product
 import claims_composed
 import claims_counts
 import claims_deniability
+import claims_federated
 import claims_histogram_tables
 import claims_laws as laws
 import claims_release
@@ -22,6 +23,7 @@ import claims_statistics
 import claims_synthesis
 import claims_tables
 import claims_text
+import claims_top_down
 import claims_tuning
 import claims_votes
 import claims_weights
@@ -1038,8 +1040,10 @@ CASES = {
             | claims_histogram_tables.CASES
             | claims_weights.CASES
             | claims_deniability.CASES
+            | claims_federated.CASES
             | claims_release.CASES
             | claims_votes.CASES
+            | claims_top_down.CASES
         ).items()
     },
     **{name: with_options(cases) for name, cases in (claims_selection.CASES | claims_tuning.CASES).items()},

@@ -208,7 +208,9 @@ def _draw_errors(ax: Axes, found: Findings, word: str, which: int) -> None:
         seen += values
     logarithmic(ax.xaxis, SIZES[0] / 1.15, SIZES[-1] * 1.15)
     logarithmic(ax.yaxis, min(seen) / 1.5, max(seen) * 1.5)
-    style_axes(ax, title="Dashed: rates, without constants", x="records", y=f"{word} error of a mean")
+    style_axes(
+        ax, title=f"{word.capitalize()} error; broken lines: known rates", x="records", y=f"{word} error of a mean"
+    )
     end_labels(ax, labels)
 
 

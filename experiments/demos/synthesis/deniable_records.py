@@ -229,7 +229,9 @@ def _draw_passing(ax: Axes) -> None:
         ax.plot(counts, passing, color=colour.light, linewidth=2)
         labels.append(EndLabel(passing[-1], f"epsilon0 {epsilon0:g}", colour))
     ax.step(counts, counts >= K, where="post", color=CLAIM.light, linewidth=1.4)
-    style_axes(ax, title=f"k = {K}. Thin: no noise", x="records in the bucket, k'", y="probability of passing")
+    style_axes(
+        ax, title=f"k = {K}. Thin: no noise", x="records that could have given it as likely", y="probability of passing"
+    )
     end_labels(ax, labels)
 
 

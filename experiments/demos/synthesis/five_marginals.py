@@ -168,8 +168,10 @@ def draw(lecture: Lecture, found: Findings) -> None:
     ax = figure.subplots()
     places = np.arange(len(found.worth))
     before, after = np.array(list(found.worth.values())).T
-    ax.plot(before, places, marker="o", linewidth=0, color=AMBER.light, label="as measured")
-    ax.plot(after, places, marker="s", linewidth=0, color=BLUE.light, label="as fitted")
+    ax.plot(
+        before, places, marker="o", markersize=10, fillstyle="none", linewidth=0, color=AMBER.light, label="as measured"
+    )
+    ax.plot(after, places, marker="s", markersize=4, linewidth=0, color=BLUE.light, label="as fitted")
     ax.set_yticks(places, [", ".join(names) for names in found.worth])
     ax.invert_yaxis()
     logarithmic(ax.xaxis, 0.005, 1.0)

@@ -27,7 +27,7 @@ class MergedByExactCounts(MST):
     three values or more; with two, merging one of them changes nothing.
 
     Args:
-        rho, shares, compress, relation: as for `MST`.
+        rho, shares, penalty, compress, relation: as for `MST`.
 
     Example:
         >>> from dpassay.mechanisms.synthesis import Table

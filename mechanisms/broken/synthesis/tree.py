@@ -26,12 +26,15 @@ class BestTree(MST):
 
     Args:
         rho, shares, compress, relation: as for `MST`.
+        penalty: as for `MST`, but 0: pairs tie only if their numbers of cells do not count.
 
     Example:
         >>> selection, domain = BestTree(0.5), Domain({"a": 2, "b": 2, "c": 2})
         >>> print(selection.guarantee(domain), selection.exact_guarantee(domain))
         ConcentratedDP(rho=0.5) None
     """
+
+    penalty: float = 0.0
 
     def choose(self, scores: Floats, rate: float, rng: np.random.Generator) -> Ints:
         return trees.draw(_ranks(scores), 1e9, rng)

@@ -32,9 +32,13 @@ from .output_perturbation import replace_one_only
 Floats = NDArray[np.float64]
 
 _SLOPES: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(
-    {"linear": lambda margins: np.full_like(margins, -1.0), "logistic": lambda margins: np.asarray(-expit(-margins))}
+    {
+        "linear": lambda margins: np.full_like(margins, -1.0),
+        "logistic": lambda margins: np.asarray(-expit(-margins)),
+        "squared": lambda margins: margins - 1.0,
+    }
 )
-"""Derivative of each loss with respect to the margin m = w theta: -m, and log(1 + e^-m)."""
+"""Derivative of each loss with respect to the margin m = w theta: -m, log(1 + e^-m), and (1 - m)^2 / 2."""
 CLAIMS = ("formula", "renyi")
 
 
@@ -59,7 +63,8 @@ class NoisyProjectedSGD(Mechanism):
         n_records: n, >= 2: noise and steps depend on it, so that it is no secret.
         steps: T, >= 1; None for n^2, for which the formula was made.
         standard_deviation: sigma, > 0, in units of n times a gradient; None for the formula.
-        loss: with w = (2 y - 1) x: "linear", -w theta, or "logistic", log(1 + exp(-w theta)). Labels are 0 and 1.
+        loss: with w = (2 y - 1) x: "linear", -w theta, "logistic", log(1 + exp(-w theta)), or "squared",
+            (1 - w theta)^2 / 2. Labels are 0 and 1.
         lipschitz: L, > 0.
         learning_rate: of every step, > 0; or a schedule.
         radius: of the ball, > 0; None for no projection.
@@ -165,7 +170,7 @@ class NoisyProjectedSGD(Mechanism):
     def _gradients(self, rows: Floats, norms: Floats, theta: Floats) -> Floats:
         """The clipped gradient of one record at each iterate, `(size, n_features)`."""
         slopes = _SLOPES[self.loss](np.einsum("rd,rd->r", rows, theta))
-        clipped = np.minimum(1.0, self.lipschitz / np.maximum(-slopes * norms, 1e-300))
+        clipped = np.minimum(1.0, self.lipschitz / np.maximum(np.abs(slopes) * norms, 1e-300))
         return np.asarray((slopes * clipped)[:, None] * rows)
 
     def _signed_rows(self, dataset: Dataset) -> Floats:

@@ -52,7 +52,11 @@ class DirectGenerator(Generator):
         positive(tolerance=self.tolerance)
 
     def _fit(self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator) -> Histograms:
-        check_memory(len(total) * domain.n_cells, "distributions over the whole domain")
+        check_memory(
+            len(total) * domain.n_cells,
+            "distributions over the whole domain",
+            advice="Give fewer attributes or runs, or take a generator that does not list the domain: GraphicalModel.",
+        )
         shares = np.empty((len(total), domain.n_cells))
         at_once = max(1, BLOCK // domain.n_cells)
         for first in range(0, len(total), at_once):
@@ -70,7 +74,7 @@ class DirectGenerator(Generator):
                 exponent += cell.spread(part)
             return np.asarray(softmax(exponent.reshape(len(exponent), -1), axis=1))
 
-        def marginals(potentials: Parts) -> Parts:
+        def marginals(potentials: Parts, _: Ints) -> Parts:
             found = shares(potentials)
             return [cell.sums(found) for cell in cells]
 

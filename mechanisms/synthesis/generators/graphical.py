@@ -116,7 +116,7 @@ class Beliefs:
             found.append(np.exp(log, out=log).reshape(size, -1))
         return found
 
-    def marginals(self, potentials: Parts) -> Parts:
+    def marginals(self, potentials: Parts, _: Ints) -> Parts:
         """Probabilities of the cells of each measured marginal."""
         found: dict[int, Floats] = {}
         for shares, inside in zip(self.cliques(potentials), self._inside, strict=True):

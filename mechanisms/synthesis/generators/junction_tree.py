@@ -58,7 +58,8 @@ class JunctionTree:
                 f"marginals too large for memory: their junction tree would have {best.n_cells:,} cells, "
                 f"{8 * best.n_cells / 1e9:,.1f} GB, of which {domain.project(largest).n_cells:,} for "
                 f"({', '.join(largest)}), and at most {LARGEST_TABLE / 1e9:.1f} GB are taken. Measure fewer pairs, so "
-                "that they form no long circles, or attributes of fewer values.",
+                "that they form no long cycles, or attributes of fewer values; or take a generator that needs no such "
+                "tree: RelaxedTable.",
                 argument="measured",
                 value=best.n_cells,
             )

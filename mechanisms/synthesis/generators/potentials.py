@@ -19,12 +19,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Floats, Measured
+from ..base import Floats, Ints, Measured
 
 Parts: TypeAlias = list[Floats]
 """One array a measured marginal, shape `(size, n_cells)`."""
-Oracle: TypeAlias = Callable[[Parts], Parts]
-"""Potentials to marginals, which add up to 1 in each run."""
+Oracle: TypeAlias = Callable[[Parts, Ints], Parts]
+"""Potentials of some runs, and the numbers of these runs, to their marginals, which add up to 1 in each run."""
 
 SMOOTHED = 0.02
 """The corner of |z| is rounded within this share of the scale of Laplace noise."""
@@ -94,17 +94,17 @@ def fit_potentials(oracle: Oracle, likelihood: Likelihood, start: Parts, *, n_st
     the run starts anew without momentum (O'Donoghue and Candes 2015) and with shorter steps.
 
     Args:
-        oracle: potentials to marginals; it is given fewer runs once some are done.
+        oracle: potentials to marginals; it is given fewer runs once some are done, and told which.
         likelihood: what is minimised.
         start: potentials to start from.
         n_steps: at most so many.
         tolerance: a run is done once its loss has fallen by less than this in 25 steps.
     """
     final = [part.copy() for part in start]
-    state = _Descending(likelihood, start, *likelihood.loss_and_slope(oracle(start)))
     runs = np.arange(len(start[0]))
+    state = _Descending(likelihood, start, *likelihood.loss_and_slope(oracle(start, runs)))
     for step in range(1, n_steps + 1):
-        state.step(oracle)
+        state.step(oracle, runs)
         if step % _WINDOW and step < n_steps:
             continue
         going = state.still_falling(tolerance)
@@ -129,13 +129,13 @@ class _Descending:
         self._going = np.ones(len(loss), dtype=np.bool_)
         self._mark = loss
 
-    def step(self, oracle: Oracle) -> None:
-        """One step of all runs that are not done."""
+    def step(self, oracle: Oracle, runs: Ints) -> None:
+        """One step of all runs that are not done; `runs` are the numbers of those that are held."""
         kept = (self._since / (self._since + 3.0))[:, None]
         length = self._length[:, None]
         moves = [kept * last - length * slope for last, slope in zip(self._momentum, self.slopes, strict=True)]
         tried = [part + move for part, move in zip(self.here, moves, strict=True)]
-        loss, slopes = self.likelihood.loss_and_slope(oracle(tried))
+        loss, slopes = self.likelihood.loss_and_slope(oracle(tried, runs))
         taken = (loss <= self.loss) & self._going  # what is done stays as it is, whoever else is not
         shorter = np.where(self._since > 0, _SHORTER_WITH_MOMENTUM, _SHORTER)
         self._growth = np.where(taken, self._growth, _GROWTH)

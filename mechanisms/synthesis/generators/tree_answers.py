@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from ...errors import ParameterError
 from ...queries.domain import Domain
 from ..base import Floats, Ints, Measured
+from .potentials import Parts
 
 _FLOOR = 0.05
 """Cells start with at least this share of the standard deviation of their noise: what starts at zero stays there."""
 
-Runs = slice | NDArray[np.bool_]
+Runs = slice | Ints
 
 
 class Trees(NamedTuple):
@@ -56,35 +57,29 @@ class Answers(NamedTuple):
         nodes, edges, node_precisions, edge_precisions = (part[runs] for part in self[:4])
         return Answers(nodes, edges, node_precisions, edge_precisions, self.exists[runs])
 
-    def steepest(self, total: Floats) -> Floats:
-        """Largest second derivative of the loss in a cell, `(size,)`."""
-        return np.asarray(total**2 * (self.node_precisions.sum(axis=1) + self.edge_precisions.sum(axis=1)))
+    def measured(self) -> list[Measured]:
+        """Each node, then each edge, as one measured marginal; with infinite noise where it was not measured."""
+        with np.errstate(divide="ignore"):
+            nodes, edges = 1.0 / np.sqrt(self.node_precisions), 1.0 / np.sqrt(self.edge_precisions)
+        flat = self.edges.reshape(*self.edges.shape[:2], -1)
+        return [
+            *(Measured((f"node {i}",), self.nodes[:, i], nodes[:, i]) for i in range(nodes.shape[1])),
+            *(Measured((f"edge {i}",), flat[:, i], edges[:, i]) for i in range(edges.shape[1])),
+        ]
 
-    def loss_and_slope(self, nodes: Floats, edges: Floats, total: Floats) -> tuple[Floats, tuple[Floats, Floats]]:
-        """Half the squared distance in standard deviations, `(size,)`, and its derivative in the marginals."""
-        loss, slopes = np.zeros(len(total)), []
-        for mu, answers, precision in (
-            (nodes, self.nodes, self.node_precisions),
-            (edges, self.edges, self.edge_precisions),
-        ):
-            cells = (..., *([None] * (mu.ndim - 2)))
-            residual = total[:, None][cells] * mu - answers
-            slope = residual * (precision * total[:, None])[cells]
-            loss += 0.5 * np.einsum("ri,ri->r", residual.reshape(len(total), -1), slope.reshape(len(total), -1)) / total
-            slopes.append(slope)
-        return loss, (slopes[0], slopes[1])
-
-    def start(self, total: Floats) -> tuple[Floats, Floats]:
-        """Potentials that make each child follow its parent as in the answers for their edge."""
+    def start(self, total: Floats) -> Parts:
+        """Potentials, in the order of `measured`, that make each child follow its parent as in the answers for their
+        edge."""
         nodes = np.where(self.exists, 0.0, -np.inf)
         root = self._shares(self.nodes[:, 0], self.node_precisions[:, 0], total)
         nodes[:, 0] = np.where(self.exists[:, 0], np.log(root), -np.inf)
-        edges = np.empty_like(self.edges)
-        for edge in range(edges.shape[1]):
+        found = list(nodes.transpose(1, 0, 2))
+        for edge in range(self.edges.shape[1]):
             joint = self._shares(self.edges[:, edge], self.edge_precisions[:, edge], total)
             exists = self.exists[:, edge + 1, None, :]
-            edges[:, edge] = np.log(joint / np.where(exists, joint, 0.0).sum(axis=2, keepdims=True))
-        return nodes, edges
+            given = joint / np.where(exists, joint, 0.0).sum(axis=2, keepdims=True)
+            found.append(np.log(given).reshape(len(total), -1))
+        return found
 
     @staticmethod
     def _shares(answers: Floats, precision: Floats, total: Floats) -> Floats:
@@ -100,7 +95,7 @@ def answers_of(domain: Domain, measured: Sequence[Measured], size: int) -> tuple
     Attributes that no chosen pair links hang on the first one, by an edge that nothing is known of.
 
     Raises:
-        ParameterError: a marginal of more than two attributes, noise that is not Gaussian, or a circle.
+        ParameterError: a marginal of more than two attributes, noise that is not Gaussian, or a cycle.
     """
     d, width = len(domain.names), max(domain.shape)
     everywhere = np.arange(size)
@@ -134,7 +129,8 @@ def _places(domain: Domain, one: Measured) -> list[int]:
     if len(one.attributes) > 2 or one.noise != "gaussian":
         raise ParameterError(
             f"a tree takes attributes and pairs of attributes, measured with Gaussian noise, but {one.attributes!r} "
-            f"was measured with {one.noise} noise. Take another generator, such as a graphical model.",
+            f"has {len(one.attributes)} attributes, measured with {one.noise} noise. Take another generator, such as a "
+            "graphical model.",
             argument="measured",
         )
     return [domain.index(name) for name in one.attributes]
@@ -171,7 +167,7 @@ def _trees(linked: NDArray[np.bool_]) -> Trees:
         n_links += found
     if (linked.sum(axis=(1, 2)) > 2 * n_links).any():
         raise ParameterError(
-            "the measured pairs must be the edges of a tree, but close a circle. Take another generator, such as a "
+            "the measured pairs must be the edges of a tree, but form a cycle. Take another generator, such as a "
             "graphical model.",
             argument="measured",
         )

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.special import softmax
 
 from ...errors import ParameterError
 from ...queries.domain import Domain, check_memory
 from ...validation import positive, whole
 from ..base import Floats, Generator, Ints, Measured, Synthesised, n_runs
+from .potentials import Likelihood, Parts, fit_potentials
 from .tree_answers import Answers, Trees, answers_of
 
 BLOCK = 2**21
 """Numbers that are held at once, a few times over, while runs are fitted."""
-_GROWTH = 1.3
-_SMALL = 10
-"""Steps in a row that promise less than the tolerance, after which a run is done."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +32,11 @@ class TreeModel(Generator):
 
     Args:
         n_steps: of mirror descent, at most, >= 1.
-        tolerance: a run is done once a step promises to raise the log likelihood by less than this, > 0.
+        tolerance: a run ends once 25 steps raise its log likelihood by less than this, > 0.
 
     Raises:
-        ParameterError: in `fit`, for a marginal of three attributes, noise that is not Gaussian, or pairs that close a
-            circle.
+        ParameterError: in `fit`, for a marginal of three attributes, noise that is not Gaussian, or pairs that form a
+            cycle.
 
     Example:
         >>> from dpassay.mechanisms.synthesis import Measured
@@ -84,117 +82,47 @@ class TreeModel(Generator):
 
     def _fitted(self, trees: Trees, answers: Answers, total: Floats) -> tuple[Floats, Floats]:
         """The distribution of the root and of each node given its parent: as in `TreeDistributions`."""
-        state = State.at(trees, answers, total, Potentials(*answers.start(total)))
-        step = 1.0 / answers.steepest(total)
-        small, final, runs = np.zeros(len(total), dtype=np.int64), state, np.arange(len(total))
-        for _ in range(self.n_steps):
-            tried = State.at(trees, answers, total, state.potentials.moved(-step, state.slope))
-            promised = state.promised(tried)
-            better = (state.loss - tried.loss >= 0.5 * promised) & (small < _SMALL)  # what is done waits for the others
-            state = tried.where(better, state)
-            step = step * np.where(better, _GROWTH, 0.5)
-            small = np.where(better & (promised > self.tolerance), 0, small + 1)
-            going = small < _SMALL
-            if not going.any():
-                break
-            if np.count_nonzero(going) <= 0.7 * len(going):
-                final = final.put(runs, state)
-                runs, step, small, total = runs[going], step[going], small[going], total[going]
-                trees, answers, state = trees.of(going), answers.of(going), state.of(going)
-        final = final.put(runs, state)
-        return final.nodes[:, 0], final.given
 
+        def marginals(potentials: Parts, runs: Ints) -> Parts:
+            return beliefs(trees.of(runs), potentials)[0]
 
-class Potentials(NamedTuple):
-    """Of each node, shape `(size, d, width)`, and of each edge, `(size, d - 1, width, width)`: parent, child."""
-
-    nodes: Floats
-    edges: Floats
-
-    def moved(self, step: Floats, slope: Potentials) -> Potentials:
-        """A step along a slope, of its own length in each run."""
-        return Potentials(
-            self.nodes + step[:, None, None] * slope.nodes, self.edges + step[:, None, None, None] * slope.edges
+        likelihood = Likelihood(answers.measured(), total)
+        potentials = fit_potentials(
+            marginals, likelihood, answers.start(total), n_steps=self.n_steps, tolerance=self.tolerance
         )
+        found, given = beliefs(trees, potentials)
+        return found[0], given
 
 
-class State(NamedTuple):
-    """A point of the descent: potentials, and what follows from them.
+def beliefs(trees: Trees, potentials: Parts) -> tuple[Parts, Floats]:
+    """Belief propagation along the tree of each run: messages from the leaves to the root, and back.
 
     Args:
-        potentials: see there.
-        nodes: marginal of each node, shape `(size, d, width)`.
-        edges: joint distribution of each edge, `(size, d - 1, width, width)`.
-        given: distribution of each child given its parent, of the same shape.
-        loss: minus the log likelihood up to a constant, `(size,)`.
-        slope: its derivative in the marginals.
+        trees: of each run.
+        potentials: of each node, `(size, width)`, then of each edge, `(size, width^2)`: parent, child.
+
+    Returns:
+        The probabilities of nodes and edges, in the same order; and those of each child given its parent, shape
+        `(size, d - 1, width, width)`.
     """
-
-    potentials: Potentials
-    nodes: Floats
-    edges: Floats
-    given: Floats
-    loss: Floats
-    slope: Potentials
-
-    @classmethod
-    def at(cls, trees: Trees, answers: Answers, total: Floats, potentials: Potentials) -> State:
-        """By belief propagation: messages from the leaves to the root, and back."""
-        upward, given = potentials.nodes.copy(), np.empty_like(potentials.edges)
-        rows = np.arange(len(total))
-        for edge in range(given.shape[1] - 1, -1, -1):
-            values = potentials.edges[:, edge] + upward[:, edge + 1, None, :]
-            largest = values.max(axis=2, keepdims=True)
-            weights = np.exp(values - largest)
-            sums = weights.sum(axis=2, keepdims=True)
-            given[:, edge] = weights / sums
-            upward[rows, trees.parents[:, edge]] += (largest + np.log(sums))[:, :, 0]
-        nodes, edges = np.empty_like(upward), np.empty_like(given)
-        weights = np.exp(upward[:, 0] - upward[:, 0].max(axis=1, keepdims=True))
-        nodes[:, 0] = weights / weights.sum(axis=1, keepdims=True)
-        for edge in range(given.shape[1]):
-            edges[:, edge] = nodes[rows, trees.parents[:, edge]][:, :, None] * given[:, edge]
-            nodes[:, edge + 1] = edges[:, edge].sum(axis=1)
-        loss, slope = answers.loss_and_slope(nodes, edges, total)
-        return cls(potentials, nodes, edges, given, loss, Potentials(*slope))
-
-    def promised(self, other: State) -> Floats:
-        """How much lower the loss would be at `other` if it went on as steeply, shape `(size,)`."""
-        return np.asarray(
-            np.einsum("rnk,rnk->r", self.slope.nodes, self.nodes - other.nodes)
-            + np.einsum("rejk,rejk->r", self.slope.edges, self.edges - other.edges)
-        )
-
-    def where(self, chosen: NDArray[np.bool_], other: State) -> State:
-        """This in the chosen runs, the other one elsewhere."""
-        if chosen.all():
-            return self
-        return other.put(np.flatnonzero(chosen), self.of(chosen))
-
-    def of(self, runs: NDArray[np.bool_] | Ints) -> State:
-        """Of some of the runs."""
-        potentials, slope = (Potentials(both.nodes[runs], both.edges[runs]) for both in (self.potentials, self.slope))
-        return State(potentials, self.nodes[runs], self.edges[runs], self.given[runs], self.loss[runs], slope)
-
-    def put(self, runs: Ints, other: State) -> State:
-        """This, with the runs of another one in the places `runs`."""
-
-        def put(mine: Floats, others: Floats) -> Floats:
-            found = mine.copy()
-            found[runs] = others
-            return found
-
-        def both(mine: Potentials, others: Potentials) -> Potentials:
-            return Potentials(put(mine.nodes, others.nodes), put(mine.edges, others.edges))
-
-        return State(
-            both(self.potentials, other.potentials),
-            put(self.nodes, other.nodes),
-            put(self.edges, other.edges),
-            put(self.given, other.given),
-            put(self.loss, other.loss),
-            both(self.slope, other.slope),
-        )
+    d = trees.nodes.shape[1]
+    rows, width = np.arange(len(trees.nodes)), potentials[0].shape[1]
+    upward = np.stack(potentials[:d], axis=1)
+    given = np.empty((len(rows), d - 1, width, width))
+    for edge in range(d - 2, -1, -1):
+        values = potentials[d + edge].reshape(-1, width, width) + upward[:, edge + 1, None, :]
+        largest = values.max(axis=2, keepdims=True)
+        weights = np.exp(values - largest)
+        sums = weights.sum(axis=2, keepdims=True)
+        given[:, edge] = weights / sums
+        upward[rows, trees.parents[:, edge]] += (largest + np.log(sums))[:, :, 0]
+    nodes, edges = np.empty_like(upward), []
+    nodes[:, 0] = softmax(upward[:, 0], axis=1)
+    for edge in range(d - 1):
+        joint = nodes[rows, trees.parents[:, edge]][:, :, None] * given[:, edge]
+        nodes[:, edge + 1] = joint.sum(axis=1)
+        edges.append(joint.reshape(len(rows), -1))
+    return [*nodes.transpose(1, 0, 2), *edges], given
 
 
 class TreeDistributions(Synthesised):

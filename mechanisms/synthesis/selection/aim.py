@@ -51,8 +51,8 @@ class AIM(Selection):
     Args:
         rho: the claim, > 0.
         workload: marginals that shall be right; a number k: all of k attributes.
-        rounds: into how many parts rho is cut, each the cost of a round as it begins; more than attributes. A few rounds
-            more may come of them, see `most_rounds`. None: 16 times as many as attributes.
+        rounds: into how many parts rho is cut, each the cost of a round as it begins; more than attributes. A few
+            rounds more may come of them, see `most_rounds`. None: 16 times as many as attributes.
         measuring: share of the cost of a round that goes into measuring, between 0 and 1.
         largest_model: in megabytes, once the whole budget is spent, > 0.
         relation: "add_remove", or "replace_one", under which all sensitivities are larger: sqrt(2) times in L2, twice

@@ -16,9 +16,10 @@ from ...guarantees import ConcentratedDP, ExactDP, GaussianDP, compose
 from ...guarantees.base import Guarantee
 from ...queries.domain import Domain
 from ...relation import Relation
-from ...validation import positive
+from ...validation import non_negative, positive
 from ..base import Floats, Generator, Ints, Marginal, Measured, Selection, Table
 from . import spanning_trees as trees
+from .aim import HALF_NORMAL
 from .camps import LARGEST, camps_apart
 from .compression import merged, nearest_counts, present, spread
 
@@ -32,23 +33,27 @@ class MST(Selection):
     """MST: selection by a noisy maximum spanning tree of the dependences between attributes.
 
     1. All attributes are measured alone, and the rare values of each are merged into one.
-    2. For each pair, the L1 distance between its exact counts and those of the model in which attributes are
-       independent. A spanning tree is drawn by Kruskal's algorithm, each edge by the exponential mechanism.
+    2. The score of a pair is the L1 distance between its exact counts and those of the model in which attributes are
+       independent, less a penalty: what measuring the pair would mend, less the noise that would come with it. A
+       spanning tree is drawn by Kruskal's algorithm, each edge by the exponential mechanism.
     3. The pairs of the tree are measured.
 
     Each step takes a third of rho, and all cells of a step have noise of the same standard deviation. (McKenna, Miklau
-    and Sheldon 2021, algorithm 2.)
+    and Sheldon 2021, algorithm 2, which has no penalty; McKenna, Mullins, Sheldon and Miklau 2022 have it in AIM.)
 
     Args:
         rho: the claim, > 0.
         shares: of rho for the three steps, > 0, which add up to 1.
+        penalty: >= 0, times the expected L1 norm of the noise of the pair, sqrt(2/pi) standard deviation * n_cells, is
+            taken off its score. 0: the score of the paper, which prefers pairs of many cells.
         compress: whether rare values are merged.
         relation: "add_remove", or "replace_one", under which all sensitivities are larger: sqrt(2) times in L2, twice
             in the scores, which are L1 distances.
 
     Guarantees:
-        * rho-concentrated DP, by composition: a score moves by at most 1 (2 under "replace_one"), the model being made
-          of what is measured already; d - 1 choices by the exponential mechanism of epsilon each cost epsilon^2 / 8.
+        * rho-concentrated DP, by composition: a score moves by at most 1 (2 under "replace_one"), model and penalty
+          being made of what is measured already; d - 1 choices by the exponential mechanism of epsilon each cost
+          epsilon^2 / 8.
         * The law of the transcript is known: scores are a function of the data and of what was measured before.
 
     What was measured stands in the transcript as: the round in which each pair was chosen (1, 2, ...; 0: not chosen),
@@ -67,11 +72,13 @@ class MST(Selection):
     rho: float
     _: KW_ONLY
     shares: tuple[float, float, float] = (1 / 3, 1 / 3, 1 / 3)
+    penalty: float = 1.0
     compress: bool = True
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
         positive(rho=self.rho)
+        non_negative(penalty=self.penalty)
         object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(
@@ -119,7 +126,8 @@ class MST(Selection):
         """Two camps of attributes, and a record that speaks for one of them: see `camps`.
 
         There are so many records that no value is rare, and that noise in the counts of the attributes hardly moves the
-        scores; a few more of value 0 make it equally likely, about, that the first edge joins attributes 0 and 1.
+        scores; a few more of value 0 make it equally likely, about, that the first edge joins attributes 0 and 1. Where
+        attributes have different numbers of values, a penalty decides between pairs, and choices show less.
         """
         if len(domain.names) < 3 or min(domain.shape) < 2:
             return super().worst_case(domain)
@@ -186,7 +194,8 @@ class MST(Selection):
         domain = table.domain
         kept = [self.kept(answers, table, place) for place, answers in enumerate(alone)]
         fixed = None if self.relation is Relation.ADD_REMOVE else float(max(1, len(table)))
-        return Independent.fitted(alone, kept, domain, fixed)
+        penalty = self.penalty * HALF_NORMAL * self.noise(domain).two_way
+        return Independent.fitted(alone, kept, domain, fixed, penalty)
 
     def kept(self, answers: Floats, table: Table, place: int) -> Flags:
         """Which values of attribute number `place` are not merged, shape `(size, n_values)`."""
@@ -254,14 +263,18 @@ class Independent(NamedTuple):
         total: estimated number of records, shape `(size,)`.
         shares: of the values of each attribute, and of the rest: shape `(size, n_values + 1)` each.
         kept: which values are not merged: shape `(size, n_values)` each.
+        penalty: on a pair, for each of its cells over the compressed domain.
     """
 
     total: Floats
     shares: tuple[Floats, ...]
     kept: tuple[Flags, ...]
+    penalty: float
 
     @classmethod
-    def fitted(cls, alone: Sequence[Floats], kept: Sequence[Flags], domain: Domain, fixed: float | None) -> Independent:
+    def fitted(
+        cls, alone: Sequence[Floats], kept: Sequence[Flags], domain: Domain, fixed: float | None, penalty: float
+    ) -> Independent:
         """Least squares; the total is the average of the sums of all attributes, weighted by their precision.
 
         Args:
@@ -269,6 +282,7 @@ class Independent(NamedTuple):
             kept: see the class.
             domain: of the records.
             fixed: number of records where it is public; None: estimated, at least 1.
+            penalty: see the class.
         """
         if fixed is None:
             precision = 1.0 / np.array(domain.shape)
@@ -282,17 +296,19 @@ class Independent(NamedTuple):
             variances[:, -1] = np.maximum(1, (~flags).sum(axis=1))
             counts = nearest_counts(merged(answers, flags), variances, present(flags), total)
             shares.append(counts / total[:, None])
-        return cls(total, tuple(shares), tuple(kept))
+        return cls(total, tuple(shares), tuple(kept), penalty)
 
     def scores(self, table: Table) -> Floats:
-        """L1 distance between the exact counts of each pair and those of the model, shape `(size, n_pairs)`."""
+        """L1 distance between the exact counts of each pair and those of the model, less the penalty: shape
+        `(size, n_pairs)`."""
         found = []
         names = table.domain.names
         every = np.arange(len(self.total))
         for edge, (a, b) in enumerate(trees.pairs(len(names))):
             exact = self.compressed(table.marginal((names[a], names[b])), edge, every)
             model = self.total[:, None, None] * self.shares[a][:, :, None] * self.shares[b][:, None, :]
-            found.append(np.abs(exact - model).sum(axis=(1, 2)))
+            n_cells = np.count_nonzero(self.exists(edge, every), axis=(1, 2))
+            found.append(np.abs(exact - model).sum(axis=(1, 2)) - self.penalty * n_cells)
         return np.stack(found, axis=1)
 
     def measured(

@@ -20,6 +20,10 @@ CHEAP = {"attacks": "threshold", "explore": 400, "trials": 4_000, "seed": 1, "cl
 
 # --- broken mechanisms -----------------------------------------------------------------------------------------------
 
+TOTALS = {"epsilon": 0.5, "geography": [1, 1], "domain": {"sex": 2}, "structural_zeros": []} | {
+    "queries": [{"level": "county", "attributes": ["sex"]}],
+    "invariants": [{"level": "state"}],
+}
 BROKEN = {
     "broken-laplace-scale": ({"epsilon": 0.5}, "answers"),
     "broken-laplace-sensitivity": ({"epsilon": 1.0, "n_queries": 5}, "answers x 5; sensitivity 2; norm 1"),
@@ -47,6 +51,7 @@ BROKEN = {
     "broken-subset-counts-not-composed": ({"epsilon": 0.5, "n_records": 8, "n_queries": 9}, "integers 0..1; 8 records"),
     "broken-laplace-matrix": ({"epsilon": 0.5}, "integers 0..7 x 1"),
     "broken-gaussian-matrix": ({"epsilon": 1.0, "delta": 1e-5}, "integers 0..7 x 1"),
+    "broken-top-down-invariants": (TOTALS, "integers 0..1 x 2"),
     "broken-votes-same-part": ({"rate": 0.4}, "integers 0..1"),
     "broken-votes-scale": ({"rate": 0.4}, "integers 0..1"),
     "broken-best-of-k": ({"epsilon": 0.5, "n_candidates": 3, "k": 20}, "answers x 3"),
@@ -75,6 +80,9 @@ MISSED = {
     "broken-dual-query-samples-counted-once": "marginals and their records",
     "broken-sum-single-precision": "thousands of records of one size",
     "broken-votes-abstention-unpaid": "a table of votes",
+    "broken-federated-realised-clients": "lists of clients",
+    "broken-federated-per-record-clipping": "lists of clients",
+    "broken-federated-noise-of-mean": "lists of clients",
     "broken-votes-epsilon-of-votes": "a table of votes",
     "broken-votes-check-without-noise": "a table of votes",
 }

@@ -305,6 +305,10 @@ def test_a_run_in_the_directory_of_another_is_refused(call):
     ("kind", "name"),
     [
         ("mechanisms", "k-ary-randomized-response"),
+        ("strategies", "wavelet"),
+        ("selections", "mst"),
+        ("generators", "graphical"),
+        ("repetitions", "poisson"),
         ("attacks", "likelihood-ratio"),
         ("bounds", "simultaneous-band"),
         ("experiments", "broken-laplace"),

@@ -21,11 +21,13 @@ VIOLATIONS = {
     "multiplicative-weights",
     "composed",
     "plausible-deniability",
+    "federated",
     "hyper-parameters",
     "pate",
     "query-release",
     "statistics",
     "synthetic-attacks",
+    "top-down",
     "tracing",
     "zoo",
 }
@@ -244,7 +246,17 @@ def query_release(points):
         assert 0.8 <= point.result.bound.epsilon / truths.get(name, 1.0) <= 1.0, name
 
 
+def top_down(points):
+    """Only the pair that differs in an invariant tells more than is claimed, and it tells everything."""
+    for (name,), point in points.items():
+        broken = name.startswith("broken")
+        assert (point.verdict is Verdict.VIOLATION) == broken
+        assert (point.result.witness is not None) == broken
+        assert (0.4 if name.startswith("geometric") else 1.5) < point.result.bound.epsilon
+
+
 EXPECTED = {
+    "top-down": top_down,
     "pate": pate,
     "synthetic-attacks": synthetic_attacks,
     "query-release": query_release,

@@ -14,6 +14,7 @@ from dpassay.audit.power import Detectable
 from dpassay.experiments.demos import catalogue, get, randomized_response
 from dpassay.experiments.demos.answers import error_of_mwem
 from dpassay.experiments.demos.lecture import Lecture
+from dpassay.experiments.demos.people import leave_one_out
 from dpassay.experiments.demos.synthesis import deniable_records
 
 LOG_3 = math.log(3.0)
@@ -305,6 +306,35 @@ class TestVotesOfTeachers:
         assert labels < claim
 
 
+class TestTopDown:
+    def test_each_step_of_the_processing_brings_the_tables_nearer_and_least_squares_as_predicted(self, play):
+        found = play("top-down")[0].errors
+        for level in ("nation", "state", "county"):
+            noise, linear, kept, whole = (
+                found.root_mean_square[step, level] for step in ("noise", "least-squares", "non-negative", "whole")
+            )
+            assert linear == pytest.approx(found.predicted[level], rel=0.06)
+            assert noise > 1.1 * linear
+            assert linear * 1.01 > kept
+            assert whole == pytest.approx(kept, rel=0.01)
+        assert found.root_mean_square["whole", "county"] < 0.9 * found.root_mean_square["least-squares", "county"]
+
+    def test_the_smallest_counties_gain_people_and_the_large_ones_pay(self, play):
+        found = play("top-down")[0].errors
+        order = np.argsort(found.sizes)
+        assert (found.bias[1, order[:2]] > 5.0).all()
+        assert found.bias[1, order[-2:]].sum() < -10.0
+        assert np.abs(found.bias[0]).max() < 5.0
+
+    def test_only_the_pair_that_differs_in_an_invariant_is_told_apart(self, play):
+        found = play("top-down")[0].audits
+        assert found.kept.verdict is Verdict.CONSISTENT
+        assert found.forgotten.verdict is Verdict.VIOLATION
+        assert found.forgotten.witness is not None
+        assert "differs in an invariant" in found.refused
+        assert 1.0 < found.tables.bound.epsilon < found.measurements.bound.epsilon
+
+
 class TestQueryRelease:
     def test_a_strategy_is_better_than_noise_on_every_answer_and_all_noise_falls_like_the_number_of_records(self, play):
         found = play("query-release")[0].measured
@@ -436,3 +466,38 @@ class TestSyntheticIsNotPrivate:
     def test_noise_costs_little_more_than_drawing_rows_does(self, play):
         for exact, private in play("synthetic-is-not-private")[0].cost.values():
             assert private < exact + 0.08
+
+
+@pytest.fixture(scope="module")
+def left_out(play):
+    return play("leave-one-out")[0]
+
+
+class TestLeaveOneOut:
+    def test_learners_are_right_equally_often_and_hide_the_average_record(self, left_out):
+        errors = [one.test_error for one in left_out.learners.values()]
+        assert max(errors) - min(errors) < 0.015
+        for one in left_out.learners.values():
+            assert one.test_error - one.train_error < 0.02
+            assert one.average_advantage < 0.12
+
+    def test_one_of_them_gives_the_outlier_away_and_only_the_private_one_keeps_its_promise(self, left_out):
+        shown, plain, private = left_out.learners.values()
+        assert shown.outlier_advantage == 1.0
+        assert plain.outlier_advantage < 0.6
+        assert private.outlier_advantage < 0.3  # 0.11 at most, and a standard deviation of 0.08 of 75 runs a side
+        verdicts = [result.verdict for result in left_out.audits.values()]
+        assert verdicts[0] is Verdict.VIOLATION
+        assert verdicts[2] is Verdict.CONSISTENT
+
+    def test_a_support_vector_machine_holds_records_and_always_the_outlier(self, left_out):
+        pool = {row.tobytes() for row in left_out.trial.data.X}
+        for place, machine in enumerate(left_out.machines):
+            held = {row.tobytes() for row in machine.support_vectors_}
+            assert held <= pool
+            assert (leave_one_out.OUTLIER.tobytes() in held) == bool(place % 2)
+
+    def test_figure_shows_both_panels(self, left_out, tmp_path):
+        with contextlib.redirect_stdout(io.StringIO()):
+            leave_one_out._draw(Lecture(out=tmp_path), left_out)
+        assert (tmp_path / "leave-one-out.svg").exists()

@@ -71,6 +71,37 @@ def test_a_score_moves_by_one_for_a_record_and_by_two_for_a_replaced_one():
     assert most == pytest.approx([1.0, 2.0])
 
 
+def test_a_penalty_takes_the_expected_noise_of_the_cells_that_exist_off_the_score():
+    data = table(n=60)
+    paper, penalised = (MST(0.3, penalty=penalty) for penalty in (0.0, 1.0))
+    deviation = paper.noise(DOMAIN).two_way
+    alone = [
+        np.array([[40.0, 20.0]]),
+        np.array([[30.0, 0.0, 30.0]]),
+        np.array([[30.0, 30.0]]),
+    ]  # "b" merges one of three
+    noise = np.random.default_rng(0).normal(0, deviation, (20_000, 6))
+    cells = np.array([6, 4, 6])
+    expected = np.abs(noise).sum(axis=1).mean() / 6 * cells
+    difference = paper.model(alone, data).scores(data) - penalised.model(alone, data).scores(data)
+    np.testing.assert_allclose(difference[0], expected, rtol=0.02)
+
+
+def test_a_large_pair_of_noise_is_not_chosen_before_a_small_pair_that_depends():
+    """Two attributes of 40 values that are independent: their L1 distance is that of chance, which is noise."""
+    domain, rng = Domain({"a": 40, "b": 40, "c": 2}), np.random.default_rng(0)
+    c = rng.integers(0, 2, 5000)
+    rows = np.column_stack(
+        [rng.integers(0, 20, 5000) + 20 * (rng.random(5000) < 0.5 + 0.1 * c), rng.integers(0, 40, 5000), c]
+    )
+    data, often = Table.of(domain, rows), []
+    for penalty in (0.0, 1.0):
+        selection = MST(1.0, penalty=penalty)
+        shown = selection.transcript(domain, selection.measure(data, None, 20, rng), 20)
+        often.append((shown[:, 0] > 0).mean())
+    assert often == [1.0, 0.0]
+
+
 @pytest.mark.parametrize("compress", [True, False])
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 def test_density_ratios_average_to_one_and_the_claim_holds(compress, relation):
@@ -172,6 +203,7 @@ def test_a_pipeline_publishes_tables_and_is_audited_by_its_law():
         ({"rho": 0.0}, "rho"),
         ({"rho": 1.0, "relation": "zero_out"}, "relation"),
         ({"rho": 1.0, "compress": 1}, "compress"),
+        ({"rho": 1.0, "penalty": -0.5}, "penalty"),
     ],
 )
 def test_bad_options_are_refused_by_name(options, argument):

@@ -1,0 +1,105 @@
+"""Attribute inference: a value that is not known of a person, from the rows that are like the person."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....mechanisms.errors import AttackError, ParameterError
+from ....mechanisms.validation import whole
+from ...inference.base import LABEL, AttributeInference, Sensitive
+from ...inference.imputation import Imputation
+from .base import Bools, Disclosure, Ints, Scene
+from .gower import neighbours
+
+
+@dataclass(frozen=True)
+class AttributeDisclosure(Disclosure):
+    """The value that is most frequent among the rows nearest in what is known.
+
+    Args:
+        secret: the attribute that is inferred.
+        given: attributes that are known of a person; empty: all others.
+        n_neighbours: nearest rows, >= 1; rows as near as the last one count too. Of equally frequent values the lowest
+            code is guessed.
+        within: how far a guess may lie off, in codes; more than 0 only if the secret is ordered.
+        attack: another attack on tables, of `dpassay.attacks.inference`, such as `CorrectAttribution()`; None: nearest
+            rows, by Gower's distance.
+        baseline: what is guessed without the release.
+
+    References:
+        Giomi et al. (2023), section 5.4, whose baseline guesses the value of a random row: less than the most frequent
+        value does, and than an imputation from what is known (Jayaraman and Evans 2022).
+
+    Example:
+        >>> table = np.array([[0, 0, 1], [1, 0, 0], [2, 2, 1]])
+        >>> attack = AttributeDisclosure({"a": 3, "b": 3, "c": 2}, secret="c")
+        >>> nobody = np.empty((0, 3), dtype=np.int64)
+        >>> attack.right(table, Scene(np.array([[2, 2, 1], [1, 0, 1]]), nobody, nobody), np.random.default_rng(0))
+        array([ True, False])
+    """
+
+    _: KW_ONLY
+    secret: str
+    given: tuple[str, ...] = ()
+    n_neighbours: int = 1
+    within: int = 0
+    attack: AttributeInference | None = None
+    baseline: AttributeInference = field(default_factory=Imputation)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(1, n_neighbours=self.n_neighbours)
+        whole(0, within=self.within)
+        self.names("secret", [self.secret])
+        given = self.names("given", self.given) or tuple(name for name in self.domain.names if name != self.secret)
+        object.__setattr__(self, "given", given)
+        if self.secret in given or not given:
+            raise ParameterError(argument="given", value=given, allowed="name some attributes, and not the secret")
+        if self.within and self.secret not in self.ordered:
+            raise ParameterError(
+                f"within must be 0 where the secret is a category: {self.secret!r} is not among ordered.",
+                argument="within",
+            )
+        if self.domain.shape[self.domain.index(self.secret)] < 2:
+            raise ParameterError(argument="secret", value=self.secret, allowed="have two values or more")
+
+    def right(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
+        """Whose value is guessed from the table."""
+        if self.attack is None:
+            return self._close(self._nearest(released, scene.people), scene.people)
+        return self._by(self.attack, self._people(released), scene)
+
+    def guessed(self, scene: Scene, rng: np.random.Generator) -> Bools:
+        """Whose value the baseline guesses; raises `AttackError` where it could learn from nobody."""
+        return self._by(self.baseline, None, scene)
+
+    def _nearest(self, rows: Ints, people: Ints) -> Ints:
+        places, values = self.places(self.given), rows[:, self.domain.index(self.secret)]
+        each = np.eye(self.domain.shape[self.domain.index(self.secret)])[values]
+        found = np.empty(len(people), dtype=np.int64)
+        scales = self.scales(self.given)
+        for some, near in neighbours(people[:, places], rows[:, places], scales, self.n_neighbours):
+            found[some] = (near @ each).argmax(axis=1)
+        return found
+
+    def _by(self, attack: AttributeInference, released: object, scene: Scene) -> Bools:
+        if not len(scene.known):
+            raise AttackError("others of the population must be known, to learn from. Give known=, records of them.")
+        known = self._people(scene.known)
+        counts = np.bincount(known[1], minlength=self.domain.shape[self.domain.index(self.secret)])
+        secret = Sensitive(LABEL, np.arange(len(counts)), counts / counts.sum())
+        return self._close(attack.guess(released, self._people(scene.people), secret, known), scene.people)
+
+    def _people(self, records: Ints) -> tuple[NDArray[np.float64], Ints]:
+        """What is known, as numbers: one a code of a category, the code itself where it has an order."""
+        columns = []
+        for name in self.given:
+            codes, n_values = records[:, self.domain.index(name)], self.domain.shape[self.domain.index(name)]
+            columns.append(codes[:, None] / n_values if name in self.ordered else np.eye(n_values)[codes])
+        return np.hstack(columns), records[:, self.domain.index(self.secret)]
+
+    def _close(self, guess: Ints, people: Ints) -> Bools:
+        return np.asarray(np.abs(guess - people[:, self.domain.index(self.secret)]) <= self.within)

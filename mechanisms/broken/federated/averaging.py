@@ -1,0 +1,199 @@
+"""Wrong on purpose: federated averaging whose divisor, clipping or noise is that of another quantity."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base import Neighbours
+from ...errors import ParameterError
+from ...guarantees import ExactDP, GaussianDP
+from ...guarantees.base import Guarantee
+from ...learning.dp_sgd.clipping import clip_rows
+from ...learning.federated import FederatedAveraging
+from ...learning.federated.clients import Client, Floats
+from ...learning.models import LogisticRegression
+from ...learning.models.base import Model
+from ...relation import Relation
+from ...validation import whole
+from ..dp_sgd.divisor import radius_laws
+
+FOUR_FEATURES, NINE_FEATURES = LogisticRegression(4), LogisticRegression(9)
+MULTIPLIER = 3.73
+"""Defaults: one round, of which the claim is epsilon = 1 at delta = 1e-5."""
+
+
+@dataclass(frozen=True)
+class BrokenAveraging(FederatedAveraging):
+    """Broken: what the broken learners share; itself not broken.
+
+    Args:
+        all: as for `FederatedAveraging`, with other defaults: logistic regression of 4 features, noise multiplier 3.73.
+    """
+
+    model: Model | str = FOUR_FEATURES
+    _: KW_ONLY
+    noise_multiplier: float = MULTIPLIER
+
+    def twin(self) -> FederatedAveraging:
+        """The correct learner with these options."""
+        return FederatedAveraging(**{field.name: getattr(self, field.name) for field in fields(FederatedAveraging)})
+
+    def _only_add_remove(self) -> None:
+        if self.relation is not Relation.ADD_REMOVE:
+            raise ParameterError(
+                f"relation must be 'add_remove' for {type(self).__name__}, but is {self.relation.value!r}. Leave it.",
+                argument="relation",
+            )
+
+
+@dataclass(frozen=True)
+class RealisedClients(BrokenAveraging):
+    """Broken: federated averaging that divides by the number of clients that took part.
+
+        theta_(t+1) = theta_t + server_rate * S_t / (number of sampled clients; 1 for none)
+
+    The slip: the mean over those who answered, as in plain FedAvg. The noise is divided as well, so that its size in
+    all parameters tells how many clients there were; they need no data for that. With all of 2 clients against 3 and 10
+    parameters, epsilon is 21, whatever the noise. Correct: the expected number, a public constant
+    (`dpassay.mechanisms.learning.federated.FederatedAveraging`).
+
+    Args:
+        n_clients: of the smaller side of the worst-case pair, all without data, >= 1.
+        all others: as for `FederatedAveraging`. Defaults: logistic regression of 9 features, noise multiplier 3.73.
+
+    References:
+        McMahan, Ramage, Talwar, Zhang (2018), section 2.2, on estimators with a data-dependent denominator.
+
+    Example:
+        >>> broken = RealisedClients()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 1)
+        (1.0, 21.0)
+    """
+
+    model: Model | str = NINE_FEATURES
+    _: KW_ONLY
+    n_clients: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(1, n_clients=self.n_clients)
+        self._only_add_remove()
+
+    def _divisors(self, n_taken: NDArray[Any]) -> Floats:
+        """The number of sampled clients, at least 1."""
+        return np.asarray(np.maximum(1.0, n_taken))
+
+    def worst_case(self) -> Neighbours:
+        """`n_clients` clients without data, and one more."""
+        blank = [0.0 * self.canary] * self.n_clients
+        return Neighbours(blank, [*blank, 0.0 * self.canary], self.relation)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """The exact curve where all clients take part and each round is seen."""
+        if self.sampling_probability < 1.0 or not self.noise_multiplier or (self.view == "final" and self.rounds > 1):
+            return None
+        numbers = self.rounds * self.network.n_parameters
+        p0, p1 = radius_laws({float(self.n_clients): 1.0}, {self.n_clients + 1.0: 1.0}, numbers)
+        p1[-1] = 0.0  # about 1e-40: beyond the last shell the privacy loss grows without limit
+        return ExactDP(p0, p1, relation=self.relation)
+
+
+@dataclass(frozen=True)
+class PerRecordClipping(BrokenAveraging):
+    """Broken: FedSGD that clips the gradient of each record, and claims the privacy of whole clients.
+
+        update = sum over the client's records of clip(-local_rate * gradient)
+
+    The slip: per-record clipping is that of DP-SGD, and protects one record. A client with m records moves the sum by m
+    clip norms, and epsilon grows with m without limit. Correct: to clip the update of the client
+    (`dpassay.mechanisms.learning.federated.FederatedAveraging`).
+
+    Args:
+        n_records: of the client of the worst-case pair, >= 1: all alike, with gradients beyond clip_norm.
+        all others: as for `FederatedAveraging`; one local step.
+
+    References:
+        McMahan, Ramage, Talwar, Zhang (2018), section 2: why the unit of clipping is the unit of privacy.
+
+    Example:
+        >>> broken = PerRecordClipping()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
+        (1.0, 6.17)
+    """
+
+    _: KW_ONLY
+    n_records: int = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(1, n_records=self.n_records)
+        self._only_add_remove()
+        if self.local_steps > 1:
+            raise ParameterError(
+                f"local_steps must be 1, as records are clipped in one step, but is {self.local_steps}. Leave it.",
+                argument="local_steps",
+            )
+
+    def clipped_update(self, client: Client, parameters: Floats) -> Floats:
+        """The sum of the clipped updates of each record."""
+        if client.update is not None or self.clip_norm is None:
+            return super().clipped_update(client, parameters)
+        total = np.zeros_like(parameters)
+        for place in range(len(client.inputs)):
+            here = slice(place, place + 1)
+            alone = Client(client.inputs[here], client.targets[here], None, "")
+            total += clip_rows("flat", self._local_training(alone, parameters), self.clip_norm, self.network)
+        return total
+
+    def worst_case(self) -> Neighbours:
+        """No client, and one with `n_records` records alike whose gradient at 0 is beyond clip_norm."""
+        X = np.zeros((self.n_records, self.network.n_features))
+        X[:, 0] = 4.0 * (self.clip_norm or 1.0) / self.local_rate
+        return Neighbours([], [(X, np.ones(self.n_records, dtype=np.int64))], self.relation)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """That of a move by `n_records` clip norms, after one round from 0 in which all clients take part."""
+        started_at_zero = self.initial is None or not self.start.any()
+        if self.rounds > 1 or self.sampling_probability < 1.0 or not started_at_zero or not self.noise_multiplier:
+            return None
+        return GaussianDP(self.n_records / self.noise_multiplier, self.relation)
+
+
+@dataclass(frozen=True)
+class NoiseOfMeanOnSum(BrokenAveraging):
+    """Broken: federated averaging whose noise has the scale of the mean, and is added to the sum.
+
+        S_t = sum of clipped updates + N(0, (noise_multiplier * clip_norm / expected_clients)^2 I)
+
+    The slip: clip_norm / expected_clients, the sensitivity of the mean, scales noise that is added before the division,
+    and so is divided twice. In law it is the correct learner
+    (`dpassay.mechanisms.learning.federated.FederatedAveraging`) with the noise multiplier divided by
+    `expected_clients`.
+
+    Args:
+        all: as for `FederatedAveraging`. Defaults: 10 expected clients, noise multiplier 3.73.
+
+    References:
+        Tramer, Terzis, Steinke, Song, Jagielski, Carlini (2022), "Debugging differential privacy".
+
+    Example:
+        >>> broken = NoiseOfMeanOnSum()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 1)
+        (1.0, 14.4)
+    """
+
+    _: KW_ONLY
+    expected_clients: float = 10.0
+
+    @property
+    def _deviation(self) -> float:
+        """Standard deviation of the noise on the sum: that of the mean."""
+        return super()._deviation / self.expected_clients
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """What is right for the noise that there really is."""
+        return replace(self.twin(), noise_multiplier=self.noise_multiplier / self.expected_clients).exact_guarantee()

@@ -1,0 +1,181 @@
+"""What federated learners share: the options of a round, and what a client sends.
+
+    theta_(t,0) = theta_t,   theta_(t,k) = theta_(t,k-1) - local_rate * mean gradient of the client's records there
+    update      = theta_(t,local_steps) - theta_t,   clipped to norm clip_norm
+
+With one local step this is FedSGD, with more FedAvg (McMahan et al. 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...base import Dataset, Mechanism, Neighbours
+from ...errors import AccountingError, ParameterError
+from ...relation import Relation
+from ...validation import non_negative, one_of, positive, whole
+from ..dp_sgd.catalogue import build_model
+from ..dp_sgd.clipping import clip_rows
+from ..models.base import Model
+from ..models.passes import Workspace, accumulate, backward, forward
+from ..models.trained import TrainedModels
+from .clients import Client, Floats, read_clients
+
+BLOCK_NUMBERS = 2**20
+"""Numbers of the largest array of a block of runs."""
+
+
+@dataclass(frozen=True)
+class FederatedLearner(Mechanism):
+    """The options of federated averaging, and the updates of clients; the learners derive from it.
+
+    Args:
+        model: a `Model`, or the name of one, which takes `n_features` and `n_classes` from here.
+        noise_multiplier: standard deviation of the noise / clip_norm, >= 0; 0 makes no claim.
+        rounds: >= 1.
+        clip_norm: largest norm of the update of a client, > 0; None does not clip, and makes no claim.
+        local_steps: gradient steps of a client in a round, each on all of its records, >= 1.
+        local_rate: learning rate of these, > 0.
+        server_rate: what the average update is multiplied by, > 0.
+        initial: flat parameters of the first model, `(n_parameters,)`; None for zeros. Public.
+        n_features, n_classes: of a model that is named.
+        relation: between neighbours, which differ in one client with all of its records.
+    """
+
+    model: Model | str
+    _: KW_ONLY
+    noise_multiplier: float
+    rounds: int = 1
+    clip_norm: float | None = 1.0
+    local_steps: int = 1
+    local_rate: float = 0.1
+    server_rate: float = 1.0
+    initial: ArrayLike | None = None
+    n_features: int | None = None
+    n_classes: int | None = None
+    view: str
+    relation: Relation
+
+    def __post_init__(self) -> None:
+        whole(1, rounds=self.rounds, local_steps=self.local_steps)
+        non_negative(noise_multiplier=self.noise_multiplier)
+        positive(local_rate=self.local_rate, server_rate=self.server_rate)
+        if self.clip_norm is not None:
+            positive(clip_norm=self.clip_norm)
+        elif self.noise_multiplier:
+            raise ParameterError(
+                "noise_multiplier is relative to clip_norm, which is None. Give a clip_norm, or no noise.",
+                argument=("clip_norm", "noise_multiplier"),
+            )
+        one_of(self._views(), view=self.view)
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        if self.initial is not None:
+            object.__setattr__(self, "initial", tuple(np.asarray(self.initial, dtype=np.float64).ravel().tolist()))
+        _ = self.start
+
+    @classmethod
+    def _views(cls) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    @cached_property
+    def network(self) -> Model:
+        """The model, built if it was named."""
+        given = {"n_features": self.n_features, "n_classes": self.n_classes}
+        return build_model(self.model, {name: value for name, value in given.items() if value is not None})
+
+    @cached_property
+    def start(self) -> Floats:
+        """Flat parameters of the first model."""
+        found = np.zeros(self.network.n_parameters) if self.initial is None else np.asarray(self.initial)
+        if found.shape != (self.network.n_parameters,) or not np.isfinite(found).all():
+            raise ParameterError(
+                f"initial must hold {self.network.n_parameters} finite numbers, one a parameter, but has shape "
+                f"{found.shape}.",
+                argument="initial",
+            )
+        return found
+
+    @property
+    def canary(self) -> Floats:
+        """The update of the client of `worst_case`: clip_norm in the first weight."""
+        update = np.zeros(self.network.n_parameters)
+        update[0] = 1.0 if self.clip_norm is None else self.clip_norm
+        return update
+
+    def models(self, parameters: Floats) -> TrainedModels:
+        """Flat parameters `(n_models, n_parameters)` as models."""
+        return TrainedModels(self.network, parameters)
+
+    def client_updates(self, dataset: Dataset, parameters: Floats) -> Floats:
+        """What each client sends, clipped and without noise, `(n_models, n_clients, n_parameters)`.
+
+        Args:
+            dataset: a list of clients.
+            parameters: the model that they receive, `(n_models, n_parameters)`.
+        """
+        clients = read_clients(dataset, self.network)
+        found = np.zeros((len(parameters), len(clients), self.network.n_parameters))
+        for place, client in enumerate(clients):
+            found[:, place] = self.clipped_update(client, parameters)
+        return found
+
+    def clipped_update(self, client: Client, parameters: Floats) -> Floats:
+        """The clipped update of one client on each model, `(n_models, n_parameters)`."""
+        if client.update is not None:
+            return np.broadcast_to(self._clip(client.update[None]), parameters.shape)
+        return self._clip(self._local_training(client, parameters))
+
+    def _clip(self, updates: Floats) -> Floats:
+        if self.clip_norm is None:
+            return updates
+        return np.asarray(clip_rows("flat", updates, self.clip_norm, self.network))
+
+    def _local_training(self, client: Client, parameters: Floats) -> Floats:
+        """How far the model moves in the steps of a client."""
+        theta, n = np.array(parameters), len(client.inputs)
+        gradient, work = np.empty_like(theta), Workspace(np.dtype(np.float64))
+        for _ in range(self.local_steps if n else 0):
+            found = forward(self.network, theta, client.inputs, work)
+            self.network.loss.derive(found[-1], client.targets)
+            accumulate(self.network, client.inputs, found, backward(self.network, theta, found, work), gradient)
+            theta -= self.local_rate / n * gradient
+        return theta - parameters
+
+    def _blocks(self, size: int, clients: list[Client]) -> Iterator[slice]:
+        """Runs that advance together."""
+        rows = max([1, *(len(client.inputs) for client in clients)])
+        units = sum(layer.n_units for layer in self.network.layers)
+        length = max(1, BLOCK_NUMBERS // max(rows * units, self.network.n_parameters, len(clients)))
+        for start in range(0, size, length):
+            yield slice(start, min(start + length, size))
+
+    def _check_claim(self) -> None:
+        """Raises `AccountingError` where nothing is promised."""
+        if not self.noise_multiplier or self.clip_norm is None:
+            raise AccountingError(
+                "updates without noise, or without clipping, have no finite epsilon: the update of a linear model "
+                "shows its record. Give noise_multiplier > 0 and a clip_norm, or a claim of your own to audit against.",
+                argument="noise_multiplier",
+            )
+
+    def worst_case(self) -> Neighbours:
+        """A single client that sends an update of norm clip_norm: on side 0 there is none, or it sends zeros
+        (zero_out), or the opposite (replace_one)."""
+        without = {
+            Relation.ADD_REMOVE: [],
+            Relation.ZERO_OUT: [0.0 * self.canary],
+            Relation.REPLACE_ONE: [-self.canary],
+        }[self.relation]
+        return Neighbours(without, [self.canary], self.relation)
+
+
+def log_gaussian(difference: Floats, deviation: float) -> Floats:
+    """Log density of spherical Gaussian noise of that size, summed over all but the first axis."""
+    rows = difference.reshape(len(difference), -1)
+    exponent = -0.5 * np.einsum("rp,rp->r", rows, rows) / deviation**2
+    return np.asarray(exponent - rows.shape[1] * np.log(deviation * np.sqrt(2.0 * np.pi)))

@@ -1,0 +1,81 @@
+"""Whether any tables fit the values of the invariants, and which of these go against each other if none do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ParameterError
+from ...queries.base import Floats
+from .geography import Geography
+from .parts import Invariant
+
+
+@dataclass(frozen=True, eq=False)
+class Total:
+    """A value of an invariant at one node: `row`, shape `(n_counties * n_groups,)`, says who is counted."""
+
+    row: Floats
+    value: float
+    words: str
+
+
+def check_feasible(geography: Geography, invariants: Sequence[Invariant], kinds: NDArray[np.bool_]) -> None:
+    """Raises `ParameterError` if no tables have the values that invariants give.
+
+    Whole tables exist where any do, as the kinds of people are nested or disjoint.
+
+    Args:
+        geography: of the nodes.
+        invariants: those without values are left out.
+        kinds: the possible cells that each counts, shape `(n_invariants, n_possible)`.
+    """
+    totals = _totals(geography, invariants, kinds)
+    for total in totals:
+        if total.value and not total.row.any():
+            raise ParameterError(
+                f"the invariant {total.words} cannot hold: the structural zeros leave no cell for such people.",
+                argument="invariants",
+            )
+    if not totals or _fits(totals):
+        return
+    conflict = list(totals)
+    for total in totals:
+        rest = [other for other in conflict if other is not total]
+        conflict = conflict if _fits(rest) else rest
+    raise ParameterError(
+        f"the invariants go against each other, so that no tables fit them: "
+        f"{'; '.join(total.words for total in conflict)}. Correct one of these values, or leave `values` out to take "
+        "those of the data.",
+        argument="invariants",
+    )
+
+
+def _totals(geography: Geography, invariants: Sequence[Invariant], kinds: NDArray[np.bool_]) -> list[Total]:
+    """Cells that the same invariants count are one group: only their sum matters."""
+    groups = np.unique(kinds, axis=1) if len(kinds) else kinds
+    found = []
+    for invariant, kind in zip(invariants, groups, strict=True):
+        n_nodes = geography.n_nodes(invariant.level)
+        if invariant.values is not None and len(invariant.values) != n_nodes:
+            raise ParameterError(
+                f"the invariant {invariant} must have {n_nodes} values, one for each, but has {len(invariant.values)}.",
+                argument="invariants",
+            )
+        for node, value in enumerate(invariant.values or ()):
+            row = np.outer(geography.of_counties(invariant.level) == node, kind).astype(np.float64).ravel()
+            found.append(Total(row, value, f"{value} {invariant.kind} in {invariant.level} {node}"))
+    return found
+
+
+def _fits(totals: Sequence[Total]) -> bool:
+    """Whether non-negative numbers have these sums."""
+    from scipy.optimize import linprog
+
+    if not totals:
+        return True
+    rows, values = np.array([total.row for total in totals]), np.array([total.value for total in totals])
+    return bool(linprog(np.zeros(rows.shape[1]), A_eq=rows, b_eq=values, bounds=(0, None), method="highs").success)

@@ -1,0 +1,163 @@
+"""TopDown with discrete Gaussian and with two-sided geometric noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ...guarantees import ConcentratedDP, PureDP
+from ...guarantees.base import Guarantee
+from ...noise.discrete.discrete_gaussian import DiscreteGaussian
+from ...noise.discrete.geometric import Geometric
+from ...queries.base import Floats
+from ...validation import positive
+from .base import TopDown
+from .parts import LevelQuery
+
+REACH = 9.0
+"""Noise is listed up to so many standard deviations, for the exact curve."""
+
+
+@dataclass(frozen=True)
+class GaussianTopDown(TopDown):
+    """TopDown: noisy marginals at every level of a geography, and whole tables that fit them, from the top down.
+
+    Each query is a marginal that is measured at every node of a level, with discrete Gaussian noise that its share of
+    the budget pays for. Invariants are published as they are. Tables are made of both: at the nation by least squares
+    without negative numbers, rounded to whole ones; then those of the states, which add up to it; then the counties.
+    Structural zeros are cells in which nobody can be; they get no noise, and the tables have none there.
+
+    Records are `(county, attribute, ...)`, coded, or a DataFrame with these columns.
+
+    Args:
+        rho: the claim, > 0.
+        geography: how many counties each state has: a `Geography` or a list.
+        domain: the attributes of a person; a dict will do.
+        structural_zeros: combinations of values that no record has; dicts such as {"relationship": [0, 1], "age": [0]}.
+        queries: `LevelQuery`s or dicts, with the share of the budget of each.
+        invariants: `Invariant`s or dicts: numbers that are published exactly; their kinds of people are nested or
+            disjoint. One householder in each household is an invariant: the number of householders, where that of
+            households is public.
+        view: "measurements", with the invariants, which is all that is known of the data; or "tables" of counties.
+        relation: "replace_one" or "add_remove", of pairs that agree on the invariants.
+
+    Raises:
+        ParameterError: options that do not fit each other: invariants that go against each other or the structural
+            zeros, queries that the invariants answer; data that miss the values of an invariant.
+        NeighboursError: a pair that differs in an invariant.
+
+    Guarantees:
+        * rho-zCDP for all pairs that agree on the invariants, and nothing for others: these are told apart for sure.
+          A query of which the person moves c numbers by 1 (c = 2 under replace_one, 1 under add_remove) costs
+          c / (2 sigma^2), and costs add up (Canonne, Kamath and Steinke 2020). The noise is scaled so that the person
+          who moves queries of the largest share of the budget, without moving an invariant, costs rho.
+        * `exact_guarantee` is the curve of the measurements on that pair, up to 1e-16 in delta: the losses are whole
+          multiples of one unit, and are convolved.
+        * Tables are post-processing. They are whole, have no negative number, and keep structural zeros, invariants
+          and sums.
+
+    References:
+        Abowd et al. (2022), The 2020 census disclosure avoidance system TopDown algorithm, Harvard Data Science Review.
+
+    Example:
+        >>> mechanism = GaussianTopDown(0.5, view="tables")
+        >>> people = [[0, 0, 1, 1, 0], [0, 2, 0, 1, 0], [1, 0, 2, 0, 1], [4, 0, 1, 1, 1]]  # county, relationship, ...
+        >>> tables = mechanism.release(people, 3, np.random.default_rng(0)).values
+        >>> tables.shape, bool((tables >= 0).all()), tables.sum(axis=2)[:, :2].sum(axis=1)
+        ((3, 5, 36), True, array([3, 3, 3]))
+    """
+
+    unlisted: ClassVar[float] = math.exp(-0.5 * REACH**2)
+
+    rho: float
+
+    def __post_init__(self) -> None:
+        positive(rho=self.rho)
+        super().__post_init__()
+
+    def _rho(self, query: LevelQuery) -> float:
+        """What a query costs a person who moves it."""
+        return self.rho * query.share / self.parts_moved
+
+    def _sigma(self, query: LevelQuery) -> float:
+        return math.sqrt(self.moves.cells_moved / (2.0 * self._rho(query)))
+
+    def _noise(self, query: LevelQuery, n_queries: int) -> DiscreteGaussian:
+        return DiscreteGaussian(self._sigma(query), n_queries=n_queries)
+
+    def _towards(self, query: LevelQuery) -> Floats:
+        """Outcomes -reach, ..., reach + 1 of a number that goes from 0 to 1: their losses are (2 z - 1) / 2 sigma^2."""
+        sigma = self._sigma(query)
+        reach = math.ceil(REACH * sigma)
+        law = np.exp(-0.5 * (np.arange(-reach - 1.0, reach + 1.0) / sigma) ** 2)
+        return np.asarray(law / law.sum())
+
+    @property
+    def standard_deviations(self) -> tuple[float, ...]:
+        """sigma of each query; that of the discrete noise is a little smaller where sigma is below 1."""
+        return tuple(self._sigma(query) for query in self.queries)
+
+    def guarantee(self) -> Guarantee:
+        """`ConcentratedDP(rho)`, for pairs that agree on the invariants."""
+        return ConcentratedDP(self.rho, relation=self.relation)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """The curve of the measurements; None for the tables, and where too many losses would have to be listed."""
+        return self._exact() if self.view == "measurements" else None
+
+
+@dataclass(frozen=True)
+class GeometricTopDown(TopDown):
+    """TopDown with two-sided geometric noise, which is purely private.
+
+    As `GaussianTopDown`; a query of which the person moves c numbers, with the share s of the parts of the budget that
+    one person can move together, gets noise of parameter exp(-epsilon s / c).
+
+    Args:
+        epsilon: the claim, > 0.
+        geography, domain, structural_zeros, queries, invariants, view, relation: as for `GaussianTopDown`.
+
+    Guarantees:
+        * epsilon-DP for all pairs that agree on the invariants, and nothing for others (Ghosh, Roughgarden and
+          Sundararajan 2012; epsilons of numbers that move add up).
+        * `exact_guarantee` is the exact curve of the measurements on the worst pair: each number that moves points to
+          one side or the other, with a loss of its own size.
+
+    Example:
+        >>> mechanism = GeometricTopDown(1.0)
+        >>> round(mechanism.exact_guarantee().epsilon(0.0), 9), round(mechanism.exact_guarantee().epsilon(0.01), 2)
+        (1.0, 0.46)
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        super().__post_init__()
+
+    def _rate(self, query: LevelQuery) -> float:
+        return self.epsilon * query.share / (self.parts_moved * self.moves.cells_moved)
+
+    def _noise(self, query: LevelQuery, n_queries: int) -> Geometric:
+        return Geometric(self._rate(query), n_queries=n_queries)
+
+    def _towards(self, query: LevelQuery) -> Floats:
+        """The number is at most the lower one, or above: the loss is the same on either side."""
+        away = 1.0 / (1.0 + math.exp(self._rate(query)))
+        return np.array([away, 1.0 - away])
+
+    @property
+    def standard_deviations(self) -> tuple[float, ...]:
+        """Of each query: sqrt(2 a) / (1 - a)."""
+        return tuple(1.0 / (math.sqrt(2.0) * math.sinh(0.5 * self._rate(query))) for query in self.queries)
+
+    def guarantee(self) -> Guarantee:
+        """`PureDP(epsilon)`, for pairs that agree on the invariants."""
+        return PureDP(self.epsilon, relation=self.relation)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """The curve of the measurements; None for the tables."""
+        return self._exact() if self.view == "measurements" else None
