@@ -25,6 +25,9 @@ from .model_size import model_size
 Flags = NDArray[np.bool_]
 HALF_NORMAL = math.sqrt(2.0 / math.pi)
 """Expected distance of a standard normal number from zero."""
+LESS = 1.0 - 1e-9
+"""What is left of the budget, and the size of a model, are compared with room for rounding: costs that are read from a
+transcript differ in their last digits, and a law that decided otherwise would call what happened impossible."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,7 @@ class AIM(Selection):
         model = self._fit(collected, going, table, generator, rng)
         while True:
             left, booked = self.rho - spent[going], self.booked(cost[going], domain)
-            last = left < 2.0 * booked
+            last = left < LESS * 2.0 * booked
             cost[going] = np.where(last, left, cost[going])
             spent[going] += np.where(last, left, booked)
             before = setting.counts(model)
@@ -278,7 +281,7 @@ class AIM(Selection):
                 spent[going] += self.measuring * cost
             else:
                 left, booked = self.rho - spent[going], self.booked(cost, table.domain)
-                spent[going] += np.where(left < 2.0 * booked, left, booked)
+                spent[going] += np.where(left < LESS * 2.0 * booked, left, booked)
                 counts = setting.counts(self._fit(collected, going, table, generator, nothing))
                 odds = self.log_odds(table, setting, counts, collected, going, cost, spent[going])
                 found[going] += odds[np.arange(len(going)), chosen]
@@ -334,6 +337,7 @@ class Setting(NamedTuple):
             runs: which ones.
             limit: in megabytes, shape `(len(runs),)`.
         """
+        limit = limit / LESS
         if model_size(self.domain.attributes, frozenset({self.domain.names})) <= limit.min():
             return np.ones((len(runs), len(self.candidates)), dtype=np.bool_)
         found = np.empty((len(runs), len(self.candidates)), dtype=np.bool_)

@@ -161,6 +161,16 @@ def test_marginals_that_would_make_the_model_too_large_are_left_out_until_the_bu
     assert chosen == {0, 1, 2} or chosen == {1, 2}
 
 
+def test_a_limit_that_is_met_to_the_last_digit_is_met_in_the_law_as_well():
+    """Half of the budget allows half of 24 cells, exactly: costs read from a transcript must not decide otherwise."""
+    domain = Domain({"a": 2, "b": 3, "c": 2, "d": 2})
+    data = Table.of(domain, np.repeat(np.random.default_rng(0).integers(0, 2, size=(400, 1)), 4, axis=1))
+    selection = AIM(0.37, workload=2, rounds=9, measuring=0.75, largest_model=8 * 24 / MEGABYTE)
+    generator = DirectGenerator(n_steps=30, tolerance=0.1)
+    shown = selection.transcript(domain, selection.measure(data, generator, 10, np.random.default_rng(1)), 10)
+    assert np.isfinite(selection.log_density(shown, data, generator)).all()
+
+
 def test_size_of_a_model_is_that_of_its_junction_tree():
     shape = (("a", 2), ("b", 3), ("c", 5), ("d", 7))
 
