@@ -173,6 +173,9 @@ class RandomMechanism(Trial):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mechanisms", tuple(self.mechanisms))
+        for one in self.mechanisms:
+            if not isinstance(one, Mechanism):
+                raise ParameterError(f"mechanisms must be Mechanisms, but one is {one!r}.", argument="mechanisms")
         if not self.mechanisms or len({mechanism.relation for mechanism in self.mechanisms}) != 1:
             raise ParameterError(
                 f"mechanisms must be at least one, all for one relation, but are {self.mechanisms!r}.",
@@ -194,21 +197,33 @@ class RandomMechanism(Trial):
         rows: NDArray[np.float64] | None = None
         for number, mechanism in enumerate(self.mechanisms):
             runs = np.flatnonzero(chosen == number)
-            if not runs.size:
+            if not runs.size and (size or number):
                 continue
-            outputs = mechanism.release(dataset, runs.size, rng)
-            if outputs.events is not None:
-                raise ParameterError(
-                    "a mechanism gave an exceptional output, which has no score.", argument="mechanisms"
-                )
-            flat = outputs.values.reshape(runs.size, -1)
+            flat, scores = self._scored(mechanism.release(dataset, runs.size, rng))
             if rows is None:
                 rows = np.empty((size, flat.shape[1] + 2))
-            rows[runs, 1:-1] = flat
-            rows[runs, -1] = self.score(outputs.values)
+            if flat.shape[1] + 2 != rows.shape[1]:
+                raise ParameterError(
+                    f"mechanisms must give outputs of one shape, but some are {rows.shape[1] - 2} numbers and others "
+                    f"{flat.shape[1]}.",
+                    argument="mechanisms",
+                )
+            rows[runs, 1:-1], rows[runs, -1] = flat, scores
         assert rows is not None
         rows[:, 0] = chosen
         return Outputs(rows)
+
+    def _scored(self, outputs: Outputs) -> tuple[Floats, Floats]:
+        """Each output in one row, `(size, k)`, and its score."""
+        if outputs.events is not None:
+            raise ParameterError("a mechanism gave an exceptional output, which has no score.", argument="mechanisms")
+        scores = np.asarray(self.score(outputs.values), dtype=np.float64)
+        if scores.shape != (len(outputs),):
+            raise ParameterError(
+                f"score must give one number an output, shape ({len(outputs)},), but gave shape {scores.shape}.",
+                argument="score",
+            )
+        return outputs.values.reshape(len(outputs), int(np.prod(outputs.values.shape[1:]))), scores
 
     def chances(self, scores: Floats, dataset: Dataset) -> None:
         """Not known."""

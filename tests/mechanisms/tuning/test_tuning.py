@@ -9,6 +9,7 @@ from scipy import stats
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms import ConcentratedDP, GaussianDP, Laplace, Outputs, PureDP, RenyiDP
 from dpassay.mechanisms.broken.tuning import BestOfK
+from dpassay.mechanisms.composed import PostProcessed
 from dpassay.mechanisms.errors import AccountingError, ParameterError
 from dpassay.mechanisms.tuning import (
     BestOfRepetitions,
@@ -162,6 +163,26 @@ def test_private_trainings_of_any_kind_are_tuned_by_a_public_score():
     assert values.shape == (500, 3)
     np.testing.assert_allclose(values[:, 2], -abs(values[:, 1] - 3.0))
     assert np.median(values[:, 2]) > np.median(trials.release(3.0, 500, np.random.default_rng(0)).values[:, 2])
+
+
+def test_the_first_good_training_is_published_and_no_runs_have_the_same_shape():
+    trials = RandomMechanism((Laplace(0.5), Laplace(0.2)), score=lambda y: -abs(y - 3.0))
+    assert trials.release(3.0, 0, np.random.default_rng(0)).values.shape == (0, 3)
+    outputs = FirstGoodEnough(trials, threshold=-0.5).release(3.0, 200, np.random.default_rng(1))
+    ordinary = np.ones(200, dtype=bool) if outputs.events is None else outputs.events == ""
+    assert ordinary.sum() > 150
+    assert (abs(outputs.values[ordinary, 1] - 3.0) <= 0.5).all()
+
+
+def test_what_is_no_training_or_no_score_is_refused():
+    with pytest.raises(ParameterError, match="one is 3"):
+        RandomMechanism((Laplace(1.0), 3), score=len)
+    with pytest.raises(ParameterError, match=r"shape \(5,\), but gave shape \(2,\)"):
+        RandomMechanism((Laplace(1.0),), score=lambda y: y[:2]).release(0.0, 5, np.random.default_rng(0))
+    twice = PostProcessed(Laplace(1.0), lambda y: np.stack([y, y], axis=1))
+    two = RandomMechanism((Laplace(1.0), twice), score=lambda y: np.zeros(len(y)))
+    with pytest.raises(ParameterError, match="outputs of one shape"):
+        two.release(0.0, 50, np.random.default_rng(0))
 
 
 def test_options_out_of_range_are_refused_with_the_way_out():
