@@ -6,6 +6,7 @@ import threading
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 from threadpoolctl import threadpool_limits
 
 for library in ("OPENBLAS", "OMP", "MKL"):
@@ -17,6 +18,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_threa
     # as where a shell started the tests in the background: those that interrupt would wait for ever
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+if hasattr(providers, "_get_local_constants"):
+    # numbers that stand in whatever modules are loaded: with them the examples of a test depend on the tests before it
+    providers._get_local_constants = providers.Constants
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=60, database=None)
 settings.load_profile("fixed")
 

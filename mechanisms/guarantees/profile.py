@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self, overload
 
 import numpy as np
@@ -86,19 +86,8 @@ class ProfileGuarantee(Guarantee):
         return least_satisfying(lambda epsilon: self._delta(epsilon) <= delta, delta.shape)
 
     def _tradeoff(self, fpr: Floats) -> Floats:
-        """sup over epsilon of max{1 - delta - e^epsilon fpr, e^-epsilon (1 - delta - fpr)}.
-
-        Dong, Roth, Su (2019), Proposition 2.12. Every epsilon gives a valid lower bound on the false negative rate, so
-        a search that stops early errs on the safe side. The second line cannot win beyond log 2 above the epsilon at
-        which delta has fallen to (1 - fpr) / 2.
-        """
-        rest = 1.0 - fpr
-        steep_high = np.minimum(LARGEST, -np.log(fpr))
-        flat_high = np.minimum(LARGEST, np.maximum(0.0, self._epsilon(0.5 * rest)) + math.log(2.0))
-        steep = maximise(lambda e: 1.0 - self._delta(e) - np.exp(e) * fpr, np.zeros(fpr.shape), steep_high)
-        flat = maximise(lambda e: np.exp(-e) * (rest - self._delta(e)), np.zeros(fpr.shape), flat_high)
         at_zero = 1.0 - self._delta(np.full(fpr.shape, np.inf))
-        return np.where(fpr == 0.0, at_zero, np.maximum(steep, flat))
+        return np.where(fpr == 0.0, at_zero, supremum_over_lines(self._delta, self._epsilon, fpr))
 
     def _set(self, **values: Any) -> None:
         """Sets fields of a frozen dataclass while it is being made; a relation given by name becomes a `Relation`."""
@@ -115,6 +104,22 @@ class ProfileGuarantee(Guarantee):
         if self.relation is not None:
             parameters["relation"] = self.relation.value
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in parameters.items())})"
+
+
+def supremum_over_lines(delta: Callable[[Floats], Floats], epsilon: Callable[[Floats], Floats], fpr: Floats) -> Floats:
+    """sup over epsilon of max{1 - delta - e^epsilon fpr, e^-epsilon (1 - delta - fpr)}.
+
+    Dong, Roth, Su (2019), Proposition 2.12. Every epsilon gives a valid lower bound on the false negative rate, so a
+    search that stops early errs on the safe side. The second line cannot win beyond log 2 above the epsilon at which
+    delta has fallen to (1 - fpr) / 2. A profile with jumps, or the least of several, has several peaks, of which the
+    search may miss the highest: search each of its parts, with an `epsilon` that may be that of the whole.
+    """
+    rest, start = 1.0 - fpr, np.zeros(fpr.shape)
+    steep_high = np.minimum(LARGEST, -np.log(fpr))
+    flat_high = np.minimum(LARGEST, np.maximum(0.0, epsilon(0.5 * rest)) + math.log(2.0))
+    steep = maximise(lambda e: 1.0 - delta(e) - np.exp(e) * fpr, start, steep_high)
+    flat = maximise(lambda e: np.exp(-e) * (rest - delta(e)), start, flat_high)
+    return np.maximum(steep, flat)
 
 
 def _short(value: Any) -> str:

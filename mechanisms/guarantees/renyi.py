@@ -20,7 +20,7 @@ from .conversion.renyi import (
     tight_log_delta,
 )
 from .profile import ProfileGuarantee
-from .pure import response_delta, response_epsilon
+from .pure import PureDP, response_delta, response_epsilon
 from .steps.sampled_gaussian import sampled_divergence
 
 INTEGER_ORDERS = tuple(map(float, (*range(2, 257), *range(272, 513, 16), *range(544, 1025, 32))))
@@ -171,6 +171,21 @@ class RenyiDP(ProfileGuarantee):
         if pure is not None:
             best = np.minimum(best, response_epsilon(pure, delta))
         return np.where(delta >= largest_total_variation(min(self.divergences)), 0.0, best)
+
+    def _tradeoff(self, fpr: Floats) -> Floats:
+        """The supremum over lines in closed form: an order a has delta = c e^((1 - a) epsilon)."""
+        excess, divergences, pure = self._split()
+        log_c = tight_log_delta(excess, divergences, np.zeros(1))
+        x = np.maximum(fpr, 5e-324)[:, np.newaxis]
+        steep = np.maximum(0.0, (log_c + np.log(excess) - np.log(x)) / (excess + 1.0))
+        flat = np.maximum(0.0, (log_c + np.log1p(excess) - np.log(1.0 - x)) / excess)
+        by_steep = 1.0 - np.exp(log_c - excess * steep) - np.exp(steep + np.log(x))
+        by_flat = np.exp(-flat) * (1.0 - x) - np.exp(log_c - (excess + 1.0) * flat)
+        best = np.maximum(by_steep, by_flat).max(axis=1, initial=0.0)
+        best = np.maximum(best, 1.0 - largest_total_variation(min(self.divergences)) - fpr)
+        if pure is not None:
+            best = np.maximum(best, PureDP(pure)._tradeoff(fpr))
+        return np.where(fpr == 0.0, 1.0, best)
 
     def _split(self) -> tuple[Floats, Floats, float | None]:
         """Finite orders less 1, their divergences, and the divergence of order inf if there is one."""

@@ -15,7 +15,7 @@ from ...relation import Relation
 from ...validation import delta_range, non_negative, one_of
 from ..approximate import ApproximateDP
 from ..base import Floats
-from ..profile import ProfileGuarantee
+from ..profile import ProfileGuarantee, supremum_over_lines
 
 FORMS = ("concentrated", "drv10", "kov")
 """How the mean of the privacy loss is bounded: see `AdvancedComposition`."""
@@ -101,9 +101,16 @@ class AdvancedComposition(ProfileGuarantee):
         return {**each, "form": self.form}
 
     def _delta(self, epsilon: Floats) -> Floats:
+        return np.minimum(self.basic._delta(epsilon), self._with_slack(epsilon))
+
+    def _with_slack(self, epsilon: Floats) -> Floats:
         above = np.maximum(0.0, epsilon - self.mean)
         slack = np.exp(-0.5 * above * above / max(self.sum_of_squares, 1e-300))
-        return np.minimum(self.basic._delta(epsilon), self.basic.nominal_delta + slack)
+        return np.asarray(self.basic.nominal_delta + slack)
+
+    def _tradeoff(self, fpr: Floats) -> Floats:
+        with_slack = supremum_over_lines(self._with_slack, self._epsilon, fpr)
+        return np.asarray(np.maximum(self.basic._tradeoff(fpr), np.where(fpr == 0.0, 0.0, with_slack)))
 
     def _epsilon(self, delta: Floats) -> Floats:
         slack = delta - self.basic.nominal_delta

@@ -106,6 +106,25 @@ def test_tradeoff_is_convex_falling_and_below_random_guessing(guarantee: Guarant
     assert (np.diff(slopes) >= -(noise[1:] + noise[:-1])).all()
 
 
+@given(everything)
+def test_tradeoff_misses_no_line_of_the_profile(guarantee: Guarantee):
+    """On a fine grid of epsilons, with the places where a profile jumps."""
+    x = np.concatenate([np.geomspace(1e-9, 0.5, 12), 1.0 - np.geomspace(0.4, 1e-6, 8)])
+    epsilons = np.concatenate([np.linspace(0.0, 40.0, 4001), np.geomspace(1e-6, 700.0, 1000)])
+    jump = guarantee.epsilon(0.5 * (guarantee.delta(math.inf) + 1e-12))
+    epsilons = np.append(epsilons, [jump, math.nextafter(jump, math.inf)] if math.isfinite(jump) else [])
+    deltas = guarantee.delta(epsilons)
+    steep, flat = 1.0 - deltas[:, None] - np.exp(epsilons)[:, None] * x, 1.0 - deltas[:, None] - x
+    lines = np.maximum(steep, np.exp(-epsilons)[:, None] * flat).max(axis=0)
+    assert (guarantee.tradeoff(x) >= lines - 1e-9).all()
+
+
+def test_tradeoff_of_advanced_composition_sees_where_adding_epsilons_is_better():
+    """One search over the least of the two profiles met one of its two peaks, and made a curve that was not convex."""
+    claim = AdvancedComposition((0.392,) * 15, (0.0,) * 15)
+    assert_allclose(claim.tradeoff(1e-4), 1.0 - math.exp(5.88) * 1e-4, rtol=1e-12)
+
+
 @settings(max_examples=25)
 @given(curves)
 def test_tradeoff_is_its_own_inverse(guarantee: Guarantee):
