@@ -15,9 +15,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ...attacks.distinguishing.canary_loss import CanaryLoss
@@ -39,10 +40,9 @@ from ...mechanisms.ensembles.aggregators import Aggregator, CheckedGNMax
 from ...mechanisms.guarantees import ConcentratedDP
 from ..data import load
 from ..data.examples import with_target
+from ..plots.style.canvas import EndLabel, end_labels, style_axes
+from ..plots.style.palette import BLUE, CLAIM
 from .lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SEED = 250
 DELTA = 1e-5
@@ -313,30 +313,23 @@ def main(out: Path | None = None) -> Findings:
     found = Findings(one_answer(lecture), pipeline(lecture), secret_epsilon(lecture), loss_of_the_student(lecture))
     lecture.chapter("To take home")
     lecture.say("A clear vote barely leaks, a tie leaks most, and which of the two it was is a secret as well.")
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Epsilon of a thousand answers against the lead."""
-    from ..plots.style.canvas import new_figure
-
-    figure = new_figure(6.5, 4.0)
-    _draw_leads(figure.subplots(), found)
-    lecture.figure(
-        figure,
+    lecture.panels(
         "votes-of-teachers",
+        lambda ax: _draw_leads(ax, found),
         title="Votes of teachers",
         description="Epsilon of a thousand answers of GNMax against the lead of the winner, and for all votes.",
+        size=(6.5, 4.0),
     )
 
 
 def _draw_leads(ax: Axes, found: Findings) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, style_axes
-    from ..plots.style.palette import BLUE, CLAIM
-
     these, every = ([value[i] for value in found.one_answer.values()] for i in (0, 1))
     ax.plot(LEADS, every, color=CLAIM.light, linewidth=1.4)
     ax.plot(LEADS, these, marker="o", color=BLUE.light, linewidth=2)

@@ -440,7 +440,7 @@ class TestDeniableRecords:
 
     def test_figure_shows_both_panels(self, tmp_path):
         with contextlib.redirect_stdout(io.StringIO()):
-            deniable_records._draw(Lecture(out=tmp_path))
+            deniable_records.draw(Lecture(out=tmp_path))
         assert (tmp_path / "deniable-records.svg").exists()
 
 
@@ -505,5 +505,5 @@ class TestLeaveOneOut:
 
     def test_figure_shows_both_panels(self, left_out, tmp_path):
         with contextlib.redirect_stdout(io.StringIO()):
-            leave_one_out._draw(Lecture(out=tmp_path), left_out)
+            leave_one_out.draw(Lecture(out=tmp_path), left_out)
         assert (tmp_path / "leave-one-out.svg").exists()
