@@ -31,7 +31,9 @@ def by_hand(function):
     return fresh.run(function, PAIR, 1, style="one-run", form=Form(), records=True)
 
 
-@pytest.mark.parametrize("function", [replayed.congruential, pytest.param(replayed.remembering_a_seed, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "function", [replayed.congruential, pytest.param(replayed.remembering_a_seed, marks=pytest.mark.slow)]
+)
 def test_a_function_that_is_seeded_from_its_data_is_a_violation_with_a_witness(function):
     result = audit(function, PAIR, claim=CLAIM, **OPTIONS)
     assert (result.verdict.value, result.refuted_by, result.dependence) == ("violation", "witness", None)
