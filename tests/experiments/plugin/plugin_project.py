@@ -81,7 +81,7 @@ class Project:
 SETTINGS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONWARNINGS": "error"}
 COPYING = """
 import gc, json, os, signal, sys, tempfile
-import pytest, joblib, dpassay.audit, dpassay.mechanisms
+import pytest, joblib, sklearn.ensemble, sklearn.linear_model, dpassay.audit, dpassay.mechanisms, dpassay.pytest_plugin
 
 gc.freeze()
 for request in sys.stdin:
