@@ -22,6 +22,7 @@ catalogue = Catalogue(
         "add-or-replace": "dpassay.experiments.demos.add_or_replace:main",
         "column-from-counts": "dpassay.experiments.demos.answers.column_from_counts:main",
         "deniable-records": "dpassay.experiments.demos.synthesis.deniable_records:main",
+        "disclosure": "dpassay.experiments.demos.synthesis.disclosure:main",
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
         "error-of-mwem": "dpassay.experiments.demos.answers.error_of_mwem:main",
         "five-generators": "dpassay.experiments.demos.synthesis.generators.five_generators:main",

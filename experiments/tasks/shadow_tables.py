@@ -108,8 +108,9 @@ def _attack(entry: Any) -> MembershipAttack:
     attack = build.build_member_attack(entry)
     if getattr(attack, "signal", None) not in SIGNALS:
         raise ParameterError(
-            f"attack {attack.name!r} reads what a model predicts, and a synthetic table predicts nothing. Name a signal "
-            f'of tables, {", ".join(SIGNALS)}, or an attack that reads one: {{name = "lira", signal = "density"}}.',
+            f"attack {attack.name!r} reads what a model predicts, and a synthetic table predicts nothing. Name a "
+            f"signal of tables, {', '.join(SIGNALS)}, or an attack that reads one: "
+            '{name = "lira", signal = "density"}.',
             argument="attacks",
         )
     return attack
