@@ -24,7 +24,7 @@ from ..evidence.game import Game, Trials
 from ..evidence.scores import Floats, PairScores, Scores
 from ..results.audit_result import AuditResult
 from ..trials.examples import Examples
-from ..trials.execution import Work, execute
+from ..trials.execution import Work, execute, in_this_process
 from ..trials.guards.changed import Changed
 from ..trials.guards.independence import Independence
 from ..trials.guards.replay import ReplayGuard
@@ -99,10 +99,11 @@ class Run:
         work = PilotWork(ask.mechanism, ask.neighbours, self.seed, ask.guarded, self.timeout)
         self._execute(Stage.PILOT, work, outputs)
         side0, side1 = outputs.side(0), outputs.side(1)
-        scorer = fit_scorer(ask.attack, ask.target, side0, side1, stream(self.seed, Stage.FIT))
-        if self.plan.pilot == 0:
-            return scorer, PairScores(np.empty(0), np.empty(0))
-        return replace(scorer, held_out=None), PairScores(*scorer.score_pilot(side0, side1))
+        with in_this_process():
+            scorer = fit_scorer(ask.attack, ask.target, side0, side1, stream(self.seed, Stage.FIT))
+            if self.plan.pilot == 0:
+                return scorer, PairScores(np.empty(0), np.empty(0))
+            return replace(scorer, held_out=None), PairScores(*scorer.score_pilot(side0, side1))
 
     def _fix(self, pilot: PairScores) -> FixedBounds:
         ask, n = self.question, self.plan.evaluation

@@ -12,6 +12,7 @@ from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
 from ..results.deciding import DecidingEvent, points_to_side_1
 from ..trials.examples import Examples
+from ..trials.execution import in_this_process
 from ..trials.plan import Chunk
 from ..trials.seeds import Stage
 from ..trials.work import run
@@ -43,5 +44,6 @@ def event_rule(
     chunks = [Chunk(Stage.PROBE, side, 1, 0, n_runs) for side in (0, 1)]
     with suppress(ReleaseError):  # a function may raise here that did not before
         parts = [run(question.mechanism, question.neighbours, seed, chunk, timeout)[0] for chunk in chunks]
-        return rule_of(scorer, parts[0], parts[1], decided.threshold)
+        with in_this_process():
+            return rule_of(scorer, parts[0], parts[1], decided.threshold)
     return None

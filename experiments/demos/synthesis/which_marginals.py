@@ -59,7 +59,8 @@ class Part:
         name: the attributes, or the choice.
         measured: how often it is measured without and with the record.
         mu: of its noise where it is measured, exactly; NaN for the choice.
-        audited: lower bound on that from the cell of the record, in runs that measured it; NaN where there are too few.
+        audited: lower bound on that from the cell of the record, given that it was measured (the noise does not depend
+            on that); NaN where too few runs measured it.
         information: what it gives away on average: mean log likelihood ratio with the record, in nats.
         others: other people in the cell of the record.
     """
@@ -157,12 +158,19 @@ def where_it_goes(lecture: Lecture) -> list[Part]:
         ]
         for part in found
     ]
-    heads = ["published", "measured out / in", "mu if measured", "audited mu", "1/1000 nats", "others in your cell"]
+    heads = ["published", "measured out / in", "mu if measured", "at least", "1/1000 nats", "others in your cell"]
     lecture.table(heads, rows)
     total = sum(part.information for part in found)
     choice = next(part for part in found if part.name.startswith("choice"))
     lecture.say(
         f"""
+        "Measured out / in" is how often the marginal was measured, without and with you. "At least" is the bound of an
+        audit of the noisy count of your cell, with 95 % confidence for each marginal. Only runs that measured the
+        marginal have such a count, so that bound, like the mu beside it, is about these runs alone: how well the count
+        tells you, once it is there. It says nothing of the runs that did not measure it, nor of what the choice of the
+        pairs gives away by itself; that has its own row. Where fewer than a fifth of the runs measured it, none is
+        shown.
+
         In all {total:.3f} nats, at most the rho of 1 that was promised. Every measured marginal has the same noise, and
         so gives away the same; what differs is how often it is measured. The choice of the pairs gives away
         {choice.information / total:.1%}: it was paid for with a third of the budget, and one record among {N_PEOPLE}
