@@ -360,13 +360,7 @@ NUMBERS = (
         for name, row in GENERATOR_ROWS.items()
     ),
     *(
-        Number(
-            f"chord-{name.split(' ')[-1].strip('()')}",
-            DOCS / "generators.md",
-            row,
-            partial(chord_percent, name),
-            0.6,
-        )
+        Number(f"chord-{name.split()[-1].strip('()')}", DOCS / "generators.md", row, partial(chord_percent, name), 0.6)
         for name, row in CHORDS.items()
     ),
     *(ON_ADULT if has_adult() else ()),
