@@ -214,10 +214,7 @@ CHORDS = {
 }
 
 VOTE_ROWS: dict[str, tuple[Aggregator, str]] = {
-    "mnist-lnmax": (
-        LNMax(0.05, n_queries=1000),
-        "LNMax, rate 0.05 | {1,000} | {20.17} | {5.83} | {88.4} % | {88.1} % | {97.3} % |",
-    ),
+    "mnist-lnmax": (LNMax(0.05, n_queries=1000), "| {1,000} | {20.17} | {5.83} | {88.4} % | {88.1} % | {97.3} % |"),
     "mnist-confident": (
         ConfidentGNMax(200.0, 150.0, 40.0, n_queries=640),
         "Confident (200, 150, 40), 640 queries | {341} | {3.46} | {1.55} | {93.3} % | {82.1} % | {97.3} % |",
@@ -360,13 +357,7 @@ NUMBERS = (
         for name, row in GENERATOR_ROWS.items()
     ),
     *(
-        Number(
-            f"chord-{name.split(' ')[-1].strip('()')}",
-            DOCS / "generators.md",
-            row,
-            partial(chord_percent, name),
-            0.6,
-        )
+        Number(f"chord-{name.split()[-1].strip('()')}", DOCS / "generators.md", row, partial(chord_percent, name), 0.6)
         for name, row in CHORDS.items()
     ),
     *(ON_ADULT if has_adult() else ()),

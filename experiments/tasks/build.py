@@ -142,7 +142,7 @@ def build_bound(entry: Any) -> str | Bound[Any]:
     """One of the bounds of [audit]: a name, or a table with a name and options; "auto" is left to `audit`."""
     if entry == "auto":
         return "auto"
-    bound: Bound[Any] = _listed("bounds", entry, bounds)
+    bound: Bound[Any] = build_listed("bounds", entry, bounds)
     return bound
 
 
@@ -195,11 +195,11 @@ def build_canary(section: Named) -> Canary:
 
 def build_member_attack(entry: Any) -> MembershipAttack:
     """One of the attacks of [membership]: a name, or a table with a name and options."""
-    attack: MembershipAttack = _listed("attacks", entry, membership_attacks)
+    attack: MembershipAttack = build_listed("attacks", entry, membership_attacks)
     return attack
 
 
-def _listed(key: str, entry: Any, catalogue: Catalogue) -> Any:
+def build_listed(key: str, entry: Any, catalogue: Catalogue) -> Any:
     """An entry of the list `key`, built: a name, or a table with a name and options."""
     options = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
     name = options.pop("name", None)

@@ -101,9 +101,9 @@ def study(config: Config, source: Source) -> Study:
 def _asked(learner: Any, section: MembershipSection, data: DataSection, source: Source) -> dict[str, Any]:
     """Trainer, records, attacks, population and groups where models predict labels."""
     with pointing_at(source, "membership", section):
+        for entry in section.attacks or ():
+            shadow_tables.check_model_attack(entry)
         attacks = None if section.attacks is None else tuple(map(build.build_member_attack, section.attacks))
-        for attack in attacks or ():
-            shadow_tables.check_model_attack(attack)
         if section.by_attribute is not None:
             raise ParameterError(
                 "by_attribute is for synthetic tables; models have by_label = true, a row for each label.",

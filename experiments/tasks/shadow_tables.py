@@ -2,7 +2,7 @@
 
 makes_tables          whether a mechanism is a synthesiser
 asked                 shadow tables, records, attacks, population and groups
-check_model_attack    refuses what only a table gives, where models predict labels
+check_model_attack    refuses what reads a table, where models predict labels
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from ...attacks.membership.shadow.lira import LiRA
 from ...attacks.membership.target.threshold import Loss
 from ...attacks.synthesis.base import ReleasesTables
 from ...attacks.synthesis.shadows import SIGNALS, ShadowTables
+from ...attacks.synthesis.summaries import GroundhogMembership
 from ...mechanisms.errors import ParameterError, unknown_name_message
+from ...mechanisms.registry import Catalogue
 from ..config.config_errors import pointing_at
 from ..config.sections import DataSection, MembershipSection
 from ..config.source import Source
 from . import build
 
+GROUNDHOG = Catalogue("attack on tables", {"groundhog": "dpassay.attacks.synthesis.summaries:GroundhogMembership"})
 FEWEST = 10
 """Records: halves of fewer may be empty."""
 
@@ -67,26 +70,29 @@ def asked(mechanism: Any, section: MembershipSection, data: DataSection, source:
         population = section.population
         public = None if population is None else _coded(mechanism, build.load_rest(data, n=population))
         groups = None if section.by_attribute is None else _groups(mechanism, section.by_attribute, records)
-    named = {str(signal): SIGNALS[str(signal)] for signal in (getattr(attack, "signal", None) for attack in attacks)}
-    tables = ShadowTables(mechanism, named, public)
+    read = [str(signal) for signal in (getattr(attack, "signal", None) for attack in attacks) if signal]
+    statistics = "all" if any(isinstance(attack, GroundhogMembership) for attack in attacks) else None
+    signals = {signal: SIGNALS[signal] for signal in read or ["closest-record"]}
+    tables = ShadowTables(mechanism, signals, public, statistics)
     return {"learner": tables, "records": records, "attacks": attacks, "population": public, "groups": groups}
 
 
-def check_model_attack(attack: MembershipAttack) -> None:
-    """Raises `ParameterError` for an attack on models that is to read a signal of tables."""
-    signal = getattr(attack, "signal", None)
-    if signal in SIGNALS:
-        raise ParameterError(
-            f"attack {attack.name!r} is to read the signal {signal!r}, which is one of synthetic tables; a model does "
-            "not give it. Leave signal out.",
-            argument="attacks",
-        )
+def check_model_attack(entry: Any) -> None:
+    """Raises `ParameterError` for an entry of the list that reads a table, where models predict labels."""
+    options = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
+    for given in (options.get("name"), options.get("signal")):
+        if given in SIGNALS or given in GROUNDHOG:
+            raise ParameterError(
+                f"attacks holds {given!r}, which reads synthetic tables, but the mechanism trains models. Name an "
+                "attack on models, such as 'loss' or 'lira', or a synthesiser as the mechanism.",
+                argument="attacks",
+            )
 
 
 def _attacks(section: MembershipSection) -> tuple[MembershipAttack, ...]:
-    """The attacks that are named; else the likelihood ratio of each signal."""
+    """The attacks that are named; else summary statistics, and the likelihood ratio of each signal."""
     if section.attacks is None:
-        return tuple(LiRA(signal=signal) for signal in SIGNALS)
+        return (GroundhogMembership(), *(LiRA(signal=signal) for signal in SIGNALS))
     return tuple(map(_attack, section.attacks))
 
 
@@ -95,6 +101,9 @@ def _attack(entry: Any) -> MembershipAttack:
     name: Any = entry.get("name") if isinstance(entry, Mapping) else entry
     if name in SIGNALS and isinstance(entry, str):
         return Loss(signal=name)
+    if name == GroundhogMembership.name:
+        groundhog: MembershipAttack = build.build_listed("attacks", entry, GROUNDHOG)
+        return groundhog
     if name in SIGNALS or name in pair_attacks:
         raise ParameterError(
             f"attacks holds {name!r}, which is made for a pair of tables. Here a signal of tables goes by its name "
@@ -103,7 +112,7 @@ def _attack(entry: Any) -> MembershipAttack:
         )
     if isinstance(name, str) and name not in membership_attacks:
         readers = [reader for reader in membership_attacks if hasattr(membership_attacks.get(reader), "signal")]
-        message = unknown_name_message("attack on tables", name, [*SIGNALS, *readers])
+        message = unknown_name_message("attack on tables", name, [*GROUNDHOG, *SIGNALS, *readers])
         raise ParameterError(message, argument="attacks", value=name)
     attack = build.build_member_attack(entry)
     if getattr(attack, "signal", None) not in SIGNALS:

@@ -6,7 +6,7 @@ from made_configs import line_of
 
 from dpassay.attacks.membership.shadow.lira import LiRA
 from dpassay.attacks.membership.target.threshold import Loss
-from dpassay.attacks.synthesis import ShadowTables
+from dpassay.attacks.synthesis import GroundhogMembership, ShadowTables
 from dpassay.attacks.synthesis.shadows import SIGNALS
 from dpassay.audit.games import train_shadows
 from dpassay.audit.membership import evaluate
@@ -67,14 +67,17 @@ def test_a_configuration_gives_the_numbers_of_the_call_in_python(tmp_path, witho
     groups = [f"race {race}" for race in people[:20, 2]]
     attacks = [Loss(signal="closest-record"), LiRA(signal="density-ratio")]
     assert found == evaluate(shadows, attacks, groups=groups, claim=synthesiser.guarantee())
+    assert asked(tmp_path, TABLES).learner.statistics is None
     assert {row.group for row in found["loss(signal='closest-record')"].groups} <= set(groups)
     assert found.region.claim.startswith("GaussianDP(mu=2.8")
 
 
-def test_without_a_list_the_likelihood_ratio_of_every_signal_is_taken(tmp_path):
+def test_without_a_list_groundhog_and_the_likelihood_ratio_of_every_signal_are_taken(tmp_path):
     everything = TABLES.replace('attacks = ["closest-record", { name = "lira", signal = "density-ratio" }]\n', "")
     made = asked(tmp_path, everything)
-    assert [attack.signal for attack in made.attacks] == list(SIGNALS)
+    assert made.attacks[0] == GroundhogMembership()
+    assert [attack.signal for attack in made.attacks[1:]] == list(SIGNALS)
+    assert made.learner.statistics == "all"
     assert set(made.learner.signals) == set(SIGNALS)
     assert set(asked(tmp_path, TABLES).learner.signals) == {"closest-record", "density-ratio"}
 
