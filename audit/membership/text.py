@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..results.text import percent
-from .records import GroupRow, RecordTable, models_needed
+from .records import FEWEST, GroupRow, RecordTable, models_needed
 
 if TYPE_CHECKING:
     from .result import AttackMetrics, MembershipResult
@@ -96,6 +96,12 @@ def notes(result: MembershipResult) -> list[str]:
         f"exposed: -, {too_few_models(table, result.n_models)}" for table in tables if not table.resolvable
     )
     found += [
+        f"{metrics.attack}: no record is tested by itself, as its scores lean on models that have no complements: "
+        "train with design='pairs'."
+        for metrics in result.attacks
+        if metrics.records is None and result.n_models >= FEWEST
+    ]
+    found += [
         f"{metrics.attack}: {metrics.n_missing:,} scores are missing, too few references."
         for metrics in result.attacks
         if metrics.n_missing
@@ -121,9 +127,10 @@ def worst_record(attack: str, table: RecordTable) -> str:
 
 def too_few_models(table: RecordTable, n_models: int) -> str:
     """Why no record could have been exposed, and how many models it takes."""
+    needed = models_needed(len(table), by_pairs=table.by_pairs)
     return (
         f"{n_models:,} models cannot single out a record: the smallest p-value that they can give is "
-        f"{table.least_p_value:.2g}, times {len(table):,} records. It takes {models_needed(len(table)):,} models, "
+        f"{table.least_p_value:.2g}, times {len(table):,} records. It takes {needed:,} models, "
         "and a score by each."
     )
 

@@ -246,7 +246,7 @@ def _spread(
         return
     from joblib import Parallel, delayed
 
-    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered", **options("processes"))(
         delayed(_simulate)(job, plan, methods, seed) for job in jobs
     )
 

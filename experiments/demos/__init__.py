@@ -9,6 +9,7 @@ dp_sgd.py                a private classifier: what four accountants promise, wh
 lecture.py               what the lectures share: chapters, paragraphs and tables on a terminal
 people/                  what is learned about people from studies, models and visits
 randomized_response.py   randomised response: the tax survey of Warner (1965)
+students_of_votes.py     students of the answers of teachers, of the answers alone or of all public points
 synthesis/               synthetic data: what it gives away, and how it is made
 votes_of_teachers.py     PATE: what an answer costs, teachers and a student, an epsilon that is itself a secret
 """

@@ -238,23 +238,18 @@ def main(out: Path | None = None) -> Findings:
         that finds nothing for a proof.
         """
     )
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: the attacks beside their baselines, and the gains of everybody and of the worst group."""
-    from ...plots.style.canvas import new_figure
-
-    figure = new_figure(12.0, 5.2)
-    left, right = figure.subplots(1, 2)
-    _draw_success(left, found)
-    _draw_gains(right, found)
-    lecture.figure(
-        figure,
+    lecture.panels(
         "disclosure",
+        lambda ax: _draw_success(ax, found),
+        lambda ax: _draw_gains(ax, found),
+        size=(12.0, 5.2),
         title="Three risks of synthetic tables",
         description="Left: people about whom each attack is right, beside both baselines. Right: the gain over the "
         "better baseline, of everybody and of the worst group by age.",

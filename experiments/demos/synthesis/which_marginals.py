@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....audit import PairScores, audit_scores
@@ -26,10 +26,9 @@ from ....mechanisms.queries.domain import Domain
 from ....mechanisms.relation import Relation
 from ....mechanisms.synthesis import MST, Table
 from ....mechanisms.synthesis.selection import spanning_trees
+from ...plots.style.canvas import style_axes
+from ...plots.style.palette import AMBER, BLUE, GREEN
 from ..lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SEED = 2021
 N_PEOPLE = 400
@@ -205,32 +204,24 @@ def main(out: Path | None = None) -> Findings:
         ask how many others there are.
         """
     )
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: what each part gives away, and how often each pair is measured without and with the record."""
-    from ...plots.style.canvas import new_figure
-
-    figure = new_figure(11.0, 5.0)
-    left, right = figure.subplots(1, 2)
-    _draw_information(left, found.parts)
-    _draw_pairs(right, found.parts)
-    lecture.figure(
-        figure,
+    lecture.panels(
         "which-marginals",
+        lambda ax: _draw_information(ax, found.parts),
+        lambda ax: _draw_pairs(ax, found.parts),
         title="Which marginals leak my row",
         description="Left: mean log likelihood ratio of each part. Right: how often each pair is measured.",
+        size=(11.0, 5.0),
     )
 
 
 def _draw_information(ax: Axes, found: list[Part]) -> None:
-    from ...plots.style.canvas import style_axes
-    from ...plots.style.palette import AMBER, BLUE
-
     colours = [AMBER.light if math.isnan(part.mu) else BLUE.light for part in found]
     ax.barh([part.name for part in found], [1000 * part.information for part in found], color=colours)
     ax.invert_yaxis()
@@ -238,9 +229,6 @@ def _draw_information(ax: Axes, found: list[Part]) -> None:
 
 
 def _draw_pairs(ax: Axes, found: list[Part]) -> None:
-    from ...plots.style.canvas import style_axes
-    from ...plots.style.palette import BLUE, GREEN
-
     pairs = [part for part in found if " x " in part.name]
     places = np.arange(len(pairs))
     for side, (colour, label) in enumerate(((BLUE, "without the record"), (GREEN, "with it"))):
@@ -248,7 +236,6 @@ def _draw_pairs(ax: Axes, found: list[Part]) -> None:
         ax.barh(places + 0.4 * side - 0.2, values, height=0.4, color=colour.light, label=label)
     ax.set_yticks(places, [part.name for part in pairs])
     ax.invert_yaxis()
-    ax.legend(loc="lower right", frameon=False)
     style_axes(ax, title="How often each pair is measured", x="share of runs", y="")
 
 
