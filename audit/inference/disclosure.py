@@ -14,9 +14,9 @@ difference is 0, and the interval of pairs keeps its level.
 
 Groups: in each, as many people of both halves (the surplus is left out at random), since the cancelling needs it. Where
 there are groups, everybody takes half of the error and the groups share the other half (Bonferroni), so that the worst
-one may be picked. How many groups are large enough is seen in the people attacked. Given who is in which group the gains
-of groups keep their level, so that they may share by that number; the gain of everybody need not, as a half with more
-people of one group moves both: its share may not depend on it.
+one may be picked. How many groups are large enough is seen in the people attacked. Given who is in which group the
+gains of groups keep their level, so that they may share by that number; the gain of everybody need not, as a half with
+more people of one group moves both: its share may not depend on it.
 """
 
 from __future__ import annotations
