@@ -55,9 +55,8 @@ class Groundhog(LearnedAttack):
 
     def features(self, target: Target, tables0: Tables, tables1: Tables, rng: np.random.Generator) -> TableFeatures:
         """The statistics; levels are those of datasets and pilot together."""
-        kinds = KINDS[:-1] if self.statistics == "all" else (self.statistics,)
         data = [as_table(target.neighbours.side(side)) for side in (0, 1)]
-        return Statistics(kinds, Levels.learn(*data, tables0, tables1))
+        return Statistics.of_kind(self.statistics, Levels.learn(*data, tables0, tables1))
 
 
 DIGITS = 9
@@ -70,6 +69,11 @@ class Statistics:
 
     kinds: tuple[str, ...]
     levels: Levels
+
+    @classmethod
+    def of_kind(cls, name: str, levels: Levels) -> Statistics:
+        """Those that one of `KINDS` names."""
+        return cls(KINDS[:-1] if name == "all" else (name,), levels)
 
     def of(self, tables: Tables) -> Floats:
         """`(size, n_features)`."""

@@ -76,6 +76,11 @@ class RecordTable:
         """Whether this many scores could have exposed a record at all, Holm's correction included."""
         return len(self) * self.least_p_value <= EXPOSED
 
+    @property
+    def worst(self) -> int:
+        """The record that is told best: the smallest p-value, of equal ones the largest AUC."""
+        return int(np.lexsort((-np.nan_to_num(self.auc), self.p_value))[0])
+
     def exposed(self, significance: float = EXPOSED) -> NDArray[np.int64]:
         """Records whose Holm-adjusted p-value is at most `significance`, the most exposed first."""
         found = np.flatnonzero(self.holm <= significance)

@@ -103,6 +103,8 @@ def train_initial(model: Model, options: Mapping[str, Any], public: Dataset) -> 
     for option in options:
         if option not in allowed:
             raise ParameterError(unknown_name_message("option of initial:", option, allowed), argument=option)
+    if not isinstance(public, tuple):
+        raise ParameterError("public records need features and labels, but the dataset has no target. Add target.")
     X, y = public
     return worst_case_initial(model, X, y, **options)
 
@@ -140,7 +142,7 @@ def build_bound(entry: Any) -> str | Bound[Any]:
     """One of the bounds of [audit]: a name, or a table with a name and options; "auto" is left to `audit`."""
     if entry == "auto":
         return "auto"
-    bound: Bound[Any] = _listed("bounds", entry, bounds)
+    bound: Bound[Any] = build_listed("bounds", entry, bounds)
     return bound
 
 
@@ -162,23 +164,27 @@ def load_data(section: DataSection) -> Dataset:
     return examples.with_dead_features(data, section.dead_features, name=section.name)
 
 
-def load_rest(section: DataSection) -> Dataset:
-    """The records that `load_data` leaves out because of n_records: public ones.
+def load_rest(section: DataSection, *, n: int | None = None) -> Dataset:
+    """The records that `load_data` leaves out because of n_records, which count as public; the first `n` of them.
 
     Raises:
-        ParameterError: no features and labels, or nothing is left out.
+        ParameterError: nothing is left out, or fewer than `n`.
     """
-    everything = load_data(section.model_copy(update={"n_records": None}))
-    if not isinstance(everything, tuple):
-        raise ParameterError(f"public records need features and labels, but dataset {section.name!r} has no target.")
-    X, y = everything
-    if section.n_records is None or section.n_records >= len(X):
+    data = load_data(section.model_copy(update={"n_records": None}))
+    there = len(data[0]) if isinstance(data, tuple) else len(data)
+    left = 0 if section.n_records is None else max(0, there - section.n_records)
+    if not left:
         raise ParameterError(
-            'n_records must leave public records over for initial = {name = "worst-case"}, but takes all '
-            f"{len(X):,}. Set n_records in [data].",
+            f"n_records must leave public records over, but takes all {there:,}. Set n_records in [data].",
             argument="n_records",
         )
-    return X[section.n_records :], y[section.n_records :]
+    if n is not None and n > left:
+        raise ParameterError(
+            f"population must be at most {left:,}, the records that n_records of [data] leaves out, but is {n:,}.",
+            argument="population",
+        )
+    rest = slice(section.n_records, None if n is None else there - left + n)
+    return (data[0][rest], data[1][rest]) if isinstance(data, tuple) else data[rest]
 
 
 def build_canary(section: Named) -> Canary:
@@ -189,11 +195,11 @@ def build_canary(section: Named) -> Canary:
 
 def build_member_attack(entry: Any) -> MembershipAttack:
     """One of the attacks of [membership]: a name, or a table with a name and options."""
-    attack: MembershipAttack = _listed("attacks", entry, membership_attacks)
+    attack: MembershipAttack = build_listed("attacks", entry, membership_attacks)
     return attack
 
 
-def _listed(key: str, entry: Any, catalogue: Catalogue) -> Any:
+def build_listed(key: str, entry: Any, catalogue: Catalogue) -> Any:
     """An entry of the list `key`, built: a name, or a table with a name and options."""
     options = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
     name = options.pop("name", None)

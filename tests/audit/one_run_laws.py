@@ -102,12 +102,9 @@ def worst_level(epsilon, delta, m, r, v):
 
 def bit_misses(bound, law, *, shape, repeats, confidence, delta=0.0, seed=1):
     """As `dpassay.audit.testing.coverage.misses`, for bits."""
-    found = np.array(
-        [
-            asked.lower_bound(bound, one, delta=delta, confidence=confidence).epsilon
-            for one in law.draws(repeats, shape, seed)
-        ]
-    )
+    level = {"delta": delta, "confidence": confidence}
+    fixed = asked.fixed(bound, (math.prod(shape),), **level)
+    found = np.array([fixed.lower_bound(one).epsilon for one in law.draws(repeats, shape, seed)])
     truth = float(law.curve.epsilon(delta))
     above = int(np.count_nonzero(found > truth * (1.0 + 1e-12)))
     return Coverage(bound.name, law.name, truth, repeats, above, 1.0 - confidence, float(found.mean()))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import asked
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from one_run_laws import (
     bit_misses,
@@ -225,6 +225,7 @@ BOUNDS = [OneRun(), OneRun(guesses=50), OneRun(guesses=(0.1, 0.5), negatives=0.0
 
 
 @pytest.mark.parametrize("bound", BOUNDS, ids=repr)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6), exponent=st.floats(0.31, 12), step=st.floats(1.0, 4.0))
 def test_bound_falls_with_confidence_and_delta_but_not_below_zero(bound, seed, exponent, step):
     scores = random_game(seed)
@@ -248,6 +249,7 @@ def test_bound_grows_with_right_guesses_and_falls_with_bits_that_abstain(m, r, v
 
 
 @pytest.mark.parametrize("bound", BOUNDS, ids=repr)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6))
 def test_bound_depends_only_on_the_order_of_the_scores(bound, seed):
     scores = random_game(seed, n_runs=2)
@@ -371,7 +373,7 @@ COVERED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("confidence", [0.8, pytest.param(0.95, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", COVERED, ids=lambda case: f"{case[1].name}-{case[0].guesses}-{case[3]}")
 def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(case, confidence):
     bound, law, delta, shape = case
@@ -383,8 +385,8 @@ def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(case, confiden
 def test_bound_on_the_worst_mechanism_misses_as_often_as_it_may(worst):
     level = worst_level(*worst)
     bound = OneRun(guesses=worst[3], center=0.0)
-    settings = {"shape": (1, worst[2]), "repeats": 4000, "confidence": 1 - level * (1 + 1e-9), "delta": worst[1]}
-    found = bit_misses(bound, worst_case(*worst), **settings)
+    options = {"shape": (1, worst[2]), "repeats": 4000, "confidence": 1 - level * (1 + 1e-9), "delta": worst[1]}
+    found = bit_misses(bound, worst_case(*worst), **options)
     assert found.holds, found
     assert abs(found.misses - level * 4000) < 4.9 * math.sqrt(level * (1 - level) * 4000)
 

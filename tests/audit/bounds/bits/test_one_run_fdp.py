@@ -133,6 +133,7 @@ def test_recursion_agrees_with_the_sum_of_masses_that_it_stands_for():
     assert law.sum() == pytest.approx(1.0, abs=1e-6)
 
 
+@settings(max_examples=30)
 @given(r=st.integers(2, 200), share=st.floats(0.55, 1.0), epsilon=st.floats(0.1, 3.0))
 def test_p_value_under_a_pure_curve_is_above_the_binomial_tail(r, share, epsilon):
     v = math.ceil(share * r)
@@ -205,6 +206,7 @@ def test_parameter_grows_with_right_guesses(m, r, v):
 
 
 @pytest.mark.parametrize("bound", BOUNDS, **NAMES)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10**6))
 def test_bound_depends_only_on_the_order_of_the_scores_and_on_which_side_is_which(bound, seed):
     scores = random_game(seed, n_runs=2)
