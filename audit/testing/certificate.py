@@ -31,6 +31,7 @@ from ..evidence.scores import Floats
 from ..results.saved import Saved
 from ..trials.plan import plan_trials
 from ..trials.progress import Reporter, reporter_for
+from ..trials.workers import options
 from .cell import Cell, check_cell, judged
 from .coverage import FALSE_ALARM
 from .laws import Law

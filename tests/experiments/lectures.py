@@ -3,6 +3,8 @@
 import contextlib
 import functools
 import io
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,8 @@ from dpassay.experiments.demos import catalogue, get
 
 LONG = {"error-of-mwem", "five-generators", "five-marginals"}
 """Lectures of 15 seconds and more, whose numbers have tests of their own."""
+FOR_THE_FIGURE = {"dp-sgd"}
+"""Lectures that compute curves for their figure alone; these have tests of their own."""
 
 
 def lectures(folder):
@@ -41,8 +45,13 @@ def check_reading(name):
 
 @functools.cache
 def _played(name):
-    """What an audit could have detected is not searched for: no lecture speaks of it."""
-    with contextlib.redirect_stdout(io.StringIO()) as printed, pytest.MonkeyPatch.context() as patch:
+    """Panels are drawn, but not laid out and saved; what an audit could have detected is not searched for."""
+    with (
+        contextlib.redirect_stdout(io.StringIO()) as printed,
+        pytest.MonkeyPatch.context() as patch,
+        tempfile.TemporaryDirectory() as out,
+    ):
         patch.setattr("dpassay.audit.power.detectable_epsilon", lambda *_, **__: Detectable(1.0, "any"))
-        found = get(name)()
+        patch.setattr("dpassay.experiments.demos.lecture.save", lambda *_, **__: [])
+        found = get(name)(Path(out) if name not in FOR_THE_FIGURE else None)
     return found, printed.getvalue()

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....attacks.synthesis.disclosure import AttributeDisclosure, Disclosure, Linkability, SinglingOut
@@ -25,10 +25,10 @@ from ....mechanisms import Relation
 from ....mechanisms.queries.domain import Domain
 from ....mechanisms.synthesis import FixedMarginals, GraphicalModel, SelectMeasureGenerate
 from ...data.people import people
+from ...plots.inference import RiskByAttack
+from ...plots.style.canvas import style_axes
+from ...plots.style.palette import AMBER, BLUE, MUTED
 from ..lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SEED = 2014
 N_HALF = 400
@@ -249,27 +249,20 @@ def draw(lecture: Lecture, found: Findings) -> None:
         "disclosure",
         lambda ax: _draw_success(ax, found),
         lambda ax: _draw_gains(ax, found),
-        size=(12.0, 5.2),
         title="Three risks of synthetic tables",
         description="Left: people about whom each attack is right, beside both baselines. Right: the gain over the "
         "better baseline, of everybody and of the worst group by age.",
+        size=(12.0, 5.2),
     )
 
 
 def _draw_success(ax: Axes, found: Findings) -> None:
-    from ...plots.inference import RiskByAttack
-    from ...plots.style.canvas import style_axes
-
     risks = RiskByAttack({f"{name},\n{risk}": one.everybody for (name, risk), one in found.disclosed.items()})
     risks.plot(ax)
-    handles = ax.get_legend_handles_labels()[0]
-    style_axes(ax, title="Right about how many people?", x="right (% of people)", y="table, attack", handles=handles)
+    style_axes(ax, title="Right about how many people?", x="right (% of people)", y="table, attack")
 
 
 def _draw_gains(ax: Axes, found: Findings) -> None:
-    from ...plots.style.canvas import style_axes
-    from ...plots.style.palette import AMBER, BLUE, MUTED
-
     for row, one in enumerate(found.disclosed.values()):
         shown = {"everybody": (one.everybody, BLUE, "o"), "worst group by age": (one.worst[1], AMBER, "D")}
         for place, (label, (each, colour, marker)) in enumerate(shown.items()):
@@ -289,13 +282,11 @@ def _draw_gains(ax: Axes, found: Findings) -> None:
     names = [f"{risk}\n({one.worst[0]})" for (_, risk), one in found.disclosed.items()]
     ax.set_yticks([-row for row in range(len(names))], names)
     ax.set_ylim(0.6 - len(names), 0.6)
-    handles = ax.get_legend_handles_labels()[0]
     style_axes(
         ax,
         title="Gain over the better baseline",
         x="gain (percentage points)",
         y="attack (worst group)",
-        handles=handles,
     )
 
 

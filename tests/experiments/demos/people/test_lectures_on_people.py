@@ -6,7 +6,6 @@ import pytest
 from lectures import check_reading, lectures, play
 
 from dpassay.audit import Verdict
-from dpassay.experiments.demos.lecture import Lecture
 from dpassay.experiments.demos.people import leave_one_out
 
 
@@ -140,7 +139,3 @@ class TestLeaveOneOut:
             held = {row.tobytes() for row in machine.support_vectors_}
             assert held <= pool
             assert (leave_one_out.OUTLIER.tobytes() in held) == bool(place % 2)
-
-    def test_figure_shows_both_panels(self, left_out, tmp_path):
-        leave_one_out.draw(Lecture(out=tmp_path), left_out)
-        assert (tmp_path / "leave-one-out.svg").exists()

@@ -8,8 +8,7 @@ from lectures import check_reading, lectures, play
 from scipy.stats import norm
 
 from dpassay.audit import Verdict
-from dpassay.experiments.demos.lecture import Lecture
-from dpassay.experiments.demos.synthesis import deniable_records, disclosure, which_marginals
+from dpassay.experiments.demos.synthesis import disclosure, which_marginals
 from dpassay.experiments.demos.synthesis.disclosure import AGES, ATTACKS
 from dpassay.mechanisms import GaussianDP
 from dpassay.mechanisms.synthesis import Table
@@ -71,10 +70,6 @@ class TestDeniableRecords:
         assert real == pytest.approx([0.5, 0.5], abs=5.0 * math.sqrt(0.25 / 4_000))
         for row in made:
             assert all(0.5 < one < m for one, m in zip(row, marginals, strict=True))
-
-    def test_figure_shows_both_panels(self, tmp_path):
-        deniable_records.draw(Lecture(out=tmp_path))
-        assert (tmp_path / "deniable-records.svg").exists()
 
 
 class TestSyntheticIsNotPrivate:
