@@ -83,6 +83,7 @@ MISSED = {
     "broken-federated-realised-clients": "lists of clients",
     "broken-federated-per-record-clipping": "lists of clients",
     "broken-federated-noise-of-mean": "lists of clients",
+    "broken-private-encoder": "records with a label",
     "broken-votes-epsilon-of-votes": "a table of votes",
     "broken-votes-check-without-noise": "a table of votes",
 }
