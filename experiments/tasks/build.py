@@ -70,16 +70,28 @@ INSIDE = {
 """Option of a mechanism -> catalogue of the table that may stand there."""
 
 
-def build_mechanism(section: Named, train: Callable[[Model, Mapping[str, Any]], Any] | None = None) -> Mechanism:
+def build_mechanism(
+    section: Named,
+    train: Callable[[Model, Mapping[str, Any]], Any] | None = None,
+    rest: Callable[[], Dataset] | None = None,
+) -> Mechanism:
     """The mechanism that [mechanism] names.
 
     The table initial = {name = "worst-case", ...} has its parameters trained by `train(model, options)`, on records of
-    the dataset that are not audited.
+    the dataset that are not audited; public = "rest" is the features of these records, which `rest()` gives.
     """
     options = dict(section.options)
-    initial = options.pop("initial", None)
+    if options.get("public") == "rest":
+        if rest is None:
+            raise ParameterError(
+                "public is 'rest', the records of [data] beyond n_records: add [data] with n_records.",
+                argument="public",
+            )
+        options["public"] = rest()[0]
+    initial = options.get("initial")
     if not isinstance(initial, Mapping):
-        return mechanisms.build(section.name, **_options(section.options))  # type: ignore[no-any-return]
+        return mechanisms.build(section.name, **_options(options))  # type: ignore[no-any-return]
+    del options["initial"]
     mechanism: Mechanism = mechanisms.build(section.name, **_options(options))
     if initial.get("name") != "worst-case" or not isinstance(mechanism, StartsAnywhere):
         raise ParameterError(

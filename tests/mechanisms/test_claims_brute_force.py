@@ -15,6 +15,7 @@ import claims_composed
 import claims_counts
 import claims_deniability
 import claims_federated
+import claims_fine_tuning
 import claims_histogram_tables
 import claims_laws as laws
 import claims_release
@@ -579,14 +580,15 @@ def objective_perturbation():
     for epsilon, regularisation in product((0.5, 3.0), (0.02, 1.0)):
         mechanism = ObjectivePerturbation(epsilon, regularisation=regularisation)
         for pair in (mechanism.worst_case(), *regression_pairs()):
-            w = [signed(pair.side(side)) for side in (0, 1)]
-            n = len(w[0])
+            w = [np.unique(signed(pair.side(side)), return_counts=True) for side in (0, 1)]
+            n = w[0][1].sum()
             left, strength = epsilon - 2 * math.log1p(0.25 / (n * regularisation)), regularisation
             if left <= 0:
                 left, strength = epsilon / 2, 0.25 / (n * math.expm1(epsilon / 4))
 
             def slopes(x, w, total=n * strength):
-                return total * x - (w * expit(-np.multiply.outer(x, w))).sum(axis=1)
+                values, counts = w
+                return total * x - expit(-np.multiply.outer(x, values)) @ (values * counts)
 
             span = 60.0 / (left * n * strength)
             wide = np.linspace(-span, span, 20_001)
@@ -683,6 +685,12 @@ def dp_sgd():
             rates = learning_rate.rates(2)
             distance = float(rates.sum() / np.linalg.norm(rates)) / 1.5
         yield Case(mechanism, mechanism.worst_case(), laws.gaussian_shown(distance, EPSILONS), FINE, worst=True)
+
+
+def apart(found):
+    """Two Gaussians of one deviation: what their distance shows."""
+    for mechanism, pair, distance, worst in found:
+        yield Case(mechanism, pair, laws.gaussian_shown(distance, EPSILONS), FINE, worst=worst)
 
 
 def records_of(mechanism, relation, n):
@@ -1020,6 +1028,8 @@ CASES = {
     ),
     "broken-sparse-vector-two": broken_sparse_vector_two,
     "dp-sgd": dp_sgd,
+    "fine-tuning": lambda: apart(claims_fine_tuning.right()),
+    "broken-private-encoder": lambda: apart(claims_fine_tuning.pooled()),
     "gaussian-counters": gaussian_counters,
     "teacher-votes": lambda: votes(TeacherVotes, first_of_each, lambda rate: 1 / rate),
     "broken-votes-same-part": lambda: votes(SamePartForAll, lambda y, k: k * y[k - 1], lambda rate: 1 / rate),

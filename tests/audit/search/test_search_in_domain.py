@@ -83,6 +83,7 @@ MISSED = {
     "broken-federated-realised-clients": "lists of clients",
     "broken-federated-per-record-clipping": "lists of clients",
     "broken-federated-noise-of-mean": "lists of clients",
+    "broken-private-encoder": "records with a label",
     "broken-votes-epsilon-of-votes": "a table of votes",
     "broken-votes-check-without-noise": "a table of votes",
 }
@@ -229,7 +230,7 @@ def test_pairs_on_which_every_run_raises_the_same_are_skipped_and_counted():
 
     with pytest.raises(NeighboursError, match=r"could be looked at; the first was raised on both sides: .*too few"):
         search(needs_records, domain="numbers 0..1; 1..4 records", budget=4_000, **CHEAP)
-    found = search(needs_records, domain="numbers 0..1; 3..8 records", budget=4_000, **CHEAP | {"enough": 0})
+    found = search(needs_records, domain="numbers 0..1; 3..8 records", budget=2_400, **CHEAP | {"enough": 0})
     assert found.skipped["raised on both sides"] > 0
     assert found.verdict is Verdict.VIOLATION  # four records raise, five do not
 

@@ -24,6 +24,7 @@ VIOLATIONS = {
     "composed",
     "plausible-deniability",
     "federated",
+    "fine-tuning",
     "hyper-parameters",
     "pate",
     "query-release",
@@ -121,6 +122,16 @@ def broken_dp_sgd(points):
         (f"broken-dp-sgd-{slip}",) for slip in ("noise-on-average", "noise-of-sum-on-mean", "micro-steps")
     }
     assert len(points) == 17
+
+
+def fine_tuning(points):
+    found = {name: point.result for (name,), point in points.items()}
+    names = ("a gradient, every step", "a mislabelled digit, the final head")
+    gradient, record = (found[name] for name in names)
+    assert 0.7 * gradient.claim < gradient.bound.epsilon < gradient.claim
+    assert 0.3 < record.bound.epsilon < gradient.bound.epsilon
+    broken = {name for name, result in found.items() if result.verdict is Verdict.VIOLATION}
+    assert broken == {"components of private records / broken"}
 
 
 def exponential_choice(points):
@@ -279,6 +290,7 @@ EXPECTED = {
     "pate": pate,
     "synthetic-attacks": synthetic_attacks,
     "query-release": query_release,
+    "fine-tuning": fine_tuning,
     "lp-reconstruction": lp_reconstruction,
     "answers-accuracy-epsilon": answers_accuracy_epsilon,
     "bugs": bugs,

@@ -291,7 +291,7 @@ def test_extreme_significances_give_bounds_in_order(confidence):
 def test_p_value_is_that_of_the_claimed_curve_and_reaches_far():
     bound = asked.against(Family(threshold=1.0), GaussianDP(1.0))
     claimed = float(GaussianDP(1.0).epsilon(DELTA))
-    for hits in ((200, 800), (300, 700), (280, 690)):
+    for hits in ((200, 800), (280, 690)):
         p = asked.p_value(bound, counts(*hits, 1000, 1000), epsilon=claimed, delta=DELTA)
         if p > 1e-12:
             level = {"delta": DELTA, "confidence": 1 - 1.01 * p}
@@ -307,7 +307,7 @@ def test_p_value_is_that_of_the_claimed_curve_and_reaches_far():
 
 def sampled_gaussian(noise_multiplier, probability):
     """Gaussian noise on a sampled record, judged by the accountant that the family is made of."""
-    guarantee = PrivacyLossDP.gaussian(noise_multiplier, sampling_probability=probability, interval=1e-3)
+    guarantee = PrivacyLossDP.gaussian(noise_multiplier, sampling_probability=probability, interval=4e-3)
 
     def inside(rng, size):
         return (rng.random(size) < probability) + noise_multiplier * rng.normal(size=size)
