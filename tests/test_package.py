@@ -46,7 +46,7 @@ def research(tmp_path):
             from dpassay.mechanisms import Neighbours, PureDP
 
             pair = Neighbours([1], [1, 2], "add_remove")
-            result = judged(count, pair, claim=PureDP(1.0), trials=300, seed=0)
+            result = judged(count, pair, claim=PureDP(1.0), attack="threshold", trials=300, seed=0)
         """,
         "test_mine.py": """
             import pytest
@@ -60,14 +60,14 @@ def research(tmp_path):
                 done = CliRunner().invoke(app, [*words, "--quiet"])
                 assert done.exit_code == 0, done.output
 
-            @pytest.mark.dp(epsilon=1.0, d0=[1], d1=[1, 2], relation="add_remove", trials=300)
+            @pytest.mark.dp(epsilon=1.0, d0=[1], d1=[1, 2], relation="add_remove", attack="threshold", trials=300)
             def test_count(dp_audit):
                 assert audit.NOTE and RATE
                 assert dp_audit(count).claim == 1.0
 
             def test_check():
                 pair = ("--d0", "[1]", "--d1", "[1, 2]", "--relation", "add_remove", "--epsilon", "1")
-                call("check", "release.py:count", *pair, "--trials", "300")
+                call("check", "release.py:count", *pair, "--attack", "threshold", "--trials", "300")
 
             def test_config(monkeypatch):
                 monkeypatch.setattr("dpassay.experiments.plots.draw.shown", lambda points: [])

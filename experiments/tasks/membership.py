@@ -93,6 +93,9 @@ def study(config: Config, source: Source) -> Study:
     asked = (
         shadow_tables.asked(mechanism, section, data, source) if tables else _asked(mechanism, section, data, source)
     )
+    with pointing_at(source, "membership", section):
+        for attack in asked["attacks"] or ():
+            attack.check_references(section.n_models, paired=section.design == "pairs")
     return Study(
         **asked, section=section, claim=_claim(mechanism), confidence=config.audit.confidence, seed=config.seed
     )

@@ -40,7 +40,7 @@ def chain_probabilities(m, same, resampled):
 
 
 def noisy_threshold(k, epsilon0):
-    return lambda crowd: stats.laplace(scale=1 / epsilon0).cdf(crowd - k)
+    return lambda crowd: stats.laplace.cdf((crowd - k) * epsilon0)
 
 
 def released_law(probabilities, dataset, passes, gamma, withheld):

@@ -580,14 +580,15 @@ def objective_perturbation():
     for epsilon, regularisation in product((0.5, 3.0), (0.02, 1.0)):
         mechanism = ObjectivePerturbation(epsilon, regularisation=regularisation)
         for pair in (mechanism.worst_case(), *regression_pairs()):
-            w = [signed(pair.side(side)) for side in (0, 1)]
-            n = len(w[0])
+            w = [np.unique(signed(pair.side(side)), return_counts=True) for side in (0, 1)]
+            n = w[0][1].sum()
             left, strength = epsilon - 2 * math.log1p(0.25 / (n * regularisation)), regularisation
             if left <= 0:
                 left, strength = epsilon / 2, 0.25 / (n * math.expm1(epsilon / 4))
 
             def slopes(x, w, total=n * strength):
-                return total * x - (w * expit(-np.multiply.outer(x, w))).sum(axis=1)
+                values, counts = w
+                return total * x - expit(-np.multiply.outer(x, values)) @ (values * counts)
 
             span = 60.0 / (left * n * strength)
             wide = np.linspace(-span, span, 20_001)

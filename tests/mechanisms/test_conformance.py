@@ -111,7 +111,8 @@ EXTRA = {
 }
 """Options that a mechanism needs besides the required ones, and those with which its exact curve is known."""
 FALSE_ALARM = 1e-6
-SIZE = 100_000
+SIZE = 40_000
+ROUNDING = 1e-9
 RARE = 8.0
 """Privacy loss from which on SIZE runs do not estimate a mean ratio."""
 
@@ -221,7 +222,7 @@ def test_release_depends_on_the_generator_only_and_leaves_the_dataset_alone(name
 def test_runs_are_independent_of_their_neighbours_in_the_chunk(name):
     """Lag-one correlation of the privacy losses of consecutive runs, or of outputs, where the losses never vary."""
     bounded = [np.tanh(loss) for loss in losses(name)]  # an infinite loss has no correlation
-    seen = next((loss for loss in bounded if np.ptp(loss) > 0), runs(name, 0).values.reshape(SIZE, -1)[:, 0])
+    seen = next((loss for loss in bounded if np.ptp(loss) > ROUNDING), runs(name, 0).values.reshape(SIZE, -1)[:, 0])
     correlation = np.corrcoef(seen[:-1], seen[1:])[0, 1]
     assert abs(correlation) < stats.norm.isf(FALSE_ALARM / 2) / math.sqrt(SIZE)
 
@@ -298,16 +299,14 @@ def test_claim_is_above_the_exact_guarantee_unless_broken(name):
         assert np.all(~(excess > 1e-3 if name == "repeated" else excess > 1e-9))
 
 
-@every
-@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, "1"])
-def test_bad_epsilon_is_refused_by_name(name, value):
+@pytest.mark.parametrize("name", [name for name in NAMES if "epsilon" in inspect.signature(get(name)).parameters])
+def test_bad_epsilon_is_refused_by_name(name):
     parameters = inspect.signature(get(name)).parameters
-    if "epsilon" not in parameters:
-        return
     required = {p: SAMPLE[p] for p in parameters if parameters[p].default is inspect.Parameter.empty}
     extra = {"delta": 1e-5} if "delta" in parameters else {}
-    with pytest.raises(ParameterError, match="epsilon must be"):
-        build(name, **(required | extra | {"epsilon": value}))
+    for value in (0.0, -1.0, math.nan, math.inf, "1"):
+        with pytest.raises(ParameterError, match="epsilon must be"):
+            build(name, **(required | extra | {"epsilon": value}))
 
 
 @pytest.mark.parametrize("name", sorted(NO_DENSITY))

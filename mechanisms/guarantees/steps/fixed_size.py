@@ -31,6 +31,7 @@ can be bounded better. With v = a - b, e_t = b + t v - c, |v| <= step, |e_t| <= 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
@@ -43,6 +44,7 @@ from ..renyi import RenyiDP
 
 LARGEST_ORDER = 256
 """Whole orders from 2 to this one are listed."""
+_ORDERS = np.arange(2.0, LARGEST_ORDER + 1.0)
 
 _REACH = {Relation.REPLACE_ONE: 1.0, Relation.ZERO_OUT: 2.0}
 """How far a shared record may lie from either of the two that differ, over the distance of these two at most."""
@@ -94,12 +96,19 @@ def fixed_size_gaussian(
             "no bound for samples of fixed size under 'add_remove': with one record more every record is sampled at "
             "another rate. Use relation='replace_one' or 'zero_out', or Poisson sampling: PrivacyLossDP.gaussian(...)."
         )
-    orders = np.arange(2.0, LARGEST_ORDER + 1.0)
-    each = orders / (2.0 * noise_multiplier**2)
+    each = _one_step(float(noise_multiplier), float(sampling_probability), _REACH[relation])
+    return RenyiDP(tuple(_ORDERS), tuple(steps * each), relation)
+
+
+@lru_cache(maxsize=32)
+def _one_step(noise_multiplier: float, sampling_probability: float, reach: float) -> Floats:
+    """Divergences at the orders. Remembered, as a mechanism is asked for its claim many times."""
+    each = _ORDERS / (2.0 * noise_multiplier**2)
     if sampling_probability < 1.0:
-        moments = log_moments(noise_multiplier, _REACH[relation], LARGEST_ORDER)
-        each = np.minimum(each, _sampled_divergences(orders, sampling_probability, moments))
-    return RenyiDP(tuple(orders), tuple(steps * each), relation)
+        moments = log_moments(noise_multiplier, reach, LARGEST_ORDER)
+        each = np.minimum(each, _sampled_divergences(_ORDERS, sampling_probability, moments))
+    each.setflags(write=False)
+    return each
 
 
 def log_moments(noise_multiplier: float, reach: float, largest: int) -> Floats:

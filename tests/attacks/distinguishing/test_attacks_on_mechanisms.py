@@ -28,7 +28,10 @@ PURE = [
     KAryRandomizedResponse(epsilon=0.7, k=5),
     Repeated(RandomizedResponse(epsilon=0.35), times=2),
 ]
-EVERY = [*PURE, Gaussian(epsilon=1.0, delta=1e-5)]
+SEEN_ELSEWHERE = [
+    pytest.param(mechanism, marks=pytest.mark.slow) for mechanism in (PURE[0], Gaussian(epsilon=1.0, delta=1e-5))
+]
+"""Single numbers with the noise of two laws of attack_laws, which the classifier is tried on by itself."""
 
 
 def sides(mechanism: Mechanism, n: int, seed: int):
@@ -49,7 +52,7 @@ def test_likelihood_ratios_reach_epsilon_and_never_pass_it(mechanism: Mechanism)
     assert scores.min() >= -epsilon - 1e-8
 
 
-@pytest.mark.parametrize("mechanism", EVERY, ids=repr)
+@pytest.mark.parametrize("mechanism", [*PURE[1:], *SEEN_ELSEWHERE], ids=repr)
 def test_the_classifier_comes_close_to_the_likelihood_ratio(mechanism: Mechanism) -> None:
     pilot, fresh = sides(mechanism, 10_000, seed=2), sides(mechanism, 20_000, seed=3)
     target = Target(mechanism, mechanism.worst_case())

@@ -157,7 +157,7 @@ def test_auto_takes_the_classifier_on_a_trainer_that_may_leak_elsewhere():
 
 
 @pytest.mark.usefixtures("without_power")
-@pytest.mark.parametrize("canary", [Blank(label=1), Dirac()])
+@pytest.mark.parametrize("canary", [pytest.param(Blank(label=1), marks=pytest.mark.slow), Dirac()])
 def test_auto_finds_more_than_the_classifier(canary):
     mechanism = learner(steps=20, noise_multiplier=4.0)
     pair = canary.pair(records(), mechanism)

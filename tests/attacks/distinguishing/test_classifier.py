@@ -150,7 +150,7 @@ def test_a_constant_column_changes_nothing() -> None:
     assert wide == pytest.approx(narrow, abs=1e-12)
 
 
-@pytest.mark.parametrize("model", ["auto", "logistic", "boosting", "forest"])
+@pytest.mark.parametrize("model", [pytest.param("auto", marks=pytest.mark.slow), "logistic", "boosting", "forest"])
 def test_scores_are_the_same_bytes_whatever_the_threads(model: str) -> None:
     rng = np.random.default_rng(9)
     pilot = outputs(rng.normal(size=(1_500, 3)), rng.normal(0.3, 1.0, size=(1_500, 3)))

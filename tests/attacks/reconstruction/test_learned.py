@@ -126,7 +126,7 @@ def test_a_function_is_attacked_by_auto_and_falls_only_where_it_is_broken(withou
     assert verdicts == [Verdict.CONSISTENT, Verdict.VIOLATION]
 
 
-@pytest.mark.parametrize("features", ["auto", "coordinates"])
+@pytest.mark.parametrize("features", ["auto", pytest.param("coordinates", marks=pytest.mark.slow)])
 def test_workers_change_nothing(features):
     mechanism, attack = Laplace(epsilon=2.0, relation="replace_one"), Learned(pilot_runs=200, features=features)
     options = {"attack": attack, "n_rounds": 2_000, "seed": 0}

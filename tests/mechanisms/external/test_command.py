@@ -212,6 +212,6 @@ def test_a_program_that_always_fails_or_hangs_is_an_error():
 
 
 @pytest.mark.parametrize(("scale", "verdict"), [("1", "consistent"), ("0.2", "violation")])
-def test_a_script_of_awk_is_audited(scale, verdict):
+def test_a_script_of_awk_is_audited(scale, verdict, without_power):
     script = PlainCommand(AWK_MEAN.replace("SCALE", scale))
     assert audit(script, PAIR, claim=PureDP(1.0), trials=2_000, attack="threshold", seed=0).verdict.value == verdict

@@ -44,18 +44,20 @@ def draw(mechanism, side=1, size=5, seed=0):
     return mechanism.release(mechanism.neighbours.side(side), size, np.random.default_rng(seed))
 
 
+@pytest.mark.usefixtures("without_power")
 def test_a_right_estimator_passes_and_a_wrong_one_fails():
     verdicts = [
-        audit(PrivateEstimator(NoisyMeans(wrong=wrong), PAIR, relation="replace_one"), trials=500, seed=0).verdict
+        audit(PrivateEstimator(NoisyMeans(wrong=wrong), PAIR, relation="replace_one"), trials=300, seed=0).verdict
         for wrong in (1.0, 4.0)
     ]
     assert verdicts == [Verdict.CONSISTENT, Verdict.VIOLATION]
 
 
+@pytest.mark.usefixtures("without_power")
 @pytest.mark.parametrize("view", ["probabilities", "labels"])
 def test_predictions_show_what_coefficients_show(view):
     mechanism = PrivateEstimator(NoisyMeans(wrong=6.0), PAIR, relation="replace_one", view=view, queries=[[1.0]])
-    assert audit(mechanism, trials=500, seed=0).verdict is Verdict.VIOLATION
+    assert audit(mechanism, trials=300, seed=0).verdict is Verdict.VIOLATION
 
 
 def test_parameters_are_laid_out_in_the_order_of_the_attributes():

@@ -52,7 +52,7 @@ def test_claim_is_the_exact_curve_of_every_pair_of_values(mechanism):
 
 @small
 def test_messages_have_their_law(mechanism):
-    n, table = 100_000, mechanism.messages()
+    n, table = 30_000, mechanism.messages()
     sent = mechanism.release(1, n, np.random.default_rng(1)).values
     columns = {tuple(np.atleast_1d(message)): i for i, message in enumerate(table.tolist())}
     distinct, counts = np.unique(sent.reshape(n, -1), axis=0, return_counts=True)

@@ -34,7 +34,7 @@ def slow_law(kind, y, others, p, value, n=6):
     noise = {"gaussian": stats.norm(scale=0.1), "laplace": stats.laplace(scale=0.1)}.get(kind.split()[-1])
     total = 0.0
     for k in range(others + 1):
-        centre, mass = (k + y) / n, stats.binom(others, p).pmf(k)
+        centre, mass = (k + y) / n, stats.binom.pmf(k, others, p)
         if noise is None:
             total += mass * (value == (round(centre, 1) if kind == "rounded" else centre))
         elif kind.startswith("rounded"):

@@ -91,7 +91,7 @@ def test_planted_text_is_known_by_heart_from_an_order_on_that_tells_its_context_
     assert longer[0, 0] < 1e-3
 
 
-def test_a_bound_that_is_not_applied_is_caught_and_its_twin_is_not():
+def test_a_bound_that_is_not_applied_is_caught_and_its_twin_is_not(without_power):
     options = {"trials": 20_000, "confidence": 1 - 1e-6, "seed": 1}
     broken = ContributionNotBounded(0.5, n=2, alphabet="ab", contribution=1, text_length=6)
     assert audit(broken, **options).verdict is Verdict.VIOLATION

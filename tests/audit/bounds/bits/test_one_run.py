@@ -10,12 +10,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from one_run_laws import (
     bit_misses,
+    check_p_value,
     gaussian,
     gaussian_together,
     hesitant_response,
     hull_vertices,
     leaky_response,
     quantile_scores,
+    random_game,
     response,
     worst_case,
     worst_level,
@@ -215,12 +217,6 @@ def test_p_value_stays_finite_where_the_tails_underflow():
 # --- properties ------------------------------------------------------------------------------------------------------
 
 
-def random_game(seed, n_runs=1, m=200, mu=1.5):
-    rng = np.random.default_rng(seed)
-    bits = rng.random((n_runs, m)) < 0.5
-    return BitScores(bits, rng.normal(size=bits.shape) + mu * bits)
-
-
 BOUNDS = [OneRun(), OneRun(guesses=50), OneRun(guesses=(0.1, 0.5), negatives=0.0), OneRun(delta_term="published")]
 
 
@@ -277,13 +273,7 @@ def test_bound_is_the_same_with_in_and_out_swapped(seed):
 @pytest.mark.parametrize("bound", BOUNDS[:3], ids=repr)
 @pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.3])
 def test_p_value_is_where_the_bound_passes_epsilon(bound, epsilon):
-    scores = random_game(3)
-    p = asked.p_value(bound, scores, epsilon=epsilon, delta=1e-5)
-    assert 1e-12 < p < 1
-    above, below = (
-        asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - p * factor).epsilon for factor in (1.001, 0.999)
-    )
-    assert below <= epsilon < above
+    check_p_value(bound, epsilon)
 
 
 def naive_right(scores, size, negatives):

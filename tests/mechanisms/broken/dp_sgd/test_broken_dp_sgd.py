@@ -57,7 +57,7 @@ CAUGHT = {
     NoiseAfterMomentum: 400,
     ExpectedBatchSizeOfData: 500,
     RealisedBatchSize: 2000,
-    ShuffledCountedAsPoisson: 10_000,
+    ShuffledCountedAsPoisson: 4_000,
 }
 """Broken trainer -> runs a side that are enough to catch it."""
 WASTEFUL = (NoiseOfSumOnMean, NoiseOnAverage, MicroStepsCounted)

@@ -33,8 +33,9 @@ def fit(generator, measured, **options):
     return generator.fit(DOMAIN, measured, np.random.default_rng(0), **options)
 
 
-@pytest.mark.parametrize("marginals", [CIRCLE, CHAIN, WIDE])
-@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+@pytest.mark.parametrize(
+    ("marginals", "noise"), [(CIRCLE, "gaussian"), (CHAIN, "laplace"), (WIDE, "gaussian"), (WIDE, "laplace")]
+)
 def test_it_finds_what_the_direct_method_finds_measured_or_not(marginals, noise):
     options = {"n_steps": 800, "tolerance": 1e-6}
     measured = noisy(marginals, size=2, noise=noise)
