@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -n auto
 unexport PYTHONDONTWRITEBYTECODE  # without bytecode every worker and every process of a test compiles all it imports
 SOURCES := __init__.py mechanisms attacks audit experiments src tests benchmarks docs
 
-.PHONY: demo test test-all test-slow-mechanisms test-slow-bounds test-slow-audit test-slow-experiments test-adapters breaks lint types imports bench docs numbers wheel clean help
+.PHONY: demo test test-all test-slow-mechanisms test-slow-bounds test-slow-audit test-slow-experiments adapters test-adapters breaks lint types imports bench docs numbers wheel smoke clean help
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -41,16 +41,15 @@ test-slow-audit: $(STAMP)  ## those of whole audits
 test-slow-experiments: $(STAMP)  ## those of experiments, of the pytest plugin and of the tests themselves
 	$(PYTEST) -m slow tests --ignore=tests/mechanisms --ignore=tests/attacks --ignore=tests/audit
 
-$(ADAPTERS)/%/.installed: tests/adapters/%.txt pyproject.toml
-	@test -x $(ADAPTERS)/$*/bin/python || $(PYTHON) -m venv $(ADAPTERS)/$*
-	$(ADAPTERS)/$*/bin/python -m pip install --quiet --editable . pytest hypothesis --requirement $<
+$(ADAPTERS)/.installed: tests/adapters/requirements.txt pyproject.toml
+	@test -x $(ADAPTERS)/bin/python || $(PYTHON) -m venv $(ADAPTERS)
+	$(ADAPTERS)/bin/python -m pip install --quiet --editable . hypothesis pytest pytest-randomly pytest-xdist --requirement $<
 	@touch $@
 
-test-adapters: $(ADAPTERS)/opacus/.installed $(ADAPTERS)/diffprivlib/.installed $(ADAPTERS)/dask/.installed $(ADAPTERS)/mbi/.installed  ## the adapters with the real Opacus, diffprivlib, OpenDP, Dask and mbi, each in its own environment
-	$(ADAPTERS)/opacus/bin/python -m pytest --no-skips tests/adapters/test_opacus.py
-	$(ADAPTERS)/diffprivlib/bin/python -m pytest --no-skips tests/adapters/test_diffprivlib.py tests/adapters/test_measurements.py tests/adapters/test_recorded_libraries.py
-	$(ADAPTERS)/dask/bin/python -m pytest --no-skips tests/adapters/test_dask.py
-	$(ADAPTERS)/mbi/bin/python -m pytest --no-skips tests/adapters/test_mbi.py
+adapters: $(ADAPTERS)/.installed  ## their environment, with the real Opacus, diffprivlib, OpenDP, Dask and mbi
+
+test-adapters: adapters  ## the adapters, with those libraries
+	$(ADAPTERS)/bin/python -m pytest -n auto --dist loadfile --no-skips tests/adapters
 
 breaks: $(STAMP) ## takes each correction out of a copy, one after the other: a fast test must fail
 	$(BIN)/python tests/run_breaks.py --write
@@ -76,6 +75,9 @@ numbers: $(STAMP) ## the numbers that README and docs state, measured again; abo
 
 wheel: $(STAMP)  ## dist/*.whl
 	$(BIN)/python -m build --wheel --outdir dist .
+
+smoke: wheel     ## the wheel in a clean environment, used as a newcomer would
+	PYTHON=$(PYTHON) bash .ci/smoke dist/*.whl
 
 clean:           ## everything that can be made again
 	rm -rf $(VENV) $(ADAPTERS) build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

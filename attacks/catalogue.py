@@ -7,7 +7,6 @@ supports everything.
 
 from __future__ import annotations
 
-from ..mechanisms.errors import ParameterError, UnknownNameError
 from ..mechanisms.registry import Catalogue
 from .base import Attack, Target
 
@@ -60,22 +59,6 @@ def choose(attack: str | Attack, target: Target) -> tuple[str, Attack]:
     """
     if attack == "auto":
         attack = next(name for name in catalogue.entries if build(name).supports(target))
-    if isinstance(attack, str):
-        if attack not in catalogue:
-            raise UnknownNameError("attack", attack, [*catalogue, "auto"])
-        attack = build(attack)
-    if not isinstance(attack, Attack):
-        raise ParameterError(
-            f"attack must be 'auto', a name ({', '.join(catalogue)}) or an Attack, but is {attack!r} "
-            f"({type(attack).__name__}). Give an instance, such as Classifier(), of a class that extends "
-            "dpassay.attacks.base.Attack.",
-            argument="attack",
-        )
-    attack.check(target)
-    return _name_of(attack), attack
-
-
-def _name_of(attack: Attack) -> str:
-    """The catalogue's name of the class of `attack`, or the name of the class."""
-    path = f"{type(attack).__module__}:{type(attack).__qualname__}"
-    return next((name for name, entry in catalogue.entries.items() if entry == path), type(attack).__name__)
+    found = catalogue.instance(attack, Attack, argument="attack")  # type: ignore[type-abstract]
+    found.check(target)
+    return catalogue.name_of(found), found

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scipy import stats
-
 from ..mechanisms.errors import ParameterError
 from ..mechanisms.guarantees.base import Guarantee
 from ..mechanisms.validation import open_unit
@@ -53,6 +51,8 @@ def rounds_needed(
         >>> [rounds_needed(PureDP(1.0), PureDP(truth), 0.1) for truth in (1.1, 1.5, 3.0)]
         [2177, 64, 5]
     """
+    from scipy.stats import binom
+
     open_unit(probability=probability)
     bounds = choose_bounds(bound, reads=Successes)
     ways = {one.candidates for one in bounds if isinstance(one, Reconstruction)} or {None}
@@ -71,7 +71,7 @@ def rounds_needed(
     def power(n: int) -> float:
         fixed = [one.fix(shared, None, (n,)) for one in bounds]
         least = _least_that_refutes(fixed, n, prior_success)
-        return float(stats.binom.sf(least - 1, n, rate))
+        return float(binom.sf(least - 1, n, rate))
 
     high = 1
     while power(high) < probability:

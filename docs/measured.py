@@ -179,6 +179,15 @@ def row_of_votes(name: str, aggregator: Aggregator) -> list[float]:
     return [found.answered, found.for_all_votes, found.on_these_votes, *(100.0 * share for share in shares)]
 
 
+def row_of_students(name: str, aggregator: Aggregator) -> list[float]:
+    """A row of the table of students: means and standard deviations of five runs, in per cent."""
+    from dpassay.experiments.demos import students_of_votes, votes_of_teachers
+
+    votes = votes_of_teachers.votes_on(name, n_teachers=250, n_queries=aggregator.n_queries)
+    found = 100.0 * students_of_votes.accuracies(votes, aggregator)
+    return np.stack([found.mean(axis=1), found.std(axis=1, ddof=1)], axis=1).ravel().tolist()
+
+
 def generator_row(name: str) -> list[float]:
     """Distance and misfit of a generator on eight cells, and its excess where it fits distributions only."""
     found = OnTheCube.of(compared()[name])
@@ -205,10 +214,7 @@ CHORDS = {
 }
 
 VOTE_ROWS: dict[str, tuple[Aggregator, str]] = {
-    "mnist-lnmax": (
-        LNMax(0.05, n_queries=1000),
-        "LNMax, rate 0.05 | {1,000} | {20.17} | {5.83} | {88.4} % | {88.1} % | {97.3} % |",
-    ),
+    "mnist-lnmax": (LNMax(0.05, n_queries=1000), "| {1,000} | {20.17} | {5.83} | {88.4} % | {88.1} % | {97.3} % |"),
     "mnist-confident": (
         ConfidentGNMax(200.0, 150.0, 40.0, n_queries=640),
         "Confident (200, 150, 40), 640 queries | {341} | {3.46} | {1.55} | {93.3} % | {82.1} % | {97.3} % |",
@@ -221,6 +227,11 @@ VOTE_ROWS: dict[str, tuple[Aggregator, str]] = {
         ConfidentGNMax(300.0, 200.0, 40.0, n_classes=2, n_queries=1500),
         "Confident (300, 200, 40), 1,500 queries | {504} | {4.25} | {1.95} | {89.1} % | {84.3} % | {87.1} % |",
     ),
+}
+STUDENT_ROWS = {
+    "mnist-confident": "640 queries | {91.5} ± {1.1} % | {81.9} ± {1.8} % | {96.3} ± {0.1} % |",
+    "adult-lnmax": "rate 0.05, 500 queries | {83.7} ± {0.6} % | {83.4} ± {0.1} % | {82.4} ± {0.2} % |",
+    "adult-confident": "1,500 queries | {85.9} ± {2.0} % | {83.1} ± {0.9} % | {81.5} ± {0.5} % |",
 }
 DENIABILITY = DOCS / "plausible-deniability.md"
 BOUNDS, MEMBERSHIP, LEARNING = DOCS / "bounds.md", DOCS / "membership.md", DOCS / "learning.md"
@@ -238,13 +249,7 @@ ON_ADULT = (
 )
 """What is measured on the census of 1994, and left out without it."""
 NUMBERS = (
-    Number(
-        "attacks",
-        README,
-        "(LiRA, RMIA and {13} others)",
-        lambda: [len(membership.entries) - 2],
-        0,
-    ),
+    Number("attacks", README, "(LiRA, RMIA and {13} others)", lambda: [len(membership.entries) - 2], 0),
     Number(
         "family-of-one-run",
         BOUNDS,
@@ -324,13 +329,7 @@ NUMBERS = (
         rate_at_a_thousandth,
         0.006,
     ),
-    Number(
-        "models",
-        MEMBERSHIP,
-        "That takes models: {22} for these 600 records",
-        lambda: [models_needed(600)],
-        0,
-    ),
+    Number("models", MEMBERSHIP, "That takes models: {22} for these 600 records", lambda: [models_needed(600)], 0),
     Number(
         "one-run",
         LEARNING,
@@ -343,17 +342,22 @@ NUMBERS = (
         for name, (by, row) in VOTE_ROWS.items()
     ),
     *(
+        Number(
+            f"students-{name}",
+            DOCS / "pate.md",
+            row,
+            partial(row_of_students, name.split("-")[0], VOTE_ROWS[name][0]),
+            0.06,
+            60,
+        )
+        for name, row in STUDENT_ROWS.items()
+    ),
+    *(
         Number(f"generator-{name.split(' ')[0]}", DOCS / "generators.md", row, partial(generator_row, name), 0.0006, 2)
         for name, row in GENERATOR_ROWS.items()
     ),
     *(
-        Number(
-            f"chord-{name.split(' ')[-1].strip('()')}",
-            DOCS / "generators.md",
-            row,
-            partial(chord_percent, name),
-            0.6,
-        )
+        Number(f"chord-{name.split()[-1].strip('()')}", DOCS / "generators.md", row, partial(chord_percent, name), 0.6)
         for name, row in CHORDS.items()
     ),
     *(ON_ADULT if has_adult() else ()),

@@ -32,6 +32,8 @@ catalogue = Catalogue(
         "noisy-projected-sgd": "dpassay.mechanisms.learning.convex.projected_sgd:NoisyProjectedSGD",
         "repeated": "dpassay.mechanisms.repeated:Repeated",
         "dp-sgd": "dpassay.mechanisms.learning.dp_sgd.mechanism:DPSGD",
+        "fine-tuning": "dpassay.mechanisms.learning.fine_tuning:FineTuning",
+        "broken-private-encoder": "dpassay.mechanisms.broken.private_encoder:EncoderOfPrivateRecords",
         "broken-laplace-scale": "dpassay.mechanisms.broken.laplace_scale:LaplaceInverseScale",
         "broken-laplace-sensitivity": "dpassay.mechanisms.broken.laplace_sensitivity:LaplaceForgottenSensitivity",
         "broken-randomized-response": "dpassay.mechanisms.broken.biased_coin:BiasedCoinResponse",

@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from operator import attrgetter
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from .errors import ParameterError, UnknownNameError, missing_message, unknown_name_message
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,29 @@ class Catalogue:
                 f"{self.kind} {name!r} cannot be built: {error}. Its options: {', '.join(allowed)}.",
                 owner=name,
             ) from error
+
+    def instance(self, given: Any, base: type[T], *, argument: str) -> T:
+        """What is meant by `given`, where "auto" does too and is another's business: a name, or an instance of `base`.
+
+        Raises:
+            UnknownNameError: it is a name that is not in the catalogue.
+            ParameterError: it is neither; `argument` is named.
+        """
+        if isinstance(given, str) and given not in self.entries:
+            raise UnknownNameError(self.kind, given, [*self.entries, "auto"])
+        found = self.build(given) if isinstance(given, str) else given
+        if not isinstance(found, base):
+            raise ParameterError(
+                f"{argument} must be 'auto', a name ({', '.join(self)}) or an instance of {base.__name__}, but is "
+                f"{given!r} ({type(given).__name__}). A class of your own extends {base.__module__}.{base.__name__}.",
+                argument=argument,
+            )
+        return found
+
+    def name_of(self, thing: object) -> str:
+        """The name of the class of `thing`; that of the class itself where it is not in the catalogue."""
+        path = f"{type(thing).__module__}:{type(thing).__qualname__}"
+        return next((name for name, entry in self.entries.items() if entry == path), type(thing).__name__)
 
     def summary(self, name: str) -> str:
         """First line of the docstring of the class behind `name`."""

@@ -108,7 +108,7 @@ PAGES_OF_EXAMPLES = [
 
 
 @pytest.mark.parametrize("page", PAGES_OF_EXAMPLES)
-def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page):
+def test_each_block_of_a_page_stands_alone_and_prints_what_it_says(page, without_power):
     for block in re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(), flags=re.DOTALL):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(block, {})
@@ -225,7 +225,15 @@ def test_the_config_on_the_page_on_membership_can_be_run():
     assert len(asked.records[1]) == 400
     assert len(asked.population[1]) == 300
     given = {name: getattr(asked.section, name) for name in asked.section.model_fields_set}
-    assert set(given) == set(MembershipSection.model_fields)
+    assert set(given) == set(MembershipSection.model_fields) - {"by_attribute"}
+
+
+def test_the_config_on_the_page_on_synthetic_data_can_be_run(tmp_path):
+    (example,) = re.findall(r"```toml\n(.*?)```", (DOCS / "synthetic-data.md").read_text(), flags=re.DOTALL)
+    (tmp_path / "who.toml").write_text(example)
+    asked = study(*Config.load(tmp_path / "who.toml"))
+    assert set(asked.section.model_fields_set) == set(MembershipSection.model_fields) - {"by_label", "design"}
+    assert len(asked.records) == len(asked.groups) == 150
 
 
 # --- all pages --------------------------------------------------------------------------------------------------------

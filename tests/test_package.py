@@ -46,7 +46,7 @@ def research(tmp_path):
             from dpassay.mechanisms import Neighbours, PureDP
 
             pair = Neighbours([1], [1, 2], "add_remove")
-            result = judged(count, pair, claim=PureDP(1.0), trials=300, seed=0)
+            result = judged(count, pair, claim=PureDP(1.0), attack="threshold", trials=300, seed=0)
         """,
         "test_mine.py": """
             import pytest
@@ -56,14 +56,23 @@ def research(tmp_path):
             from typer.testing import CliRunner
             from dpassay.experiments.cli.commands import app
 
-            @pytest.mark.dp(epsilon=1.0, d0=[1], d1=[1, 2], relation="add_remove", trials=300)
+            def call(*words):
+                done = CliRunner().invoke(app, [*words, "--quiet"])
+                assert done.exit_code == 0, done.output
+
+            @pytest.mark.dp(epsilon=1.0, d0=[1], d1=[1, 2], relation="add_remove", attack="threshold", trials=300)
             def test_count(dp_audit):
                 assert audit.NOTE and RATE
                 assert dp_audit(count).claim == 1.0
 
-            def test_config():
-                done = CliRunner().invoke(app, ["run", "experiments/mine.toml", "--out", "out", "--quiet"])
-                assert done.exit_code == 0, done.output
+            def test_check():
+                pair = ("--d0", "[1]", "--d1", "[1, 2]", "--relation", "add_remove", "--epsilon", "1")
+                call("check", "release.py:count", *pair, "--attack", "threshold", "--trials", "300")
+
+            def test_config(monkeypatch):
+                monkeypatch.setattr("dpassay.experiments.plots.draw.shown", lambda points: [])
+                monkeypatch.setattr("dpassay.experiments.plots.style.files._png", lambda figure: b"")
+                call("run", "experiments/mine.toml", "--out", "out")
 
             def test_api():
                 import api
@@ -79,17 +88,12 @@ def research(tmp_path):
 
 
 class TestAProjectWithFoldersOfTheSameNames:
-    def test_checks_its_functions(self, research):
-        pair = ("--d0", "[1]", "--d1", "[1, 2]", "--relation", "add_remove", "--epsilon", "1", "--trials", "300")
-        done = python("-m", "dpassay", "check", "release.py:count", *pair, "--quiet", cwd=research)
-        assert done.returncode == 0, done.stderr
-
-    def test_uses_the_plugin_runs_its_configs_and_uses_the_api(self, research):
+    def test_uses_the_plugin_checks_its_functions_runs_its_configs_and_uses_the_api(self, research):
         """In one process."""
         options = ("-p", "dpassay.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:randomly", "-q")
         done = python("-m", "pytest", *options, cwd=research)
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "3 passed" in done.stdout
+        assert "4 passed" in done.stdout
         assert (research / "out" / "results.json").exists()
 
 

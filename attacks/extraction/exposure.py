@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 from scipy.special import gammaln
 
 from ...mechanisms.errors import ParameterError
@@ -114,6 +113,8 @@ def extrapolated_exposure(canary: float, samples: ArrayLike) -> ExtrapolatedExpo
     Raises:
         ParameterError: fewer samples, or samples without spread, to which no law can be fitted.
     """
+    from scipy.stats import skewnorm
+
     values = np.asarray(samples, dtype=np.float64).ravel()
     if len(values) < 8 or not np.isfinite(values).all() or np.ptp(values) == 0.0:
         raise ParameterError(
@@ -122,8 +123,8 @@ def extrapolated_exposure(canary: float, samples: ArrayLike) -> ExtrapolatedExpo
             argument="samples",
         )
     above = int((values >= canary).sum())
-    shape, centre, scale = stats.skewnorm.fit(values)
-    tail = float(stats.skewnorm.logsf(canary, shape, centre, scale))
+    shape, centre, scale = skewnorm.fit(values)
+    tail = float(skewnorm.logsf(canary, shape, centre, scale))
     bits = -tail / math.log(2.0) if math.isfinite(tail) else math.inf
     return ExtrapolatedExposure(-math.log2((1 + above) / (1 + len(values))), bits, math.log2(1 + len(values)))
 

@@ -34,6 +34,9 @@ class MembershipAttack(ABC):
     needs_population: ClassVar[bool] = False
     """Whether it learns from records that no model was trained on."""
 
+    learns_each_record: ClassVar[bool] = False
+    """Whether it learns from the other models, for each record, a rule on many numbers."""
+
     @property
     def minimum_references(self) -> int:
         """Fewest models besides the target (and its complement) from which it can score."""
@@ -55,20 +58,25 @@ class MembershipAttack(ABC):
         Raises:
             AttackError: too few models, a signal that these models do not give, or no population where one is needed.
         """
-        aside = "itself and its complement" if shadows.paired else "itself"
-        left = len(shadows) - (2 if shadows.paired else 1)
-        if left < self.minimum_references:
-            raise AttackError(
-                f"attack {self.name!r} needs at least {self.minimum_references} reference models a target besides "
-                f"{aside}, but {len(shadows)} models leave {max(left, 0)}. "
-                f"Train n_models={_even(self.minimum_references + len(shadows) - left)} or more."
-            )
+        self.check_references(len(shadows), paired=shadows.paired)
         if self.needs_population and shadows.population is None:
             raise AttackError(
                 f"attack {self.name!r} learns from records that are in no model and are not scored. Give some: "
                 "train_shadows(..., population=(X, y))."
             )
         return self.scores_of(shadows)
+
+    def check_references(self, n_models: int, *, paired: bool) -> None:
+        """Raises `AttackError` if so many models, with complements or without, leave too few references."""
+        aside = "itself and its complement" if paired else "itself"
+        left = n_models - (2 if paired else 1)
+        if left < self.minimum_references:
+            raise AttackError(
+                f"attack {self.name!r} needs at least {self.minimum_references} reference models a target besides "
+                f"{aside}, but {n_models} models leave {max(left, 0)}. "
+                f"Train n_models={_even(self.minimum_references + n_models - left)} or more.",
+                argument="n_models",
+            )
 
 
 def _even(n: int) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.errors import ParameterError
-from ...mechanisms.learning.base import Classifiers, GivesSignals, HasGradients, Learner, TrainingData
+from ...mechanisms.learning.base import Classifiers, GivesSignals, HasGradients, HasSummaries, Learner, TrainingData
 from .shadows import Shadows
 from .signals import SIGNALS
 
@@ -29,10 +29,12 @@ CHUNK = 4_000_000
 def train(
     learner: Learner, data: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator, asked: TrainingData
 ) -> tuple[Classifiers | GivesSignals, dict[str, Floats]]:
-    """One model a row of `inclusion`, `(n_models, n_records)`; and, where the learner shows its trajectory, the signal
-    on the records `asked` that is made from it."""
+    """One model a row of `inclusion`, `(n_models, n_records)`; and what is made of them as they are trained: the signal
+    of the trajectory on the records `asked`, where the learner shows it, or the summaries of the models."""
     if not shows_trajectory(learner):
-        return learner.fit_subsets(data, inclusion, rng), {}
+        models = learner.fit_subsets(data, inclusion, rng)
+        summaries = models.summaries if isinstance(models, HasSummaries) else None
+        return models, {} if summaries is None else {"summaries": summaries}
     from ...mechanisms.learning.models.trained import TrainedModels
     from .target.gradients import inner_products
 
@@ -82,5 +84,6 @@ def ask(models: Classifiers | GivesSignals, data: TrainingData, *, n_models: int
 def shadows_of(answers: dict[str, Floats], data: TrainingData, inclusion: NDArray[np.bool_]) -> Shadows:
     """The answers of all models, batches joined, as `Shadows`."""
     signals = dict(answers)
-    log_probabilities = signals.pop("log_probabilities", None)
-    return Shadows(inclusion, data.y.astype(np.int64), signals, log_probabilities=log_probabilities, X=data.X)
+    log_probabilities, summaries = signals.pop("log_probabilities", None), signals.pop("summaries", None)
+    y = data.y.astype(np.int64)
+    return Shadows(inclusion, y, signals, log_probabilities=log_probabilities, summaries=summaries, X=data.X)

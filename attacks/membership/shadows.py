@@ -40,6 +40,8 @@ class Shadows:
             `dpassay.attacks.membership.signals`. From "loss", minus the cross-entropy,
             the confidence exp(loss) and its logit follow, which RMIA and LiRA read.
         log_probabilities: `(n_models, n_records, n_classes)`, from which missing signals are made; None for none.
+        summaries: `(n_models, n_summaries)` numbers that describe each model as a whole, such as statistics of a
+            synthetic table; None for none.
         X: `(n_records, n_features)` features, for attacks that look at them; None for none.
         population: records that no model was trained on and that are not scored, under the same models.
         partner: `(n_models,)` index of the model that was trained on the complement, the model itself where there is
@@ -62,6 +64,7 @@ class Shadows:
     y: NDArray[Any]
     signals: Mapping[str, Floats] = field(default_factory=dict)
     log_probabilities: Floats | None = None
+    summaries: Floats | None = None
     X: NDArray[np.floating[Any]] | None = None
     population: Shadows | None = None
     partner: NDArray[np.int64] | None = None
@@ -87,6 +90,10 @@ class Shadows:
             n_classes = np.shape(self.log_probabilities)[-1:]
             log_p = self._checked("log_probabilities", self.log_probabilities, (*inclusion.shape, *n_classes))
             object.__setattr__(self, "log_probabilities", log_p)
+        if self.summaries is not None:
+            n_summaries = np.shape(self.summaries)[-1:]
+            summaries = self._checked("summaries", self.summaries, (len(inclusion), *n_summaries))
+            object.__setattr__(self, "summaries", summaries)
         if self.X is not None and len(self.X) != len(y):
             raise ParameterError(f"X must have one row a record, {len(y)}, but has {len(self.X)}.", argument="X")
         if self.partner is not None:
@@ -182,6 +189,7 @@ class Shadows:
             inclusion=self.inclusion[chosen],
             signals={name: values[chosen] for name, values in self.signals.items()},
             log_probabilities=None if self.log_probabilities is None else self.log_probabilities[chosen],
+            summaries=None if self.summaries is None else self.summaries[chosen],
             population=None if self.population is None else self.population.take(chosen),
             partner=partner,
         )

@@ -50,16 +50,10 @@ def choose(attack: str | Reconstructor, target: SecretTarget) -> tuple[str, Reco
         >>> choose("auto", SecretTarget(KAryRandomizedResponse(epsilon=1.0, k=4), OneOf((0, 1, 2, 3))))
         ('maximum-likelihood', MaximumLikelihood())
     """
-    found = _first(target) if attack == "auto" else build(attack) if isinstance(attack, str) else attack
-    if not isinstance(found, Reconstructor):
-        raise ParameterError(
-            f"attack must be 'auto', a name ({', '.join(catalogue)}) or a Reconstructor, but is {attack!r} "
-            f"({type(attack).__name__}). Give an instance of a class that extends "
-            "dpassay.attacks.reconstruction.Reconstructor.",
-            argument="attack",
-        )
+    meant = _first(target) if attack == "auto" else attack
+    found = catalogue.instance(meant, Reconstructor, argument="attack")  # type: ignore[type-abstract]
     found.check(target)
-    return _name_of(found), found
+    return catalogue.name_of(found), found
 
 
 def _first(target: SecretTarget) -> Reconstructor:
@@ -76,9 +70,3 @@ def _first(target: SecretTarget) -> Reconstructor:
         f"{type(target.mechanism).__name__} releases: in Python, give a Reconstructor of your own that knows how to "
         "read it, as attack=."
     )
-
-
-def _name_of(attack: Reconstructor) -> str:
-    """The catalogue's name of the class of `attack`, or the name of the class."""
-    path = f"{type(attack).__module__}:{type(attack).__qualname__}"
-    return next((name for name, entry in catalogue.entries.items() if entry == path), type(attack).__name__)

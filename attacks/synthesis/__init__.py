@@ -11,6 +11,7 @@ estimators.py         estimates of a density
 levels.py             the levels of columns: values, or bins of real numbers
 disclosure/           singling out, linkability and attribute inference
 shadows.py            ShadowTables: a synthesiser in the membership game
+summaries.py          GroundhogMembership: what summary statistics say of many records there
 """
 
 from .base import LearnedAttack, TableAttack
@@ -21,12 +22,14 @@ from .groundhog import Groundhog
 from .marginal_likelihood import MarginalLikelihood
 from .records import Known, RecordAttack
 from .shadows import ShadowTables
+from .summaries import GroundhogMembership
 
 __all__ = [
     "ClosestRecord",
     "DensityRatio",
     "GeneratedQueries",
     "Groundhog",
+    "GroundhogMembership",
     "Known",
     "LearnedAttack",
     "MarginalLikelihood",

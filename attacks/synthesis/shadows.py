@@ -22,9 +22,12 @@ from ...mechanisms.errors import AttackError, ParameterError
 from ...mechanisms.label import label
 from ...mechanisms.learning.base import TrainingData
 from ...mechanisms.relation import Relation
-from .base import Floats, Tables, as_table
+from ...mechanisms.validation import one_of
+from .base import Floats, Tables, as_table, in_chunks
 from .density import DensityRatio
 from .distances import ClosestRecord, Neighbourhood
+from .groundhog import KINDS, Statistics
+from .levels import Levels
 from .records import Known, RecordAttack
 
 SIGNALS: Mapping[str, RecordAttack] = {
@@ -47,9 +50,10 @@ class ShadowTables:
         signals: name -> what a table says of a record; by default distances and densities, see `SIGNALS`.
         public: `(m, d)` records of the same kind that are in no run, for signals that compare; None: the records in
             question, whoever of them was in.
+        statistics: what a table is summarised by, as for `Groundhog`, for `GroundhogMembership`; None for nothing.
 
     Raises:
-        ParameterError: no signal.
+        ParameterError: no signal, or unknown statistics.
 
     Guarantees:
         * A signal depends on one table, on all records in question, and on what is public: on no coin.
@@ -68,10 +72,13 @@ class ShadowTables:
     mechanism: Mechanism
     signals: Mapping[str, RecordAttack] = field(default_factory=lambda: SIGNALS)
     public: Any = None
+    statistics: str | None = None
 
     def __post_init__(self) -> None:
         if not self.signals:
             raise ParameterError(argument="signals", value=dict(self.signals), allowed="name at least one signal")
+        if self.statistics is not None:
+            one_of(KINDS, statistics=self.statistics)
 
     @property
     def relation(self) -> Relation:
@@ -103,7 +110,15 @@ class ShadowTables:
                 f"gave outputs of shapes {sorted(shape[1:] for shape in shapes)[:3]}. Fix the number of rows: n_rows.",
                 argument="mechanism",
             )
-        return SyntheticTables(np.concatenate(tables), self.signals, self.public)
+        made = np.concatenate(tables)
+        return SyntheticTables(made, self.signals, self.public, self._summaries(made, rows))
+
+    def _summaries(self, tables: Tables, rows: Tables) -> Floats | None:
+        """Statistics of each table; the levels are those of the records, the same for all tables."""
+        if self.statistics is None:
+            return None
+        public = rows[:0] if self.public is None else as_table(self.public)
+        return in_chunks(Statistics.of_kind(self.statistics, Levels.learn(rows, public)), tables)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,11 +129,13 @@ class SyntheticTables:
         tables: `(n_models, n_rows, d)`.
         attacks: name -> what a table says of a record.
         public: as for `ShadowTables`.
+        summaries: `(n_models, n_summaries)`; None for none.
     """
 
     tables: Tables
     attacks: Mapping[str, RecordAttack]
     public: Any = None
+    summaries: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.tables)

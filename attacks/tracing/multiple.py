@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 Floats = NDArray[np.float64]
 
@@ -37,5 +36,7 @@ def benjamini_hochberg(p_values: ArrayLike) -> Floats:
         >>> benjamini_hochberg([0.01, 0.5, 0.02]).tolist()
         [0.03, 0.5, 0.03]
     """
+    from scipy.stats import false_discovery_control
+
     p = np.asarray(p_values, dtype=np.float64)
-    return np.asarray(stats.false_discovery_control(p)) if p.size else p
+    return np.asarray(false_discovery_control(p)) if p.size else p

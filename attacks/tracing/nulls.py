@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import ndtr
 
 from ...mechanisms.errors import ParameterError
 from .base import Linear
@@ -36,7 +36,7 @@ TILTS = np.geomspace(0.05, 100.0, 60)
 
 def normal(scores: ArrayLike, linear: Linear, frequencies: Floats) -> Floats:
     """1 - Phi of the standardised scores `(N,)`: right in the limit of many columns of similar weight."""
-    return np.asarray(stats.norm.sf(_standard(scores, linear, frequencies)))
+    return np.asarray(ndtr(-_standard(scores, linear, frequencies)))
 
 
 def chernoff(scores: ArrayLike, linear: Linear, frequencies: Floats) -> Floats:

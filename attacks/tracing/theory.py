@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import ndtr, ndtri
 
 from ...mechanisms.studies.populations import check_frequencies
 from ...mechanisms.validation import non_negative, whole
@@ -69,7 +69,7 @@ def power(z: float, fpr: float) -> float:
         >>> round(power(3.162, 0.001), 3)
         0.529
     """
-    return float(stats.norm.cdf(z - stats.norm.isf(fpr)))
+    return float(ndtr(z + ndtri(fpr)))
 
 
 def _variances(frequencies: ArrayLike, n_records: int, standard_deviation: float) -> tuple[Floats, NDArray[np.bool_]]:

@@ -12,43 +12,33 @@ rounds of chunks and nothing else, so that where an audit stops does not depend 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...attacks.base import Scorer
 from ...attacks.events import EventScorer, fit_scorer
-from ...mechanisms.base import KnownCurve, Mechanism
-from ...mechanisms.errors import ReleaseError
-from ...mechanisms.external.first_runs import FirstRuns
-from ...mechanisms.external.function import FunctionMechanism
-from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.label import label
 from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Floats, PairScores, Scores
-from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
-from ..results.deciding import DecidingEvent, points_to_side_1
 from ..trials.examples import Examples
-from ..trials.execution import Work, execute
+from ..trials.execution import Work, execute, in_this_process
 from ..trials.guards.changed import Changed
-from ..trials.guards.independence import SHARE, Dependence, Independence
+from ..trials.guards.independence import Independence
 from ..trials.guards.replay import ReplayGuard
-from ..trials.plan import Chunk, Chunks, TrialPlan
+from ..trials.plan import Chunks, TrialPlan
 from ..trials.progress import Reporter
 from ..trials.reduction import EvaluationScores, PilotOutputs, Reduction
 from ..trials.seeds import Stage, stream
 from ..trials.store import TrialStore
-from ..trials.work import EvaluationWork, PilotWork, run
-from ..witness.base import Witness
+from ..trials.work import EvaluationWork, PilotWork
 from ..witness.datasets import as_json
-from ..witness.event import Rule, rule_of
-from ..witness.impossible import impossible_outputs
-from ..witness.no_randomness import Replayed, no_randomness, replay
 from .conclude import Subject, conclude
+from .observed import Observed
 from .question import Question
+from .refuted import deciding_event, event_rule
 
 GRID = 1024
 """Thresholds on the grid of counts, from quantiles of the pilot scores."""
@@ -95,20 +85,13 @@ class Run:
         found = self._conclude(scorer, bounds, *seen, independence)
         if found.refuted_by is None:
             return found
-        rule, datasets = self._rule(found, scorer), as_json(self.question.neighbours)
-        return replace(found, deciding=self._deciding(found, scorer), datasets=datasets, event_rule=rule)
-
-    def _rule(self, found: AuditResult, scorer: Scorer) -> Rule | None:
-        """The event that refutes the claim as a rule on outputs, read from runs of its own; None where it has none."""
-        ask, decided = self.question, found.refuted_elsewhere or found.bound
-        size = min(RULE_RUNS, self.plan.evaluation)
-        if decided.threshold is None or found.dependence is not None:
-            return None
-        chunks = [Chunk(Stage.PROBE, side, 1, 0, size) for side in (0, 1)]
-        with suppress(ReleaseError):  # a function may raise here that did not before
-            parts = [run(ask.mechanism, ask.neighbours, self.seed, chunk, self.timeout)[0] for chunk in chunks]
-            return rule_of(scorer, parts[0], parts[1], decided.threshold)
-        return None
+        n_runs = min(RULE_RUNS, self.plan.evaluation)
+        return replace(
+            found,
+            deciding=deciding_event(found, scorer, self.examples),
+            datasets=as_json(self.question.neighbours),
+            event_rule=event_rule(found, scorer, self.question, n_runs=n_runs, seed=self.seed, timeout=self.timeout),
+        )
 
     def _pilot(self, independence: Independence | None) -> tuple[EventScorer, PairScores]:
         """The scorer, and the pilot scores that thresholds are chosen on."""
@@ -116,10 +99,11 @@ class Run:
         work = PilotWork(ask.mechanism, ask.neighbours, self.seed, ask.guarded, self.timeout)
         self._execute(Stage.PILOT, work, outputs)
         side0, side1 = outputs.side(0), outputs.side(1)
-        scorer = fit_scorer(ask.attack, ask.target, side0, side1, stream(self.seed, Stage.FIT))
-        if self.plan.pilot == 0:
-            return scorer, PairScores(np.empty(0), np.empty(0))
-        return replace(scorer, held_out=None), PairScores(*scorer.score_pilot(side0, side1))
+        with in_this_process():
+            scorer = fit_scorer(ask.attack, ask.target, side0, side1, stream(self.seed, Stage.FIT))
+            if self.plan.pilot == 0:
+                return scorer, PairScores(np.empty(0), np.empty(0))
+            return replace(scorer, held_out=None), PairScores(*scorer.score_pilot(side0, side1))
 
     def _fix(self, pilot: PairScores) -> FixedBounds:
         ask, n = self.question, self.plan.evaluation
@@ -223,10 +207,7 @@ class Run:
         independence: Independence | None,
     ) -> AuditResult:
         ask, n = self.question, scores.n_in
-        datasets = as_json(ask.neighbours)
-        replayed = replay(ask.mechanism, ask.neighbours, evaluation.unvarying)
-        name, claim = label(ask.mechanism), ask.statement.claim
-        no_noise = no_randomness(replayed, claim, mechanism=name, n_runs=n, datasets=datasets)
+        seen = Observed(ask, evaluation, n, independence)
         subject = Subject(
             game=Game.DISTINGUISHING,
             mechanism=label(ask.mechanism),
@@ -235,121 +216,21 @@ class Run:
             trials=Trials(self.plan.pilot + n, self.plan.pilot, n),
             seed=self.seed,
             fingerprint=self.fingerprint,
-            exact=_exact(ask),
-            looks=_looks(ask),
-            later=(*looks, *_guard_entry(ask, independence)),
+            exact=ask.exact_guarantee(),
+            looks=ask.looks(),
+            later=(*looks, *seen.looks()),
             part=ask.part,
-            dependence=None if no_noise else self._dependence(evaluation, independence, replayed),
+            dependence=seen.dependence(),
             events=evaluation.events(),
             unseen=_unseen(evaluation.events(), scorer) / (2 * n) if self.plan.pilot else 0.0,
-            warnings=(*self._warnings(evaluation), *self.changed.warnings()),
-            witnesses=(*self._impossible(evaluation, n, datasets), *no_noise),
-            notes=_notes(ask.mechanism),
+            warnings=(*seen.warnings(), *self.changed.warnings()),
+            witnesses=seen.witnesses(self.seed),
+            notes=seen.notes(),
         )
         return conclude(ask.statement, ask.bounds, fixed, scores, subject)
-
-    def _impossible(
-        self, evaluation: EvaluationScores, n_runs: int, datasets: tuple[str, str] | None
-    ) -> tuple[Witness, ...]:
-        """Outputs that the other side never gives."""
-        ask = self.question
-        return impossible_outputs(
-            evaluation.impossible,
-            ask.statement.claim,
-            mechanism=label(ask.mechanism),
-            n_runs=n_runs,
-            seed=self.seed,
-            datasets=datasets,
-        )
-
-    def _warnings(self, evaluation: EvaluationScores) -> tuple[str, ...]:
-        """What a reader should know: randomness from elsewhere, outputs that never vary, a law that is not theirs."""
-        mechanism, unvarying = self.question.mechanism, evaluation.unvarying.sides
-        found = list(_first_runs(mechanism).warnings)
-        if unvarying:
-            where = "on both sides" if len(unvarying) == 2 else f"on side {unvarying[0]}"
-            found.append(
-                f"the output never varied {where}: no noise was added there, or an earlier result was given again."
-            )
-        if evaluation.impossible.broken:
-            found.append(
-                f"the output law of {label(mechanism)} finds some of its own outputs impossible: it is not the law of "
-                "these runs. (Bounds do not lean on it.)"
-            )
-        return tuple(found)
-
-    def _deciding(self, found: AuditResult, scorer: EventScorer) -> DecidingEvent | None:
-        """The event that refutes the claim, as a person sees it; None where none does, or none was followed."""
-        decided = found.refuted_elsewhere or found.bound
-        if found.verdict is not Verdict.VIOLATION or decided.threshold is None or decided.hits is None:
-            return None
-        above = points_to_side_1(decided.hits, (found.tally.n_out, found.tally.n_in))
-        outputs = self.examples.of(decided.threshold, above=above)
-        if outputs is None:
-            return None
-        event = DecidingEvent("", decided.threshold, above, *outputs)
-        rule = scorer.describe(decided.threshold, above=above)
-        return event if rule == event.name else replace(event, rule=rule)  # of its own words, where it has any
-
-    def _dependence(
-        self, evaluation: EvaluationScores, independence: Independence | None, replayed: Replayed
-    ) -> Dependence | None:
-        """Why these trials are not independent; None where nothing says so."""
-        if independence is None:
-            return None
-        mechanism, sides = self.question.mechanism, evaluation.unvarying.sides
-        if replayed.remembered:
-            what = "every run in one process gave the same output, but a run in a fresh one gives another"
-            return Dependence("memory", None, 0.0, what)
-        remembered = _first_runs(mechanism).changed
-        if remembered and sides:
-            what = f"{' and '.join(remembered)} changed in the first runs, and every run gave the same output"
-            return Dependence("memory", sides[0] if len(sides) == 1 else None, 0.0, what)
-        return independence.dependence(self.question.guard_significance)
-
-
-def _exact(ask: Question) -> Guarantee | None:
-    """The exact curve of the pair, where it is known: of the worst case, or of any."""
-    if ask.on_worst_case:
-        return ask.mechanism.exact_guarantee()
-    law = ask.mechanism.output_law()
-    return law.curve(ask.neighbours) if isinstance(law, KnownCurve) else None
 
 
 def _unseen(events: Mapping[str, tuple[int, int]], scorer: EventScorer) -> int:
     """Evaluation runs with an exceptional output that no pilot run gave."""
     known = set() if scorer.labels is None else set(scorer.labels.tolist())
     return sum(sum(counts) for label, counts in events.items() if label not in known)
-
-
-def _guard_entry(ask: Question, independence: Independence | None) -> tuple[LedgerEntry, ...]:
-    if independence is None:
-        return ()
-    looked_at = f"tested on these trials, p {independence.p_value():.2g}"
-    share = f"{SHARE:.0%} of the significance, {ask.guard_significance:.2g}; the bounds have the rest"
-    return (LedgerEntry("independence", looked_at, share),)
-
-
-def _first_runs(mechanism: Mechanism) -> FirstRuns:
-    seen = mechanism.first_runs if isinstance(mechanism, FunctionMechanism) else None
-    return FirstRuns() if seen is None else seen
-
-
-def _notes(mechanism: Mechanism) -> tuple[str, ...]:
-    """What the first runs showed that is nothing against the claim."""
-    found = _first_runs(mechanism).compared.notes
-    if isinstance(mechanism, FunctionMechanism) and mechanism.style == "one-at-a-time":
-        found += ("each run is a call of its own, with size=1: calls of many runs raise, or repeat each other.",)
-    return found
-
-
-def _looks(ask: Question) -> tuple[LedgerEntry, ...]:
-    """What was chosen before the trials, and how it is paid for."""
-    learned = "trained on pilot trials only" if ask.attack.minimum_pilot else "nothing learned from trials"
-    raised = "2: a call of many runs raised, and all runs were made anew, one a call"
-    again = (LedgerEntry("audits", raised, f"{SHARE:.0%} of the significance for the second"),) if ask.again else ()
-    return (
-        *again,
-        LedgerEntry("pair", "1, fixed beforehand", "no correction needed"),
-        LedgerEntry("attack", f"1, {ask.attack_name}", learned),
-    )

@@ -13,13 +13,13 @@ import numpy as np
 from ...attacks.base import Attack, Target
 from ...attacks.canaries.base import Canary
 from ...attacks.catalogue import choose
-from ...mechanisms.base import Mechanism, Neighbours, Workers
+from ...mechanisms.base import KnownCurve, Mechanism, Neighbours, Workers
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.external.function import FunctionMechanism
 from ...mechanisms.fingerprint import describe
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.label import label
-from ..bounds.base import PairBound, PilotMissingError
+from ..bounds.base import LedgerEntry, PairBound, PilotMissingError
 from ..bounds.choose import BoundChoice, choose_bounds
 from ..evidence.statement import Statement
 from ..trials.guards.independence import SHARE, independent_by_construction
@@ -125,6 +125,26 @@ class Question:
     def strictest(self) -> Statement:
         """That of a bound which exceeds the claim so clearly that Holm refutes it first of all hypotheses."""
         return self.statement.shared(len(self.bounds) * self.statement.n_hypotheses, self.part)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """The exact curve of the pair, where it is known: of the worst case, or of any."""
+        if self.on_worst_case:
+            return self.mechanism.exact_guarantee()
+        law = self.mechanism.output_law()
+        return law.curve(self.neighbours) if isinstance(law, KnownCurve) else None
+
+    def looks(self) -> tuple[LedgerEntry, ...]:
+        """What was chosen before the trials, and how it is paid for."""
+        learned = "trained on pilot trials only" if self.attack.minimum_pilot else "nothing learned from trials"
+        raised = "2: a call of many runs raised, and all runs were made anew, one a call"
+        again = (
+            (LedgerEntry("audits", raised, f"{SHARE:.0%} of the significance for the second"),) if self.again else ()
+        )
+        return (
+            *again,
+            LedgerEntry("pair", "1, fixed beforehand", "no correction needed"),
+            LedgerEntry("attack", f"1, {self.attack_name}", learned),
+        )
 
     def plan(self, trials: int, seed: int) -> TrialPlan:
         """Cuts the trials into chunks; one extra run on its own stream shows how large an output is."""

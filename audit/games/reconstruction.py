@@ -35,7 +35,7 @@ from ...mechanisms.relation import Relation
 from ...mechanisms.validation import whole
 from ..evidence.scores import BitScores, Successes
 from ..results.text import INDEPENDENT
-from ..trials.execution import execute
+from ..trials.execution import execute, in_this_process
 from ..trials.guards.changed import Changed
 from ..trials.guards.independence import Independence, independent_by_construction
 from ..trials.guards.replay import ReplayGuard
@@ -130,7 +130,7 @@ class _Game:
         if tested:
             _check_varies(mechanism, next(secret.neighbours(mechanism.relation)), self.seed, self.timeout)
         bytes_per_round = self._bytes_per_round()
-        with Guard(name, timeout=self.timeout, seed=child_seed(self.seed, Stage.FIT, 1)):
+        with in_this_process(), Guard(name, timeout=self.timeout, seed=child_seed(self.seed, Stage.FIT, 1)):
             guesser = self.attack.fit(self.target, stream(self.seed, Stage.FIT))
         bits = isinstance(secret, FairBits)
         vectorised = mechanism.workers is Workers.THREADS and not bits

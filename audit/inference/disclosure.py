@@ -12,8 +12,11 @@ Null hypothesis: releases and bystanders are independent of the people attacked.
 draws of one population have independent (s_0(i), s_1(i)), of one law for everybody (see `Disclosure`), so that the mean
 difference is 0, and the interval of pairs keeps its level.
 
-Groups: in each, as many people of both halves (the surplus is left out at random), since the cancelling needs it; all
-groups and everybody share the error (Bonferroni), so that the worst one may be picked.
+Groups: in each, as many people of both halves (the surplus is left out at random), since the cancelling needs it. Where
+there are groups, everybody takes half of the error and the groups share the other half (Bonferroni), so that the worst
+one may be picked. How many groups are large enough is seen in the people attacked. Given who is in which group the
+gains of groups keep their level, so that they may share by that number; the gain of everybody need not, as a half with
+more people of one group moves both: its share may not depend on it.
 """
 
 from __future__ import annotations
@@ -122,13 +125,13 @@ def disclosure(
     own, other = np.where(half == 0, *of), np.where(half == 0, *of[::-1])
     label = _labels(attack, groups, halves, order, m)
     chosen, left_out = _balanced(label, half, rng)
-    share = (1.0 - confidence) / (1 + len(chosen))
+    error = 1.0 - confidence if groups is None else 0.5 * (1.0 - confidence)
 
-    def found(some: Any) -> Gain:
+    def found(some: Any, share: float) -> Gain:
         return gain(own[some], without_release=blind[some], without_person=other[some], confidence=1.0 - share)
 
-    gains = {name: found(some) for name, some in chosen.items()}
-    return Disclosed(found(slice(None)), MappingProxyType(gains), left_out, confidence)
+    gains = {name: found(some, error / len(chosen)) for name, some in chosen.items()}
+    return Disclosed(found(slice(None), error), MappingProxyType(gains), left_out, confidence)
 
 
 def most_gained(epsilon: float, *, delta: float = 0.0, without_person: float) -> float:

@@ -16,7 +16,7 @@ from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.label import label
 from ...mechanisms.validation import open_unit
 from .feature_baseline import FeatureBaseline, feature_baseline
-from .records import group_rows, record_table
+from .records import FEWEST, group_rows, record_table
 from .result import AttackMetrics, MembershipResult, Region
 from .roc import Pooled
 
@@ -25,8 +25,6 @@ Floats = NDArray[np.float64]
 RATES = (0.1, 0.01, 0.001, 0.0001)
 RECORDS_AT = 0.01
 """False positive rate of the threshold behind the table of records."""
-FEWEST = 8
-"""Models from which a table of records says anything."""
 
 
 def evaluate(
@@ -81,7 +79,16 @@ def evaluate(
                 raise
             skipped.append((attack.name, str(error)))
             continue
-        metrics.append(measure(name_of(attack), scores, shadows, groups=names, confidence=confidence))
+        found = measure(
+            name_of(attack),
+            scores,
+            shadows,
+            groups=names,
+            confidence=confidence,
+            alone=attack.minimum_references == 0,
+            pair_weight=0.5 if attack.learns_each_record else 1.0,
+        )
+        metrics.append(found)
     return MembershipResult(
         attacks=tuple(metrics),
         n_models=len(shadows),
@@ -95,16 +102,36 @@ def evaluate(
 
 
 def measure(
-    name: str, scores: Floats, shadows: Shadows, *, groups: NDArray[np.str_] | None = None, confidence: float = 0.95
+    name: str,
+    scores: Floats,
+    shadows: Shadows,
+    *,
+    groups: NDArray[np.str_] | None = None,
+    confidence: float = 0.95,
+    alone: bool = False,
+    pair_weight: float = 1.0,
 ) -> AttackMetrics:
-    """The metrics of one attack from its scores, `(n_models, n_records)`, NaN where there is none."""
-    pooled = Pooled.of(scores, shadows.inclusion, shadows.partners)
+    """The metrics of one attack from its scores, `(n_models, n_records)`, NaN where there is none.
+
+    `alone`: whether each score depends on one model alone, and not on the others as references. `pair_weight`: see
+    `record_table`.
+    """
+    pooled = Pooled.of(
+        scores, shadows.inclusion, shadows.partners, entangled=len(shadows) > 1 and not (alone or shadows.paired)
+    )
     auc_lower, auc_upper = pooled.auc_interval(confidence)
     above = pooled.scores > pooled.threshold_at(0.1)
     table = None
-    if len(shadows) >= FEWEST:
-        threshold = pooled.threshold_at(RECORDS_AT)
-        table = record_table(scores, shadows.inclusion, threshold=threshold, fpr=RECORDS_AT, confidence=confidence)
+    if len(shadows) >= FEWEST and not pooled.entangled:
+        table = record_table(
+            scores,
+            shadows.inclusion,
+            threshold=pooled.threshold_at(RECORDS_AT),
+            fpr=RECORDS_AT,
+            confidence=confidence,
+            partners=None if alone else shadows.partners,
+            pair_weight=pair_weight,
+        )
     return AttackMetrics(
         attack=name,
         auc=pooled.auc,

@@ -77,6 +77,8 @@ class Pooled:
         member: `(n,)` whether the record was in the model.
         model: `(n,)` number of the model, complements counting as one.
         record: `(n,)` number of the record.
+        entangled: whether two scores of one record may have references that tell them apart, as where models have no
+            complements (see records.py): the AUC within a record is then unknown.
 
     Raises:
         ParameterError: no scores of members, or none of non-members.
@@ -86,6 +88,7 @@ class Pooled:
     member: NDArray[np.bool_]
     model: NDArray[np.int64]
     record: NDArray[np.int64]
+    entangled: bool = False
 
     def __post_init__(self) -> None:
         if self.member.all() or not self.member.any():
@@ -96,7 +99,14 @@ class Pooled:
             )
 
     @classmethod
-    def of(cls, scores: Floats, inclusion: NDArray[np.bool_], partners: NDArray[np.int64] | None = None) -> Pooled:
+    def of(
+        cls,
+        scores: Floats,
+        inclusion: NDArray[np.bool_],
+        partners: NDArray[np.int64] | None = None,
+        *,
+        entangled: bool = False,
+    ) -> Pooled:
         """From `(n_models, n_records)` matrices; scores that are NaN are left out."""
         scores, inclusion = np.atleast_2d(scores), np.atleast_2d(inclusion)
         if scores.shape != inclusion.shape:
@@ -107,7 +117,7 @@ class Pooled:
         group = models if partners is None else np.minimum(models, partners)
         model, record = np.broadcast_arrays(group[:, None], np.arange(scores.shape[1])[None, :])
         there = ~np.isnan(scores)
-        return cls(scores[there], inclusion[there], model[there], record[there])
+        return cls(scores[there], inclusion[there], model[there], record[there], entangled)
 
     @property
     def n_in(self) -> int:
@@ -140,6 +150,17 @@ class Pooled:
         return float(self.placement[self.member].mean())
 
     def auc_interval(self, confidence: float) -> tuple[float, float]:
+        """Confidence interval of the AUC; of what is compared within records, if `entangled`, nothing is known."""
+        lower, upper = self._auc_interval(confidence)
+        if not self.entangled:
+            return lower, upper
+        n_in, n_out = (np.bincount(self.record, weights=side) for side in (self.member, ~self.member))
+        within = float(n_in @ n_out) / (self.n_in * self.n_out)
+        if within > 0.999:
+            return 0.0, 1.0
+        return max(0.0, (lower - within) / (1.0 - within)), min(1.0, upper / (1.0 - within))
+
+    def _auc_interval(self, confidence: float) -> tuple[float, float]:
         """Confidence interval of the AUC, on the scale of its log odds."""
         size = np.where(self.member, self.n_in, self.n_out)
         influence = (self.placement - self.auc) / size * np.sqrt(size / np.maximum(size - 1, 1))
@@ -195,7 +216,7 @@ class Pooled:
         for test in (half, ~half):
             if len(np.unique(self.member[test])) < 2 or len(np.unique(self.member[~test])) < 2:
                 return math.nan
-            _, threshold = self._part(~test).best()
+            _, threshold = self.part(~test).best()
             hit = self.scores[test] >= threshold
             gaps.append(hit[self.member[test]].mean() - hit[~self.member[test]].mean())
         return float(np.mean(gaps))
@@ -228,8 +249,9 @@ class Pooled:
         effective = self.n_in / self.design_effect(hit, self.member)
         return float(np.mean(hit[self.member])) * effective, effective
 
-    def _part(self, rows: NDArray[np.bool_]) -> Pooled:
-        return Pooled(self.scores[rows], self.member[rows], self.model[rows], self.record[rows])
+    def part(self, rows: NDArray[np.bool_]) -> Pooled:
+        """Some of the scores."""
+        return Pooled(self.scores[rows], self.member[rows], self.model[rows], self.record[rows], self.entangled)
 
     def _variance(self, influence: Floats) -> float:
         """Of the sum of the influences, clustered by model and by record."""

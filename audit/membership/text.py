@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..results.text import percent
-from .records import RecordTable, models_needed
+from .records import FEWEST, GroupRow, RecordTable, models_needed
 
 if TYPE_CHECKING:
     from .result import AttackMetrics, MembershipResult
@@ -88,9 +90,17 @@ def notes(result: MembershipResult) -> list[str]:
     tables = [metrics.records for metrics in result.attacks if metrics.records is not None]
     if tables:
         found.append("exposed: records whose scores tell in from out, Holm-adjusted p <= 0.05 over the records.")
+    if (table := result.headline.records) is not None and table.resolvable:
+        found.append(worst_record(result.headline.attack, table))
     found += dict.fromkeys(
         f"exposed: -, {too_few_models(table, result.n_models)}" for table in tables if not table.resolvable
     )
+    found += [
+        f"{metrics.attack}: no record is tested by itself, as its scores lean on models that have no complements: "
+        "train with design='pairs'."
+        for metrics in result.attacks
+        if metrics.records is None and result.n_models >= FEWEST
+    ]
     found += [
         f"{metrics.attack}: {metrics.n_missing:,} scores are missing, too few references."
         for metrics in result.attacks
@@ -106,13 +116,29 @@ def notes(result: MembershipResult) -> list[str]:
     return found
 
 
+def worst_record(attack: str, table: RecordTable) -> str:
+    """The record that is told best, beside the mean over all of them."""
+    worst, mean = table.worst, np.nanmean(table.auc)
+    return (
+        f"worst record, by {attack}: number {worst} (from 0 on), AUC {table.auc[worst]:.3f} beside {mean:.3f} on "
+        f"average; Holm-adjusted p {table.holm[worst]:.2g}."
+    )
+
+
 def too_few_models(table: RecordTable, n_models: int) -> str:
     """Why no record could have been exposed, and how many models it takes."""
+    needed = models_needed(len(table), pair_weight=table.pair_weight)
     return (
         f"{n_models:,} models cannot single out a record: the smallest p-value that they can give is "
-        f"{table.least_p_value:.2g}, times {len(table):,} records. It takes {models_needed(len(table)):,} models, "
+        f"{table.least_p_value:.2g}, times {len(table):,} records. It takes {needed:,} models, "
         "and a score by each."
     )
+
+
+def auc_with_interval(row: GroupRow) -> str:
+    """AUC of a group, with its interval; a single record has none."""
+    interval = "one record" if math.isnan(row.lower) else f"{row.lower:.3f}-{row.upper:.3f}"
+    return f"{row.auc:.3f} ({interval})"
 
 
 def _groups(metrics: AttackMetrics) -> list[str]:
@@ -121,6 +147,6 @@ def _groups(metrics: AttackMetrics) -> list[str]:
     width = max(5, *(len(row.group) for row in metrics.groups))
     lines = ["", f"{metrics.attack} by group", f"{'group':<{width}}{'in':>8}{'out':>8}  {'AUC':<22}{'TPR@1%FPR':>12}"]
     for row in sorted(metrics.groups, key=lambda row: -row.auc):
-        auc = f"{row.auc:.3f} ({row.lower:.3f}-{row.upper:.3f})"
+        auc = auc_with_interval(row)
         lines.append(f"{row.group:<{width}}{row.n_in:>8,}{row.n_out:>8,}  {auc:<22}{_rate(row.rate):>12}")
     return lines

@@ -31,6 +31,7 @@ from ..evidence.scores import Floats
 from ..results.saved import Saved
 from ..trials.plan import plan_trials
 from ..trials.progress import Reporter, reporter_for
+from ..trials.workers import options
 from .cell import Cell, check_cell, judged
 from .coverage import FALSE_ALARM
 from .laws import Law
@@ -246,7 +247,7 @@ def _spread(
         return
     from joblib import Parallel, delayed
 
-    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered", **options("processes"))(
         delayed(_simulate)(job, plan, methods, seed) for job in jobs
     )
 

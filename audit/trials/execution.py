@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import islice
 from pickle import PicklingError
 
@@ -103,7 +103,9 @@ def _here(chunks: Iterable[Chunk], work: Work) -> Results:
 
     with threadpool_limits(limits=1):
         for chunk in chunks:
-            yield chunk, work(chunk)
+            with in_this_process():
+                arrays = work(chunk)
+            yield chunk, arrays
 
 
 def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | None, workers: Workers) -> Results:
@@ -139,3 +141,15 @@ def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | No
 
 def _run_all(work: Work, chunks: list[Chunk]) -> list[tuple[Chunk, Arrays]]:
     return [(chunk, work(chunk)) for chunk in chunks]
+
+
+@contextmanager
+def in_this_process() -> Iterator[None]:
+    """What scikit-learn would spread over workers stays here: a backend of `joblib.parallel_config` is for trials.
+
+    Attacks that learn or score on another machine are rounded as that machine rounds.
+    """
+    from joblib import parallel_config
+
+    with parallel_config(backend="sequential"):
+        yield

@@ -84,9 +84,9 @@ class GameSection(Section):
 
 
 class MembershipSection(Section):
-    """[membership]: metrics of membership attacks on shadow models, instead of an audit."""
+    """[membership]: metrics of membership attacks on shadow models, or synthetic tables, instead of an audit."""
 
-    n_models: Whole = Field(ge=2, description="a whole number >= 2: models, each trained on half of the records")
+    n_models: Whole = Field(ge=2, description="a whole number >= 2: models or tables, each of half of the records")
     design: Literal["pairs", "bernoulli"] = Field(
         default="pairs", description="'pairs' of complementary halves, or 'bernoulli', a coin for each record"
     )
@@ -97,6 +97,9 @@ class MembershipSection(Section):
         default=None, ge=1, description="a whole number >= 1: further records, that no model sees, for comparison"
     )
     by_label: bool = Field(default=False, description="true, for a row for each label")
+    by_attribute: str | None = Field(
+        default=None, description="the name of an attribute of a synthetic table, in quotes: a row for each value"
+    )
 
 
 class AuditSection(Section):

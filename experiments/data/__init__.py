@@ -4,6 +4,7 @@ census.py     people of made-up census blocks, and the population they are drawn
 datasets.py   datasets by name: bundled with scikit-learn, made up, or found in a data directory
 mails.py      short mails that are made up, and in some of them a code that belongs to one person
 people.py     people who are made up: places, birth dates and illnesses, and who rated what on which day
+images.py     features of images that nobody has to learn
 examples.py   datasets to learn from: a table split into features and target, fewer classes or records
 """
 

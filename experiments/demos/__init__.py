@@ -9,6 +9,7 @@ dp_sgd.py                a private classifier: what four accountants promise, wh
 lecture.py               what the lectures share: chapters, paragraphs and tables on a terminal
 people/                  what is learned about people from studies, models and visits
 randomized_response.py   randomised response: the tax survey of Warner (1965)
+students_of_votes.py     students of the answers of teachers, of the answers alone or of all public points
 synthesis/               synthetic data: what it gives away, and how it is made
 votes_of_teachers.py     PATE: what an answer costs, teachers and a student, an epsilon that is itself a secret
 """
@@ -21,6 +22,7 @@ catalogue = Catalogue(
         "add-or-replace": "dpassay.experiments.demos.add_or_replace:main",
         "column-from-counts": "dpassay.experiments.demos.answers.column_from_counts:main",
         "deniable-records": "dpassay.experiments.demos.synthesis.deniable_records:main",
+        "disclosure": "dpassay.experiments.demos.synthesis.disclosure:main",
         "dp-sgd": "dpassay.experiments.demos.dp_sgd:main",
         "error-of-mwem": "dpassay.experiments.demos.answers.error_of_mwem:main",
         "five-generators": "dpassay.experiments.demos.synthesis.generators.five_generators:main",

@@ -16,11 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from ...audit import AuditResult, audit
 from ...mechanisms import Laplace, Neighbours, Relation
 from ...mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
 from ...mechanisms.errors import NeighboursError, RelationError
+from ..plots.style.canvas import style_axes, write
+from ..plots.style.palette import BOUND, VIOLATION
+from ..plots.style.palette import CLAIM as CLAIM_COLOUR
 from .lecture import Lecture
 
 SEED = 30
@@ -184,20 +188,24 @@ def main(out: Path | None = None) -> Findings:
     found = Findings(scale, added, replaced, *repair(lecture))
     lecture.chapter("To take home")
     lecture.say("The claim was right, the relation was not. An epsilon without its relation is not a promise.")
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Four lower bounds next to the one claim."""
-    from ..plots.style.canvas import new_figure, style_axes, write
-    from ..plots.style.palette import BOUND, VIOLATION
-    from ..plots.style.palette import CLAIM as CLAIM_COLOUR
+    title = f"Under replace_one the attack shows {found.replaced.bound.epsilon:.3f}, where {CLAIM:g} is claimed"
+    lecture.panels(
+        "add-or-replace",
+        lambda ax: _draw_bounds(ax, found, title),
+        title=title,
+        description="Lower bounds on epsilon of noisy counts under two relations, next to the claim of 0.1.",
+        size=(8.0, 3.2),
+    )
 
-    figure = new_figure(8.0, 3.2)
-    ax = figure.add_subplot()
+
+def _draw_bounds(ax: Axes, found: Findings, title: str) -> None:
     names = ("add_remove, scale 10", "replace_one, scale 10", "replace_one, scale 20", "replace_one, one count")
     results = (found.added, found.replaced, found.both_repaired, found.one_repaired)
     for row, result in enumerate(results):
@@ -205,16 +213,9 @@ def draw(lecture: Lecture, found: Findings) -> None:
         ax.plot([0.0, result.bound.epsilon], [row, row], color=colour.light, linewidth=7, solid_capstyle="butt")
         write(ax, max(result.bound.epsilon, CLAIM) + 0.003, row, f"{result.bound.epsilon:.3f}", colour, va="center")
     ax.axvline(CLAIM, color=CLAIM_COLOUR.light, linewidth=1.4, label=f"claim: epsilon = {CLAIM:g}")
-    title = f"Under replace_one the attack shows {found.replaced.bound.epsilon:.3f}, where {CLAIM:g} is claimed"
     ax.set(xlim=(0.0, 0.23), ylim=(len(names) - 0.4, -0.6), yticks=range(len(names)), yticklabels=names)
     style_axes(ax, title=title, x="epsilon is at least", y="")
     ax.grid(False, axis="y")
-    lecture.figure(
-        figure,
-        "add-or-replace",
-        title=title,
-        description="Lower bounds on epsilon of noisy counts under two relations, next to the claim of 0.1.",
-    )
 
 
 # %%

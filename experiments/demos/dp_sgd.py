@@ -119,8 +119,7 @@ def draw_accountants(lecture: Lecture) -> None:
     from ..plots.accountants import AccountantCurves
 
     curves = AccountantCurves.of_setting(delta=DELTA)
-    figure = curves.plot().figure
-    lecture.figure(figure, "accountants", title=curves.title, description=curves.caption)  # type: ignore[arg-type]
+    lecture.panels("accountants", curves.plot, title=curves.title, description=curves.caption, size=(6.0, 4.0))
 
 
 # %% [markdown]

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from matplotlib.axes import Axes
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 from rich.rule import Rule
 from rich.table import Table
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from ..plots.style.canvas import new_figure
+from ..plots.style.files import save
 
 WIDTH = 92
 
@@ -68,12 +68,31 @@ class Lecture:
         self.console.print()
         self.console.print(Padding(table, (0, 0, 0, 2), expand=False))
 
-    def figure(self, figure: Figure, name: str, *, title: str, description: str) -> None:
-        """Saves a figure as SVG and PNG."""
+    def panels(
+        self,
+        name: str,
+        *panels: Callable[[Axes], object],
+        title: str,
+        description: str,
+        size: tuple[float, float] = (11.0, 4.2),
+        widths: Sequence[float] | None = None,
+    ) -> None:
+        """Saves a figure of panels side by side, as SVG and PNG; without a folder, draws nothing.
+
+        Args:
+            name: of the files, without ending.
+            panels: each draws on the axes that it is given, from left to right.
+            title: of the figure, for those who cannot see it.
+            description: what each panel shows, for the same.
+            size: width and height of the figure, in inches.
+            widths: relative widths of the panels; None: all alike.
+        """
         if self.out is None:
             return
-        from ..plots.style.files import save
-
+        figure = new_figure(*size)
+        axes = figure.subplots(1, len(panels), squeeze=False, width_ratios=widths)[0]
+        for draw, ax in zip(panels, axes, strict=True):
+            draw(ax)
         self.out.mkdir(parents=True, exist_ok=True)
         for path in save(figure, self.out / name, title=title, description=description):
             self.console.print(f"  figure: {escape(str(path))}", style="dim", soft_wrap=True)

@@ -18,18 +18,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ...audit import AuditResult, audit
 from ...mechanisms import RandomizedResponse
 from ...mechanisms.broken.biased_coin import BiasedCoinResponse
+from ..plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
+from ..plots.style.palette import AMBER, BLUE, BOUND, CLAIM, MUTED, VIOLATION
 from .lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SEED = 1965
 CONFIDENCE = 0.999
@@ -307,32 +306,23 @@ def main(out: Path | None = None) -> Findings:
         claim about privacy can be measured: here the attack found 99 % of it, and caught the coin that broke it.
         """
     )
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: belief before and after an answer, and what the audits found."""
-    from ..plots.style.canvas import new_figure
-
-    figure = new_figure(11.0, 4.2)
-    left, right = figure.subplots(1, 2)
-    _draw_belief(left)
-    _draw_bounds(right, found)
-    lecture.figure(
-        figure,
+    lecture.panels(
         "randomized-response",
+        _draw_belief,
+        lambda ax: _draw_bounds(ax, found),
         title="Randomised response",
         description="Left: belief after an answer against belief before. Right: lower bounds on epsilon against runs.",
     )
 
 
 def _draw_belief(ax: Axes) -> None:
-    from ..plots.style.canvas import style_axes, write
-    from ..plots.style.palette import AMBER, BLUE, MUTED
-
     prior = np.linspace(0.0, 1.0, 201)
     for answer, colour, name, at in ((1, BLUE, "after yes", (0.2, 0.5)), (0, AMBER, "after no", (0.62, 0.3))):
         ax.plot(prior, [SURVEY.posterior(prior=p, answer=answer) for p in prior], color=colour.light, linewidth=2)
@@ -346,9 +336,6 @@ def _draw_belief(ax: Axes) -> None:
 
 
 def _draw_bounds(ax: Axes, found: Findings) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ..plots.style.palette import BOUND, CLAIM, VIOLATION
-
     labels = [EndLabel(LOG_3, "claim: ln 3", CLAIM)]
     ax.axhline(LOG_3, color=CLAIM.light, linewidth=1.4)
     for results, colour, name in ((found.fair, BOUND, "fair coins"), (found.biased, VIOLATION, "biased coin")):

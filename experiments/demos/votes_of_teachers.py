@@ -15,9 +15,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ...attacks.distinguishing.canary_loss import CanaryLoss
@@ -39,10 +40,10 @@ from ...mechanisms.ensembles.aggregators import Aggregator, CheckedGNMax
 from ...mechanisms.guarantees import ConcentratedDP
 from ..data import load
 from ..data.examples import with_target
+from ..plots.style.canvas import EndLabel, end_labels, style_axes
+from ..plots.style.palette import BLUE, CLAIM
 from .lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from .students_of_votes import Votes, student_of_answers
 
 SEED = 250
 DELTA = 1e-5
@@ -107,48 +108,27 @@ class Row:
     baseline: float
 
 
-@dataclass(frozen=True, eq=False)
-class Votes:
-    """Teachers' votes on public points, and what is needed to judge a student.
-
-    Attributes:
-        counts: `(n_queries, n_classes)`.
-        queries, truth: the public points and their labels, which nobody uses but to count the right ones.
-        X, y: other public points, on which students are judged.
-        baseline: accuracy there without privacy.
-        seconds: that teaching took.
-    """
-
-    name: str
-    counts: NDArray[np.int64]
-    queries: NDArray[Any]
-    truth: NDArray[np.int64]
-    X: NDArray[Any]
-    y: NDArray[np.int64]
-    baseline: float
-    seconds: float
-
-
 def votes_on(name: str, *, n_teachers: int, n_queries: int, directory: str | None = None) -> Votes:
     """Teachers of disjoint parts of a dataset, "digits", "mnist" or "adult", and their votes on public points."""
-    (X, y), (queries, truth), (Z, z), teachers, baseline = _split(name, n_queries, directory)
+    (X, y), (points, truth), (Z, z), teachers, baseline = _split(name, directory)
+    queries, truth, unlabelled = points[:n_queries], truth[:n_queries], points[n_queries:]
     start = time.perf_counter()
     n_classes = int(y.max()) + 1
     counts = count_votes(teachers.labels(X, y, queries, n_teachers, n_classes), n_classes)
     seconds = time.perf_counter() - start
     right = float((baseline.teach(X, y, Z, n_classes) == z).mean())
-    return Votes(name, counts, queries, truth, Z, z, right, seconds)
+    return Votes(name, counts, queries, truth, unlabelled, Z, z, right, seconds)
 
 
-def _split(name: str, n_queries: int, directory: str | None) -> tuple[Any, Any, Any, Teachers, Teachers]:
-    """Private records, public queries, points to judge by, teachers, and what learns without privacy."""
+def _split(name: str, directory: str | None) -> tuple[Any, Any, Any, Teachers, Teachers]:
+    """Private records, public points, points to judge by, teachers, and what learns without privacy."""
     from ...mechanisms.ensembles import NearestTeachers
 
     where = {} if directory is None else {"directory": directory}
     if name == "mnist":
         (X, y), (Z, z) = _pair(load("mnist", **where)), _pair(load("mnist", part="test", **where))
         X, Z = X.astype(np.float32), Z.astype(np.float32)
-        public = (Z[:n_queries], z[:n_queries]), (Z[9000:], z[9000:])
+        public = (Z[:9000], z[:9000]), (Z[9000:], z[9000:])
         return (X, y), *public, KernelTeachers(width=0.5, ridge=0.1), NearestTeachers()
     if name == "adult":
         from sklearn.ensemble import HistGradientBoostingClassifier
@@ -157,14 +137,14 @@ def _split(name: str, n_queries: int, directory: str | None) -> tuple[Any, Any, 
         X, y = _pair(with_target(load("adult", **where), "income>50K", name="adult"))
         order = np.random.default_rng(SEED).permutation(len(y))
         X, y = X[order], y[order]
-        public = (X[-9000 : -9000 + n_queries], y[-9000 : -9000 + n_queries]), (X[-5000:], y[-5000:])
+        public = (X[-9000:-5000], y[-9000:-5000]), (X[-5000:], y[-5000:])
         tree = DecisionTreeClassifier(max_depth=5, random_state=0)
         boosted = HistGradientBoostingClassifier(max_iter=60, random_state=0)
         return (X[:-9000], y[:-9000]), *public, EstimatorTeachers(tree), EstimatorTeachers(boosted)
     X, y = _pair(load("digits"))
     order = np.random.default_rng(SEED).permutation(len(y))
     X, y = X[order] / 16.0, y[order]
-    public = (X[1200 : 1200 + n_queries], y[1200 : 1200 + n_queries]), (X[1500:], y[1500:])
+    public = (X[1200:1500], y[1200:1500]), (X[1500:], y[1500:])
     return (X[:1200], y[:1200]), *public, KernelTeachers(), NearestTeachers()
 
 
@@ -178,7 +158,7 @@ def row(votes: Votes, aggregator: Aggregator, *, delta: float = DELTA, seed: int
     """One run: labels, a student of these, and what it costs."""
     labels = aggregator.release(votes.counts, 1, np.random.default_rng(seed)).values[0]
     given = labels >= 0
-    student = _student(votes, labels, given)
+    student = student_of_answers(votes, labels)
     if isinstance(aggregator, CheckedGNMax):
         everywhere = ConcentratedDP(aggregator.rho(int(given.sum()))).textbook_epsilon(delta)
     else:
@@ -191,20 +171,9 @@ def row(votes: Votes, aggregator: Aggregator, *, delta: float = DELTA, seed: int
         everywhere,
         data_dependent(aggregator, votes.counts, answered=given).epsilon(delta),
         float((labels[given] == votes.truth[given]).mean()),
-        float((student == votes.y).mean()),
+        student,
         votes.baseline,
     )
-
-
-def _student(votes: Votes, labels: NDArray[np.int64], given: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """What a student of the answers says of the points to judge by."""
-    X, y, n_classes = votes.queries[given], labels[given], votes.counts.shape[1]
-    if votes.name == "adult":
-        from sklearn.tree import DecisionTreeClassifier
-
-        tree = DecisionTreeClassifier(max_depth=4, min_samples_leaf=10, random_state=0)
-        return EstimatorTeachers(tree).teach(X, y, votes.X, n_classes)
-    return KernelTeachers().teach(X, y, votes.X, n_classes)
 
 
 def _torn(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -313,30 +282,23 @@ def main(out: Path | None = None) -> Findings:
     found = Findings(one_answer(lecture), pipeline(lecture), secret_epsilon(lecture), loss_of_the_student(lecture))
     lecture.chapter("To take home")
     lecture.say("A clear vote barely leaks, a tie leaks most, and which of the two it was is a secret as well.")
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Epsilon of a thousand answers against the lead."""
-    from ..plots.style.canvas import new_figure
-
-    figure = new_figure(6.5, 4.0)
-    _draw_leads(figure.subplots(), found)
-    lecture.figure(
-        figure,
+    lecture.panels(
         "votes-of-teachers",
+        lambda ax: _draw_leads(ax, found),
         title="Votes of teachers",
         description="Epsilon of a thousand answers of GNMax against the lead of the winner, and for all votes.",
+        size=(6.5, 4.0),
     )
 
 
 def _draw_leads(ax: Axes, found: Findings) -> None:
-    from ..plots.style.canvas import EndLabel, end_labels, style_axes
-    from ..plots.style.palette import BLUE, CLAIM
-
     these, every = ([value[i] for value in found.one_answer.values()] for i in (0, 1))
     ax.plot(LEADS, every, color=CLAIM.light, linewidth=1.4)
     ax.plot(LEADS, these, marker="o", color=BLUE.light, linewidth=2)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...audit.membership.records import GroupRow
 from ...audit.membership.result import HEADLINE_FPR as AT
 from ...audit.membership.result import MembershipResult
-from ...audit.membership.text import cells, head, notes
+from ...audit.membership.text import auc_with_interval, cells, head, notes
 from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically
 from ..results.formatting import cut
@@ -99,8 +99,8 @@ def _groups(groups: Iterable[GroupRow]) -> Table:
     """One row a group, the most exposed first."""
     rows = []
     for row in sorted(groups, key=lambda row: -row.auc):
-        auc, rate = f"{row.auc:.3f} ({row.lower:.3f}-{row.upper:.3f})", f"{100 * row.rate.tpr:.3g} %"
-        rows.append(("", (row.group, f"{row.n_in:,}", f"{row.n_out:,}", auc, rate)))
+        rate = f"{100 * row.rate.tpr:.3g} %"
+        rows.append(("", (row.group, f"{row.n_in:,}", f"{row.n_out:,}", auc_with_interval(row), rate)))
     return Table(("group", "in", "out", "AUC", "TPR@1%FPR"), tuple(rows), 1)
 
 

@@ -1,10 +1,14 @@
-"""What a result depended on besides its configuration: versions, commit, machine. Kept next to it, never in it."""
+"""What a result depended on besides its configuration: versions, commit, machine. Kept next to it, never in it.
+
+Code and packages are looked at once in a process: what it has imported stays as it was, whatever becomes of the files.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
 import subprocess
+from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -49,17 +53,24 @@ def versions() -> dict[str, str | None]:
     return {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}}
 
 
+@cache
 def code() -> str:
     """SHA-256 of the sources and templates of dpassay, whether they are installed or a checkout."""
+    return digest_of(HOME)
+
+
+def digest_of(home: Path) -> str:
+    """The same of the rooms in a folder, as they are now."""
     digest = sha256()
     for room in ROOMS:
-        for path in sorted((HOME / room).rglob("*")):
+        for path in sorted((home / room).rglob("*")):
             if path.suffix in (".py", ".j2"):
-                digest.update(f"{path.relative_to(HOME).as_posix()}\0{path.stat().st_size}\0".encode())
-                digest.update(path.read_bytes())
+                text = path.read_bytes()
+                digest.update(f"{path.relative_to(home).as_posix()}\0{len(text)}\0".encode() + text)
     return digest.hexdigest()
 
 
+@cache
 def _version(distribution: str) -> str | None:
     try:
         return version(distribution)
@@ -67,6 +78,7 @@ def _version(distribution: str) -> str | None:
         return None
 
 
+@cache
 def _commit() -> str | None:
     """The commit of the checkout that this code is in, "+changes" if files differ from it; None outside a checkout."""
     if not (HOME / ".git").exists():

@@ -8,6 +8,7 @@ pair.py             without [game]: many runs on each of two datasets
 search.py           with [search]: the pair is looked for in a domain, then confirmed
 planning.py         the audits of an experiment, checked before the first trial of the first one runs
 reconstruction.py   [game] name = "reconstruction": its keys, its plan, its task
+shadow_tables.py    membership attacks on synthetic tables, where the mechanism of [membership] is a synthesiser
 secrets.py          its secret: values, one of several records, or bits
 """
 

@@ -70,16 +70,28 @@ INSIDE = {
 """Option of a mechanism -> catalogue of the table that may stand there."""
 
 
-def build_mechanism(section: Named, train: Callable[[Model, Mapping[str, Any]], Any] | None = None) -> Mechanism:
+def build_mechanism(
+    section: Named,
+    train: Callable[[Model, Mapping[str, Any]], Any] | None = None,
+    rest: Callable[[], Dataset] | None = None,
+) -> Mechanism:
     """The mechanism that [mechanism] names.
 
     The table initial = {name = "worst-case", ...} has its parameters trained by `train(model, options)`, on records of
-    the dataset that are not audited.
+    the dataset that are not audited; public = "rest" is the features of these records, which `rest()` gives.
     """
     options = dict(section.options)
-    initial = options.pop("initial", None)
+    if options.get("public") == "rest":
+        if rest is None:
+            raise ParameterError(
+                "public is 'rest', the records of [data] beyond n_records: add [data] with n_records.",
+                argument="public",
+            )
+        options["public"] = rest()[0]
+    initial = options.get("initial")
     if not isinstance(initial, Mapping):
-        return mechanisms.build(section.name, **_options(section.options))  # type: ignore[no-any-return]
+        return mechanisms.build(section.name, **_options(options))  # type: ignore[no-any-return]
+    del options["initial"]
     mechanism: Mechanism = mechanisms.build(section.name, **_options(options))
     if initial.get("name") != "worst-case" or not isinstance(mechanism, StartsAnywhere):
         raise ParameterError(
@@ -103,6 +115,8 @@ def train_initial(model: Model, options: Mapping[str, Any], public: Dataset) -> 
     for option in options:
         if option not in allowed:
             raise ParameterError(unknown_name_message("option of initial:", option, allowed), argument=option)
+    if not isinstance(public, tuple):
+        raise ParameterError("public records need features and labels, but the dataset has no target. Add target.")
     X, y = public
     return worst_case_initial(model, X, y, **options)
 
@@ -140,7 +154,7 @@ def build_bound(entry: Any) -> str | Bound[Any]:
     """One of the bounds of [audit]: a name, or a table with a name and options; "auto" is left to `audit`."""
     if entry == "auto":
         return "auto"
-    bound: Bound[Any] = _listed("bounds", entry, bounds)
+    bound: Bound[Any] = build_listed("bounds", entry, bounds)
     return bound
 
 
@@ -162,23 +176,27 @@ def load_data(section: DataSection) -> Dataset:
     return examples.with_dead_features(data, section.dead_features, name=section.name)
 
 
-def load_rest(section: DataSection) -> Dataset:
-    """The records that `load_data` leaves out because of n_records: public ones.
+def load_rest(section: DataSection, *, n: int | None = None) -> Dataset:
+    """The records that `load_data` leaves out because of n_records, which count as public; the first `n` of them.
 
     Raises:
-        ParameterError: no features and labels, or nothing is left out.
+        ParameterError: nothing is left out, or fewer than `n`.
     """
-    everything = load_data(section.model_copy(update={"n_records": None}))
-    if not isinstance(everything, tuple):
-        raise ParameterError(f"public records need features and labels, but dataset {section.name!r} has no target.")
-    X, y = everything
-    if section.n_records is None or section.n_records >= len(X):
+    data = load_data(section.model_copy(update={"n_records": None}))
+    there = len(data[0]) if isinstance(data, tuple) else len(data)
+    left = 0 if section.n_records is None else max(0, there - section.n_records)
+    if not left:
         raise ParameterError(
-            'n_records must leave public records over for initial = {name = "worst-case"}, but takes all '
-            f"{len(X):,}. Set n_records in [data].",
+            f"n_records must leave public records over, but takes all {there:,}. Set n_records in [data].",
             argument="n_records",
         )
-    return X[section.n_records :], y[section.n_records :]
+    if n is not None and n > left:
+        raise ParameterError(
+            f"population must be at most {left:,}, the records that n_records of [data] leaves out, but is {n:,}.",
+            argument="population",
+        )
+    rest = slice(section.n_records, None if n is None else there - left + n)
+    return (data[0][rest], data[1][rest]) if isinstance(data, tuple) else data[rest]
 
 
 def build_canary(section: Named) -> Canary:
@@ -189,11 +207,11 @@ def build_canary(section: Named) -> Canary:
 
 def build_member_attack(entry: Any) -> MembershipAttack:
     """One of the attacks of [membership]: a name, or a table with a name and options."""
-    attack: MembershipAttack = _listed("attacks", entry, membership_attacks)
+    attack: MembershipAttack = build_listed("attacks", entry, membership_attacks)
     return attack
 
 
-def _listed(key: str, entry: Any, catalogue: Catalogue) -> Any:
+def build_listed(key: str, entry: Any, catalogue: Catalogue) -> Any:
     """An entry of the list `key`, built: a name, or a table with a name and options."""
     options = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
     name = options.pop("name", None)

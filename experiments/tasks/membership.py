@@ -1,8 +1,12 @@
-"""Membership attacks on shadow models, asked by a configuration: metrics, where no claim is audited."""
+"""Membership attacks on shadow models, asked by a configuration: metrics, where no claim is audited.
+
+The models are those of a trainer, or the tables of a synthesiser (shadow_tables.py).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +18,12 @@ from ...audit.trials.progress import Reporter
 from ...mechanisms.errors import AccountingError, ParameterError
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.learning.base import Learner
+from ...mechanisms.relation import Relation
 from ..config.config_errors import pointing_at
 from ..config.schema import Config
-from ..config.sections import MembershipSection
+from ..config.sections import DataSection, MembershipSection
 from ..config.source import Source
-from . import build
+from . import build, shadow_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +32,11 @@ class Study:
 
     Args:
         learner: trained on random halves of the records.
-        records: the `(X, y)` that are scored.
+        records: that are scored: `(X, y)`, or a table for a synthesiser.
         section: how many models, in which design.
         attacks: None for all that can be used.
-        population: `(X, y)` that no model sees; None for none.
+        population: records of the same kind that no model sees; None for none.
+        groups: the group of each record; None for none.
         claim: what the accountant promises, for the region in the plot; None where it promises nothing.
         confidence: of each interval.
         seed: of coins and training.
@@ -39,8 +45,10 @@ class Study:
     learner: Learner
     records: Any
     section: MembershipSection
+    _: KW_ONLY
     attacks: tuple[MembershipAttack, ...] | None
     population: Any
+    groups: Sequence[str] | None
     claim: Guarantee | None
     confidence: float
     seed: int
@@ -60,50 +68,68 @@ class Study:
             store=store,
             progress=progress,
         )
-        return evaluate(
-            shadows,
-            self.attacks,
-            groups=[f"label {label}" for label in self.records[1]] if self.section.by_label else None,
-            claim=self.claim,
-            confidence=self.confidence,
-        )
+        return evaluate(shadows, self.attacks, groups=self.groups, claim=self.claim, confidence=self.confidence)
 
 
 def study(config: Config, source: Source) -> Study:
     """What [membership] asks; raises `ConfigError` if it cannot be run."""
-    section = config.membership
-    if section is None or config.data is None:
-        raise source.error(("membership",), "[membership] needs a dataset with features and labels: add [data].")
+    section, data = config.membership, config.data
+    if section is None or data is None:
+        raise source.error(("membership",), "[membership] needs records that are in or out: add [data].")
     with pointing_at(source, "mechanism", config.mechanism):
-        learner = build.build_mechanism(config.mechanism)
-        if not isinstance(learner, Learner):
+        mechanism = build.build_mechanism(config.mechanism)
+        tables = shadow_tables.makes_tables(mechanism)
+        if not tables and not isinstance(mechanism, Learner):
             raise ParameterError(
-                f"name must be that of a trainer, such as dp-sgd, but {config.mechanism.name!r} is none.",
+                "name must be that of a trainer, such as dp-sgd, or of a synthesiser, such as select-measure-generate "
+                f"with view = 'table', but {config.mechanism.name!r} is neither.",
                 argument="name",
             )
     with pointing_at(source, "membership", section):
-        attacks = None if section.attacks is None else tuple(map(build.build_member_attack, section.attacks))
         if section.design == "pairs" and section.n_models % 2:
             raise ParameterError(
                 f"n_models must be even for pairs of complements, but is {section.n_models}.", argument="n_models"
             )
-    with pointing_at(source, "data", config.data):
-        records = build.load_data(config.data)
+    asked = (
+        shadow_tables.asked(mechanism, section, data, source) if tables else _asked(mechanism, section, data, source)
+    )
+    with pointing_at(source, "membership", section):
+        for attack in asked["attacks"] or ():
+            attack.check_references(section.n_models, paired=section.design == "pairs")
+    return Study(
+        **asked, section=section, claim=_claim(mechanism), confidence=config.audit.confidence, seed=config.seed
+    )
+
+
+def _asked(learner: Any, section: MembershipSection, data: DataSection, source: Source) -> dict[str, Any]:
+    """Trainer, records, attacks, population and groups where models predict labels."""
+    with pointing_at(source, "membership", section):
+        for entry in section.attacks or ():
+            shadow_tables.check_model_attack(entry)
+        attacks = None if section.attacks is None else tuple(map(build.build_member_attack, section.attacks))
+        if section.by_attribute is not None:
+            raise ParameterError(
+                "by_attribute is for synthetic tables; models have by_label = true, a row for each label.",
+                argument="by_attribute",
+            )
+    with pointing_at(source, "data", data):
+        records = build.load_data(data)
         if not isinstance(records, tuple):
             raise ParameterError("[membership] needs features and labels, but the dataset has no target. Add target.")
     with pointing_at(source, "membership", section):
         population = None
         if section.population is not None:
-            X, y = build.load_rest(config.data)
-            if section.population > len(X):
-                raise ParameterError(
-                    f"population must be at most {len(X):,}, the records that n_records of [data] leaves out, but is "
-                    f"{section.population:,}.",
-                    argument="population",
-                )
-            population = X[: section.population], y[: section.population]
+            population = build.load_rest(data, n=section.population)
+    groups = [f"label {label}" for label in records[1]] if section.by_label else None
+    return {"learner": learner, "records": records, "attacks": attacks, "population": population, "groups": groups}
+
+
+def _claim(mechanism: Any) -> Guarantee | None:
+    """What is promised of a record that is in or out; nothing under "replace_one", nor without noise or clipping."""
+    if mechanism.relation is Relation.REPLACE_ONE:
+        return None
     try:
-        claim = learner.guarantee()
-    except AccountingError:  # no noise, or no clipping: nothing is promised
-        claim = None
-    return Study(learner, records, section, attacks, population, claim, config.audit.confidence, config.seed)
+        claim: Guarantee = mechanism.guarantee()
+    except AccountingError:
+        return None
+    return claim

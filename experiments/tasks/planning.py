@@ -65,7 +65,8 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
         here = Config.check(apply(table, settings(parameters)), source)
         with pointing_at(source, "mechanism", here.mechanism):
             train = None if here.data is None else partial(load.worst_case_initial, here.data)
-            mechanism = build.build_mechanism(here.mechanism, train)
+            rest = None if here.data is None else partial(load.rest, here.data)
+            mechanism = build.build_mechanism(here.mechanism, train, rest)
         kind = _kind(here)
         if here.game is not None and here.audit.stop is not None:
             raise source.error(
@@ -132,10 +133,13 @@ class _Loader:
     def __call__(self, section: DataSection) -> Dataset:
         return self._once(section.model_dump_json(), lambda: build.load_data(section))
 
+    def rest(self, section: DataSection) -> Dataset:
+        """The records that n_records leaves out."""
+        return self._once(f"rest of {section.model_dump_json()}", lambda: build.load_rest(section))
+
     def worst_case_initial(self, section: DataSection, model: Model, options: Mapping[str, Any]) -> Any:
         """Worst-case initial parameters, trained on the records that n_records leaves out."""
-        data = section.model_dump_json()
-        public = self._once(f"rest of {data}", lambda: build.load_rest(section))
+        public, data = self.rest(section), section.model_dump_json()
         key = f"{model!r} with {json.dumps(options, sort_keys=True)} on the rest of {data}"
         return self._once(key, lambda: build.train_initial(model, options, public))
 

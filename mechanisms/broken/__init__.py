@@ -13,6 +13,7 @@ floats/                  noise that is right in real numbers and wrong in floats
 end_point_slip.py        wrong on purpose: an accountant of shuffling that looks at one end of an interval twice
 laplace_scale.py         wrong on purpose: Laplace noise whose scale is upside down
 laplace_sensitivity.py   wrong on purpose: Laplace noise that forgets the sensitivity
+private_encoder.py       wrong on purpose: a representation that counts as public, and has seen the private records
 release/                 answers to many queries, wrong on purpose
 statistics/              statistics that are wrong on purpose: sums, means, histograms, moments
 zero_sensitivity.py      wrong on purpose: counters of which one that never moves takes the noise from all

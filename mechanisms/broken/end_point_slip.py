@@ -21,7 +21,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from ..guarantees.shuffling.clones import divergence
 from ..guarantees.shuffling.closed_form import shuffled_epsilon
@@ -87,13 +86,15 @@ def _groups(n_users: int, chance: float, step: int) -> _Groups:
 
     The first one has one count more than the others.
     """
+    from scipy.stats import binom
+
     middle = math.ceil((n_users - 1) * chance)
     far = np.arange(1, math.ceil(n_users / step))
     above = np.stack([middle + (far - 1) * step + (far > 1), middle + far * step])
     below = np.stack([middle - far * step, middle - far * step + step - 1])
     ends = np.stack([above, below], axis=2).reshape(2, -1).astype(np.float64)
     low, high = np.maximum(ends[0], 0.0), np.minimum(ends[1], n_users - 1.0)
-    clones = stats.binom(n_users - 1, chance)
+    clones = binom(n_users - 1, chance)
     mass = np.where(low <= high, clones.cdf(high) - clones.cdf(low - 1), 0.0)
     return _Groups(*(values[mass > 0.0] for values in (low, high, mass)))
 

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
-
-import numpy as np
+from dataclasses import dataclass
 
 from ..guarantees import LaplaceDP, PureDP
 from ..guarantees.base import Guarantee
-from ..noise.additive import AdditiveNoise
-from ..noise.laplace import draw_laplace, laplace_log_density
-from ..queries.base import AnyQuery, Floats
-from ..relation import Relation
-from ..validation import positive
+from ..noise.laplace import Laplace
 
 
 @dataclass(frozen=True)
-class LaplaceInverseScale(AdditiveNoise):
+class LaplaceInverseScale(Laplace):
     """Broken: Laplace noise of scale sensitivity * epsilon, where sensitivity / epsilon was meant.
 
     The slip: a function that takes a scale is given epsilon, as if more epsilon meant more noise. It claims epsilon and
@@ -34,19 +27,6 @@ class LaplaceInverseScale(AdditiveNoise):
         (0.1, 10.0)
     """
 
-    epsilon: float
-    _: KW_ONLY
-    sensitivity: float = 1.0
-    n_queries: int = 1
-    query: AnyQuery | None = None
-    relation: Relation = Relation.ADD_REMOVE
-
-    norm: ClassVar[float] = 1.0
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        super().__post_init__()
-
     @property
     def scale(self) -> float:
         """Scale of the noise; should be sensitivity / epsilon."""
@@ -59,9 +39,3 @@ class LaplaceInverseScale(AdditiveNoise):
     def exact_guarantee(self) -> Guarantee:
         """sensitivity / scale = 1 / epsilon."""
         return LaplaceDP(self.sensitivity / self.scale, relation=self.relation)
-
-    def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-        return draw_laplace(self.scale, shape, rng)
-
-    def _noise_log_density(self, noise: Floats) -> Floats:
-        return laplace_log_density(noise, self.scale)

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
-
-import numpy as np
 
 from ..guarantees import LaplaceDP, PureDP
 from ..guarantees.base import Guarantee
-from ..noise.additive import AdditiveNoise
-from ..noise.laplace import draw_laplace, laplace_log_density
-from ..queries.base import AnyQuery, Floats
-from ..relation import Relation
-from ..validation import positive
+from ..noise.laplace import Laplace
 
 
 @dataclass(frozen=True)
-class LaplaceForgottenSensitivity(AdditiveNoise):
+class LaplaceForgottenSensitivity(Laplace):
     """Broken: Laplace noise of scale 1 / epsilon, whatever the sensitivity.
 
     The slip: noise for a count is added to a sum or to a vector, or a histogram whose records can be replaced
@@ -35,18 +28,8 @@ class LaplaceForgottenSensitivity(AdditiveNoise):
         (0.5, 2.0)
     """
 
-    epsilon: float
     _: KW_ONLY
     sensitivity: float = 2.0
-    n_queries: int = 1
-    query: AnyQuery | None = None
-    relation: Relation = Relation.ADD_REMOVE
-
-    norm: ClassVar[float] = 1.0
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        super().__post_init__()
 
     @property
     def scale(self) -> float:
@@ -60,9 +43,3 @@ class LaplaceForgottenSensitivity(AdditiveNoise):
     def exact_guarantee(self) -> Guarantee:
         """sensitivity / scale = sensitivity * epsilon."""
         return LaplaceDP(self.sensitivity / self.scale, relation=self.relation)
-
-    def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-        return draw_laplace(self.scale, shape, rng)
-
-    def _noise_log_density(self, noise: Floats) -> Floats:
-        return laplace_log_density(noise, self.scale)

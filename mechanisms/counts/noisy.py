@@ -46,7 +46,24 @@ class NoisySubsetCounts(SubsetCounts):
 
 
 @dataclass(frozen=True)
-class LaplaceSubsetCounts(NoisySubsetCounts):
+class PureSubsetCounts(NoisySubsetCounts):
+    """Noise that grows with most_queries / epsilon: one epsilon for all answers, and no delta."""
+
+    epsilon: float
+    n_records: int
+    n_queries: int
+    _: KW_ONLY
+    share: float = 0.5
+    queries_seed: int = 0
+    queries: Subsets | None = None
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        super().__post_init__()
+
+
+@dataclass(frozen=True)
+class LaplaceSubsetCounts(PureSubsetCounts):
     """Laplace noise on subset counts of a column of bits, with one epsilon for all of them.
 
     A record is in up to `most_queries` of the subsets, and moves each of these answers by 1: the noise of every answer
@@ -71,18 +88,6 @@ class LaplaceSubsetCounts(NoisySubsetCounts):
         (278, 278.0)
     """
 
-    epsilon: float
-    n_records: int
-    n_queries: int
-    _: KW_ONLY
-    share: float = 0.5
-    queries_seed: int = 0
-    queries: Subsets | None = None
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        super().__post_init__()
-
     @cached_property
     def noise(self) -> Laplace:
         """Of scale most_queries / epsilon."""
@@ -99,7 +104,7 @@ class LaplaceSubsetCounts(NoisySubsetCounts):
 
 
 @dataclass(frozen=True)
-class GeometricSubsetCounts(NoisySubsetCounts):
+class GeometricSubsetCounts(PureSubsetCounts):
     """Two-sided geometric noise on subset counts of a column of bits, with one epsilon for all of them.
 
     As `LaplaceSubsetCounts`, in whole numbers: Pr[Z = z] is proportional to exp(-epsilon |z| / most_queries).
@@ -119,18 +124,6 @@ class GeometricSubsetCounts(NoisySubsetCounts):
         >>> round(mechanism.guarantee().epsilon(0.0), 12), mechanism.guarantee().epsilon(0.1) < 0.9
         (1.0, True)
     """
-
-    epsilon: float
-    n_records: int
-    n_queries: int
-    _: KW_ONLY
-    share: float = 0.5
-    queries_seed: int = 0
-    queries: Subsets | None = None
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        super().__post_init__()
 
     @cached_property
     def noise(self) -> Geometric:

@@ -20,6 +20,7 @@ from ..learning.pairs import check_in_place
 from ..validation import non_negative, one_of, positive, whole
 from .aggregators.votes import Counts, count_votes
 from .parts import Floats, VotesOfParts
+from .students import ANSWERS, STUDENTS, UNLABELLED, LabelSpreading
 from .teachers import TEACHERS, Teachers
 
 VIEWS = ("final", "labels")
@@ -35,7 +36,7 @@ class PATE(VotesOfParts):
         (1) the records are dealt to n_teachers parts, record i to part i mod n_teachers
         (2) a teacher learns from each part
         (3) the aggregator labels the public queries by the votes of the teachers, or leaves them without a label
-        (4) a student, softmax regression, learns from the labels alone
+        (4) a student, softmax regression, learns from the labels, and of public points alone
         (5) the student is released; nothing else
 
     Teachers are deterministic, so that many runs on one dataset train them once: noise and students differ.
@@ -44,6 +45,9 @@ class PATE(VotesOfParts):
         aggregator: LNMax, GNMax, ConfidentGNMax or InteractiveGNMax; n_teachers, n_classes and n_queries are its.
         queries: public points `(n_queries, n_features)`; None for as many numbers between -1 and 1, evenly spaced.
         teachers: "nearest", "kernel" or a `Teachers`.
+        student: what the student learns from: "answers", the points with an answer alone; "label-spreading", all public
+            points, after the answers were spread over them; or a `LabelSpreading`.
+        unlabelled: more public points `(n, n_features)`, for which nobody is asked; a student by spreading uses them.
         view: what is released: "final", the parameters of the student `(n_parameters,)`, or "labels", what it learns
             from.
         steps: full-batch gradient descent of the student from zeros, >= 1.
@@ -51,11 +55,12 @@ class PATE(VotesOfParts):
         ridge: L2 penalty of the student, >= 0.
 
     Raises:
-        ParameterError: queries of another number, an unknown view or teacher, a value out of range.
+        ParameterError: queries of another number, an unknown view, teacher or student, a value out of range, or
+            unlabelled points for a student that learns from answers alone.
 
     Guarantees:
         * That of the aggregator, whatever teachers and student do: a record moves the votes of one teacher, and the
-          student is made from the labels.
+          student is made from the labels and from public points.
         * `losses` is what an attack by the loss of the student reads.
 
     Example:
@@ -71,6 +76,8 @@ class PATE(VotesOfParts):
     _: KW_ONLY
     queries: Any = None
     teachers: str | Teachers = "nearest"
+    student: str | LabelSpreading = ANSWERS
+    unlabelled: Any = None
     view: str = "final"
     steps: int = 30
     learning_rate: float = 1.0
@@ -90,27 +97,46 @@ class PATE(VotesOfParts):
                 f"{self.teachers!r}.",
                 argument="teachers",
             )
-        object.__setattr__(self, "queries", self._rows())
-
-    def _rows(self) -> tuple[tuple[float, ...], ...]:
-        """The queries, as rows."""
-        n = self.aggregator.n_queries
-        given = np.linspace(-1.0, 1.0, n)[:, None] if self.queries is None else self.queries
-        try:
-            rows = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            rows = np.empty(0)
-        if rows.ndim != 2 or len(rows) != n or not rows.size or not np.isfinite(rows).all():
+        if isinstance(self.student, str):
+            one_of((ANSWERS, *STUDENTS), student=self.student)
+        elif not isinstance(self.student, LabelSpreading):
             raise ParameterError(
-                f"queries must be finite numbers, a row for each of n_queries = {n}, but have shape {rows.shape}.",
+                f"student must be one of {', '.join((ANSWERS, *STUDENTS))}, or a LabelSpreading(...), but is "
+                f"{self.student!r}.",
+                argument="student",
+            )
+        self._keep_points()
+
+    def _keep_points(self) -> None:
+        """Queries and unlabelled points, checked, as rows."""
+        n = self.aggregator.n_queries
+        queries = _finite_rows(np.linspace(-1.0, 1.0, n)[:, None] if self.queries is None else self.queries)
+        if len(queries) != n or not queries.size:
+            raise ParameterError(
+                f"queries must be finite numbers, a row for each of n_queries = {n}, but have shape {queries.shape}.",
                 argument="queries",
             )
-        return tuple(map(tuple, rows.tolist()))
+        object.__setattr__(self, "queries", tuple(map(tuple, queries.tolist())))
+        if self.unlabelled is None:
+            return
+        more = _finite_rows(self.unlabelled)
+        if more.shape[1:] != queries.shape[1:] or self.student == ANSWERS:
+            raise ParameterError(
+                f"unlabelled must be finite numbers, rows of {queries.shape[1]} as queries have, for a student that "
+                f"uses them (label-spreading), but has shape {more.shape}, and student is {self.student!r}.",
+                argument="unlabelled",
+            )
+        object.__setattr__(self, "unlabelled", tuple(map(tuple, more.tolist())))
 
     @cached_property
     def points(self) -> Floats:
         """The queries, `(n_queries, n_features)`."""
         return np.array(self.queries)
+
+    @cached_property
+    def public(self) -> Floats:
+        """All public points, the queries first, `(n_points, n_features)`."""
+        return np.concatenate([self.points, np.array(self.unlabelled or ()).reshape(-1, self.points.shape[1])])
 
     @cached_property
     def network(self) -> SoftmaxRegression:
@@ -147,14 +173,15 @@ class PATE(VotesOfParts):
         if self.view == "labels":
             return Outputs(labels)
         students = np.empty((size, self.network.n_parameters))
-        runs = max(1, _BLOCK // (labels.shape[1] * self.aggregator.n_classes))
+        runs = max(1, _BLOCK // (len(self.public) * self.aggregator.n_classes))
         for start in range(0, size, runs):
             students[start : start + runs] = self.learn(labels[start : start + runs])
         return Outputs(students)
 
     def learn(self, labels: NDArray[np.int64]) -> Floats:
         """Students of labels `(n_runs, n_queries)`, -1 for none: flat parameters `(n_runs, n_parameters)`."""
-        inputs = self.network.inputs(self.points, np.dtype(np.float64))
+        labels = self.seen_labels(labels)
+        inputs = self.network.inputs(self.public, np.dtype(np.float64))
         given = labels >= 0
         wanted = np.eye(self.aggregator.n_classes)[labels] * given[:, :, None]
         share = 1.0 / np.maximum(1, given.sum(axis=1))[:, None, None]
@@ -168,6 +195,15 @@ class PATE(VotesOfParts):
             slope = scores.transpose(0, 2, 1) @ inputs
             weights -= self.learning_rate * (share * slope + self.ridge * weights)
         return weights.reshape(len(labels), -1)
+
+    def seen_labels(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What the student learns from: a label for each public point, -1 for none, `(n_runs, n_points)`."""
+        known = np.full((len(labels), len(self.public)), UNLABELLED)
+        known[:, : labels.shape[1]] = labels
+        if self.student == ANSWERS:
+            return known
+        spreading = STUDENTS[self.student] if isinstance(self.student, str) else self.student
+        return spreading.labels(self.public, known, self.aggregator.n_classes)
 
     # --- what attacks ask ---------------------------------------------------------------------------------------------
 
@@ -200,3 +236,12 @@ class PATE(VotesOfParts):
             self.data(neighbours.side(side))
         check_in_place(neighbours, "parts")
         return self
+
+
+def _finite_rows(given: Any) -> Floats:
+    """As a table of numbers; an empty one without columns where it is none."""
+    try:
+        rows = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        rows = np.empty((0, 0))
+    return rows if rows.ndim == 2 and np.isfinite(rows).all() else np.empty((0, 0))

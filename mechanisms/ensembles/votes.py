@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom, laplace
 
 from ..base import Dataset, Mechanism, Neighbours, Outputs
 from ..errors import NeighboursError, ParameterError
@@ -92,10 +91,14 @@ class NoisyVotes(Mechanism):
 
     def majority(self, votes: int) -> float:
         """Probability that this many votes for label 1 are released as the label 1."""
+        from scipy.stats import laplace
+
         return float(laplace.sf(self.n_teachers / 2 - votes, scale=self.scale))
 
     def between(self, votes0: int, votes1: int) -> ExactDP:
         """The exact guarantee where the votes are `votes0` on side 0 and `votes1` on side 1, in every round."""
+        from scipy.stats import binom
+
         count = np.arange(self.rounds + 1)
         law0, law1 = (binom.pmf(count, self.rounds, self.majority(votes)) for votes in (votes0, votes1))
         return ExactDP(law0, law1, relation=self.relation)
@@ -118,6 +121,8 @@ class FixedVotes(NoisyVotes):
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Log probability of each output, shape `(size,)`; -inf for what is no vector of bits."""
+        from scipy.stats import laplace
+
         bits = outputs.values.reshape(len(outputs), -1)
         ones = bits.sum(axis=1)
         votes = self.count(self.labels(dataset))

@@ -14,6 +14,7 @@ exact.py              ExactDP              everything, from two finite output di
 privacy_loss.py       PrivacyLossDP        privacy-loss distributions, by dp-accounting
 composition/          compose, group, subsample: several releases, several records, samples
 shuffling/            ClonesDP: messages of local mechanisms in random order
+two_laws/             exact curves of noise whose centre and scale differ between the sides
 steps/                Gaussian noise on batches, many times: what DP-SGD is accounted by
 conversion/           to_..., least_noise_multiplier: from one kind to another, from epsilon to noise
 numerics/             what they share

@@ -137,6 +137,16 @@ class GivesSignals(Protocol):
 
 
 @runtime_checkable
+class HasSummaries(Protocol):
+    """What was trained on subsets and can be described by a few numbers each, whoever is asked about."""
+
+    @property
+    def summaries(self) -> NDArray[np.float64] | None:
+        """`(n_models, n_summaries)`; None where nobody has asked for them."""
+        ...
+
+
+@runtime_checkable
 class TakesTables(Protocol):
     """A learner from records without labels."""
 
@@ -181,6 +191,7 @@ __all__ = [
     "Floats",
     "GivesSignals",
     "HasGradients",
+    "HasSummaries",
     "Learner",
     "TakesTables",
     "TrainingData",

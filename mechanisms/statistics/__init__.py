@@ -13,8 +13,6 @@ quantile.py                 a quantile by the exponential mechanism, over the in
 naive_bayes.py              a naive Bayes classifier from noisy counts
 median_sensitivity.py       how far the median of bounded values can move
 laplace_choice.py           the exact curve of a random choice that is seen, and a number with noise that goes with it
-two_cauchys.py              the exact curve of a number with Cauchy noise whose centre and scale may both differ
-two_laplaces.py             the exact curve of a number with Laplace noise whose centre and scale may both differ
 """
 
 from .laplace_choice import LaplaceChoiceDP
@@ -27,8 +25,6 @@ from .restricted_sensitivity import RestrictedEdgeCount
 from .smooth_sensitivity import SmoothSensitivityMedian
 from .stability_histogram import StabilityHistogram
 from .triangles import TriangleCount
-from .two_cauchys import TwoCauchysDP
-from .two_laplaces import TwoLaplacesDP, two_laplaces
 
 __all__ = [
     "BoundedMedian",
@@ -41,7 +37,4 @@ __all__ = [
     "StabilityHistogram",
     "SumAndCount",
     "TriangleCount",
-    "TwoCauchysDP",
-    "TwoLaplacesDP",
-    "two_laplaces",
 ]

@@ -12,6 +12,7 @@ from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..errors import ParameterError
 from ..guarantees import ApproximateDP
 from ..guarantees.base import Guarantee
+from ..guarantees.two_laws.laplace import log_laplace
 from ..noise.laplace import draw_laplace
 from ..queries.base import Floats
 from ..records import check_records
@@ -19,7 +20,6 @@ from ..relation import Relation
 from ..validation import positive
 from .laplace_choice import LaplaceChoiceDP
 from .median_sensitivity import BoundedMedian
-from .two_laplaces import log_laplace
 
 
 @dataclass(frozen=True)

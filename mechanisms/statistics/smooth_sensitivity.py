@@ -12,14 +12,14 @@ from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..errors import ParameterError
 from ..guarantees import ApproximateDP, PureDP
 from ..guarantees.base import Guarantee
+from ..guarantees.two_laws.cauchy import TwoCauchysDP, log_cauchy
+from ..guarantees.two_laws.laplace import log_laplace, two_laplaces
 from ..noise.laplace import draw_laplace
 from ..queries.base import Floats
 from ..records import check_records
 from ..relation import Relation
 from ..validation import delta_range, one_of, positive
 from .median_sensitivity import BoundedMedian
-from .two_cauchys import TwoCauchysDP, log_cauchy
-from .two_laplaces import log_laplace, two_laplaces
 
 
 @dataclass(frozen=True)

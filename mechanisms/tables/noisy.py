@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..errors import ParameterError
@@ -113,8 +112,10 @@ class NoisyTables(Mechanism):
 
     def guarantee(self) -> Guarantee:
         """The exact curve of s counts that move by 1: how many of them point to side 1 is binomial."""
+        from scipy.stats import binom
+
         towards = 1.0 / (1.0 + self.noise.ratio)
-        law = stats.binom.pmf(np.arange(self.sensitivity + 1), self.sensitivity, towards)
+        law = binom.pmf(np.arange(self.sensitivity + 1), self.sensitivity, towards)
         return ExactDP(law[::-1], law, relation=self.relation)
 
     def worst_case(self) -> Neighbours:

@@ -102,12 +102,9 @@ def worst_level(epsilon, delta, m, r, v):
 
 def bit_misses(bound, law, *, shape, repeats, confidence, delta=0.0, seed=1):
     """As `dpassay.audit.testing.coverage.misses`, for bits."""
-    found = np.array(
-        [
-            asked.lower_bound(bound, one, delta=delta, confidence=confidence).epsilon
-            for one in law.draws(repeats, shape, seed)
-        ]
-    )
+    level = {"delta": delta, "confidence": confidence}
+    fixed = asked.fixed(bound, (math.prod(shape),), **level)
+    found = np.array([fixed.lower_bound(one).epsilon for one in law.draws(repeats, shape, seed)])
     truth = float(law.curve.epsilon(delta))
     above = int(np.count_nonzero(found > truth * (1.0 + 1e-12)))
     return Coverage(bound.name, law.name, truth, repeats, above, 1.0 - confidence, float(found.mean()))
@@ -177,3 +174,21 @@ def worst_probability(profile, m, r, v, epsilons):
     whole = np.zeros((1, size))
     whole[0, :n_law] = 1.0
     return -linprog(gain, A_ub=matrix.tocsr(), b_ub=limits, A_eq=whole, b_eq=[1.0], method="highs").fun
+
+
+def random_game(seed, n_runs=1, m=200, mu=1.5):
+    """Bits by the toss of a coin, and scores with normal noise that lie `mu` higher where a bit is 1."""
+    rng = np.random.default_rng(seed)
+    bits = rng.random((n_runs, m)) < 0.5
+    return BitScores(bits, rng.normal(size=bits.shape) + mu * bits)
+
+
+def check_p_value(bound, epsilon):
+    """The p-value at `epsilon` is the significance at which the bound passes it."""
+    scores = random_game(3)
+    p = asked.p_value(bound, scores, epsilon=epsilon, delta=1e-5)
+    assert 1e-12 < p < 1
+    above, below = (
+        asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - p * factor).epsilon for factor in (1.001, 0.999)
+    )
+    assert below <= epsilon < above

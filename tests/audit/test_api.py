@@ -36,6 +36,8 @@ from dpassay.mechanisms.errors import (
     UnknownNameError,
 )
 
+pytestmark = pytest.mark.usefixtures("without_power")
+
 PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 
 

@@ -23,7 +23,9 @@ def verdict(function, trials, seed, **options):
 
 
 @pytest.mark.usefixtures("without_power")
-@pytest.mark.parametrize("name", FINE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in ("14 bits", "16 bits") else name for name in FINE]
+)
 def test_a_fine_leak_is_caught(name):
     assert verdict(FINE[name].broken, FEWER.get(name, 12_000), 0) is Verdict.VIOLATION
 

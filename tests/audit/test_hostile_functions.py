@@ -16,6 +16,8 @@ from dpassay.mechanisms import Mechanism, Neighbours, PureDP
 from dpassay.mechanisms.errors import ParameterError, ReleaseError
 from dpassay.mechanisms.external.function import FunctionMechanism
 
+pytestmark = pytest.mark.usefixtures("without_power")
+
 PAIR = Neighbours([1, 0], [1, 0, 1], "add_remove")
 
 

@@ -15,6 +15,7 @@ import claims_composed
 import claims_counts
 import claims_deniability
 import claims_federated
+import claims_fine_tuning
 import claims_histogram_tables
 import claims_laws as laws
 import claims_release
@@ -686,6 +687,12 @@ def dp_sgd():
         yield Case(mechanism, mechanism.worst_case(), laws.gaussian_shown(distance, EPSILONS), FINE, worst=True)
 
 
+def apart(found):
+    """Two Gaussians of one deviation: what their distance shows."""
+    for mechanism, pair, distance, worst in found:
+        yield Case(mechanism, pair, laws.gaussian_shown(distance, EPSILONS), FINE, worst=worst)
+
+
 def records_of(mechanism, relation, n):
     """What the two sides add in clip norms: the record in the front of others, each of which may be anything."""
     instead = {Relation.ADD_REMOVE: [[]], Relation.ZERO_OUT: [[0.0]], Relation.REPLACE_ONE: [[-1.0], [0.3]]}[relation]
@@ -1021,6 +1028,8 @@ CASES = {
     ),
     "broken-sparse-vector-two": broken_sparse_vector_two,
     "dp-sgd": dp_sgd,
+    "fine-tuning": lambda: apart(claims_fine_tuning.right()),
+    "broken-private-encoder": lambda: apart(claims_fine_tuning.pooled()),
     "gaussian-counters": gaussian_counters,
     "teacher-votes": lambda: votes(TeacherVotes, first_of_each, lambda rate: 1 / rate),
     "broken-votes-same-part": lambda: votes(SamePartForAll, lambda y, k: k * y[k - 1], lambda rate: 1 / rate),

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from ....mechanisms.errors import ParameterError
 from ....mechanisms.tables.domain import CensusDomain, Ints
@@ -39,6 +38,8 @@ def expected_block(domain: CensusDomain, population: ArrayLike, n_people: int) -
         >>> domain.shown(expected_block(domain, [0.6, 0.2, 0.1, 0.1], 3))
         ['30 female', '30 female', '31 female']
     """
+    from scipy.stats import binom
+
     whole(0, n_people=n_people)
     law = np.asarray(population, dtype=np.float64)
     if law.shape != (domain.n_types,) or not (law >= 0).all() or abs(law.sum() - 1.0) > 1e-6:
@@ -48,7 +49,7 @@ def expected_block(domain: CensusDomain, population: ArrayLike, n_people: int) -
             argument="population",
         )
     entries = np.arange(1, n_people + 1)
-    chances = stats.binom.sf(entries - 1, n_people, law[:, None])
+    chances = binom.sf(entries - 1, n_people, law[:, None])
     best = np.argsort(-chances, axis=None, kind="stable")[:n_people] // max(n_people, 1)
     return domain.block_of(np.bincount(best, minlength=domain.n_types))
 

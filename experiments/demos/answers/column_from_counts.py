@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from ....attacks.reconstruction.answers import (
     BoxedLeastSquares,
@@ -26,10 +26,9 @@ from ....attacks.reconstruction.answers import (
 )
 from ....mechanisms import Gaussian
 from ....mechanisms.counts import Answerer, GaussianSubsetCounts, LaplaceSubsetCounts, SubsetCounts
+from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+from ...plots.style.palette import AMBER, BLUE, CLAIM, GREEN
 from ..lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SEED = 2003
 N_PEOPLE = 100
@@ -187,32 +186,23 @@ def main(out: Path | None = None) -> Findings:
     found = Findings(many_counts(lecture), wrong_answers(lecture), careful_system(lecture), a_budget(lecture))
     lecture.chapter("To take home")
     lecture.say("Overly accurate answers to too many questions give everything away. A budget is what counts them.")
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: right bits against queries, and against the epsilon of all answers."""
-    from ...plots.style.canvas import new_figure
-
-    figure = new_figure(11.0, 4.2)
-    left, right = figure.subplots(1, 2)
-    _draw_queries(left, found)
-    _draw_budget(right, found)
-    lecture.figure(
-        figure,
+    lecture.panels(
         "column-from-counts",
+        lambda ax: _draw_queries(ax, found),
+        lambda ax: _draw_budget(ax, found),
         title="A column from counts",
         description="Left: right bits against queries, for three noises. Right: against the epsilon of all answers.",
     )
 
 
 def _draw_queries(ax: Axes, found: Findings) -> None:
-    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ...plots.style.palette import AMBER, BLUE, GREEN
-
     labels = []
     more = np.geomspace(N_PEOPLE + 1, QUERIES[-1], 100).astype(int)
     for noise, colour in zip(NOISES, (BLUE, AMBER, GREEN), strict=True):
@@ -228,9 +218,6 @@ def _draw_queries(ax: Axes, found: Findings) -> None:
 
 
 def _draw_budget(ax: Axes, found: Findings) -> None:
-    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ...plots.style.palette import BLUE, CLAIM
-
     epsilons = np.geomspace(EPSILONS[0], EPSILONS[-1], 100)
     ax.plot(epsilons, 1.0 / (1.0 + np.exp(-epsilons)), color=CLAIM.light, linewidth=1.4)
     seen = [found.a_budget[e] for e in EPSILONS]

@@ -13,19 +13,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....audit import AuditResult, audit
 from ....mechanisms import Laplace, Relation
 from ....mechanisms.queries import Domain, Workload
 from ....mechanisms.release.weights import MWEM
+from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+from ...plots.style.palette import AMBER, BLUE, CLAIM, GREEN
 from ..lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SEED = 2012
 PEOPLE, ATTRIBUTES, RUNS = 2_000, 10, 10
@@ -160,33 +159,25 @@ def main(out: Path | None = None) -> Findings:
     found = Findings(against_rounds(lecture), against_epsilon(lecture), audited(lecture))
     lecture.chapter("To take home")
     lecture.say("Ask where you are most wrong, pay for that answer only, and keep what it teaches about the others.")
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Three panels: error against rounds, error against epsilon, audited epsilon against rounds."""
-    from ...plots.style.canvas import new_figure
-
-    figure = new_figure(14.0, 4.2)
-    rounds, epsilons, bounds = figure.subplots(1, 3)
-    _draw_rounds(rounds, found)
-    _draw_epsilons(epsilons, found)
-    _draw_bounds(bounds, found)
-    lecture.figure(
-        figure,
+    lecture.panels(
         "error-of-mwem",
+        lambda ax: _draw_rounds(ax, found),
+        lambda ax: _draw_epsilons(ax, found),
+        lambda ax: _draw_bounds(ax, found),
         title="The error of MWEM",
         description="Left: worst error against rounds. Middle: against epsilon. Right: audited epsilon of transcripts.",
+        size=(14.0, 4.2),
     )
 
 
 def _draw_rounds(ax: Axes, found: Findings) -> None:
-    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ...plots.style.palette import AMBER, BLUE, GREEN
-
     labels = []
     for epsilon, colour in zip((0.3, 1.0, 10.0), (BLUE, AMBER, GREEN), strict=True):
         values = [found.against_rounds[epsilon, t] for t in ROUNDS]
@@ -199,9 +190,6 @@ def _draw_rounds(ax: Axes, found: Findings) -> None:
 
 
 def _draw_epsilons(ax: Axes, found: Findings) -> None:
-    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ...plots.style.palette import AMBER, BLUE, GREEN
-
     labels = []
     for place, (name, colour) in enumerate((("8 rounds", BLUE), ("32 rounds", AMBER), ("noise on all", GREEN))):
         values = [found.against_epsilon[e][place] for e in EPSILONS]
@@ -214,9 +202,6 @@ def _draw_epsilons(ax: Axes, found: Findings) -> None:
 
 
 def _draw_bounds(ax: Axes, found: Findings) -> None:
-    from ...plots.style.canvas import EndLabel, end_labels, style_axes
-    from ...plots.style.palette import BLUE, CLAIM
-
     seen = [found.audited[t].bound.epsilon for t in AUDITED_ROUNDS]
     claims = [found.audited[t].claim for t in AUDITED_ROUNDS]
     ax.plot(AUDITED_ROUNDS, claims, color=CLAIM.light, linewidth=1.4)

@@ -14,9 +14,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....mechanisms import Gaussian, Laplace, Mechanism
@@ -25,10 +26,9 @@ from ....mechanisms.relation import Relation
 from ....mechanisms.release.error_rates import error_rate
 from ....mechanisms.release.matrix import GaussianMatrix, LaplaceMatrix
 from ....mechanisms.release.weights import MWEM, SmallDatabase
+from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+from ...plots.style.palette import CLAIM, MUTED, series_colour
 from ..lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SEED = 2010
 EPSILON, DELTA = 1.0, 1e-6
@@ -170,32 +170,25 @@ def main(out: Path | None = None) -> Findings:
     found = Findings(measured(lecture), known(lecture))
     lecture.chapter("To take home")
     lecture.say("Choose what to measure: at one epsilon, a fifteenth of the error of noise on every answer, or less.")
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: both errors against the number of records."""
-    from ...plots.style.canvas import new_figure
-
-    figure = new_figure(11.0, 4.6)
-    for place, (ax, word) in enumerate(zip(figure.subplots(1, 2), NORMS, strict=True)):
-        _draw_errors(ax, found, word, place)
-    lecture.figure(
-        figure,
+    lecture.panels(
         "query-release",
+        lambda ax: _draw_errors(ax, found, 0),
+        lambda ax: _draw_errors(ax, found, 1),
         title="Many queries at once",
         description="Errors of six mechanisms against the number of records, and the known rates, without constants.",
+        size=(11.0, 4.6),
     )
 
 
-def _draw_errors(ax: Axes, found: Findings, word: str, which: int) -> None:
-    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ...plots.style.palette import CLAIM, MUTED, series_colour
-
-    labels, seen = [], []
+def _draw_errors(ax: Axes, found: Findings, which: int) -> None:
+    labels, seen, word = [], [], list(NORMS)[which]
     for place, (name, each) in enumerate(found.measured.items()):
         values = [both[which] for both in each]
         ax.plot(SIZES, values, marker="o", color=series_colour(place).light, linewidth=1.6)

@@ -15,19 +15,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....attacks.reconstruction.answers import Averaging
 from ....audit import AuditResult, audit
 from ....mechanisms import Laplace, Neighbours, PureDP, Relation, Repeated
 from ....mechanisms.counts import Answerer
+from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+from ...plots.style.palette import AMBER, BLUE, CLAIM, GREEN, VIOLATION
 from ..lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SEED = 119
 EPSILON = 1.0
@@ -231,32 +230,23 @@ def main(out: Path | None = None) -> Findings:
     found = Findings(spreads, is_bob_ill(lecture), the_remedies(lecture, spreads), the_audit(lecture))
     lecture.chapter("To take home")
     lecture.say("Noise that is drawn again can be averaged away. Privacy is a budget, and every answer is paid for.")
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: the error of the mean, and how often Bob is guessed, against the number of answers."""
-    from ...plots.style.canvas import new_figure
-
-    figure = new_figure(11.0, 4.2)
-    left, right = figure.subplots(1, 2)
-    _draw_spreads(left, found.spreads)
-    _draw_guesses(right, found.guesses)
-    lecture.figure(
-        figure,
+    lecture.panels(
         "repeated-answers",
+        lambda ax: _draw_spreads(ax, found.spreads),
+        lambda ax: _draw_guesses(ax, found.guesses),
         title="Averaging repeated answers",
         description="Left: error of the mean against the number of answers. Right: how often a bit is guessed.",
     )
 
 
 def _draw_spreads(ax: Axes, found: Spreads) -> None:
-    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ...plots.style.palette import AMBER, BLUE, GREEN
-
     labels = []
     for values, colour, name in (
         (found.fresh, BLUE, "fresh noise"),
@@ -272,9 +262,6 @@ def _draw_spreads(ax: Axes, found: Spreads) -> None:
 
 
 def _draw_guesses(ax: Axes, found: Guesses) -> None:
-    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ...plots.style.palette import BLUE, CLAIM, VIOLATION
-
     ceiling = 1.0 / (1.0 + math.exp(-EPSILON))
     ax.axhline(ceiling, color=CLAIM.light, linewidth=1.4)
     ax.plot(found.n_answers, found.optimum, color=VIOLATION.light, linewidth=2)

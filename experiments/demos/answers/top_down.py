@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....audit import AuditResult, audit
@@ -22,10 +22,9 @@ from ....mechanisms.broken.release import InvariantsForgotten
 from ....mechanisms.errors import NeighboursError
 from ....mechanisms.release.topdown import LEVELS, GaussianTopDown, GeometricTopDown, Invariant, LevelQuery
 from ...data.people import place_sizes
+from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+from ...plots.style.palette import series_colour
 from ..lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SEED = 2020
 COUNTIES = (5, 4, 3)
@@ -247,32 +246,24 @@ def main(out: Path | None = None) -> Findings:
     found = Findings(errors(lecture), audits(lecture))
     lecture.chapter("To take home")
     lecture.say("A claim with invariants must name them: it protects nobody from what they say.")
-    if out is not None:
-        draw(lecture, found.errors)
+    draw(lecture, found)
     return found
 
 
 # %%
-def draw(lecture: Lecture, found: Errors) -> None:
+def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: errors by level, and the bias of counties against their size."""
-    from ...plots.style.canvas import new_figure
-
-    figure = new_figure(11.0, 4.4)
-    left, right = figure.subplots(1, 2)
-    _draw_errors(left, found)
-    _draw_bias(right, found)
-    lecture.figure(
-        figure,
+    lecture.panels(
         "top-down",
+        lambda ax: _draw_errors(ax, found.errors),
+        lambda ax: _draw_bias(ax, found.errors),
         title="Tables of a census, from the top down",
         description="Left: error of a cell at each level, step by step. Right: bias of the people of a county.",
+        size=(11.0, 4.4),
     )
 
 
 def _draw_errors(ax: Axes, found: Errors) -> None:
-    from ...plots.style.canvas import EndLabel, end_labels, style_axes
-    from ...plots.style.palette import series_colour
-
     labels = []
     for place, step in enumerate(STEPS):
         values = [found.root_mean_square[step, level] for level in LEVELS]
@@ -286,9 +277,6 @@ def _draw_errors(ax: Axes, found: Errors) -> None:
 
 
 def _draw_bias(ax: Axes, found: Errors) -> None:
-    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ...plots.style.palette import series_colour
-
     order = np.argsort(found.sizes)
     labels = []
     for place, (name, values) in enumerate(zip(("least squares", "whole"), found.bias, strict=True)):

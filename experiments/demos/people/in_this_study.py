@@ -15,19 +15,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....attacks.tracing import InnerProduct, Traced, expected_z, power, trace
 from ....mechanisms.studies import ColumnMeans, Genomes, Study, Uniform
+from ...plots.style.canvas import EndLabel, end_labels, style_axes
+from ...plots.style.palette import AMBER, BLUE, GREEN
 from ..lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SEED = 2008
 PATIENTS, VARIANTS, STRANGERS = 100, 5_000, 1_000
@@ -39,6 +39,8 @@ RELEASES = {
 }
 RARE = 0.001
 """False positive rate at which members are counted: one stranger in a thousand."""
+COLOURS = (BLUE, AMBER, GREEN)
+"""Of the releases, in figures."""
 
 
 def publisher(release: str, n_attributes: int = VARIANTS) -> ColumnMeans:
@@ -130,6 +132,11 @@ class Curve:
     columns: tuple[int, ...]
     measured: tuple[float, ...]
     formula: tuple[float, ...]
+
+    @property
+    def ratio(self) -> NDArray[np.float64]:
+        """sqrt(columns / people)."""
+        return np.asarray(np.sqrt(np.array(self.columns) / PATIENTS))
 
 
 def the_curve(lecture: Lecture, *, runs: int = 200) -> dict[str, Curve]:
@@ -232,47 +239,41 @@ def main(out: Path | None = None) -> Findings:
         columns. `dpassay run tracing` turns the scores into lower bounds on epsilon.
         """
     )
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: z against sqrt(d / n), and members found at one false alarm in a thousand."""
-    from ...plots.style.canvas import new_figure
-
-    figure = new_figure(11.0, 4.4)
-    left, right = figure.subplots(1, 2)
-    _draw_curves(left, found, lambda z: z, "z of a member's score", "Exact means: z = sqrt(d / n)")
-    _draw_curves(
-        right,
-        found,
-        lambda z: np.array([power(each, RARE) for each in z]),
-        "share of members found",
-        "At one stranger in a thousand",
-    )
-    lecture.figure(
-        figure,
+    lecture.panels(
         "in-this-study",
+        lambda ax: _draw_scores(ax, found.curves),
+        lambda ax: _draw_found(ax, found.curves),
         title="Am I in this study?",
         description="Left: z of members against sqrt(d / n), points measured, lines by the formula. Right: share of "
         "members found at a false positive rate of 0.001, by the formula.",
+        size=(11.0, 4.4),
     )
 
 
-def _draw_curves(ax: Axes, found: Findings, of_z: object, y: str, title: str) -> None:
-    from ...plots.style.canvas import EndLabel, end_labels, style_axes
-    from ...plots.style.palette import AMBER, BLUE, GREEN
+def _draw_scores(ax: Axes, curves: dict[str, Curve]) -> None:
+    for curve, colour in zip(curves.values(), COLOURS, strict=True):
+        ax.plot(curve.ratio, curve.measured, "o", color=colour.light)
+    _draw_lines(ax, curves, float, title="Exact means: z = sqrt(d / n)", y="z of a member's score")
 
+
+def _draw_found(ax: Axes, curves: dict[str, Curve]) -> None:
+    _draw_lines(ax, curves, lambda z: power(z, RARE), title="At one stranger in a thousand", y="share of members found")
+
+
+def _draw_lines(ax: Axes, curves: dict[str, Curve], height: Callable[[float], float], *, title: str, y: str) -> None:
+    """A line of each release: `height` of its z by the formula."""
     labels = []
-    for (name, curve), colour in zip(found.curves.items(), (BLUE, AMBER, GREEN), strict=True):
-        x: NDArray[np.float64] = np.sqrt(np.array(curve.columns) / PATIENTS)
-        line = of_z(np.array(curve.formula))  # type: ignore[operator]
-        ax.plot(x, line, color=colour.light, linewidth=2)
-        if y.startswith("z"):
-            ax.plot(x, curve.measured, color=colour.light, marker="o", linestyle="none")
-        labels.append(EndLabel(float(line[-1]), name, colour))
+    for (name, curve), colour in zip(curves.items(), COLOURS, strict=True):
+        values = [height(z) for z in curve.formula]
+        ax.plot(curve.ratio, values, color=colour.light, linewidth=2)
+        labels.append(EndLabel(values[-1], name, colour))
     ax.set_xlim(0.0, 15.0)
     style_axes(ax, title=title, x="sqrt(columns / people)", y=y)
     end_labels(ax, labels)

@@ -14,18 +14,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....audit import AuditResult, PairScores, audit_scores
 from ....mechanisms.learning import DPSGD, FullBatch, LogisticRegression, TrainingData
 from ....mechanisms.learning.accounting import calibrate_noise
+from ...plots.style.canvas import style_axes, write
+from ...plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
 from ..lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 SEED = 74
@@ -186,8 +186,7 @@ def main(out: Path | None = None) -> Findings:
     }
     found = Findings(learners, audits, trial, models, noise)
     _tell(lecture, found)
-    if out is not None:
-        _draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
@@ -220,16 +219,12 @@ def _tell(lecture: Lecture, found: Findings) -> None:
     )
 
 
-def _draw(lecture: Lecture, found: Findings) -> None:
-    from ...plots.style.canvas import new_figure
-
-    figure = new_figure(11.0, 4.2)
-    left, right = figure.subplots(1, 2)
-    _draw_plane(left, found)
-    _draw_learners(right, found)
-    lecture.figure(
-        figure,
+def draw(lecture: Lecture, found: Findings) -> None:
+    """Two panels: a machine and its support vectors, and the three learners."""
+    lecture.panels(
         "leave-one-out",
+        lambda ax: _draw_plane(ax, found),
+        lambda ax: _draw_learners(ax, found),
         title="Leave one out",
         description="Left: a support vector machine that was trained on an outlier. Right: errors and advantages.",
     )
@@ -237,9 +232,6 @@ def _draw(lecture: Lecture, found: Findings) -> None:
 
 def _draw_plane(ax: Axes, found: Findings) -> None:
     """Where one machine with the outlier says class 1, and its support vectors."""
-    from ...plots.style.canvas import style_axes, write
-    from ...plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
-
     machine, rows = found.machines[1], found.trial.inclusion[1, :-1]
     X, y = found.trial.data.X[:-1][rows], found.trial.data.y[:-1][rows]
     for label, colour in ((0, AMBER), (1, BLUE)):
@@ -263,9 +255,6 @@ def _draw_plane(ax: Axes, found: Findings) -> None:
 
 def _draw_learners(ax: Axes, found: Findings) -> None:
     """Three numbers of each learner, side by side."""
-    from ...plots.style.canvas import style_axes
-    from ...plots.style.palette import BLUE, MUTED, VIOLATION
-
     shown = {
         "L_test": (MUTED, [one.test_error for one in found.learners.values()]),
         "advantage, average": (BLUE, [one.average_advantage for one in found.learners.values()]),
@@ -276,7 +265,6 @@ def _draw_learners(ax: Axes, found: Findings) -> None:
     ax.axhline(0.0, color=MUTED.light, linewidth=0.8)
     ax.set_xticks(range(3), [name.replace(" ", "\n", 1) for name in found.learners])
     ax.set_ylim(-0.12, 1.08)
-    ax.legend(frameon=False, fontsize=8.5)
     style_axes(ax, title="Equal errors, and one record given away", x="", y="error; TPR - FPR")
 
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....attacks.linkage import (
@@ -31,10 +31,9 @@ from ....attacks.linkage import (
 from ....audit.inference.gain import Gain, gain
 from ....mechanisms.anonymity import Cells, banded, mondrian
 from ...data.people import age_shares, people, place_sizes
+from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+from ...plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
 from ..lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SEED = 1997
 QUASI = ["zip", "age", "male"]
@@ -334,32 +333,24 @@ def main(out: Path | None = None) -> Findings:
         about privacy has to hold whatever else is known, and to add up. Noise can do that; blurring cannot.
         """
     )
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: who is unique, and what is guessed right from groups and from noisy counts."""
-    from ...plots.style.canvas import new_figure
-
-    figure = new_figure(11.0, 4.2)
-    left, right = figure.subplots(1, 2, width_ratios=[1, 1.3])
-    _draw_unique(left, found)
-    _draw_guesses(right, found)
-    lecture.figure(
-        figure,
+    lecture.panels(
         "medical-visits",
+        lambda ax: _draw_unique(ax, found),
+        lambda ax: _draw_guesses(ax, found),
         title='"Anonymous" medical visits',
         description="Left: share of unique people by columns. Right: illnesses guessed right against k.",
+        widths=[1, 1.3],
     )
 
 
 def _draw_unique(ax: Axes, found: Findings) -> None:
-    from ...plots.style.canvas import style_axes
-    from ...plots.style.palette import BLUE
-
     names = [name for name in found.unique if "," in name][::-1]
     shares = [100.0 * found.unique[name] for name in names]
     bars = ax.barh(range(len(names)), shares, color=BLUE.light, height=0.6)
@@ -370,9 +361,6 @@ def _draw_unique(ax: Axes, found: Findings) -> None:
 
 
 def _draw_guesses(ax: Axes, found: Findings) -> None:
-    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ...plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
-
     ks = [row.k for row in found.rows]
     cured = found.cure.gained.attack.value
     lines = [

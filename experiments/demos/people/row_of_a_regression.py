@@ -14,19 +14,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....attacks.reconstruction.training import InformedAdversary, PerturbedOutput, Regression, blind_success
 from ....audit.inference import Gain, gain
 from ....mechanisms.errors import AttackError
 from ....mechanisms.learning.convex import OutputPerturbation
+from ...plots.style.canvas import logarithmic, style_axes, write
+from ...plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
 from ..lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 
@@ -340,23 +339,17 @@ def main(out: Path | None = None) -> Findings:
         release looks like an average, but noise, and a promise that says how much.
         """
     )
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: success against noise, and against epsilon."""
-    from ...plots.style.canvas import new_figure
-
-    figure = new_figure(11.0, 4.2)
-    left, right = figure.subplots(1, 2)
-    _draw_noise(left, found.noise)
-    _draw_private(right, found)
-    lecture.figure(
-        figure,
+    lecture.panels(
         "row-of-a-regression",
+        lambda ax: _draw_noise(ax, found.noise),
+        lambda ax: _draw_private(ax, found),
         title="Recovering a row from a regression",
         description="Left: share of ages recovered to within two years, against noise on the coefficients, by formula "
         "and by attack. Right: the same under output perturbation, against epsilon, with the accuracy of the model.",
@@ -364,9 +357,6 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw_noise(ax: Axes, curve: NoiseCurve) -> None:
-    from ...plots.style.canvas import logarithmic, style_axes, write
-    from ...plots.style.palette import BLUE, MUTED, VIOLATION
-
     ax.plot(curve.noise_sd, curve.theory, color=BLUE.light, linewidth=2)
     ax.plot(curve.noise_sd, curve.measured, color=VIOLATION.light, linewidth=0, marker="o")
     ax.axhline(curve.blind, color=MUTED.light, linewidth=1, linestyle=(0, (4, 3)))
@@ -379,9 +369,6 @@ def _draw_noise(ax: Axes, curve: NoiseCurve) -> None:
 
 
 def _draw_private(ax: Axes, found: Findings) -> None:
-    from ...plots.style.canvas import logarithmic, style_axes, write
-    from ...plots.style.palette import AMBER, MUTED, VIOLATION
-
     epsilons = list(found.private)
     ax.plot(epsilons, [a for _, a in found.private.values()], color=AMBER.light, marker="s", linewidth=2)
     ax.plot(epsilons, [s for s, _ in found.private.values()], color=VIOLATION.light, marker="o", linewidth=2)

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....mechanisms.broken.deniability import DeterministicTest, NoPrivacyTest, NoReleaseSeen
@@ -24,10 +25,9 @@ from ....mechanisms.deniability.theorem import pass_log_probability
 from ....mechanisms.errors import DataError
 from ....mechanisms.queries.domain import Domain
 from ...data.datasets import load
+from ...plots.style.canvas import EndLabel, end_labels, style_axes
+from ...plots.style.palette import AMBER, BLUE, CLAIM, GREEN
 from ..lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Ints = NDArray[np.int64]
 SEED = 2017
@@ -198,30 +198,22 @@ def main(out: Path | None = None) -> Findings:
     lecture = Lecture(out=out)
     epsilons = exact_epsilons(lecture)
     found = Findings(epsilons, *utility(lecture))
-    if out is not None:
-        _draw(lecture)
+    draw(lecture)
     return found
 
 
-def _draw(lecture: Lecture) -> None:
-    from ...plots.style.canvas import new_figure
-
-    figure = new_figure(11.0, 4.2)
-    left, right = figure.subplots(1, 2)
-    _draw_passing(left)
-    _draw_theorem(right)
-    lecture.figure(
-        figure,
+def draw(lecture: Lecture) -> None:
+    """Two panels: who passes the test, and the epsilon of the theorem."""
+    lecture.panels(
         "deniable-records",
+        _draw_passing,
+        _draw_theorem,
         title="Deniable records",
         description="Left: probability of passing the test by the number of records in the bucket. Right: the theorem.",
     )
 
 
 def _draw_passing(ax: Axes) -> None:
-    from ...plots.style.canvas import EndLabel, end_labels, style_axes
-    from ...plots.style.palette import AMBER, BLUE, CLAIM, GREEN
-
     counts = np.arange(20.0, 81.0, dtype=np.float64)
     labels = []
     for epsilon0, colour in ((0.1, AMBER), (0.3, GREEN), (1.0, BLUE)):
@@ -236,9 +228,6 @@ def _draw_passing(ax: Axes) -> None:
 
 
 def _draw_theorem(ax: Axes) -> None:
-    from ...plots.style.canvas import EndLabel, end_labels, style_axes
-    from ...plots.style.palette import AMBER, BLUE, GREEN
-
     exponents, labels = np.linspace(-14.0, -2.0, 200), []
     for k, colour in ((20, AMBER), (50, GREEN), (200, BLUE)):
         epsilons = np.asarray(DeniabilityDP(k, GAMMA, EPSILON0).epsilon(10.0**exponents))

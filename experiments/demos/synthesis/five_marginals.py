@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
@@ -25,6 +26,8 @@ from ....mechanisms import GaussianDP
 from ....mechanisms.records import remove_record
 from ....mechanisms.relation import Relation
 from ....mechanisms.synthesis import GraphicalModel, SelectMeasureGenerate, Table
+from ...plots.style.canvas import logarithmic, style_axes
+from ...plots.style.palette import AMBER, BLUE
 from ..lecture import Lecture
 from .generators.census import ADULT, FIVE, census
 
@@ -153,36 +156,33 @@ def main(out: Path | None = None) -> Findings:
     found = Findings(name, cost(lecture), worth(lecture, table), shown(lecture, table))
     lecture.chapter("To take home")
     lecture.say("What is measured costs; what is made of it is free, and may even be nearer to the truth.")
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Errors of the marginals, as measured and as fitted."""
-    from ...plots.style.canvas import logarithmic, new_figure, style_axes
-    from ...plots.style.palette import AMBER, BLUE
+    lecture.panels(
+        "five-marginals",
+        lambda ax: _draw_errors(ax, found.worth),
+        title="Five marginals of a census",
+        description="Error of each marginal as measured and as fitted; the last two were not measured.",
+        size=(9.0, 4.2),
+    )
 
-    figure = new_figure(9.0, 4.2)
-    ax = figure.subplots()
-    places = np.arange(len(found.worth))
-    before, after = np.array(list(found.worth.values())).T
+
+def _draw_errors(ax: Axes, found: dict[tuple[str, ...], tuple[float, float]]) -> None:
+    places = np.arange(len(found))
+    before, after = np.array(list(found.values())).T
     ax.plot(
         before, places, marker="o", markersize=10, fillstyle="none", linewidth=0, color=AMBER.light, label="as measured"
     )
     ax.plot(after, places, marker="s", markersize=4, linewidth=0, color=BLUE.light, label="as fitted")
-    ax.set_yticks(places, [", ".join(names) for names in found.worth])
+    ax.set_yticks(places, [", ".join(names) for names in found])
     ax.invert_yaxis()
     logarithmic(ax.xaxis, 0.005, 1.0)
     style_axes(ax, title="Fitting takes noise off", x="error: sum of differences of counts / records", y="")
-    ax.legend(frameon=False, loc="upper right")
-    lecture.figure(
-        figure,
-        "five-marginals",
-        title="Five marginals of a census",
-        description="Error of each marginal as measured and as fitted; the last two were not measured.",
-    )
 
 
 # %%

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....attacks.synthesis import GeneratedQueries
@@ -25,10 +26,9 @@ from ....mechanisms.broken.synthesis import Resampled
 from ....mechanisms.queries import Domain
 from ....mechanisms.records import replace_record
 from ....mechanisms.synthesis import FixedMarginals, GraphicalModel, SelectMeasureGenerate
+from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
+from ...plots.style.palette import AMBER, CLAIM, GREEN
 from ..lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SEED = 1979
 N_PATIENTS = 100
@@ -241,23 +241,17 @@ def main(out: Path | None = None) -> Findings:
     found = Findings(best_model(lecture), generators(lecture), cost(lecture))
     lecture.chapter("To take home")
     lecture.say("Synthetic says how a table was made. Private says what it would be without you.")
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: records in the table against their number; what metric and audit say about three generators."""
-    from ...plots.style.canvas import new_figure
-
-    figure = new_figure(11.0, 4.2)
-    left, right = figure.subplots(1, 2)
-    _draw_shares(left, found)
-    _draw_generators(right, found)
-    lecture.figure(
-        figure,
+    lecture.panels(
         "synthetic-is-not-private",
+        lambda ax: _draw_shares(ax, found),
+        lambda ax: _draw_generators(ax, found),
         title="Synthetic is not private",
         description="Left: share of the records that stand in a table drawn from them. Right: the bound of an audit "
         "against the share of rows closer to the patients, for three generators.",
@@ -265,9 +259,6 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 
 def _draw_shares(ax: Axes, found: Findings) -> None:
-    from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-    from ...plots.style.palette import AMBER, CLAIM
-
     sizes = np.unique(np.geomspace(SIZES[0], SIZES[-1], 200).astype(int))
     ax.plot(sizes, [Resampled(1.0, n_records=int(n)).share_shown for n in sizes], color=AMBER.light, linewidth=1.4)
     ax.plot(SIZES, list(found.best_model.values()), marker="o", color=AMBER.light, linewidth=0)
@@ -279,9 +270,6 @@ def _draw_shares(ax: Axes, found: Findings) -> None:
 
 
 def _draw_generators(ax: Axes, found: Findings) -> None:
-    from ...plots.style.canvas import style_axes, write
-    from ...plots.style.palette import AMBER, CLAIM, GREEN
-
     claim = found.generators["private columns"].result.claim
     ax.axhline(claim, color=CLAIM.light, linewidth=1.4)
     ax.axvline(0.5, color=CLAIM.light, linewidth=1.0, linestyle="--")

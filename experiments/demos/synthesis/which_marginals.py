@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....audit import PairScores, audit_scores
@@ -26,10 +26,9 @@ from ....mechanisms.queries.domain import Domain
 from ....mechanisms.relation import Relation
 from ....mechanisms.synthesis import MST, Table
 from ....mechanisms.synthesis.selection import spanning_trees
+from ...plots.style.canvas import style_axes
+from ...plots.style.palette import AMBER, BLUE, GREEN
 from ..lecture import Lecture
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SEED = 2021
 N_PEOPLE = 400
@@ -60,7 +59,8 @@ class Part:
         name: the attributes, or the choice.
         measured: how often it is measured without and with the record.
         mu: of its noise where it is measured, exactly; NaN for the choice.
-        audited: lower bound on that from the cell of the record, in runs that measured it; NaN where there are too few.
+        audited: lower bound on that from the cell of the record, given that it was measured (the noise does not depend
+            on that); NaN where too few runs measured it.
         information: what it gives away on average: mean log likelihood ratio with the record, in nats.
         others: other people in the cell of the record.
     """
@@ -158,12 +158,19 @@ def where_it_goes(lecture: Lecture) -> list[Part]:
         ]
         for part in found
     ]
-    heads = ["published", "measured out / in", "mu if measured", "audited mu", "1/1000 nats", "others in your cell"]
+    heads = ["published", "measured out / in", "mu if measured", "at least", "1/1000 nats", "others in your cell"]
     lecture.table(heads, rows)
     total = sum(part.information for part in found)
     choice = next(part for part in found if part.name.startswith("choice"))
     lecture.say(
         f"""
+        "Measured out / in" is how often the marginal was measured, without and with you. "At least" is the bound of an
+        audit of the noisy count of your cell, with 95 % confidence for each marginal. Only runs that measured the
+        marginal have such a count, so that bound, like the mu beside it, is about these runs alone: how well the count
+        tells you, once it is there. It says nothing of the runs that did not measure it, nor of what the choice of the
+        pairs gives away by itself; that has its own row. Where fewer than a fifth of the runs measured it, none is
+        shown.
+
         In all {total:.3f} nats, at most the rho of 1 that was promised. Every measured marginal has the same noise, and
         so gives away the same; what differs is how often it is measured. The choice of the pairs gives away
         {choice.information / total:.1%}: it was paid for with a third of the budget, and one record among {N_PEOPLE}
@@ -197,32 +204,24 @@ def main(out: Path | None = None) -> Findings:
         ask how many others there are.
         """
     )
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: what each part gives away, and how often each pair is measured without and with the record."""
-    from ...plots.style.canvas import new_figure
-
-    figure = new_figure(11.0, 5.0)
-    left, right = figure.subplots(1, 2)
-    _draw_information(left, found.parts)
-    _draw_pairs(right, found.parts)
-    lecture.figure(
-        figure,
+    lecture.panels(
         "which-marginals",
+        lambda ax: _draw_information(ax, found.parts),
+        lambda ax: _draw_pairs(ax, found.parts),
         title="Which marginals leak my row",
         description="Left: mean log likelihood ratio of each part. Right: how often each pair is measured.",
+        size=(11.0, 5.0),
     )
 
 
 def _draw_information(ax: Axes, found: list[Part]) -> None:
-    from ...plots.style.canvas import style_axes
-    from ...plots.style.palette import AMBER, BLUE
-
     colours = [AMBER.light if math.isnan(part.mu) else BLUE.light for part in found]
     ax.barh([part.name for part in found], [1000 * part.information for part in found], color=colours)
     ax.invert_yaxis()
@@ -230,9 +229,6 @@ def _draw_information(ax: Axes, found: list[Part]) -> None:
 
 
 def _draw_pairs(ax: Axes, found: list[Part]) -> None:
-    from ...plots.style.canvas import style_axes
-    from ...plots.style.palette import BLUE, GREEN
-
     pairs = [part for part in found if " x " in part.name]
     places = np.arange(len(pairs))
     for side, (colour, label) in enumerate(((BLUE, "without the record"), (GREEN, "with it"))):
@@ -240,7 +236,6 @@ def _draw_pairs(ax: Axes, found: list[Part]) -> None:
         ax.barh(places + 0.4 * side - 0.2, values, height=0.4, color=colour.light, label=label)
     ax.set_yticks(places, [part.name for part in pairs])
     ax.invert_yaxis()
-    ax.legend(loc="lower right", frameon=False)
     style_axes(ax, title="How often each pair is measured", x="share of runs", y="")
 
 

@@ -21,11 +21,11 @@ from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...errors import ParameterError
 from ...guarantees import PureDP
 from ...guarantees.base import Guarantee
+from ...guarantees.two_laws.laplace import log_laplace, two_laplaces
 from ...noise.laplace import draw_laplace
 from ...queries.base import Floats, column_of
 from ...records import check_records
 from ...relation import Relation
-from ...statistics.two_laplaces import log_laplace, two_laplaces
 from ...validation import positive
 
 

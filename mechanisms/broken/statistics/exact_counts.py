@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ...base import Dataset, LogDensity, Neighbours, Outputs
 from ...errors import ParameterError
 from ...guarantees.base import Guarantee
+from ...guarantees.two_laws.laplace import log_laplace
 from ...noise.laplace import draw_laplace
 from ...queries.base import Floats
-from ...statistics.two_laplaces import log_laplace
 from .base import BrokenStatistic, numbers
 
 FLOOR = 1e-12

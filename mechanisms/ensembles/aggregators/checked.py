@@ -123,7 +123,9 @@ class ConfidentGNMax(CheckedGNMax):
 
     Guarantees:
         * mu-Gaussian DP with mu^2 = n_queries / sigma_1^2 + 2 n_answers / sigma_2^2, n_answers being max_answers or
-          n_queries: whatever is asked when, these noises are all that is drawn (Smith and Thakurta 2022, theorem 3.1).
+          n_queries, whatever is asked when (Smith and Thakurta 2022). All noisy numbers of a run are increments of one
+          Brownian motion with the drift 0 or 1 of the side, over times that add up to at most mu^2; its value at mu^2
+          is sufficient.
           In zCDP, n_queries / (2 sigma_1^2) + n_answers / sigma_2^2.
         * An upper bound: a label gives away less than the noisy votes.
 

@@ -4,5 +4,4 @@ renyi.py             Renyi divergences of an answer, from how likely it is not t
 data_dependent.py    data_dependent: the epsilon of a table of votes, which is itself private
 smooth.py            how far that number may move: its smooth sensitivity
 private_epsilon.py   PrivateEpsilon: that number with noise, as a mechanism
-two_gaussians.py     the exact curve of noise whose size differs between the sides
 """

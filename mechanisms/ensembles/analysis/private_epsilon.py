@@ -14,6 +14,7 @@ from ...errors import AccountingError, ParameterError
 from ...guarantees import RenyiDP
 from ...guarantees.base import Guarantee
 from ...guarantees.renyi import ORDERS
+from ...guarantees.two_laws import TwoGaussiansDP
 from ...relation import Relation
 from ...validation import open_unit, positive
 from ..aggregators.checked import CheckedGNMax
@@ -21,7 +22,6 @@ from ..aggregators.maxima import GNMax
 from ..aggregators.votes import as_neighbours, check_one_teacher
 from .renyi import CHECK, log_check_miss, log_gaussian_miss
 from .smooth import SteppedBound, smooth_sensitivity
-from .two_gaussians import TwoGaussiansDP
 
 Floats = NDArray[np.float64]
 

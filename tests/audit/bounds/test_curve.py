@@ -125,7 +125,7 @@ def refuted(bound, law, *, significance, repeats, n, seed):
     )
 
 
-@pytest.mark.parametrize("significance", [0.2, 0.05])
+@pytest.mark.parametrize("significance", [0.2, pytest.param(0.05, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("law", TRUE, ids=lambda law: law.name)
 @pytest.mark.parametrize("bound", [BAND, ClopperPearson(threshold=1.0)], ids=lambda bound: bound.name)
 def test_true_curve_is_refuted_no_more_often_than_it_may(bound, law, significance):
@@ -145,7 +145,9 @@ class _EveryThresholdAtFullLevel(asked.Own, PairBound):
         return refute(limits, claim, method=self.name, events=tally)
 
 
-@pytest.mark.parametrize("law", [laplace(1.0), gaussian(1.0)], ids=lambda law: law.name)
+@pytest.mark.parametrize(
+    "law", [laplace(1.0), pytest.param(gaussian(1.0), marks=pytest.mark.slow)], ids=lambda law: law.name
+)
 def test_band_without_its_correction_is_caught(law):
     found = refuted(_EveryThresholdAtFullLevel(), law, significance=0.2, repeats=150, n=1000, seed=3)
     assert found > quantile(1 - 1e-6, 150, 0.2)
@@ -213,7 +215,7 @@ def test_true_claims_are_left_alone(claim):
         delta=1e-3,
         bound="simultaneous-band",
         attack="threshold",
-        trials=4000,
+        trials=2000,
         confidence=1 - 1e-6,
         seed=5,
     )
@@ -222,7 +224,7 @@ def test_true_claims_are_left_alone(claim):
     assert result.p_value > 1e-6
 
 
-@pytest.mark.parametrize("repeats", [80, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("repeats", [50, pytest.param(400, marks=pytest.mark.slow)])
 def test_audits_of_true_curves_raise_few_alarms_and_their_p_values_are_valid(repeats):
     p = np.array(
         [

@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from functools import cache
 
 import asked
 import numpy as np
@@ -107,9 +108,14 @@ def test_prior_decides_where_errors_are_none():
     assert bayesian(scores, threshold=1.0, level=1 - 1e-9).interval[1] > 40.0  # no cap
 
 
-def allowed_mass_by_sampling(posterior, epsilon, size=400_000):
-    x = rng(5).beta(posterior.a, posterior.b, size)
-    y = rng(6).beta(posterior.c, posterior.d, size)
+@cache
+def rates_of(a, b, c, d, size=400_000):
+    """Samples of the two error rates."""
+    return rng(5).beta(a, b, size), rng(6).beta(c, d, size)
+
+
+def allowed_mass_by_sampling(posterior, epsilon):
+    x, y = rates_of(posterior.a, posterior.b, posterior.c, posterior.d)
     e, d = math.exp(epsilon), posterior.delta
     low = np.maximum(0, np.maximum(1 - d - e * x, (1 - d - x) / e))
     high = np.minimum(1, np.minimum(e * (1 - x) + d, 1 - (x - d) / e))

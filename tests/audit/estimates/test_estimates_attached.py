@@ -64,7 +64,7 @@ def test_names_and_games_that_do_not_fit_are_refused(result):
         with_estimates(of_bits, ["bayesian"])
 
 
-def test_a_config_asks_for_them(tmp_path):
+def test_a_config_asks_for_them(tmp_path, one_picture, without_pixels):
     (tmp_path / "mine.toml").write_text(CONFIG + 'estimates = ["bayesian", "katz-log"]\n')
     done = run(tmp_path / "mine.toml", out=tmp_path / "out")
     assert [one.method for one in done.result.points[0].result.estimates] == ["bayesian", "katz-log"]

@@ -104,7 +104,19 @@ def test_the_worst_group_is_named_with_its_interval():
     assert name == "a0 0"
     assert worst.headline.lower > 0.3 > found.everybody.headline.value
     assert "worst group, a0 0: gain" in found.summary()
-    assert worst.confidence == pytest.approx(1 - 0.05 / (1 + len(found.groups)))
+    assert worst.confidence == pytest.approx(1 - 0.025 / len(found.groups))
+
+
+@pytest.mark.parametrize("n_groups", [1, 4, 200])
+def test_the_error_of_everybody_does_not_depend_on_how_many_groups_are_large_enough(n_groups):
+    """Which is seen in the people, and goes with the gain: a half with more people of one group moves both."""
+    rng = np.random.default_rng(8)
+    people = coins(200, rng), coins(200, rng)
+    labels = np.arange(200) % n_groups, np.arange(200) % n_groups
+    found = disclosure(GUESS, (ALIKE, OPPOSITE), people, known=people[0], groups=labels, n_attacked=100)
+    assert len(found.groups) == (n_groups if n_groups < 200 else 0)
+    assert found.everybody.confidence == pytest.approx(1 - 0.025)
+    assert all(group.confidence == pytest.approx(1 - 0.025 / n_groups) for group in found.groups.values())
 
 
 def test_a_published_interval_shows_risk_of_tables_of_nobody_far_too_often():

@@ -1,11 +1,10 @@
 """A fixed seed is told from a memory by runs in fresh interpreters: the first is a violation, the second no verdict."""
 
-import functools
-import os
 import threading
 
 import numpy as np
 import pytest
+import replayed_functions as replayed
 
 from dpassay.audit import PrivacyViolation, assert_private, audit
 from dpassay.audit.trials.guards.unvarying import Unvarying, only_output
@@ -27,57 +26,14 @@ CLAIM = ApproximateDP(60.0, 0.1)
 """Beyond what 100 trials could refute."""
 
 
-def congruential(dataset, rng):
-    """Uniform noise from a linear congruential generator that starts from the data."""
-    state = int(100 * sum(dataset)) + len(dataset)
-    for _ in range(5):
-        state = (1_103_515_245 * state + 12_345) % 2**31
-    return sum(dataset) + state / 2**31
-
-
-def congruential_from_the_rng(dataset, rng):
-    """The same, from a start that is drawn."""
-    return congruential([*dataset, float(rng.integers(2**31))], rng) - len(dataset)
-
-
-def legacy(dataset, rng):
-    np.random.seed(len(dataset))  # noqa: NPY002
-    return sum(dataset) + np.random.laplace()  # noqa: NPY002
-
-
-def entropic(dataset, rng):
-    return len(dataset) + 2.0 * (int.from_bytes(os.urandom(8)) == 0)
-
-
-@functools.lru_cache
-def _noise(n):
-    return np.random.default_rng().laplace()
-
-
-def remembering(dataset, rng):
-    return sum(dataset) + _noise(len(dataset))
-
-
-@functools.lru_cache
-def _seeded_noise(n):
-    return np.random.default_rng(n).laplace()
-
-
-def remembering_a_seed(dataset, rng):
-    return sum(dataset) + _seeded_noise(len(dataset))
-
-
-def hashing(dataset, rng):
-    return sum(dataset) + np.random.default_rng(abs(hash(str(dataset)))).laplace()
-
-
-def by_hand(function, seed=1, side=1):
+def by_hand(function):
     fresh.keep(function)
-    found = fresh.run(function, PAIR, seed, style="one-run", form=Form(), records=True)
-    return None if found is None else found[side]
+    return fresh.run(function, PAIR, 1, style="one-run", form=Form(), records=True)
 
 
-@pytest.mark.parametrize("function", [congruential, pytest.param(remembering_a_seed, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "function", [replayed.congruential, pytest.param(replayed.remembering_a_seed, marks=pytest.mark.slow)]
+)
 def test_a_function_that_is_seeded_from_its_data_is_a_violation_with_a_witness(function):
     result = audit(function, PAIR, claim=CLAIM, **OPTIONS)
     assert (result.verdict.value, result.refuted_by, result.dependence) == ("violation", "witness", None)
@@ -91,10 +47,10 @@ def test_a_test_that_a_function_without_randomness_fails_shows_the_witness():
     with pytest.raises(
         PrivacyViolation, match=r"VIOLATION:  no randomness: legacy\(\) always gives .*it sets the random"
     ):
-        assert_private(legacy, PAIR, claim=PureDP(1.0), **OPTIONS)
+        assert_private(replayed.legacy, PAIR, claim=PureDP(1.0), **OPTIONS)
 
 
-@pytest.mark.parametrize("function", [remembering, pytest.param(hashing, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("function", [replayed.remembering, pytest.param(replayed.hashing, marks=pytest.mark.slow)])
 def test_what_repeats_in_one_process_only_is_no_violation(function):
     result = audit(function, PAIR, claim=CLAIM, **OPTIONS)
     assert (result.verdict.value, result.witnesses) == ("dependent", ())
@@ -102,18 +58,15 @@ def test_what_repeats_in_one_process_only_is_no_violation(function):
 
 
 def test_the_twin_that_draws_its_seed_is_clean():
-    result = audit(congruential_from_the_rng, PAIR, claim=CLAIM, **OPTIONS)
+    result = audit(replayed.congruential_from_the_rng, PAIR, claim=CLAIM, **OPTIONS)
     assert (result.verdict.value, result.witnesses, result.dependence) == ("underpowered", (), None)
     assert not any("never drawn from" in text for text in result.warnings)
 
 
-def test_a_global_state_that_is_set_is_told_from_one_that_is_drawn_from():
-    assert list(by_hand(legacy).drawn) == ["the global random state of numpy"]
-
-
-def test_the_rng_and_entropy_are_seen_to_be_drawn_from():
-    assert list(by_hand(congruential_from_the_rng).drawn) == ["the rng that is given"]
-    assert by_hand(entropic).outside == ("entropy",)
+def test_the_rng_is_told_from_a_global_state_that_is_set_and_from_entropy():
+    drawn, set_and_read = by_hand(replayed.of_two_sources)
+    assert (list(drawn.drawn), drawn.outside) == (["the rng that is given"], ())
+    assert (list(set_and_read.drawn), set_and_read.outside) == (["the global random state of numpy"], ("entropy",))
 
 
 def test_what_a_function_keeps_is_not_carried_along():
@@ -124,7 +77,7 @@ def test_what_a_function_keeps_is_not_carried_along():
 
     fresh.keep(memoised)
     memoised(PAIR.d1, np.random.default_rng(5))
-    assert by_hand(memoised).output == ((np.random.default_rng(1).laplace(),), "")
+    assert by_hand(memoised)[1].output == ((np.random.default_rng(1).laplace(),), "")
 
 
 def test_what_cannot_be_pickled_is_not_replayed():

@@ -4,12 +4,14 @@ import math
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import shipped
 from dpassay.experiments.runs.runner import run
+from dpassay.experiments.tasks.membership import study
 from dpassay.experiments.tasks.planning import plan_tasks
 
 VIOLATIONS = {
@@ -22,6 +24,7 @@ VIOLATIONS = {
     "composed",
     "plausible-deniability",
     "federated",
+    "fine-tuning",
     "hyper-parameters",
     "pate",
     "query-release",
@@ -56,14 +59,31 @@ def test_its_audits_can_run(name):
     assert len(asked) == len({question.seed for question in asked}) >= 2
 
 
+@pytest.mark.parametrize("name", STUDIES)
+def test_its_study_can_run(name):
+    assert study(*Config.load(name)).attacks
+
+
 @pytest.mark.slow
 def test_attacks_that_compare_models_find_what_the_loss_does_not(tmp_path):
     result = run("membership-purchase", out=tmp_path / "run").result
     found = {metrics.attack: metrics.rate_at(0.01).tpr for metrics in result.attacks}
-    assert STUDIES == ["membership-purchase"]
     assert found["lira"] > 10 * found["loss"]
     assert min(found["rmia"], found["base"]) > 3 * found["loss"]
     assert not result.confounded
+
+
+@pytest.mark.slow
+def test_the_mean_over_a_synthetic_table_hides_the_few(tmp_path):
+    result = run("membership-table", out=tmp_path / "run").result
+    pairs, closest = result["lira(signal='pair-density')"], result["loss(signal='closest-record')"]
+    few, many = (next(row for row in pairs.groups if row.group == race) for race in ("race 2", "race 0"))
+    assert many.auc < pairs.auc < 0.65 < few.auc
+    assert max(metrics.records.auc.max() for metrics in result.attacks) > 0.8
+    assert closest.auc_lower > 0.6
+    assert closest.rate_at(0.01).tpr == 0.0
+    allowed = np.interp(0.01, result.region.fpr, result.region.tpr)
+    assert all(metrics.rate_at(0.01).tpr < 0.1 < allowed for metrics in result.attacks)
 
 
 @pytest.mark.slow
@@ -102,6 +122,16 @@ def broken_dp_sgd(points):
         (f"broken-dp-sgd-{slip}",) for slip in ("noise-on-average", "noise-of-sum-on-mean", "micro-steps")
     }
     assert len(points) == 17
+
+
+def fine_tuning(points):
+    found = {name: point.result for (name,), point in points.items()}
+    names = ("a gradient, every step", "a mislabelled digit, the final head")
+    gradient, record = (found[name] for name in names)
+    assert 0.7 * gradient.claim < gradient.bound.epsilon < gradient.claim
+    assert 0.3 < record.bound.epsilon < gradient.bound.epsilon
+    broken = {name for name, result in found.items() if result.verdict is Verdict.VIOLATION}
+    assert broken == {"components of private records / broken"}
 
 
 def exponential_choice(points):
@@ -260,6 +290,7 @@ EXPECTED = {
     "pate": pate,
     "synthetic-attacks": synthetic_attacks,
     "query-release": query_release,
+    "fine-tuning": fine_tuning,
     "lp-reconstruction": lp_reconstruction,
     "answers-accuracy-epsilon": answers_accuracy_epsilon,
     "bugs": bugs,

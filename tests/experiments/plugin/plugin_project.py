@@ -57,12 +57,14 @@ class Project:
         plugin: bool = True,
         fresh: bool = False,
         path: tuple[Path, ...] = (),
+        columns: int = 160,
         **environment: str,
     ) -> Session:
         """One session; the checks are read from its JUnit file. It is `fresh` in a process that imported nothing."""
         junit = self.folder / JUNIT
         junit.unlink(missing_ok=True)
         variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))} | SETTINGS
+        variables["COLUMNS"] = str(columns)
         ours = ["-p", "dpassay.pytest_plugin"] if plugin else []
         words = [*ours, "-p", "no:cacheprovider", f"--junitxml={junit}", *arguments]
         if fresh or environment:
@@ -72,23 +74,24 @@ class Project:
                 command, cwd=self.folder, env=variables | environment, capture_output=True, text=True, timeout=600
             )
             return Session(done.returncode, done.stdout + done.stderr, _checks(junit))
-        code, output = _copies().run(self.folder, list(map(str, path)), words)
+        code, output = _copies().run(self.folder, list(map(str, path)), words, columns)
         return Session(code, output, _checks(junit))
 
 
-SETTINGS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "160", "PYTHONWARNINGS": "error"}
+SETTINGS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONWARNINGS": "error"}
 COPYING = """
 import gc, json, os, signal, sys, tempfile
-import pytest, joblib, dpassay.audit, dpassay.mechanisms
+import pytest, joblib, sklearn.ensemble, sklearn.linear_model, dpassay.audit, dpassay.mechanisms, dpassay.pytest_plugin
 
 gc.freeze()
 for request in sys.stdin:
-    folder, path, words = json.loads(request)
+    folder, path, words, columns = json.loads(request)
     with tempfile.TemporaryFile() as output:
         child = os.fork()
         if child == 0:
             signal.alarm(600)
             os.chdir(folder)
+            os.environ["COLUMNS"] = str(columns)
             sys.path[:0] = path
             for number in (1, 2):
                 os.dup2(output.fileno(), number)
@@ -120,11 +123,11 @@ class Copies:
         self.process.stdin.close()
         self.process.wait()
 
-    def run(self, folder: Path, path: list[str], words: list[str]) -> tuple[int, str]:
+    def run(self, folder: Path, path: list[str], words: list[str], columns: int) -> tuple[int, str]:
         """Exit code and output of a session."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps([str(folder), path, words]) + "\n")
+        self.process.stdin.write(json.dumps([str(folder), path, words, columns]) + "\n")
         self.process.stdin.flush()
         code, output = json.loads(self.process.stdout.readline())
         return code, output

@@ -336,14 +336,14 @@ def test_a_finished_run_with_other_words_has_them(config, one_picture, without_p
     assert "Pierre-Simon" in page.partition("</title>")[0]
 
 
-def test_the_code_that_derives_is_known_by_its_bytes(tmp_path, monkeypatch):
+def test_the_code_that_derives_is_known_by_its_bytes(tmp_path):
     (tmp_path / "audit").mkdir()
     (tmp_path / "audit" / "bound.py").write_text("epsilon = 1\n")
-    monkeypatch.setattr("dpassay.experiments.results.provenance.HOME", tmp_path)
-    before = provenance.code()
-    assert provenance.code() == before
+    before = provenance.digest_of(tmp_path)
+    assert provenance.digest_of(tmp_path) == before
     (tmp_path / "audit" / "bound.py").write_text("epsilon = 2\n")
-    assert provenance.code() != before
+    assert provenance.digest_of(tmp_path) != before
+    assert provenance.code() == provenance.digest_of(provenance.HOME)
 
 
 def test_a_finished_run_is_answered_without_what_plans_and_draws(config, one_picture, without_pixels):

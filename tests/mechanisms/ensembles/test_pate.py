@@ -15,6 +15,7 @@ from dpassay.mechanisms.ensembles import (
     EstimatorTeachers,
     GNMax,
     KernelTeachers,
+    LabelSpreading,
     LNMax,
     NearestTeachers,
     SampleAndAggregate,
@@ -98,6 +99,49 @@ def test_student_of_digits_learns_from_noisy_labels():
     assert (right.mean(axis=1) > 0.75).all()
 
 
+def test_student_of_all_public_points_is_right_more_often_than_that_of_the_answers():
+    base = ConfidentGNMax(18.0, 8.0, 3.0, n_teachers=25, n_classes=10, n_queries=60)
+    right = {}
+    for student, more in (("answers", None), ("label-spreading", X[1060:1300])):
+        mechanism = PATE(
+            base,
+            queries=X[1000:1060],
+            teachers=KernelTeachers(),
+            student=student,
+            unlabelled=more,
+            steps=60,
+            learning_rate=2.0,
+        )
+        students = mechanism.release((X[:1000], Y[:1000]), 4, np.random.default_rng(1)).values
+        said = TrainedModels(mechanism.network, students).outputs(X[1300:]).argmax(axis=2)
+        right[student] = (said == Y[1300:]).mean(axis=1)
+    assert (right["label-spreading"] > right["answers"] + 0.02).all()
+
+
+@pytest.mark.parametrize("class_shares", ["equal", "answers", "as-spread"])
+def test_spread_labels_solve_the_equation_of_their_graph(class_shares):
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(30, 2))
+    given = np.where(rng.random((5, 30)) < 0.3, rng.integers(3, size=(5, 30)), -1)
+    spreading = LabelSpreading(neighbours=4, keep=0.8, rounds=200, class_shares=class_shares)
+    distances = np.linalg.norm(points[:, None] - points[None], axis=2) + np.diag(np.full(30, np.inf))
+    near = (distances <= np.sort(distances, axis=1)[:, [3]]).astype(float)
+    near = np.maximum(near, near.T)
+    S = near / np.sqrt(np.outer(near.sum(axis=1), near.sum(axis=1)))
+    for row, found in zip(given, spreading.labels(points, given, 3), strict=True):
+        answers = np.eye(3)[row] * (row >= 0)[:, None]
+        F = np.linalg.solve(np.eye(30) - 0.8 * S, 0.2 * answers)
+        if class_shares != "as-spread":
+            F *= (answers.sum(axis=0) if class_shares == "answers" else 1.0) / np.maximum(F.sum(axis=0), 1e-9)
+        assert found.tolist() == F.argmax(axis=1).tolist()
+
+
+def test_where_no_answer_reaches_there_is_no_label():
+    points = np.array([[0.0], [0.1], [5.0], [5.1]])
+    found = LabelSpreading(neighbours=1).labels(points, np.array([[1, -1, -1, -1], [-1] * 4]), 2)
+    assert found.tolist() == [[1, 1, -1, -1], [-1] * 4]
+
+
 # --- audits -----------------------------------------------------------------------------------------------------------
 
 BASES = [LNMax(0.15, **SMALL), GNMax(8.0, **SMALL), ConfidentGNMax(8.0, 20.0, 8.0, **SMALL)]
@@ -112,6 +156,15 @@ def test_loss_of_the_student_shows_no_more_than_the_labels_promise_and_not_nothi
     assert labels.verdict is not Verdict.VIOLATION
     assert 0.1 < student.bound.epsilon < student.claim
     assert student.bound.epsilon < labels.bound.epsilon + 0.3
+
+
+def test_student_of_all_public_points_shows_no_more_than_the_labels_promise(without_power):
+    options = {"trials": 2_000, "delta": 1e-2, "confidence": 0.9999, "seed": 0}
+    student, more = LabelSpreading(class_shares="as-spread"), np.linspace(-2, 2, 9)[:, None]
+    mechanism = PATE(GNMax(8.0, **SMALL), student=student, unlabelled=more, steps=5)
+    found = audit(mechanism, attack=CanaryLoss(), **options)
+    assert found.verdict is not Verdict.VIOLATION
+    assert 0.1 < found.bound.epsilon < found.claim
 
 
 def test_a_student_of_teachers_that_share_a_record_is_caught(without_power):
@@ -156,6 +209,14 @@ def test_each_part_votes_for_its_statistic(statistic):
         (lambda: PATE(GNMax(4.0, **SMALL), view="trajectory"), "view"),
         (lambda: PATE(GNMax(4.0, **SMALL), teachers="wise"), "teachers"),
         (lambda: PATE(GNMax(4.0, **SMALL), teachers=LogisticRegression()), "teachers"),
+        (lambda: PATE(GNMax(4.0, **SMALL), student="clever"), "student"),
+        (lambda: PATE(GNMax(4.0, **SMALL), student=LogisticRegression()), "student"),
+        (lambda: PATE(GNMax(4.0, **SMALL), unlabelled=[[0.0]]), "unlabelled"),
+        (lambda: PATE(GNMax(4.0, **SMALL), student="label-spreading", unlabelled=[[0.0, 1.0]]), "unlabelled"),
+        (lambda: LabelSpreading(keep=1.0), "keep"),
+        (lambda: LabelSpreading(neighbours=0), "neighbours"),
+        (lambda: LabelSpreading(class_shares="mine"), "class_shares"),
+        (lambda: LabelSpreading().labels(np.zeros((1, 2)), np.array([[0]]), 2), "points"),
         (lambda: PATE(GNMax(4.0, **SMALL), steps=0), "steps"),
         (lambda: EstimatorTeachers(LogisticRegression), "estimator"),
         (lambda: SampleAndAggregate(GNMax(4.0, **SMALL)), "n_queries"),

@@ -22,9 +22,9 @@ from dpassay.mechanisms.ensembles.analysis.renyi import (
     log_laplace_miss,
 )
 from dpassay.mechanisms.ensembles.analysis.smooth import MOVE, SteppedBound
-from dpassay.mechanisms.ensembles.analysis.two_gaussians import TwoGaussiansDP
 from dpassay.mechanisms.errors import AccountingError, ParameterError
 from dpassay.mechanisms.guarantees import GaussianDP
+from dpassay.mechanisms.guarantees.two_laws import TwoGaussiansDP
 
 ORDERS = np.array([1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
 ROUNDING = 1e-12

@@ -10,6 +10,7 @@ from scipy import stats
 from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.guarantees import ExactDP, LaplaceDP
+from dpassay.mechanisms.guarantees.two_laws import TwoCauchysDP, two_laplaces
 from dpassay.mechanisms.statistics import (
     BoundedMedian,
     LaplaceChoiceDP,
@@ -18,8 +19,6 @@ from dpassay.mechanisms.statistics import (
     SmoothSensitivityMedian,
     StabilityHistogram,
     TriangleCount,
-    TwoCauchysDP,
-    two_laplaces,
 )
 
 FALSE_ALARM = 1e-6

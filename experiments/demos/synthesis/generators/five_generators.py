@@ -12,14 +12,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from matplotlib.axes import Axes
+
+from ....plots.style.canvas import style_axes
+from ....plots.style.palette import BLUE, INK, SERIES
 from ...lecture import Lecture
 from .census import FIVE, Explained, census, explained, generators
 from .comparison import OnTheCube, above_the_chord, compared, quick, search_spaces, slowdowns
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # %% [markdown]
 # ## 1. Eight cells
@@ -155,32 +155,25 @@ def main(out: Path | None = None) -> Findings:
         Marginals that agree are not yet data.
         """
     )
-    if out is not None:
-        draw(lecture, found)
+    draw(lecture, found)
     return found
 
 
 # %%
 def draw(lecture: Lecture, found: Findings) -> None:
     """Two panels: errors by marginal, and time."""
-    from ....plots.style.canvas import new_figure
-
-    figure = new_figure(11.0, 4.6)
-    left, right = figure.subplots(1, 2, width_ratios=(2, 1))
-    _draw_errors(left, found.census)
-    _draw_seconds(right, found.census)
-    lecture.figure(
-        figure,
+    lecture.panels(
         "five-generators",
+        lambda ax: _draw_errors(ax, found.census),
+        lambda ax: _draw_seconds(ax, found.census),
         title="Five marginals of a census, explained",
         description="Left: mean error of a cell, by marginal and generator. Right: seconds of one fit.",
+        size=(11.0, 4.6),
+        widths=(2, 1),
     )
 
 
 def _draw_errors(ax: Axes, census: dict[str, Explained]) -> None:
-    from ....plots.style.canvas import style_axes
-    from ....plots.style.palette import INK, SERIES
-
     shown = {"noisy answers": next(iter(census.values())).answers} | {name: one.errors for name, one in census.items()}
     width = 0.8 / len(shown)
     for k, ((name, errors), colour) in enumerate(zip(shown.items(), (INK, *SERIES), strict=True)):
@@ -191,9 +184,6 @@ def _draw_errors(ax: Axes, census: dict[str, Explained]) -> None:
 
 
 def _draw_seconds(ax: Axes, census: dict[str, Explained]) -> None:
-    from ....plots.style.canvas import style_axes
-    from ....plots.style.palette import BLUE
-
     ax.barh(range(len(census)), [one.seconds for one in census.values()], color=BLUE.light)
     ax.set_yticks(range(len(census)), list(census))
     ax.invert_yaxis()

@@ -216,8 +216,27 @@ BOUNDS = {
 }
 
 
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law[0].name.replace(", ", "-").replace(" ", "-"))
-@pytest.mark.parametrize("which", BOUNDS)
+NOTHING_TO_FIND, RESPONSE, RESPONSE_AND_DELTA, GEOMETRIC, EQUAL, LAPLACE, RATIO, GAUSSIAN = LAWS
+QUICK = {
+    "online": (NOTHING_TO_FIND, RESPONSE_AND_DELTA, RATIO),
+    "fixed": (NOTHING_TO_FIND, GAUSSIAN, EQUAL),
+    "fixed, in": (RESPONSE, LAPLACE),
+    "pilot": (GEOMETRIC, GAUSSIAN),
+}
+"""Where each way to an event is tried with few runs; `slow` tries each on every law."""
+
+
+def named(law):
+    return law[0].name.replace(", ", "-").replace(" ", "-")
+
+
+@pytest.mark.parametrize(
+    ("which", "law"),
+    [
+        pytest.param(which, law, id=f"{which}-{named(law)}", marks=() if law in QUICK[which] else pytest.mark.slow)
+        for which, law in product(BOUNDS, LAWS)
+    ],
+)
 def test_bound_never_exceeds_the_truth_at_any_time_more_often_than_it_may(which, law):
     bound, n_pilot = BOUNDS[which]
     repeats = 400 if law[0] is NOTHING else 100  # where nothing is to be found, what is made up shows best
@@ -227,7 +246,7 @@ def test_bound_never_exceeds_the_truth_at_any_time_more_often_than_it_may(which,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(1000, 1000), (40, 700)])
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law[0].name.replace(", ", "-").replace(" ", "-"))
+@pytest.mark.parametrize("law", LAWS, ids=named)
 @pytest.mark.parametrize("which", BOUNDS)
 def test_bound_never_exceeds_the_truth_at_any_time_in_long_runs(which, law, sizes):
     bound, n_pilot = BOUNDS[which]
@@ -345,7 +364,7 @@ def sample(data):
     return drawn(laplace(epsilon), n, seed)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(bound=KINDS, data=DATA, delta=st.floats(0.0, 0.3))
 def test_bound_falls_with_confidence_and_delta(bound, data, delta):
     scores = sample(data)

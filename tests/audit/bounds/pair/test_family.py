@@ -82,7 +82,12 @@ def test_one_rectangle_gives_the_known_mu():
 
 @pytest.mark.parametrize(
     ("epsilon", "n", "expected"),
-    [(1, 5000, 0.72), (2, 1000, 1.31), (4, 1000, 3.21), (8, 1000, 6.99), (8, 5000, 7.54), (10, 500, 8.40)],
+    [
+        (1, 5000, 0.72),
+        (8, 1000, 6.99),
+        (10, 500, 8.40),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((2, 1000, 1.31), (4, 1000, 3.21), (8, 5000, 7.54))),
+    ],
 )
 def test_expected_counts_give_the_known_rectangle_bound_and_more_when_judged_jointly(epsilon, n, expected):
     # mid threshold of exact Gaussian noise, expected counts, 95 %; figures of the rectangle worked out independently
@@ -198,7 +203,7 @@ def test_test_spends_most_of_its_significance():
     assert refuting_probability(GaussianDP(1.0), 0.05, 14, 14, 1.645) > 0.025
 
 
-@settings(max_examples=15)
+@settings(max_examples=7)
 @given(
     hits=st.tuples(st.integers(0, 40), st.integers(0, 50)),
     mu=st.floats(0.05, 3),
@@ -219,7 +224,7 @@ def test_points_p_value_and_curve_test_agree(hits, mu, significance):
 # --- properties ------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=15)
+@settings(max_examples=7)
 @given(
     hits=st.tuples(st.integers(0, 60), st.integers(0, 60)),
     more=st.tuples(st.integers(0, 5), st.integers(0, 5)),
@@ -231,7 +236,7 @@ def test_bound_grows_as_the_counts_become_more_extreme(hits, more, claim):
     assert larger >= found * (1 - 0.01) - 1e-6  # cells of FPR lie elsewhere: 1 % of rounding
 
 
-@settings(max_examples=15)
+@settings(max_examples=7)
 @given(
     hits=st.tuples(st.integers(0, 30), st.integers(0, 60)),
     delta=st.floats(1e-6, 0.2),
@@ -248,7 +253,7 @@ def test_bound_falls_as_confidence_or_delta_grow(hits, delta, more, confidence):
     assert found <= asked.ceiling(bound, 30, 60, delta=few, confidence=confidence) * (1 + 1e-9)
 
 
-@settings(max_examples=15)
+@settings(max_examples=7)
 @given(hits=st.tuples(st.integers(0, 50), st.integers(0, 40)))
 def test_sides_swap_with_the_complement_of_the_event(hits):
     there = joint_bound(GaussianDP(1.0), hits[0], hits[1], 50, delta=0.01, n_in=40)
@@ -286,7 +291,7 @@ def test_extreme_significances_give_bounds_in_order(confidence):
 def test_p_value_is_that_of_the_claimed_curve_and_reaches_far():
     bound = asked.against(Family(threshold=1.0), GaussianDP(1.0))
     claimed = float(GaussianDP(1.0).epsilon(DELTA))
-    for hits in ((200, 800), (300, 700), (280, 690)):
+    for hits in ((200, 800), (280, 690)):
         p = asked.p_value(bound, counts(*hits, 1000, 1000), epsilon=claimed, delta=DELTA)
         if p > 1e-12:
             level = {"delta": DELTA, "confidence": 1 - 1.01 * p}
@@ -302,7 +307,7 @@ def test_p_value_is_that_of_the_claimed_curve_and_reaches_far():
 
 def sampled_gaussian(noise_multiplier, probability):
     """Gaussian noise on a sampled record, judged by the accountant that the family is made of."""
-    guarantee = PrivacyLossDP.gaussian(noise_multiplier, sampling_probability=probability, interval=1e-3)
+    guarantee = PrivacyLossDP.gaussian(noise_multiplier, sampling_probability=probability, interval=4e-3)
 
     def inside(rng, size):
         return (rng.random(size) < probability) + noise_multiplier * rng.normal(size=size)

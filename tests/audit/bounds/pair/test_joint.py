@@ -236,6 +236,7 @@ def slack(k0, k1, n=80):
     return ROUNDING * Ordering().spread(k1, k0, n, n) + 1e-5
 
 
+@settings(max_examples=25)
 @given(k0=hits, k1=hits, confidence=levels, other=levels, delta=deltas, more=deltas)
 def test_bound_falls_as_confidence_or_delta_grow(k0, k1, confidence, other, delta, more):
     low, high = sorted((confidence, other))
@@ -246,6 +247,7 @@ def test_bound_falls_as_confidence_or_delta_grow(k0, k1, confidence, other, delt
     assert found >= 0
 
 
+@settings(max_examples=25)
 @given(k0=st.integers(0, 79), k1=st.integers(1, 80), delta=deltas, confidence=levels)
 def test_bound_grows_with_the_evidence_and_stops_at_the_ceiling(k0, k1, delta, confidence):
     found, room = epsilon(k0, 80, k1, 80, delta=delta, confidence=confidence), slack(k0, k1)
@@ -254,6 +256,7 @@ def test_bound_grows_with_the_evidence_and_stops_at_the_ceiling(k0, k1, delta, c
     assert found <= asked.ceiling(FIXED, 80, 80, delta=delta, confidence=confidence)
 
 
+@settings(max_examples=25)
 @given(k0=st.integers(0, 60), k1=st.integers(0, 90), delta=deltas)
 def test_directions_swap_with_the_sides(k0, k1, delta):
     # the complement of the event, seen from the other side
@@ -261,6 +264,7 @@ def test_directions_swap_with_the_sides(k0, k1, delta):
     assert epsilon(k0, 60, k1, 90, delta=delta) == epsilon(90 - k1, 90, 60 - k0, 60, delta=delta, bound=outwards)
 
 
+@settings(max_examples=10)
 @given(seed=st.integers(0, 1000))
 def test_bound_does_not_depend_on_the_order_of_the_scores_or_on_increasing_maps(seed):
     rng = np.random.default_rng(seed)
@@ -276,7 +280,7 @@ def test_bound_does_not_depend_on_the_order_of_the_scores_or_on_increasing_maps(
 
 
 @given(k0=hits, k1=hits, claim=st.sampled_from([0.0, 0.1, 1.0, 3.0]), delta=deltas)
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1, claim, delta):
     scores = counts(k0, 80, k1, 80)
     p = UnconditionalTest(k1, 80, k0, 80, Ordering()).p_value(claim, delta)
@@ -292,6 +296,7 @@ def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1,
         assert not asked.exceeds(ORDERED, claim, scores, delta=delta, confidence=1 - 0.9 * p)
 
 
+@settings(max_examples=25)
 @given(k0=st.integers(0, 300), k1=st.integers(0, 300), confidence=levels)
 def test_bound_is_almost_never_below_two_limits(k0, k1, confidence):
     found = epsilon(k0, 300, k1, 300, confidence=confidence, bound=tuned(confidence))

@@ -196,7 +196,7 @@ def test_each_kind_of_dependence_is_seen_and_named_at_a_thousand_trials(make, ki
     ],
 )
 def test_independent_scores_are_called_dependent_no_more_often_than_they_may(make):
-    tests = (chunked(make(np.random.default_rng(seed)), 200, n_chunks=16) for seed in range(30))
+    tests = (chunked(make(np.random.default_rng(seed)), 96, n_chunks=8) for seed in range(30))
     alarms = sum(test.dependence(0.2) is not None for test in tests)
     assert alarms <= stats.binom.isf(1e-6, 30, 0.2)
 
@@ -241,7 +241,7 @@ def many_in_one_buffer():
         (buffer, 1),
         (filled_list, 1),
         (many_in_one_buffer, 1),
-        (many_in_one_buffer, 2),
+        pytest.param(many_in_one_buffer, 2, marks=pytest.mark.slow),
         pytest.param(buffer, 2, marks=pytest.mark.slow),
         pytest.param(filled_list, 2, marks=pytest.mark.slow),
     ],
@@ -296,7 +296,7 @@ def slow_noise():
 
 
 @pytest.mark.parametrize("seeds", [[0], pytest.param(range(1, 6), marks=pytest.mark.slow)], ids=["one", "five"])
-@pytest.mark.parametrize("make", [memory, opposite_signs, slow_noise])
+@pytest.mark.parametrize("make", [pytest.param(memory, marks=pytest.mark.slow), opposite_signs, slow_noise])
 def test_no_violation_is_pronounced_on_dependent_trials(make, seeds):
     for seed in seeds:
         result = audit(make(), PAIR, claim=PureDP(0.1), trials=2_000, seed=seed)
@@ -309,7 +309,7 @@ def test_no_violation_is_pronounced_on_dependent_trials(make, seeds):
 def test_the_same_memory_is_known_when_the_function_is_audited_again():
     release = memory()
     results = [audit(release, PAIR, claim=PureDP(0.1), trials=200, seed=seed) for seed in (0, 1)]
-    assert [result.verdict for result in results] == [Verdict.DEPENDENT] * 2
+    assert [(result.verdict, result.p_value) for result in results] == [(Verdict.DEPENDENT, 1.0)] * 2
 
 
 def test_a_function_without_noise_is_a_violation_with_a_warning_that_it_never_varies():

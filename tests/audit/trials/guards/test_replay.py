@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from replayed_functions import restarts
 
 from dpassay.audit import audit
 from dpassay.audit.trials.guards.replay import ReplayGuard, signature
@@ -14,10 +15,6 @@ pytestmark = pytest.mark.usefixtures("without_power")
 
 PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 OPTIONS = {"claim": PureDP(1.0), "trials": 1_000, "seed": 0, "attack": "threshold"}
-
-
-def restarts(dataset, size, rng):
-    return sum(dataset) + np.random.default_rng(7).laplace(size=size)
 
 
 def restarts_later():
@@ -38,7 +35,7 @@ def owner():
     return lambda dataset: sum(dataset) + mine.laplace()
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_function_that_restarts_its_generator_in_every_call_is_a_violation(n_jobs):
     result = audit(restarts, PAIR, **OPTIONS, n_jobs=n_jobs)
     assert (result.verdict.value, result.refuted_by) == ("violation", "witness")

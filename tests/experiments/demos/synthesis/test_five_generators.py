@@ -5,8 +5,10 @@ import math
 
 import numpy as np
 import pytest
+from lectures import check_reading, lectures, play
 
 from dpassay.experiments.data.datasets import load
+from dpassay.experiments.demos.lecture import Lecture
 from dpassay.experiments.demos.synthesis.generators.census import ADULT, census, explained, generators, made_up
 from dpassay.experiments.demos.synthesis.generators.comparison import (
     LADDERS,
@@ -17,7 +19,7 @@ from dpassay.experiments.demos.synthesis.generators.comparison import (
     search_spaces,
     seconds,
 )
-from dpassay.experiments.demos.synthesis.generators.five_generators import main
+from dpassay.experiments.demos.synthesis.generators.five_generators import draw
 from dpassay.mechanisms.errors import DataError
 from dpassay.mechanisms.synthesis import Table
 
@@ -105,9 +107,11 @@ def test_five_marginals_of_adult_are_explained_by_all():
     assert np.mean(results["generator network"].errors) < np.mean(results["graphical model"].errors)
 
 
-@pytest.mark.slow
-def test_the_lecture_plays_and_draws(tmp_path):
-    result = main(tmp_path)
+@lectures("synthesis.generators")
+def test_the_lecture_plays_and_draws(name, tmp_path):
+    result = play(name)
+    check_reading(name)
+    draw(Lecture(out=tmp_path), result)
     assert set(result.census) == set(generators())
     assert {path.name for path in tmp_path.iterdir()} == {"five-generators.svg", "five-generators.png"}
 

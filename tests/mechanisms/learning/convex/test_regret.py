@@ -1,4 +1,4 @@
-"""Accuracy of noisy projected SGD on a quadratic, against 1 / epsilon, sqrt(d) and the bound of Shamir and Zhang."""
+"""Accuracy of noisy projected SGD on a quadratic: against 1 / epsilon, sqrt(d), a bound, and its exact mean."""
 
 import math
 
@@ -11,8 +11,8 @@ from dpassay.mechanisms.learning.dp_sgd.schedules import InverseSquareRoot
 N, STEPS, RADIUS = 16, 2_500, 6.0
 
 
-def regret(d, sigma):
-    """Mean L(theta_T) - L(theta*) of 100 runs, and the bound 2 D G (2 + ln T) / sqrt(T).
+def regret(d, sigma, radius=RADIUS):
+    """L(theta_T) - L(theta*) of 100 runs, G, and the diameter D.
 
     L(theta) is the sum of (1 - w theta)^2 / 2 over 16 records w along the axes, of curvature 1 in each direction.
     """
@@ -26,18 +26,33 @@ def regret(d, sigma):
         standard_deviation=sigma,
         loss="squared",
         lipschitz=norm * (1.0 + RADIUS * norm),
-        radius=RADIUS,
+        radius=radius,
         learning_rate=InverseSquareRoot(2.0 * RADIUS / largest),
         claim="renyi",
     )
     theta = sgd.release((rows, np.ones(N, dtype=int)), 100, np.random.default_rng(0)).values
-    found = float(0.5 * ((1.0 - theta @ rows.T) ** 2).sum(axis=1).mean())  # the optimum, 0, lies in the ball
-    return found, 4.0 * RADIUS * largest * (2.0 + math.log(STEPS)) / math.sqrt(STEPS)
+    return 0.5 * ((1.0 - theta @ rows.T) ** 2).sum(axis=1), largest, 2.0 * RADIUS  # the optimum, 0, lies in the ball
 
 
 def test_regret_doubles_with_the_noise_and_with_four_times_the_dimension_and_stays_below_the_bound():
-    found = {(d, sigma): regret(d, sigma) for d, sigma in ((4, 40.0), (4, 80.0), (16, 40.0))}
-    assert all(0.0 < seen < bound for seen, bound in found.values())
-    (start, _), (noisier, _), (wider, _) = found.values()
-    assert noisier / start == pytest.approx(2.0, rel=0.2)
-    assert wider / start == pytest.approx(2.0, rel=0.2)
+    means = []
+    for d, sigma in ((4, 40.0), (4, 80.0), (16, 40.0)):
+        found, largest, diameter = regret(d, sigma)
+        means.append(found.mean())
+        assert 0.0 < found.mean() < 1.5 * diameter * largest * (2.0 + math.log(STEPS)) / math.sqrt(STEPS)
+    assert means[1] / means[0] == pytest.approx(2.0, rel=0.2)
+    assert means[2] / means[0] == pytest.approx(2.0, rel=0.2)
+
+
+def test_without_a_ball_the_regret_is_that_of_the_exact_recursion():
+    """A step draws an axis, and moves d times the distance x from the optimum on it:
+    E x^2 -> (1 - 2 rate + d rate^2) E x^2 + rate^2 sigma^2."""
+    d, sigma = 4, 40.0
+    found, largest, diameter = regret(d, sigma, radius=None)
+    square = N / d
+    for t in range(1, STEPS + 1):
+        rate = diameter / (largest * math.sqrt(t))
+        square = (1.0 - 2.0 * rate + d * rate**2) * square + (rate * sigma) ** 2
+    assert 0.5 * d * square == pytest.approx(4.66, abs=0.005)
+    assert abs(found.mean() - 0.5 * d * square) < 5.0 * found.std() / math.sqrt(len(found))
+    assert diameter * d * sigma**2 / (4.0 * largest * math.sqrt(STEPS)) == pytest.approx(0.5 * d * square, rel=0.1)

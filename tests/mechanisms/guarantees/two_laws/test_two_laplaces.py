@@ -7,7 +7,7 @@ import pytest
 
 from dpassay.mechanisms.errors import ParameterError
 from dpassay.mechanisms.guarantees import LaplaceDP, PureDP
-from dpassay.mechanisms.statistics import TwoLaplacesDP, two_laplaces
+from dpassay.mechanisms.guarantees.two_laws import TwoLaplacesDP, two_laplaces
 
 T = np.array([0.0, 0.3, 1.0, 2.0, 5.0])
 

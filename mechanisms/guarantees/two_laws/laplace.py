@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from ..guarantees import ExactDP, LaplaceDP, PureDP
-from ..guarantees.base import Floats, Guarantee
-from ..guarantees.profile import ProfileGuarantee
-from ..relation import Relation
-from ..validation import finite, positive
+from ...relation import Relation
+from ..base import Floats, Guarantee
+from ..exact import ExactDP
+from ..laplace import LaplaceDP
+from ..pure import PureDP
+from .base import Law, TwoLawsDP
 
 SHARP = 1e6
 """Log density of a point mass, in place of infinity."""
@@ -21,7 +21,7 @@ LARGEST = 1e9
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class TwoLaplacesDP(ProfileGuarantee):
+class TwoLaplacesDP(TwoLawsDP):
     """What centre0 + Laplace(scale0) against centre1 + Laplace(scale1) allows, in both directions.
 
     The log ratio of two Laplace densities is linear between the centres and beyond them. So the set on which one
@@ -29,13 +29,7 @@ class TwoLaplacesDP(ProfileGuarantee):
     their difference. With different scales the ratio grows without limit in the tails: epsilon is infinite at delta 0.
 
     Args:
-        centre0, scale0: of side 0; the scale is > 0.
-        centre1, scale1: of side 1.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
-        exact: False when the mechanism is only known to be no worse than this.
-
-    Raises:
-        ParameterError: a centre that is not finite, a scale that is not a finite number > 0.
+        centre0, scale0, centre1, scale1, relation, exact: as for `TwoLawsDP`.
 
     Example:
         >>> rescaled = TwoLaplacesDP(0.0, 1.0, 0.0, 0.5)
@@ -43,39 +37,20 @@ class TwoLaplacesDP(ProfileGuarantee):
         (inf, 0.25)
     """
 
-    centre0: float
-    scale0: float
-    centre1: float
-    scale1: float
-    relation: Relation | None
-    exact: bool
-
-    def __init__(
-        self,
-        centre0: float,
-        scale0: float,
-        centre1: float,
-        scale1: float,
-        relation: str | Relation | None = None,
-        *,
-        exact: bool = True,
-    ) -> None:
-        finite(centre0=centre0, centre1=centre1)
-        positive(scale0=scale0, scale1=scale1)
-        self._set(centre0=float(centre0), scale0=float(scale0), centre1=float(centre1), scale1=float(scale1))
-        self._set(relation=relation, exact=exact)
-
     @property
     def default_delta(self) -> float | None:
         return 0.0 if self.scale0 == self.scale1 else None
 
-    def _parameters(self) -> Mapping[str, float]:
-        return {name: getattr(self, name) for name in ("centre0", "scale0", "centre1", "scale1")}
-
-    def _delta(self, epsilon: Floats) -> Floats:
-        one, other = (self.centre0, self.scale0), (self.centre1, self.scale1)
+    def _excess(self, upper: Law, lower: Law, epsilon: Floats) -> Floats:
+        """Integral of (p - e^epsilon q)+ for p = Laplace(*upper), q = Laplace(*lower), one for each epsilon."""
         epsilon = np.minimum(epsilon, LARGEST)
-        return np.maximum(_excess(one, other, epsilon), _excess(other, one, epsilon))
+        kinks = [-np.inf, *sorted((upper[0], lower[0])), np.inf]
+        found = np.zeros(epsilon.shape)
+        for left, right in pairwise(kinks):
+            low, high = _where_above(upper, lower, epsilon, left, right)
+            mass = np.exp(_log_mass(upper, low, high))
+            found += np.maximum(0.0, mass - np.exp(np.minimum(epsilon + _log_mass(lower, low, high), 0.0)))
+        return found
 
     def _epsilon(self, delta: Floats) -> Floats:
         at_zero = abs(self.centre1 - self.centre0) / self.scale0 if self.scale0 == self.scale1 else np.inf
@@ -112,20 +87,7 @@ def log_laplace(values: Floats, centre: float, scale: float) -> Floats:
     return np.asarray(-np.abs(values - centre) / scale - np.log(2.0 * scale))
 
 
-def _excess(upper: tuple[float, float], lower: tuple[float, float], epsilon: Floats) -> Floats:
-    """Integral of (p - e^epsilon q)+ for p = Laplace(*upper), q = Laplace(*lower), one for each epsilon."""
-    kinks = [-np.inf, *sorted((upper[0], lower[0])), np.inf]
-    found = np.zeros(epsilon.shape)
-    for left, right in pairwise(kinks):
-        low, high = _where_above(upper, lower, epsilon, left, right)
-        mass = np.exp(_log_mass(upper, low, high))
-        found += np.maximum(0.0, mass - np.exp(np.minimum(epsilon + _log_mass(lower, low, high), 0.0)))
-    return found
-
-
-def _where_above(
-    upper: tuple[float, float], lower: tuple[float, float], epsilon: Floats, left: float, right: float
-) -> tuple[Floats, Floats]:
+def _where_above(upper: Law, lower: Law, epsilon: Floats, left: float, right: float) -> tuple[Floats, Floats]:
     """The part of [left, right], on which both log densities are linear, where log p - log q > epsilon; shape as
     `epsilon`, empty (low >= high) where there is none."""
     inside = right - 1.0 if left == -np.inf else left + 1.0 if right == np.inf else 0.5 * (left + right)
@@ -139,12 +101,12 @@ def _where_above(
     return np.full(epsilon.shape, left), np.clip(crossing, left, right)
 
 
-def _slope(law: tuple[float, float], at: float) -> float:
+def _slope(law: Law, at: float) -> float:
     """Of the log density."""
     return (1.0 if at < law[0] else -1.0) / law[1]
 
 
-def _log_mass(law: tuple[float, float], low: Floats, high: Floats) -> Floats:
+def _log_mass(law: Law, low: Floats, high: Floats) -> Floats:
     """Log probability of [low, high], which the centre does not lie inside of; -inf where it is empty."""
     near, far = np.sort([np.abs(low - law[0]), np.abs(high - law[0])], axis=0) / law[1]
     with np.errstate(invalid="ignore"):

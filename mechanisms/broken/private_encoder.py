@@ -1,0 +1,113 @@
+"""Wrong on purpose: a representation that counts as public, and has seen the private records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import Dataset, LogDensity, Neighbours, Outputs
+from ..errors import ParameterError
+from ..guarantees import GaussianDP
+from ..guarantees.base import Guarantee
+from ..learning.base import TrainingData
+from ..learning.dp_sgd.mechanism import DPSGD
+from ..learning.dp_sgd.sampling import FullBatch
+from ..learning.fine_tuning import FineTuning, principal_components
+from ..learning.models.linear import LogisticRegression
+from ..relation import Relation
+
+ONE_STEP = DPSGD(
+    LogisticRegression(1, bias=False),
+    steps=1,
+    noise_multiplier=3.73,
+    clip_norm=0.5,
+    sampling=FullBatch(expected_batch_size=10),
+)
+
+
+@dataclass(frozen=True)
+class EncoderOfPrivateRecords(FineTuning):
+    """Broken: fine-tuning whose principal components are those of the public and the private records together.
+
+    The slip: the features are fitted before the private training starts, on everything there is, and only the training
+    of the head is counted. A record far from the others turns the components, and with them the features of every
+    record: all their gradients move, where one should. Correct: `FineTuning`, components of public records alone.
+
+    The head takes one full-batch step from zeros, so that its law is known: parameters of another mean on each side,
+    with the same Gaussian noise. What the components themselves would give away is not even released.
+
+    Args:
+        base: the head: one step of full batches from parameters that are given, view "final", add_remove.
+        public: as for `FineTuning`.
+
+    Raises:
+        ParameterError: another base.
+
+    Example:
+        >>> broken = EncoderOfPrivateRecords()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 1)
+        (1.0, 34.0)
+    """
+
+    base: DPSGD = ONE_STEP
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        base = self.base
+        full = isinstance(base.scheme, FullBatch) and base.steps == 1 and base.recipe.initial is not None
+        if not full or (base.view, base.relation) != ("final", Relation.ADD_REMOVE) or base.projection is not None:
+            raise ParameterError(
+                "base must take one full-batch step from given parameters, without projection, with view 'final', "
+                f"under add_remove: the law is known for that alone, but base is {base!r}.",
+                argument="base",
+            )
+
+    def twin(self) -> FineTuning:
+        """The correct mechanism with these options."""
+        return FineTuning(self.base, public=self.public)
+
+    def represented(self, data: TrainingData) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The slip: components of all records."""
+        return principal_components(np.concatenate([np.array(self.public), data.X]), self.base.network.n_features)
+
+    @property
+    def trains_as_stated(self) -> bool:
+        """False: a record is in the features of all others."""
+        return False
+
+    def worst_case(self) -> Neighbours:
+        """Ten records of class 1 along the first public component; on side 1 also one far away across it."""
+        mean, components = principal_components(np.array(self.public), min(self.n_features, len(self.public) - 1))
+        X = np.tile(mean + components[0] - components[1], (10, 1))
+        far = mean + 1e4 * components[1]
+        y = np.ones(11, dtype=np.int64)
+        return Neighbours(TrainingData(X, y[:10]), TrainingData(np.vstack([X, far]), y), self.relation)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """Two Gaussians: by how much the worst case moves the parameters, over the noise in them."""
+        pair = self.worst_case()
+        move = float(np.linalg.norm(self.centre(pair.d1) - self.centre(pair.d0)))
+        return GaussianDP(move / self.deviation, relation=self.relation)
+
+    @property
+    def deviation(self) -> float:
+        """Of the noise in each parameter."""
+        recipe = self.base.recipe
+        return float(recipe.rates[0] * recipe.noise_multiplier * recipe.clip_norm / (self.base.scheme.divisor or 1.0))
+
+    def centre(self, dataset: Dataset) -> NDArray[np.float64]:
+        """Parameters without the noise, `(n_parameters,)`."""
+        silent = replace(self.base, noise_multiplier=0.0)
+        return np.asarray(silent.release(self.encoded(dataset), 1, np.random.default_rng(0)).values[0])
+
+    def output_law(self) -> LogDensity | None:
+        """Its own: see `log_density`."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log density of parameters, `(size,)`."""
+        away = (outputs.values - self.centre(dataset)) / self.deviation
+        constant = np.log(self.deviation) + 0.5 * np.log(2.0 * np.pi)
+        return np.asarray(-0.5 * (away**2).sum(axis=1) - away.shape[1] * constant)

@@ -1,0 +1,207 @@
+"""Private fine-tuning: a head trained by DP-SGD on features that public records have taught."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..errors import ParameterError
+from ..guarantees.base import Guarantee
+from ..relation import Relation
+from .base import Floats, TrainingData
+from .dp_sgd.mechanism import DPSGD
+from .dp_sgd.sampling import FullBatch
+from .models.linear import LogisticRegression
+
+HEAD = DPSGD(
+    LogisticRegression(2),
+    steps=4,
+    noise_multiplier=7.46,
+    sampling=FullBatch(expected_batch_size=10),
+    view="noisy_gradients",
+)
+PUBLIC = np.random.default_rng(0).normal(size=(40, 4)) * (4.0, 2.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class FineTuning(Mechanism):
+    """A head on frozen features: DP-SGD on what a public representation makes of the private records.
+
+        u = V (x - m) / |V (x - m)|      m: mean of the public records, V: their first principal components
+        head: DP-SGD on (u, y)
+
+    The representation has seen no private record, so that it costs nothing; what the public records give away, no one
+    claims anything about. Gradient records are gradients of the head, and pass as they are.
+
+    Args:
+        base: the head, a DPSGD whose model takes as many features as there are components.
+        public: public records `(n, n_features)`, more than components; None for 40 made-up ones with 4 features. In a
+            config "rest" takes the records of [data] beyond n_records.
+
+    Raises:
+        ParameterError: another base; zero_out, as the features of a blank record are not blank; too few public records,
+            or of fewer features than components.
+
+    Guarantees:
+        * That of the head, for the private records; none for the public ones.
+
+    References:
+        Tramer and Boneh (2021), "Differentially private learning needs better features (or much more data)"; Yu et al.
+        (2022), "Differentially private fine-tuning of language models".
+
+    Example:
+        >>> mechanism = FineTuning()
+        >>> round(mechanism.guarantee().epsilon(1e-5), 2)
+        1.0
+        >>> mechanism.encoded((PUBLIC[:3], np.zeros(3))).X.shape
+        (3, 2)
+    """
+
+    base: DPSGD = HEAD
+    _: KW_ONLY
+    public: Any = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, DPSGD) or self.base.relation is Relation.ZERO_OUT:
+            raise ParameterError(
+                f"base must be a DPSGD under add_remove or replace_one, but is {self.base!r}.", argument="base"
+            )
+        object.__setattr__(self, "relation", self.base.relation)
+        try:
+            rows = np.asarray(PUBLIC if self.public is None else self.public, dtype=np.float64)
+        except (TypeError, ValueError):
+            rows = np.empty(0)
+        k = self.base.network.n_features
+        if rows.ndim != 2 or min(len(rows) - 1, rows.shape[-1]) < k or not np.isfinite(rows).all():
+            raise ParameterError(
+                f"public must be finite numbers, more than {k} rows of at least {k} features, one for each that the "
+                f"head reads, but has shape {rows.shape}.",
+                argument="public",
+            )
+        object.__setattr__(self, "public", tuple(map(tuple, rows.tolist())))
+
+    @cached_property
+    def n_features(self) -> int:
+        """Of a record, before it is encoded."""
+        return len(self.public[0])
+
+    @cached_property
+    def representation(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """m `(n_features,)` and V `(n_components, n_features)`, from the public records alone."""
+        return principal_components(np.array(self.public), self.base.network.n_features)
+
+    def represented(self, data: TrainingData) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What the records of `data` are encoded with: the public representation, whatever they are."""
+        return self.representation
+
+    def encoded(self, dataset: Dataset) -> TrainingData:
+        """The records as the head sees them; gradient records as they are."""
+        data = TrainingData.of(dataset)
+        self._check_width(data)
+        return _encode(data, *self.represented(data))
+
+    def _check_width(self, data: TrainingData) -> None:
+        if data.X.shape[1] != self.n_features:
+            raise ParameterError(
+                f"records must have the {self.n_features} features of the public ones, but have {data.X.shape[1]}.",
+                argument="X",
+            )
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """What `base` releases of the head."""
+        return self.base.release(self.encoded(dataset), size, rng)
+
+    def guarantee(self) -> Guarantee:
+        """That of the head."""
+        return self.base.guarantee()
+
+    def worst_case(self) -> Neighbours:
+        """That of the head: gradient records."""
+        pair = self.base.worst_case()
+        none = np.empty((0, self.n_features))
+        d0, d1 = (TrainingData(none, side.y, side.gradients) for side in (pair.d0, pair.d1))
+        return Neighbours(d0, d1, pair.relation)
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        """With public features the pair is one of the head's; see `DPSGD.fitted_to`."""
+        super().fitted_to(neighbours)
+        sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
+        for data in sides:
+            self._check_width(data)
+        d0, d1 = (_encode(data, *self.representation) for data in sides)
+        head = self.base.fitted_to(Neighbours(d0, d1, neighbours.relation))
+        return self if head is self.base else replace(self, base=head)
+
+    def output_law(self) -> LogDensity | None:
+        """That of the head."""
+        law = self.base.output_law()
+        return None if law is None else _LawOfHead(self, law)
+
+    # --- for adversaries: those of the head, on encoded records -------------------------------------------------------
+
+    @property
+    def view(self) -> str:
+        """What is released of the head."""
+        return self.base.view
+
+    @property
+    def n_parameters(self) -> int:
+        """Of the head."""
+        return self.base.n_parameters
+
+    @property
+    def clip_norm(self) -> float:
+        """Of the head."""
+        return self.base.clip_norm
+
+    @property
+    def trains_as_stated(self) -> bool:
+        """Whether a private record leaves a trace only in its own gradient."""
+        return self.base.trains_as_stated
+
+    def check_data(self, data: TrainingData) -> None:
+        """Raises `ParameterError` for records that the representation or the head cannot take."""
+        self.base.check_data(self.encoded(data))
+
+    def count_classes(self, data: TrainingData) -> int:
+        """Of the head."""
+        return self.base.count_classes(data)
+
+    def initial_models(self, data: TrainingData) -> None:
+        """None: models of the head do not read records as they are."""
+
+    def losses(self, data: TrainingData, parameters: Floats) -> NDArray[np.float64]:
+        """Loss of each example, `(n_models, n_examples)`."""
+        return self.base.losses(self.encoded(data), parameters)
+
+
+@dataclass(frozen=True, eq=False)
+class _LawOfHead:
+    """The law of what a head releases, for records that are not yet encoded."""
+
+    tuning: FineTuning
+    law: LogDensity
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Log density of each output, `(size,)`."""
+        return self.law.log_density(outputs, self.tuning.encoded(dataset))
+
+
+def _encode(data: TrainingData, mean: NDArray[np.float64], components: NDArray[np.float64]) -> TrainingData:
+    """Unit vectors of components; a record that has none stays 0."""
+    found = (data.X - mean) @ components.T
+    found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-300)
+    return TrainingData(found, data.y, data.gradients)
+
+
+def principal_components(X: Floats, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean `(n_features,)` and first k principal components `(k, n_features)`, each with its largest entry positive."""
+    mean = X.mean(axis=0)
+    rows = np.linalg.svd(X - mean, full_matrices=False)[2][:k]
+    signs = np.sign(np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, None], axis=1))
+    return np.asarray(mean, dtype=np.float64), np.asarray(rows * signs, dtype=np.float64)

@@ -1,0 +1,58 @@
+"""Functions that fresh interpreters run again. They import this file, and nothing else that takes long to import."""
+
+import functools
+import os
+
+import numpy as np
+
+
+def congruential(dataset, rng):
+    """Uniform noise from a linear congruential generator that starts from the data."""
+    state = int(100 * sum(dataset)) + len(dataset)
+    for _ in range(5):
+        state = (1_103_515_245 * state + 12_345) % 2**31
+    return sum(dataset) + state / 2**31
+
+
+def congruential_from_the_rng(dataset, rng):
+    """The same, from a start that is drawn."""
+    return congruential([*dataset, float(rng.integers(2**31))], rng) - len(dataset)
+
+
+def legacy(dataset, rng):
+    np.random.seed(len(dataset))  # noqa: NPY002
+    return sum(dataset) + np.random.laplace()  # noqa: NPY002
+
+
+def of_two_sources(dataset, rng):
+    """From the rng where there are two records; from the global state, which it sets, and from the system elsewhere."""
+    if len(dataset) == 2:
+        return congruential_from_the_rng(dataset, rng)
+    return legacy(dataset, rng) + 2.0 * (int.from_bytes(os.urandom(8)) == 0)
+
+
+@functools.lru_cache
+def _noise(n):
+    return np.random.default_rng().laplace()
+
+
+def remembering(dataset, rng):
+    return sum(dataset) + _noise(len(dataset))
+
+
+@functools.lru_cache
+def _seeded_noise(n):
+    return np.random.default_rng(n).laplace()
+
+
+def remembering_a_seed(dataset, rng):
+    return sum(dataset) + _seeded_noise(len(dataset))
+
+
+def hashing(dataset, rng):
+    return sum(dataset) + np.random.default_rng(abs(hash(str(dataset)))).laplace()
+
+
+def restarts(dataset, size, rng):
+    """Its noise starts again in every call."""
+    return sum(dataset) + np.random.default_rng(7).laplace(size=size)

@@ -1,0 +1,141 @@
+"""Lectures on what is learned about people: every number that they teach."""
+
+import math
+
+import pytest
+from lectures import check_reading, lectures, play
+
+from dpassay.audit import Verdict
+from dpassay.experiments.demos.people import leave_one_out
+
+
+@lectures("people")
+def test_a_lecture_reads_well_in_a_pipe(name):
+    check_reading(name)
+
+
+@pytest.fixture(scope="module")
+def recovered():
+    return play("row-of-a-regression")
+
+
+class TestRowOfARegression:
+    def test_the_patient_comes_out_to_the_last_digit(self, recovered):
+        assert recovered.error < 1e-6
+
+    def test_only_the_gain_counts_and_it_is_most_of_it(self, recovered):
+        gain = recovered.gain
+        assert gain.attack.value == 1.0
+        assert gain.headline.lower > 0.75
+        assert 0.05 < gain["without the person"].success.value < gain["without the release"].success.value < 0.2
+
+    def test_rounding_hides_less_the_more_digits_are_printed(self, recovered):
+        shares = list(recovered.digits.values())
+        assert shares[2] < 0.2 < shares[3] < 0.9 < shares[4] <= shares[-1]
+
+    def test_noise_does_as_the_formula_says(self, recovered):
+        curve = recovered.noise
+        spread = 5.0 * math.sqrt(0.25 / (20 * 100))
+        assert curve.measured == pytest.approx(curve.theory, abs=spread)
+        assert curve.theory[-1] < curve.blind < 0.99 < curve.theory[0]
+
+    def test_a_promise_hides_the_patient_and_leaves_the_predictions(self, recovered):
+        hits, accuracy = zip(*(recovered.private[e] for e in (10.0, 1e6)), strict=True)
+        assert hits[0] < 0.25 < 0.99 < hits[1]
+        assert accuracy[0] > accuracy[1] - 0.05
+
+
+@pytest.fixture(scope="module")
+def visited():
+    return play("medical-visits")
+
+
+class TestMedicalVisits:
+    def test_place_birth_date_and_sex_tell_people_apart_and_the_year_of_birth_does_not(self, visited):
+        unique = visited.unique
+        assert unique["ZIP, birth date, sex"] == pytest.approx(0.86, abs=0.01)  # Sweeney (2000): 87 %
+        assert unique["in places of real sizes"] == pytest.approx(0.689, abs=0.002)
+        assert unique["ZIP, year of birth, sex"] < 0.005
+
+    def test_the_register_names_nearly_everybody_and_all_of_it_is_gained(self, visited):
+        assert visited.linked.attack.value > 0.75
+        assert visited.linked.headline.lower > 0.6
+        assert visited.linked["without the person"].success.value < 0.15
+
+    def test_groups_with_one_illness_are_rarer_the_larger_the_groups(self, visited):
+        shares = list(visited.constant.values())
+        assert shares == sorted(shares, reverse=True)
+        assert shares[0] > 0.0
+
+    def test_two_tables_say_more_than_one_and_the_more_the_smaller_k(self, visited):
+        assert all(row.two > row.one for row in visited.rows)
+        assert [row.two for row in visited.rows] == sorted((row.two for row in visited.rows), reverse=True)
+        assert all(row.gained.headline.lower > 0.0 for row in visited.rows[:3])
+        assert visited.rows[0].certain > 0.05
+
+    def test_noise_leaves_nothing_to_be_gained_and_keeps_the_totals(self, visited):
+        assert not visited.cure.gained.shown
+        # odds of any illness against any other move by e^2 at most: two tables, in each of which two counts move
+        before = visited.cure.gained["without the release"].success.value
+        assert before < visited.cure.informed < math.e**2 * before
+        assert visited.cure.error < 0.25
+
+
+@pytest.fixture(scope="module")
+def traced():
+    return play("in-this-study")
+
+
+class TestInThisStudy:
+    def test_exact_and_rounded_means_name_the_patients_and_no_stranger(self, traced):
+        for release in ("exact", "rounded to 10 %"):
+            patients, strangers = traced.named[release]
+            assert patients >= 70
+            assert strangers == 0
+
+    def test_private_means_name_nobody(self, traced):
+        assert traced.named["private, mu = 1"] == (0, 0)
+
+    def test_scores_follow_the_formula_and_private_ones_stay_below_half_of_mu(self, traced):
+        # A difference of two means of 200 scores has deviation 0.1, and 4 % of z comes from whose row it is.
+        for curve in traced.curves.values():
+            for measured, formula in zip(curve.measured, curve.formula, strict=True):
+                assert measured == pytest.approx(formula, rel=0.2, abs=0.5)
+        assert max(traced.curves["private, mu = 1"].formula) < 0.5
+        assert traced.curves["exact"].formula == pytest.approx(
+            [math.sqrt(d / 100) for d in (50, 200, 1000, 5000, 20_000)]
+        )
+
+    def test_linked_columns_accuse_strangers_by_the_formula_and_not_by_the_reference(self, traced):
+        assert traced.accused["formula"] > 0.1
+        assert traced.accused["people of reference"] < 0.03
+
+
+@pytest.fixture(scope="module")
+def left_out():
+    return play("leave-one-out")
+
+
+class TestLeaveOneOut:
+    def test_learners_are_right_equally_often_and_hide_the_average_record(self, left_out):
+        errors = [one.test_error for one in left_out.learners.values()]
+        assert max(errors) - min(errors) < 0.015
+        for one in left_out.learners.values():
+            assert one.test_error - one.train_error < 0.02
+            assert one.average_advantage < 0.12
+
+    def test_one_of_them_gives_the_outlier_away_and_only_the_private_one_keeps_its_promise(self, left_out):
+        shown, plain, private = left_out.learners.values()
+        assert shown.outlier_advantage == 1.0
+        assert plain.outlier_advantage < 0.6
+        assert private.outlier_advantage < 0.3  # 0.11 at most, and a standard deviation of 0.08 of 75 runs a side
+        verdicts = [result.verdict for result in left_out.audits.values()]
+        assert verdicts[0] is Verdict.VIOLATION
+        assert verdicts[2] is Verdict.CONSISTENT
+
+    def test_a_support_vector_machine_holds_records_and_always_the_outlier(self, left_out):
+        pool = {row.tobytes() for row in left_out.trial.data.X}
+        for place, machine in enumerate(left_out.machines):
+            held = {row.tobytes() for row in machine.support_vectors_}
+            assert held <= pool
+            assert (leave_one_out.OUTLIER.tobytes() in held) == bool(place % 2)

@@ -1,0 +1,84 @@
+"""Private fine-tuning: what the representation reads, what canaries and attacks see, and the one that saw too much."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+
+from dpassay.attacks.canaries import Mislabelled
+from dpassay.attacks.distinguishing.canary_loss import CanaryLoss
+from dpassay.audit import audit
+from dpassay.audit.evidence.verdict import Verdict
+from dpassay.mechanisms.broken.private_encoder import EncoderOfPrivateRecords
+from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.learning import DPSGD, FineTuning, LogisticRegression, SoftmaxRegression, TrainingData
+from dpassay.mechanisms.learning.dp_sgd.sampling import FullBatch
+from dpassay.mechanisms.noise import Laplace
+
+X, y = load_digits(return_X_y=True)
+HEAD = DPSGD(
+    SoftmaxRegression(12, 10),
+    steps=10,
+    noise_multiplier=10.6,
+    sampling="full-batch",
+    batch_size=150,
+    learning_rate=4.0,
+)
+DIGITS = FineTuning(HEAD, public=X[800:])
+
+
+def test_features_are_unit_coordinates_along_principal_components_of_the_public_records():
+    found = DIGITS.encoded((X[:50], y[:50])).X
+    expected = PCA(12, svd_solver="full").fit(X[800:]).transform(X[:50])
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-9)
+
+
+def test_no_private_record_moves_the_features_of_another():
+    one = DIGITS.encoded((X[:50], y[:50])).X
+    moved = X[:50].copy()
+    moved[0] = 1e6 * X[60]
+    np.testing.assert_array_equal(DIGITS.encoded((moved, y[:50])).X[1:], one[1:])
+    broken = EncoderOfPrivateRecords()
+    pair = broken.worst_case()
+    assert np.abs(broken.encoded(pair.d0).X - broken.encoded(pair.d1).X[:10]).max() == pytest.approx(2.0)
+
+
+def test_the_head_is_that_of_dp_sgd_on_features():
+    data = DIGITS.encoded((X[:50], y[:50]))
+    one, other = (m.release(d, 3, np.random.default_rng(1)) for m, d in ((DIGITS, (X[:50], y[:50])), (HEAD, data)))
+    np.testing.assert_array_equal(one.values, other.values)
+
+
+def test_a_mislabelled_digit_shows_in_the_loss_of_the_head(without_power):
+    stage, pair = Mislabelled().stage((X[:150], y[:150]), DIGITS)
+    found = audit(stage, pair, attack=CanaryLoss(), trials=300, delta=1e-5, bound="accountant-family", seed=0)
+    assert 0.1 < found.bound.epsilon < found.claim
+
+
+def test_components_that_saw_the_private_records_are_caught_and_public_ones_are_not_on_the_same_pair(without_power):
+    broken = EncoderOfPrivateRecords()
+    options = {"trials": 1_000, "delta": 1e-5, "confidence": 0.9999, "seed": 0}
+    assert audit(broken, **options).verdict is Verdict.VIOLATION
+    twin = audit(broken.twin(), broken.worst_case(), attack=CanaryLoss(), **options)
+    assert twin.verdict is not Verdict.VIOLATION
+
+
+@pytest.mark.parametrize(
+    ("make", "argument"),
+    [
+        (lambda: FineTuning(Laplace(1.0)), "base"),
+        (lambda: FineTuning(DPSGD(LogisticRegression(2), steps=1, noise_multiplier=1.0, sampling="full-batch",
+                                  relation="zero_out")), "base"),
+        (lambda: FineTuning(HEAD, public=X[:12]), "public"),
+        (lambda: FineTuning(HEAD, public=[["a"]]), "public"),
+        (lambda: FineTuning(HEAD), "public"),
+        (lambda: EncoderOfPrivateRecords(HEAD, public=X), "base"),
+        (lambda: EncoderOfPrivateRecords(DPSGD(LogisticRegression(1), steps=1, noise_multiplier=1.0, projection=1.0,
+                                               sampling=FullBatch(expected_batch_size=1))), "base"),
+        (lambda: FineTuning().encoded(TrainingData(np.zeros((2, 3)), np.zeros(2))), "features"),
+    ],
+)  # fmt: skip
+def test_wrong_options_are_named(make, argument):
+    with pytest.raises(ParameterError, match=argument):
+        make()
