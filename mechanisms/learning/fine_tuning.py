@@ -71,8 +71,8 @@ class FineTuning(Mechanism):
         trains_a_network = isinstance(self.base, ClipsGradients) and hasattr(self.base, "network")
         if not trains_a_network or self.base.relation is Relation.ZERO_OUT:
             raise ParameterError(
-                "base must train a network by clipped gradients, as DPSGD does, under add_remove or replace_one, but is "
-                f"{self.base!r}.",
+                "base must train a network by clipped gradients, as DPSGD does, under add_remove or replace_one, but "
+                f"is {self.base!r}.",
                 argument="base",
             )
         object.__setattr__(self, "relation", self.base.relation)
