@@ -10,6 +10,8 @@ from scipy import stats
 
 from dpassay.attacks.membership import Shadows, draw_inclusion
 from dpassay.attacks.membership.shadow.lira import LiRA
+from dpassay.attacks.membership.target.entropy import Entropy
+from dpassay.attacks.membership.target.threshold import Loss
 from dpassay.audit.bounds.numerics import binomial
 from dpassay.audit.membership import MembershipResult, evaluate
 from dpassay.audit.membership.evaluate import measure, name_of
@@ -413,6 +415,11 @@ def test_an_auc_far_below_one_half_says_that_the_sign_may_be_turned():
 def test_variants_of_an_attack_have_names_of_their_own():
     assert name_of(LiRA()) == "lira"
     assert name_of(LiRA(variance="record")) == "lira(variance='record')"
+    assert name_of(LiRA(signal="density")) == "lira on density"
+    assert name_of(LiRA(signal="density", variance="record")) == "lira on density(variance='record')"
+    assert name_of(Loss()) == "loss"
+    assert name_of(Loss(signal="closest-record")) == "threshold on closest-record"
+    assert name_of(Entropy()) == "entropy"
 
 
 def test_attacks_that_cannot_be_used_are_listed_with_the_reason_or_raise_if_named():

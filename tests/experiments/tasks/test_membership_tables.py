@@ -68,7 +68,7 @@ def test_a_configuration_gives_the_numbers_of_the_call_in_python(tmp_path, witho
     attacks = [Loss(signal="closest-record"), LiRA(signal="density-ratio")]
     assert found == evaluate(shadows, attacks, groups=groups, claim=synthesiser.guarantee())
     assert asked(tmp_path, TABLES).learner.statistics is None
-    assert {row.group for row in found["loss(signal='closest-record')"].groups} <= set(groups)
+    assert {row.group for row in found["threshold on closest-record"].groups} <= set(groups)
     assert found.region.claim.startswith("GaussianDP(mu=2.8")
 
 
