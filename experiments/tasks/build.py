@@ -68,6 +68,8 @@ INSIDE = {
     "strategy": strategies,
 }
 """Option of a mechanism -> catalogue of the table that may stand there."""
+NO_NAME_ALONE = ("query", "population", "base", "aggregator", "randomizer", "repetitions", "selection", "generator")
+"""Of these, the ones that no mechanism takes as a bare name."""
 
 
 def build_mechanism(
@@ -228,6 +230,12 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
 def _option(key: str, value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(_option("", inside) for inside in value)
+    if isinstance(value, str) and key in NO_NAME_ALONE:
+        known = INSIDE[key]
+        hint = f'Write {key} = {{ name = "{value}" }}.' if value in known else f"Known names: {', '.join(known)}."
+        raise ParameterError(
+            argument=key, value=value, allowed="be a table with a name and options, not a name alone", advice=hint
+        )
     if not isinstance(value, Mapping) or key not in INSIDE:
         return value
     options = _options({k: v for k, v in value.items() if k != "name"})

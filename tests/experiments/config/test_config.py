@@ -267,6 +267,8 @@ def test_a_record_can_be_chosen_by_position(write):
         ("[neighbours]", "[neighbours]\nreplacement = 1.0", "replacement is 1.0, but relation 'add_remove' has no use for one"),
         ('query = { name = "count", above = 15.0 }', "", "record is 'worst-case', but this mechanism has no query to search with"),
         ('name = "count"', 'nam = "count"', "query must be a table with a name"),
+        ('{ name = "count", above = 15.0 }', '"count"', "not a name alone, but is 'count'. Write query = { name = \"count\" }."),
+        ('{ name = "count", above = 15.0 }', '"cuont"', "not a name alone, but is 'cuont'. Known names: "),
         ('name = "count"', 'name = "cuont"', "unknown query 'cuont'. Did you mean 'count'"),
         ("above = 15.0", "abov = 15.0", "unknown option of query 'count': 'abov'. Did you mean 'above'"),
         ('"mean radius"', '"mean radios"', "unknown column of dataset 'breast-cancer': 'mean radios'. Did you mean 'mean radius'"),
