@@ -47,7 +47,8 @@ class Lecture:
         except OSError as error:
             reason = "it is a file" if self.out.is_file() else error.strerror
             raise ParameterError(
-                f"out must be a folder, or one that can be made, but {self.out} is not: {reason}. Choose another folder.",
+                f"out must be a folder, or one that can be made, but {self.out} is not: {reason}. Choose another "
+                "folder.",
                 argument="out",
             ) from error
 
