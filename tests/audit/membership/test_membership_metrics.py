@@ -401,6 +401,17 @@ def test_the_summary_marks_what_is_unresolvable_and_promises_no_epsilon():
     assert "lira(mode='offline-tail')" in text
 
 
+def test_an_attack_whose_highest_score_is_shared_by_many_says_why_it_finds_nobody():
+    rng = np.random.default_rng(0)
+    inclusion = draw_inclusion(8, 400, rng)
+    values = rng.normal(size=(8, 400)) + inclusion
+    tied = [np.minimum(values, most) for most in (0.0, 1.7, np.inf)]  # about 50, 4.5 and no % of non-members
+    said = [evaluate(Shadows(inclusion, np.zeros(400), {"loss": one}), "loss").summary() for one in tied]
+    note = "loss: finds nobody at {} % false positives, as more non-members than that tie for its highest score"
+    assert [note.format(percent) in text for percent, text in zip((10, 1), said[:2], strict=True)] == [True, True]
+    assert "finds nobody" not in said[2]
+
+
 def test_an_auc_far_below_one_half_says_that_the_sign_may_be_turned():
     rng = np.random.default_rng(0)
     inclusion = draw_inclusion(8, 200, rng)
