@@ -90,6 +90,12 @@ def build_mechanism(
                 argument="public",
             )
         options["public"] = rest()[0]
+    elif isinstance(options.get("public"), str):
+        raise ParameterError(
+            argument="public",
+            value=options["public"],
+            allowed="be 'rest', the records of [data] beyond n_records, or rows of numbers",
+        )
     initial = options.get("initial")
     if not isinstance(initial, Mapping):
         return mechanisms.build(section.name, **_options(options))  # type: ignore[no-any-return]
@@ -189,7 +195,7 @@ def load_rest(section: DataSection, *, n: int | None = None) -> Dataset:
     left = 0 if section.n_records is None else max(0, there - section.n_records)
     if not left:
         raise ParameterError(
-            f"n_records must leave public records over, but takes all {there:,}. Set n_records in [data].",
+            f"n_records must leave public records over, but takes all {there:,}. Set n_records in [data] to fewer.",
             argument="n_records",
         )
     if n is not None and n > left:

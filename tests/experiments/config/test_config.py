@@ -172,6 +172,16 @@ def test_a_mistake_at_one_point_of_a_sweep_is_found_before_anything_runs(write):
     )
 
 
+def test_a_mistake_in_a_case_names_the_case_and_not_all_of_its_settings(write):
+    found = refused(GOOD + '[[sweep.case]]\nname = "weak"\nmechanism = { epsilon = -3.0, sensitivity = 2.0 }\n', write)
+    assert found.endswith('is -3.0.\n  at the point case = "weak" of the sweep')
+
+
+def test_public_records_of_another_name_are_refused(write):
+    text = '[mechanism]\nname = "fine-tuning"\npublic = "most"\nbase = { name = "dp-sgd" }\n'
+    assert "[mechanism] public must be 'rest', the records of [data] beyond n_records" in refused(text, write)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
