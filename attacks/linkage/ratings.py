@@ -209,7 +209,7 @@ class Knowledge:
             raise ParameterError(
                 f"person must be one who rated an item that may be known, but {person!r} did not.", argument="person"
             )
-        known = table[list(COLUMNS[1:])].iloc[rng.permutation(rows)[: self.n_known]].copy()
+        known = table.iloc[rng.permutation(rows)[: self.n_known]][list(COLUMNS[1:])].copy()
         reach = self.days or 0
         known["day"] += rng.integers(-reach, reach + 1, size=len(known))
         known["stars"] += rng.integers(-self.stars, self.stars + 1, size=len(known))
@@ -221,7 +221,7 @@ class Knowledge:
         import pandas as pd
 
         others = np.flatnonzero(~np.isin(table["item"].to_numpy(), own))
-        wrong = table[list(COLUMNS[1:])].iloc[others[rng.integers(len(others), size=self.n_wrong)]].copy()
+        wrong = table.iloc[others[rng.integers(len(others), size=self.n_wrong)]][list(COLUMNS[1:])].copy()
         wrong["day"] = rng.integers(table["day"].min(), table["day"].max() + 1, size=len(wrong))
         return pd.concat([known, wrong], ignore_index=True)
 

@@ -34,6 +34,9 @@ class MembershipAttack(ABC):
     needs_population: ClassVar[bool] = False
     """Whether it learns from records that no model was trained on."""
 
+    learns_each_record: ClassVar[bool] = False
+    """Whether it learns from the other models, for each record, a rule on many numbers."""
+
     @property
     def minimum_references(self) -> int:
         """Fewest models besides the target (and its complement) from which it can score."""

@@ -50,6 +50,7 @@ class GroundhogMembership(MembershipAttack):
     """
 
     name: ClassVar[str] = "groundhog"
+    learns_each_record: ClassVar[bool] = True
 
     ridge: float = 1.0
 

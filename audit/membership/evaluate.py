@@ -80,8 +80,15 @@ def evaluate(
                 raise
             skipped.append((attack.name, str(error)))
             continue
-        alone = attack.minimum_references == 0
-        found = measure(name_of(attack), scores, shadows, groups=names, confidence=confidence, alone=alone)
+        found = measure(
+            name_of(attack),
+            scores,
+            shadows,
+            groups=names,
+            confidence=confidence,
+            alone=attack.minimum_references == 0,
+            pair_weight=0.5 if attack.learns_each_record else 1.0,
+        )
         metrics.append(found)
     return MembershipResult(
         attacks=tuple(metrics),
@@ -103,10 +110,12 @@ def measure(
     groups: NDArray[np.str_] | None = None,
     confidence: float = 0.95,
     alone: bool = False,
+    pair_weight: float = 1.0,
 ) -> AttackMetrics:
     """The metrics of one attack from its scores, `(n_models, n_records)`, NaN where there is none.
 
-    `alone`: whether each score depends on one model alone, and not on the others as references.
+    `alone`: whether each score depends on one model alone, and not on the others as references. `pair_weight`: see
+    `record_table`.
     """
     pooled = Pooled.of(
         scores, shadows.inclusion, shadows.partners, entangled=len(shadows) > 1 and not (alone or shadows.paired)
@@ -122,6 +131,7 @@ def measure(
             fpr=RECORDS_AT,
             confidence=confidence,
             partners=None if alone else shadows.partners,
+            pair_weight=pair_weight,
         )
     return AttackMetrics(
         attack=name,

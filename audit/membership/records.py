@@ -7,7 +7,10 @@ not depend on whether it was in.
     of signs             for attacks with references: the two models of a pair of complements are scored with the same
                          references, so that given those the higher score is in the model with the record by the toss
                          of a fair coin. Ties are left out, and both directions count, as references may say which one
-                         is up (LiRA's do): p = 2 Pr[Bin(m, 1/2) >= k] of m pairs
+                         is up (LiRA's do): p = 2 Pr[Bin(m, 1/2) >= k] of m pairs.
+                         Where a rule on many numbers is learned for each record, each two pairs are scored by rules
+                         that hold each other: a rule linear in them correlates any two signs by (2/pi) / (m - 1) or
+                         less, which makes the variance up to 1.64 times as large: a pair counts as half a one
 
 Scores of one record by different references must not be ranked: the own value of a target is left out of its
 references on its own side only, which breaks ties by the very bit that is tested. With signals of few values, such as
@@ -54,7 +57,7 @@ class RecordTable:
         fpr: of the threshold, over all records.
         least_p_value: the smallest that this many scores can give, with those of every model that had the record above
             all others.
-        by_pairs: whether models were compared with their complements.
+        pair_weight: how much each pair counts, where models were compared with their complements; 0 where not.
     """
 
     auc: Floats
@@ -66,7 +69,7 @@ class RecordTable:
     benjamini_hochberg: Floats
     fpr: float
     least_p_value: float = 0.0
-    by_pairs: bool = False
+    pair_weight: float = 0.0
 
     def __len__(self) -> int:
         return len(self.auc)
@@ -115,6 +118,7 @@ def record_table(
     fpr: float,
     confidence: float,
     partners: NDArray[np.int64] | None = None,
+    pair_weight: float = 1.0,
 ) -> RecordTable:
     """The table of all records.
 
@@ -123,6 +127,7 @@ def record_table(
         inclusion: `(n_models, n_records)`.
         partners: `(n_models,)` the complement of each model, for scores that lean on the other models; None for scores
             that do not.
+        pair_weight: what a pair of complements counts: 1, or 1/2 where a rule is learned for each record.
         threshold, fpr: which scores count as hits, and the share of all non-members that exceed it.
         confidence: of the interval of each single record.
     """
@@ -137,7 +142,7 @@ def record_table(
     both = pairs > 0
     p_value, least = np.where(both, [_p_value(wins, n_in, n_out), _p_value(pairs, n_in, n_out)], 1.0)
     if partners is not None:
-        p_value, least = _by_signs(scores, inclusion, partners)
+        p_value, least = _by_signs(scores, inclusion, partners, pair_weight)
     hits, tail = (inside & (np.where(there, scores, -np.inf) > threshold)).sum(axis=0), 0.5 * (1.0 - confidence)
     known = n_in > 0
     return RecordTable(
@@ -150,18 +155,21 @@ def record_table(
         benjamini_hochberg=benjamini_hochberg(p_value),
         fpr=fpr,
         least_p_value=float(least.min(initial=1.0)),
-        by_pairs=partners is not None,
+        pair_weight=0.0 if partners is None else pair_weight,
     )
 
 
-def models_needed(n_records: int, significance: float = EXPOSED, *, by_pairs: bool = False) -> int:
+def models_needed(n_records: int, significance: float = EXPOSED, *, pair_weight: float = 0.0) -> int:
     """The least number of scores of a record, half of them by models with it, that can expose one of this many records.
 
-    >>> models_needed(1), models_needed(1000), models_needed(1000, by_pairs=True)
+    >>> models_needed(1), models_needed(1000), models_needed(1000, pair_weight=1.0)
     (6, 22, 32)
     """
     half = 1
-    while n_records * (2.0 * 0.5**half if by_pairs else _p_value(half * half, half, half)) > significance:
+    while (
+        n_records * (2.0 * 0.5 ** (pair_weight * half) if pair_weight else _p_value(half * half, half, half))
+        > significance
+    ):
         half += 1
     return 2 * half
 
@@ -187,15 +195,17 @@ def _p_value(wins: Any, n_in: Any, n_out: Any) -> Any:
     return special.ndtr(-(wins - 0.5 * pairs - 0.5) / spread)
 
 
-def _by_signs(scores: Floats, inclusion: NDArray[np.bool_], partners: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _by_signs(
+    scores: Floats, inclusion: NDArray[np.bool_], partners: NDArray[np.int64], weight: float
+) -> tuple[Floats, Floats]:
     """p-values of the test of signs over pairs of complements, and the least that as many pairs can give."""
     own = np.flatnonzero(partners > np.arange(len(partners)))
     more = scores[own] - scores[partners[own]]
     with_less_without = np.where(inclusion[own], more, -more)
     won, untied = (with_less_without > 0.0).sum(axis=0), np.abs(with_less_without) > 0.0
     n_pairs, n_untied = (~np.isnan(more)).sum(axis=0), untied.sum(axis=0)
-    tail = np.where(won > 0, special.betainc(np.maximum(won, 1), n_untied - won + 1.0, 0.5), 1.0)
-    return np.minimum(2.0 * tail, 1.0), np.minimum(2.0 * 0.5**n_pairs, 1.0)
+    tail = np.where(won > 0, special.betainc(weight * np.maximum(won, 1), weight * (n_untied - won) + 1.0, 0.5), 1.0)
+    return np.minimum(2.0 * tail, 1.0), np.minimum(2.0 * 0.5 ** (weight * n_pairs), 1.0)
 
 
 def benjamini_hochberg(p_values: Floats) -> Floats:

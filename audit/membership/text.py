@@ -138,7 +138,7 @@ def worst_record(attack: str, table: RecordTable) -> str:
 
 def too_few_models(table: RecordTable, n_models: int) -> str:
     """Why no record could have been exposed, and how many models it takes."""
-    needed = models_needed(len(table), by_pairs=table.by_pairs)
+    needed = models_needed(len(table), pair_weight=table.pair_weight)
     return (
         f"{n_models:,} models cannot single out a record: the smallest p-value that they can give is "
         f"{table.least_p_value:.2g}, times {len(table):,} records. It takes {needed:,} models, "

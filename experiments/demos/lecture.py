@@ -41,9 +41,10 @@ class Lecture:
     out: Path | None = None
 
     def __post_init__(self) -> None:
+        if self.out is None:
+            return
         try:
-            if self.out is not None:
-                self.out.mkdir(parents=True, exist_ok=True)
+            self.out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             reason = "it is a file" if self.out.is_file() else error.strerror
             raise ParameterError(

@@ -203,7 +203,7 @@ def _check_steps(sampling_probability: float, steps: int, relation: str | Relati
     return relation
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def _composed(noise: str, scale: float, sampling_probability: float, interval: float, steps: int) -> Any:
     """Remembered, as one step takes a second or more, and a mechanism is asked for its claim many times."""
     from dp_accounting.pld import privacy_loss_distribution as plds

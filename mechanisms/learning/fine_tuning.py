@@ -14,6 +14,7 @@ from ..errors import ParameterError
 from ..guarantees.base import Guarantee
 from ..relation import Relation
 from .base import Floats, TrainingData
+from .capabilities import ClipsGradients
 from .dp_sgd.mechanism import DPSGD
 from .dp_sgd.sampling import FullBatch
 from .models.linear import LogisticRegression
@@ -67,9 +68,12 @@ class FineTuning(Mechanism):
     public: Any = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.base, DPSGD) or self.base.relation is Relation.ZERO_OUT:
+        trains_a_network = isinstance(self.base, ClipsGradients) and hasattr(self.base, "network")
+        if not trains_a_network or self.base.relation is Relation.ZERO_OUT:
             raise ParameterError(
-                f"base must be a DPSGD under add_remove or replace_one, but is {self.base!r}.", argument="base"
+                "base must train a network by clipped gradients, as DPSGD does, under add_remove or replace_one, but "
+                f"is {self.base!r}.",
+                argument="base",
             )
         object.__setattr__(self, "relation", self.base.relation)
         try:

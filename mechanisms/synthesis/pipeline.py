@@ -161,7 +161,7 @@ class SelectMeasureGenerate(Mechanism):
         assert density is not None
         return density
 
-    @property
+    @cached_property
     def _alone(self) -> Mechanism | None:
         return self.selection.alone(self.domain, self.telling)
 

@@ -79,7 +79,7 @@ def test_the_family_is_that_of_the_claim():
 
     assert family(GaussianDP(1.0)) == "GaussianDP for some mu"
     assert family(LaplaceDP(1.0)) == "LaplaceDP for some epsilon"
-    assert "noise_multiplier" in family(PrivacyLossDP.gaussian(2.0, sampling_probability=0.1))
+    assert "noise_multiplier" in family(PrivacyLossDP.gaussian(2.0, sampling_probability=0.1, steps=10))
     assert family(ExactDP([0.3, 0.7], [0.7, 0.3])) == "randomised response with some epsilon and delta = 1e-05"
 
 

@@ -104,7 +104,7 @@ def test_what_cannot_be_attacked_is_refused():
         choose("maximum-likelihood", SecretTarget(WeightedCount(), FairBits.column(11)))
     with pytest.raises(UnknownNameError, match="maximum-likelihood"):
         choose("maximum-likelyhood", SecretTarget(K_ARY, OneOf((0, 1))))
-    with pytest.raises(ParameterError, match="or a Reconstructor, but is 3"):
+    with pytest.raises(ParameterError, match="an instance of Reconstructor, but is 3"):
         choose(3, SecretTarget(K_ARY, OneOf((0, 1))))
 
 

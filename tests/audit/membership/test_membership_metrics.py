@@ -12,6 +12,7 @@ from dpassay.attacks.membership import Shadows, draw_inclusion
 from dpassay.attacks.membership.shadow.lira import LiRA
 from dpassay.attacks.membership.target.entropy import Entropy
 from dpassay.attacks.membership.target.threshold import Loss
+from dpassay.attacks.synthesis import GroundhogMembership
 from dpassay.audit.bounds.numerics import binomial
 from dpassay.audit.membership import MembershipResult, evaluate
 from dpassay.audit.membership.evaluate import measure, name_of
@@ -294,8 +295,24 @@ def test_records_are_compared_in_pairs_of_complements_where_scores_lean_on_refer
         won, untied = sum(d > 0 for d in more), sum(d != 0 and not np.isnan(d) for d in more)
         assert table.p_value[x] == pytest.approx(min(1.0, 2.0 * stats.binom.sf(won - 1, untied, 0.5)))
     assert table.least_p_value == pytest.approx(2.0 * 0.5**10)
-    assert table.by_pairs
-    assert [models_needed(n, by_pairs=True) for n in (1, 600)] == [12, 30]
+    assert table.pair_weight == 1.0
+    assert [models_needed(n, pair_weight=1.0) for n in (1, 600)] == [12, 30]
+    halved = record_table(scores, inclusion, **options, pair_weight=0.5)
+    assert (halved.p_value >= table.p_value).all()
+    assert halved.least_p_value == pytest.approx(2.0 * 0.5**5)
+    assert models_needed(600, pair_weight=0.5) == 60
+
+
+def test_rules_learned_for_each_record_are_paid_for():
+    """Thirty numbers of each model that mean nothing: pairs are scored by rules that hold each other."""
+    rng, n_records = np.random.default_rng(11), 8_000
+    inclusion = draw_inclusion(64, n_records, rng)
+    shadows = Shadows(
+        inclusion, np.zeros(n_records), summaries=rng.normal(size=(64, 30)), partner=np.arange(64) ^ 1, fair=True
+    )
+    p_value = evaluate(shadows, [GroundhogMembership()], features=False).attacks[0].records.p_value
+    for level in (0.2, 0.01, 0.001):
+        assert np.count_nonzero(p_value <= level) <= stats.binom.isf(1e-6, n_records, level)
 
 
 @pytest.mark.parametrize("attack", ["lira", "calibration", "attack-r"])

@@ -97,7 +97,7 @@ CENTRES = {
 @pytest.mark.parametrize("q", [0.01, pytest.param(0.3, marks=pytest.mark.slow), 0.9])
 def test_fixed_size_bound_is_above_the_divergence_of_any_three_centres_on_a_line(relation, sigma, q):
     claim = fixed_size_gaussian(sigma, sampling_probability=q, relation=relation)
-    for order in (2, 3, 4, 7, 16, 40):
+    for order in (2, 3, 7, 40):
         bound = claim.divergences[claim.orders.index(order)]
         for centres in CENTRES[relation]:
             assert collinear_divergence(order, q, sigma, *centres) <= bound * (1 + 1e-9)
