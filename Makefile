@@ -71,7 +71,7 @@ docs: $(STAMP)   ## the tables of docs/, from the catalogues
 	$(BIN)/python docs/build.py
 
 numbers: $(STAMP) ## the numbers that README and docs state, measured again; about three minutes
-	$(BIN)/python docs/measured.py
+	$(BIN)/python docs/measured
 
 wheel: $(STAMP)  ## dist/*.whl
 	$(BIN)/python -m build --wheel --outdir dist .

@@ -271,11 +271,11 @@ def test_no_name_in_a_config_leads_to_other_peoples_code():
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
-MEASURED = runpy.run_path(str(DOCS / "measured.py"), run_name="measured")
+MEASURED = runpy.run_path(str(DOCS / "measured"), run_name="measured")
 
 
 @pytest.mark.parametrize("number", MEASURED["NUMBERS"], ids=lambda number: number.name)
 def test_a_number_stands_on_its_page_as_it_is_measured(number):
-    assert number.is_on_its_page, "give docs/measured.py the sentence that the page has"
+    assert number.is_on_its_page, "give docs/measured the sentence that the page has"
     if number.seconds <= 5:
         assert MEASURED["check"](number)

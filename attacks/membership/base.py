@@ -42,6 +42,10 @@ class MembershipAttack(ABC):
         """Fewest models besides the target (and its complement) from which it can score."""
         return 0
 
+    def on(self, signal: str) -> str:
+        """What it is called where it reads a signal that is not its own: "lira on density"."""
+        return f"{self.name} on {signal}"
+
     @abstractmethod
     def scores_of(self, shadows: Shadows) -> Floats:
         """Scores without the checks of `score`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -151,9 +152,13 @@ def measure(
 
 
 def name_of(attack: MembershipAttack) -> str:
-    """The name in the catalogue, with the options that are not the default: "lira(mode='offline-tail')"."""
-    options = label(attack).partition("(")[2]
-    return attack.name if options in ("", ")") else f"{attack.name}({options}"
+    """What tables and figures call it: "lira", "lira on density" of another signal, "lira(variance='record')"."""
+    own, signal = getattr(type(attack), "signal", None), getattr(attack, "signal", None)
+    name, others = attack.name, attack
+    if signal != own and is_dataclass(attack):
+        name, others = attack.on(str(signal)), replace(attack, signal=own)
+    options = label(others).partition("(")[2]
+    return name if options in ("", ")") else f"{name}({options}"
 
 
 def _attacks(given: str | MembershipAttack | Sequence[str | MembershipAttack] | None) -> list[MembershipAttack]:

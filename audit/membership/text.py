@@ -81,7 +81,7 @@ def _rate(rate: RateAt) -> str:
 def notes(result: MembershipResult) -> list[str]:
     """What must be known to read the table."""
     found = [
-        "No bound on epsilon follows from these numbers: membership_game tosses the coins that one needs.",
+        "No bound on epsilon follows from these numbers; dpassay.audit.games.membership_game gives one.",
         f"Intervals: {percent(result.confidence)} confidence, one attack at a time.",
         "advantage: at the best threshold of these same scores, so optimistic; held out: threshold of other scores.",
     ]
@@ -107,6 +107,12 @@ def notes(result: MembershipResult) -> list[str]:
         if metrics.n_missing
     ]
     found += [
+        f"{metrics.attack}: finds nobody at {100 * fpr:g} % false positives, as more non-members than that tie for its "
+        "highest score."
+        for metrics in result.attacks
+        if (fpr := max((rate.fpr for rate in metrics.rates if _all_tied(rate)), default=0.0))
+    ]
+    found += [
         f"{metrics.attack}: an AUC far below one half. Its scores may have the wrong sign: higher must mean member; "
         "the signal 'loss' is minus the loss."
         for metrics in result.attacks
@@ -114,6 +120,11 @@ def notes(result: MembershipResult) -> list[str]:
     ]
     found += [f"skipped {name}: {reason}" for name, reason in result.skipped]
     return found
+
+
+def _all_tied(rate: RateAt) -> bool:
+    """Whether no threshold but one above all scores is allowed: without ties ten false positives would be."""
+    return rate.resolvable and rate.tpr == 0.0 and rate.false_positives == 0
 
 
 def worst_record(attack: str, table: RecordTable) -> str:
@@ -145,8 +156,12 @@ def _groups(metrics: AttackMetrics) -> list[str]:
     if not metrics.groups:
         return []
     width = max(5, *(len(row.group) for row in metrics.groups))
-    lines = ["", f"{metrics.attack} by group", f"{'group':<{width}}{'in':>8}{'out':>8}  {'AUC':<22}{'TPR@1%FPR':>12}"]
+    lines = [
+        "",
+        f"{metrics.attack} by group",
+        f"{'group':<{width}}{'scores in':>11}{'scores out':>12}  {'AUC':<22}{'TPR@1%FPR':>12}",
+    ]
     for row in sorted(metrics.groups, key=lambda row: -row.auc):
         auc = auc_with_interval(row)
-        lines.append(f"{row.group:<{width}}{row.n_in:>8,}{row.n_out:>8,}  {auc:<22}{_rate(row.rate):>12}")
+        lines.append(f"{row.group:<{width}}{row.n_in:>11,}{row.n_out:>12,}  {auc:<22}{_rate(row.rate):>12}")
     return lines

@@ -159,8 +159,13 @@ def value_name(value: Any) -> str:
 
 
 def point_text(parameters: Parameters) -> str:
-    """A point in one line, as in a message: "mechanism.epsilon = 0.5, audit.delta = 1e-05"."""
-    return ", ".join(f"{key} = {json.dumps(value)}" for key, value in parameters.items())
+    """A point in one line, as in a message; a case by its name alone, since its settings may fill the screen.
+
+    >>> point_text({"mechanism.epsilon": 0.5, "case": {"name": "weak", "audit": {"trials": 10}}})
+    'mechanism.epsilon = 0.5, case = "weak"'
+    """
+    named = {key: value["name"] if key == "case" and "name" in value else value for key, value in parameters.items()}
+    return ", ".join(f"{key} = {json.dumps(value)}" for key, value in named.items())
 
 
 def _canonical(parameters: Parameters) -> str:

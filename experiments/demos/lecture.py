@@ -14,6 +14,7 @@ from rich.padding import Padding
 from rich.rule import Rule
 from rich.table import Table
 
+from ...mechanisms.errors import ParameterError
 from ..plots.style.canvas import new_figure
 from ..plots.style.files import save
 
@@ -38,6 +39,19 @@ class Lecture:
 
     console: Console = field(default_factory=terminal)
     out: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.out is None:
+            return
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = "it is a file" if self.out.is_file() else error.strerror
+            raise ParameterError(
+                f"out must be a folder, or one that can be made, but {self.out} is not: {reason}. Choose another "
+                "folder.",
+                argument="out",
+            ) from error
 
     def chapter(self, title: str) -> None:
         """The start of a chapter."""
@@ -93,6 +107,5 @@ class Lecture:
         axes = figure.subplots(1, len(panels), squeeze=False, width_ratios=widths)[0]
         for draw, ax in zip(panels, axes, strict=True):
             draw(ax)
-        self.out.mkdir(parents=True, exist_ok=True)
         for path in save(figure, self.out / name, title=title, description=description):
             self.console.print(f"  figure: {escape(str(path))}", style="dim", soft_wrap=True)

@@ -101,7 +101,7 @@ def _groups(groups: Iterable[GroupRow]) -> Table:
     for row in sorted(groups, key=lambda row: -row.auc):
         rate = f"{100 * row.rate.tpr:.3g} %"
         rows.append(("", (row.group, f"{row.n_in:,}", f"{row.n_out:,}", auc_with_interval(row), rate)))
-    return Table(("group", "in", "out", "AUC", "TPR@1%FPR"), tuple(rows), 1)
+    return Table(("group", "scores in", "scores out", "AUC", "TPR@1%FPR"), tuple(rows), 1)
 
 
 __all__ = ["answer", "write_membership"]

@@ -84,7 +84,7 @@ def _violation(sweep: SweepResult) -> str:
             f"The claim is refuted. With {sure} confidence, the true epsilon is at least {shown}, but at most "
             f"{claimed} is claimed. {end}"
         )
-    claims = "claim is" if len(refuted) == 1 else "claims are"
+    claims = "claims is" if len(refuted) == 1 else "claims are"
     what = f"{where}" if where else f"an epsilon of {shown} was shown, where at most {claimed} is claimed"
     return (
         f"{len(refuted)} of {len(sweep.points)} {claims} refuted, with {sure} confidence in all of these verdicts "
@@ -96,7 +96,7 @@ def _by_witness(sweep: SweepResult, refuted: Sequence[SweepPoint], point: SweepP
     """The verdict where a witness refutes a claim, with no chance of a false alarm."""
     if len(sweep.points) == 1:
         return f"The claim is refuted by a witness, which needs no statistics: {point.result.witness} {end}"
-    claims = "claim is" if len(refuted) == 1 else "claims are"
+    claims = "claims is" if len(refuted) == 1 else "claims are"
     what = f"at {parameters_text(point.parameters)} by a witness: {point.result.witness}"
     return f"{len(refuted)} of {len(sweep.points)} {claims} refuted; {what} {end}"
 

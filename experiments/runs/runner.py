@@ -160,14 +160,17 @@ def _study(
     config: Config, source: Source, n_jobs: int | None, progress: bool, tell: Callable[[str], None] | None
 ) -> Answer:
     """Membership attacks, checked: what trains the shadow models and measures."""
+    from ...attacks.synthesis.shadows import ShadowTables
     from ..tasks.membership import study
 
     asked = study(config, source)
+    made = "tables" if isinstance(asked.learner, ShadowTables) else "models"
 
     def answer(directory: RunDirectory) -> MembershipResult:
         if tell is not None:
-            tell(f"training {asked.section.n_models} models, then attacking them")
-        bar = Bar("shadow models:") if progress else False
+            doing = "making" if made == "tables" else "training"
+            tell(f"{doing} {asked.section.n_models} {made}, then attacking them")
+        bar = Bar(f"shadow {made}:") if progress else False
         return asked.answer(n_jobs=n_jobs, store=directory.trials(SHADOWS), progress=bar)
 
     return answer

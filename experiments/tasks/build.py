@@ -68,6 +68,8 @@ INSIDE = {
     "strategy": strategies,
 }
 """Option of a mechanism -> catalogue of the table that may stand there."""
+NO_NAME_ALONE = ("query", "population", "base", "aggregator", "randomizer", "repetitions", "selection", "generator")
+"""Of these, the ones that no mechanism takes as a bare name."""
 
 
 def build_mechanism(
@@ -88,6 +90,12 @@ def build_mechanism(
                 argument="public",
             )
         options["public"] = rest()[0]
+    elif isinstance(options.get("public"), str):
+        raise ParameterError(
+            argument="public",
+            value=options["public"],
+            allowed="be 'rest', the records of [data] beyond n_records, or rows of numbers",
+        )
     initial = options.get("initial")
     if not isinstance(initial, Mapping):
         return mechanisms.build(section.name, **_options(options))  # type: ignore[no-any-return]
@@ -187,7 +195,7 @@ def load_rest(section: DataSection, *, n: int | None = None) -> Dataset:
     left = 0 if section.n_records is None else max(0, there - section.n_records)
     if not left:
         raise ParameterError(
-            f"n_records must leave public records over, but takes all {there:,}. Set n_records in [data].",
+            f"n_records must leave public records over, but takes all {there:,}. Set n_records in [data] to fewer.",
             argument="n_records",
         )
     if n is not None and n > left:
@@ -228,6 +236,12 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
 def _option(key: str, value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(_option("", inside) for inside in value)
+    if isinstance(value, str) and key in NO_NAME_ALONE:
+        known = INSIDE[key]
+        hint = f'Write {key} = {{ name = "{value}" }}.' if value in known else f"Known names: {', '.join(known)}."
+        raise ParameterError(
+            argument=key, value=value, allowed="be a table with a name and options, not a name alone", advice=hint
+        )
     if not isinstance(value, Mapping) or key not in INSIDE:
         return value
     options = _options({k: v for k, v in value.items() if k != "name"})

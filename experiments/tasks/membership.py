@@ -88,13 +88,15 @@ def study(config: Config, source: Source) -> Study:
     with pointing_at(source, "membership", section):
         if section.design == "pairs" and section.n_models % 2:
             raise ParameterError(
-                f"n_models must be even for pairs of complements, but is {section.n_models}.", argument="n_models"
+                f"n_models must be even for pairs of complements, but is {section.n_models}. Give "
+                f"{section.n_models + 1}, or take design = 'bernoulli'.",
+                argument="n_models",
             )
     asked = (
         shadow_tables.asked(mechanism, section, data, source) if tables else _asked(mechanism, section, data, source)
     )
     with pointing_at(source, "membership", section):
-        for attack in asked["attacks"] or ():
+        for attack in sorted(asked["attacks"] or (), key=lambda one: -one.minimum_references):
             attack.check_references(section.n_models, paired=section.design == "pairs")
     return Study(
         **asked, section=section, claim=_claim(mechanism), confidence=config.audit.confidence, seed=config.seed

@@ -62,8 +62,8 @@ def asked(mechanism: Any, section: MembershipSection, data: DataSection, source:
         records = _coded(mechanism, build.load_data(data))
         if len(records) < FEWEST:
             raise ParameterError(
-                f"[membership] needs {FEWEST} records or more, of which tables are made of halves, but the dataset has "
-                f"{len(records)}.",
+                f"the dataset must have {FEWEST} records or more, since each table of [membership] is made of half of "
+                f"them, but has {len(records)}. Raise n_records.",
                 argument="n_records",
             )
     with pointing_at(source, "membership", section):
@@ -115,6 +115,9 @@ def _attack(entry: Any) -> MembershipAttack:
         message = unknown_name_message("attack on tables", name, [*GROUNDHOG, *SIGNALS, *readers])
         raise ParameterError(message, argument="attacks", value=name)
     attack = build.build_member_attack(entry)
+    if isinstance(entry, Mapping) and entry.get("signal", "density") not in SIGNALS:
+        message = unknown_name_message(f"signal of tables in {name!r}:", entry["signal"], SIGNALS)
+        raise ParameterError(message, argument="attacks", value=entry["signal"])
     if getattr(attack, "signal", None) not in SIGNALS:
         raise ParameterError(
             f"attack {attack.name!r} reads what a model predicts, and a synthetic table predicts nothing. Name a "

@@ -34,6 +34,9 @@ class Loss(MembershipAttack):
 
     signal: str = "loss"
 
+    def on(self, signal: str) -> str:
+        return f"threshold on {signal}"
+
     def scores_of(self, shadows: Shadows) -> Floats:
         return shadows.signal(self.signal).copy()
 

@@ -118,7 +118,8 @@ def three_risks(lecture: Lecture) -> dict[tuple[str, str], Disclosed]:
 
         Being right is not enough. Beside each attack stand two guesses without it: what is guessed of a person without
         any table, and the same attack on the table of the other half, in which the person is not. Only what is gained
-        over the better of both is the fault of the table. Right about how many of {one.n} people, in per cent:
+        over the better of both is the fault of the table. Right about how many of {one.n} people, in per cent,
+        and the gain in percentage points:
         """
     )
     lecture.table(["table, attack", "right", "no table", "other half", "gain (95 %)"], _rows(found))
@@ -191,12 +192,13 @@ def allowed(lecture: Lecture, found: Mapping[tuple[str, str], Disclosed]) -> dic
     lecture.say(
         f"""
         The private synthesiser promises {claim}, for one person who is replaced by another. At any success without the
-        person that its interval holds, no attack at all can gain more than this, on average over tables:
+        person that its interval holds, no attack at all can gain more than this, in percentage points, on average
+        over tables:
         """
     )
     gained = {risk: points(found["private", risk].everybody.headline) for risk in ATTACKS}
     rows = [[risk, gained[risk], f"{100 * most[risk]:+.0f}"] for risk in ATTACKS]
-    lecture.table(["attack", "gain found", "gain allowed"], rows)
+    lecture.table(["attack", "gain found (95 %)", "most that is allowed"], rows)
     lecture.say(
         """
         These attacks find far less than is allowed. That is no evidence for the guarantee: they are three attacks, and
@@ -279,14 +281,14 @@ def _draw_gains(ax: Axes, found: Findings) -> None:
                 label=label if row == 0 else None,
             )
     ax.axvline(0.0, color=MUTED.light, linewidth=1.0, linestyle="--")
-    names = [f"{risk}\n({one.worst[0]})" for (_, risk), one in found.disclosed.items()]
+    names = [f"{name}, {risk}\n({one.worst[0]})" for (name, risk), one in found.disclosed.items()]
     ax.set_yticks([-row for row in range(len(names))], names)
     ax.set_ylim(0.6 - len(names), 0.6)
     style_axes(
         ax,
         title="Gain over the better baseline",
         x="gain (percentage points)",
-        y="attack (worst group)",
+        y="table, attack (worst age)",
     )
 
 

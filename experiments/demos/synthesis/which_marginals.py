@@ -153,23 +153,31 @@ def where_it_goes(lecture: Lecture) -> list[Part]:
             f"{part.measured[0]:.0%} / {part.measured[1]:.0%}",
             "" if math.isnan(part.mu) else f"{part.mu:.3f}",
             "" if math.isnan(part.audited) else f"{part.audited:.3f}",
-            f"{1000 * part.information:.1f}",
+            f"{part.information:.4f}",
             "" if math.isnan(part.mu) else f"{part.others}",
         ]
         for part in found
     ]
-    heads = ["published", "measured out / in", "mu if measured", "at least", "1/1000 nats", "others in your cell"]
+    heads = [
+        "published",
+        "measured without / with you",
+        "mu if measured",
+        "mu shown",
+        "nats given away",
+        "others in your cell",
+    ]
     lecture.table(heads, rows)
     total = sum(part.information for part in found)
     choice = next(part for part in found if part.name.startswith("choice"))
     lecture.say(
         f"""
-        "Measured out / in" is how often the marginal was measured, without and with you. "At least" is the bound of an
-        audit of the noisy count of your cell, with 95 % confidence for each marginal. Only runs that measured the
-        marginal have such a count, so that bound, like the mu beside it, is about these runs alone: how well the count
-        tells you, once it is there. It says nothing of the runs that did not measure it, nor of what the choice of the
-        pairs gives away by itself; that has its own row. Where fewer than a fifth of the runs measured it, none is
-        shown.
+        The second column is how often the marginal was measured. "Mu" is that of Gaussian differential privacy, and "mu
+        shown" the lower bound of an audit of the noisy count of your cell, with 95 % confidence for each marginal.
+        "Nats" are the mean log likelihood ratio of what is published, with you against without. Only runs that measured
+        the marginal have such a count, so that bound, like the mu beside it, is about these runs alone: how well the
+        count tells you, once it is there. It says nothing of the runs that did not measure it, nor of what the choice
+        of the pairs gives away by itself; that has its own row. Where fewer than a fifth of the runs measured it, none
+        is shown.
 
         In all {total:.3f} nats, at most the rho of 1 that was promised. Every measured marginal has the same noise, and
         so gives away the same; what differs is how often it is measured. The choice of the pairs gives away
@@ -223,9 +231,9 @@ def draw(lecture: Lecture, found: Findings) -> None:
 
 def _draw_information(ax: Axes, found: list[Part]) -> None:
     colours = [AMBER.light if math.isnan(part.mu) else BLUE.light for part in found]
-    ax.barh([part.name for part in found], [1000 * part.information for part in found], color=colours)
+    ax.barh([part.name for part in found], [part.information for part in found], color=colours)
     ax.invert_yaxis()
-    style_axes(ax, title="What each part gives away", x="mean log likelihood ratio, 1/1000 nats", y="")
+    style_axes(ax, title="What each part gives away", x="mean log likelihood ratio (nats)", y="published")
 
 
 def _draw_pairs(ax: Axes, found: list[Part]) -> None:
@@ -236,7 +244,7 @@ def _draw_pairs(ax: Axes, found: list[Part]) -> None:
         ax.barh(places + 0.4 * side - 0.2, values, height=0.4, color=colour.light, label=label)
     ax.set_yticks(places, [part.name for part in pairs])
     ax.invert_yaxis()
-    style_axes(ax, title="How often each pair is measured", x="share of runs", y="")
+    style_axes(ax, title="How often each pair is measured", x="share of runs", y="pair of attributes")
 
 
 # %%

@@ -10,6 +10,8 @@ from scipy import stats
 
 from dpassay.attacks.membership import Shadows, draw_inclusion
 from dpassay.attacks.membership.shadow.lira import LiRA
+from dpassay.attacks.membership.target.entropy import Entropy
+from dpassay.attacks.membership.target.threshold import Loss
 from dpassay.attacks.synthesis import GroundhogMembership
 from dpassay.audit.bounds.numerics import binomial
 from dpassay.audit.membership import MembershipResult, evaluate
@@ -416,6 +418,17 @@ def test_the_summary_marks_what_is_unresolvable_and_promises_no_epsilon():
     assert "lira(mode='offline-tail')" in text
 
 
+def test_an_attack_whose_highest_score_is_shared_by_many_says_why_it_finds_nobody():
+    rng = np.random.default_rng(0)
+    inclusion = draw_inclusion(8, 400, rng)
+    values = rng.normal(size=(8, 400)) + inclusion
+    tied = [np.minimum(values, most) for most in (0.0, 1.7, np.inf)]  # about 50, 4.5 and no % of non-members
+    said = [evaluate(Shadows(inclusion, np.zeros(400), {"loss": one}), "loss").summary() for one in tied]
+    note = "loss: finds nobody at {} % false positives, as more non-members than that tie for its highest score"
+    assert [note.format(percent) in text for percent, text in zip((10, 1), said[:2], strict=True)] == [True, True]
+    assert "finds nobody" not in said[2]
+
+
 def test_an_auc_far_below_one_half_says_that_the_sign_may_be_turned():
     rng = np.random.default_rng(0)
     inclusion = draw_inclusion(8, 200, rng)
@@ -430,6 +443,11 @@ def test_an_auc_far_below_one_half_says_that_the_sign_may_be_turned():
 def test_variants_of_an_attack_have_names_of_their_own():
     assert name_of(LiRA()) == "lira"
     assert name_of(LiRA(variance="record")) == "lira(variance='record')"
+    assert name_of(LiRA(signal="density")) == "lira on density"
+    assert name_of(LiRA(signal="density", variance="record")) == "lira on density(variance='record')"
+    assert name_of(Loss()) == "loss"
+    assert name_of(Loss(signal="closest-record")) == "threshold on closest-record"
+    assert name_of(Entropy()) == "entropy"
 
 
 def test_attacks_that_cannot_be_used_are_listed_with_the_reason_or_raise_if_named():

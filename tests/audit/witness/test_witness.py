@@ -92,7 +92,7 @@ def test_a_witness_is_not_corrected_for_the_other_audits_of_a_sweep(plain):
     assert [point.verdict for point in points] == [Verdict.CONSISTENT, Verdict.VIOLATION]
     sweep = SweepResult("mine", "Title", "Words", "f" * 64, 3, 0.95, points, verdict, (entry,))
     assert SweepResult.from_json(sweep.to_json()) == sweep
-    assert "1 of 2 claim is refuted; at" in answer(sweep)
+    assert "1 of 2 claims is refuted; at" in answer(sweep)
     assert "by a witness: impossible output: side 1 gave 7." in answer(sweep)
     assert reading(points[1]).startswith("Refuted by a witness, which contradicts every claim with delta = 0")
     assert sweep.to_frame()["witness"].tolist()[1:] == ["impossible output: side 1 gave 7."]

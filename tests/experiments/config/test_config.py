@@ -172,6 +172,16 @@ def test_a_mistake_at_one_point_of_a_sweep_is_found_before_anything_runs(write):
     )
 
 
+def test_a_mistake_in_a_case_names_the_case_and_not_all_of_its_settings(write):
+    found = refused(GOOD + '[[sweep.case]]\nname = "weak"\nmechanism = { epsilon = -3.0, sensitivity = 2.0 }\n', write)
+    assert found.endswith('is -3.0.\n  at the point case = "weak" of the sweep')
+
+
+def test_public_records_of_another_name_are_refused(write):
+    text = '[mechanism]\nname = "fine-tuning"\npublic = "most"\nbase = { name = "dp-sgd" }\n'
+    assert "[mechanism] public must be 'rest', the records of [data] beyond n_records" in refused(text, write)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -267,6 +277,8 @@ def test_a_record_can_be_chosen_by_position(write):
         ("[neighbours]", "[neighbours]\nreplacement = 1.0", "replacement is 1.0, but relation 'add_remove' has no use for one"),
         ('query = { name = "count", above = 15.0 }', "", "record is 'worst-case', but this mechanism has no query to search with"),
         ('name = "count"', 'nam = "count"', "query must be a table with a name"),
+        ('{ name = "count", above = 15.0 }', '"count"', "not a name alone, but is 'count'. Write query = { name = \"count\" }."),
+        ('{ name = "count", above = 15.0 }', '"cuont"', "not a name alone, but is 'cuont'. Known names: "),
         ('name = "count"', 'name = "cuont"', "unknown query 'cuont'. Did you mean 'count'"),
         ("above = 15.0", "abov = 15.0", "unknown option of query 'count': 'abov'. Did you mean 'above'"),
         ('"mean radius"', '"mean radios"', "unknown column of dataset 'breast-cancer': 'mean radios'. Did you mean 'mean radius'"),

@@ -76,7 +76,7 @@ def test_attacks_that_compare_models_find_what_the_loss_does_not(tmp_path):
 @pytest.mark.slow
 def test_the_mean_over_a_synthetic_table_hides_the_few(tmp_path):
     result = run("membership-table", out=tmp_path / "run").result
-    pairs, closest = result["lira(signal='pair-density')"], result["loss(signal='closest-record')"]
+    pairs, closest = result["lira on pair-density"], result["threshold on closest-record"]
     few, many = (next(row for row in pairs.groups if row.group == race) for race in ("race 2", "race 0"))
     assert many.auc < pairs.auc < 0.65 < few.auc
     assert max(metrics.records.auc.max() for metrics in result.attacks) > 0.8

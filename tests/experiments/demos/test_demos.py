@@ -9,6 +9,7 @@ from lectures import check_reading, lectures, play
 from dpassay.audit import Verdict
 from dpassay.experiments.demos import catalogue, get, randomized_response
 from dpassay.experiments.demos.lecture import Lecture
+from dpassay.mechanisms.errors import ParameterError
 
 LOG_3 = math.log(3.0)
 
@@ -27,6 +28,15 @@ def test_a_lecture_reads_well_in_a_pipe(name):
 def test_brackets_in_a_lecture_are_text_and_not_markup(capsys):
     Lecture().say("a list [1, 2] and a [bold] word")
     assert "a list [1, 2] and a [bold] word" in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before_the_lecture_begins(tmp_path, capsys):
+    (tmp_path / "report.html").touch()
+    for out in (tmp_path / "report.html", tmp_path / "report.html" / "inside"):
+        with pytest.raises(ParameterError, match=r"out must be a folder.* Choose another folder") as refused:
+            randomized_response.main(out=out)
+        assert refused.value.argument == "out"
+    assert capsys.readouterr().out == ""
 
 
 @pytest.fixture(scope="module")

@@ -92,7 +92,7 @@ def test_without_a_list_all_attacks_are_tried(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("n_models = 8", "n_models = 7", "n_models must be even for pairs of complements, but is 7"),
+        ("n_models = 8", "n_models = 7", "is 7. Give 8, or take design = 'bernoulli'"),
         ("n_models = 8", "n_models = 1", "membership.n_models must be a whole number >= 2"),
         ("population = 50", "population = 500", "population must be at most 140"),
         (

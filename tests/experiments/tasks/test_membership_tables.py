@@ -68,7 +68,7 @@ def test_a_configuration_gives_the_numbers_of_the_call_in_python(tmp_path, witho
     attacks = [Loss(signal="closest-record"), LiRA(signal="density-ratio")]
     assert found == evaluate(shadows, attacks, groups=groups, claim=synthesiser.guarantee())
     assert asked(tmp_path, TABLES).learner.statistics is None
-    assert {row.group for row in found["loss(signal='closest-record')"].groups} <= set(groups)
+    assert {row.group for row in found["threshold on closest-record"].groups} <= set(groups)
     assert found.region.claim.startswith("GaussianDP(mu=2.8")
 
 
@@ -102,10 +102,16 @@ def test_where_records_are_replaced_nothing_is_promised_of_being_in(tmp_path):
             "[data]",
             "a synthetic table has attributes, and no labels",
         ),
-        ("n_records = 20", "n_records = 4", "n_records = 4", "needs 10 records or more"),
+        ("n_records = 20", "n_records = 4", "n_records = 4", "must have 10 records or more, since each table"),
         ("population = 30", "population = 50", "population", "population must be at most 40, the records that"),
         ("n_records = 20\n", "", "[membership]", "n_records must leave public records over, but takes all 60"),
         ('"closest-record"', '"rmia"', "attacks", "attack 'rmia' reads what a model predicts, and a synthetic table"),
+        (
+            '"density-ratio"',
+            '"densty-ratio"',
+            "attacks",
+            "unknown signal of tables in 'lira': 'densty-ratio'. Did you mean 'density-ratio'",
+        ),
         ('"closest-record"', '"lira"', "attacks", "attack 'lira' reads what a model predicts"),
         (
             '"closest-record"',

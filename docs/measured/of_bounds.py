@@ -1,0 +1,175 @@
+"""What bounds show and detect: docs/bounds.md and docs/learning.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import brentq
+from stated import DOCS, Number
+
+from dpassay.audit import audit, audit_scores
+from dpassay.audit.bounds.base import PairBound
+from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
+from dpassay.audit.bounds.catalogue import build
+from dpassay.audit.evidence.scores import BitScores
+from dpassay.audit.evidence.statement import Statement
+from dpassay.audit.power import detectable_epsilon
+from dpassay.audit.testing.laws import SampledLaw, gaussian, laplace_ratio
+from dpassay.audit.trials.plan import plan_trials
+from dpassay.mechanisms import Laplace, PureDP
+from dpassay.mechanisms.guarantees import GaussianDP, LaplaceDP
+from dpassay.mechanisms.guarantees.base import Guarantee
+
+BOUNDS, LEARNING = DOCS / "bounds.md", DOCS / "learning.md"
+SHOWN = ("joint-exact", "betting", "clopper-pearson", "simultaneous-band")
+ONE_RUN = ("one-run", "one-run-fdp")
+SEES = ("joint-exact", "simultaneous-band", "accountant-family")
+
+
+def mean_bounds(
+    names: Sequence[str], law: SampledLaw, trials: int, delta: float, claim: Guarantee, repeats: int = 100
+) -> list[float]:
+    """Mean bound at 95 % of audits with `trials` a side, cut as an audit cuts them."""
+    return [_mean_bound(build(name), law, trials, Statement(claim, delta), repeats) for name in names]
+
+
+def _mean_bound(bound: PairBound, law: SampledLaw, trials: int, statement: Statement, repeats: int) -> float:
+    plan = plan_trials(trials, bytes_per_run=8, learns=False, chooses=bound.needs_pilot, vectorised=True)
+    pilots, counted = (law.draws(np.random.default_rng(s), n, n) for s, n in ((1, plan.pilot), (2, plan.evaluation)))
+    shown = []
+    for _ in range(repeats):
+        fixed = bound.fix(statement, next(pilots), (plan.evaluation, plan.evaluation))
+        shown.append(fixed.lower_bound(next(counted)).epsilon)
+    return float(np.mean(shown))
+
+
+def laplace_row(trials: int, repeats: int) -> list[float]:
+    """Of the table of what bounds show."""
+    return mean_bounds(SHOWN, laplace_ratio(1.0), trials, 0.0, LaplaceDP(1.0), repeats)
+
+
+def mu_of(epsilon: float) -> float:
+    """Of the Gaussian pair with this epsilon at delta = 1e-5."""
+    return float(brentq(lambda mu: GaussianDP(mu).epsilon(1e-5) - epsilon, 0.1, 10.0))
+
+
+def gaussian_means(name: str) -> list[float]:
+    """With 1,000 and 5,000 trials a side, where epsilon is 8 at delta = 1e-5."""
+    mu = mu_of(8.0)
+    return [mean_bounds([name], gaussian(mu), trials, 1e-5, GaussianDP(mu), 40)[0] for trials in (1_000, 5_000)]
+
+
+def detected(claim: Guarantee, delta: float) -> list[float]:
+    """What 1,000 evaluation trials a side detect."""
+    stated = Statement(claim, delta)
+    return [detectable_epsilon([build(name)], stated, n_out=1_000, n_in=1_000).epsilon for name in SEES]
+
+
+def runs_until_refuted(confidence: float) -> float:
+    """Median over seeds of the counted runs a side until a claim of 1 falls, where the truth is 2."""
+    options = {"claim": PureDP(1.0), "stop": "anytime", "trials": 20_000, "confidence": confidence}
+    audits = (audit(Laplace(epsilon=2.0), seed=seed, **options) for seed in range(40))
+    return float(np.median([result.trials.evaluation for result in audits]))
+
+
+def gain_of_the_family(mu: float, n_canaries: int) -> float:
+    """Mean bound of "one-run-fdp" over that of "one-run", where a canary moves its score by mu."""
+    shown = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        bits = rng.random((1, n_canaries)) < 0.5
+        scores = BitScores(bits, rng.normal(size=bits.shape) + mu * bits)
+        audits = (audit_scores(scores, bound=name, claim=GaussianDP(mu), delta=1e-5) for name in ONE_RUN)
+        shown.append([result.bound.epsilon for result in audits])
+    without, with_family = np.mean(shown, axis=0)
+    return float(with_family / without)
+
+
+def most_of_one_run(epsilon: float, n_canaries: int) -> float:
+    """The ceiling of "one-run-fdp" at 95 % with "one-run" next to it, for a Gaussian claim at delta = 1e-5."""
+    stated, bits = Statement(GaussianDP(mu_of(epsilon)), 1e-5, 0.975), np.ones((1, n_canaries))
+    return OneRunFDP().fix(stated, None, (n_canaries,)).lower_bound(BitScores(bits, bits)).ceiling
+
+
+NUMBERS = (
+    Number(
+        "family-of-one-run",
+        BOUNDS,
+        "about {1.3} to {1.8} times as much",
+        lambda: [gain_of_the_family(1.0, 5_000), gain_of_the_family(3.0, 1_000)],
+        0.06,
+        10,
+    ),
+    Number(
+        "laplace-1000",
+        BOUNDS,
+        "| 1,000 | {0.842} | {0.788} | {0.772} | {0.744} |",
+        lambda: laplace_row(1_000, 400),
+        0.012,
+        60,
+    ),
+    Number(
+        "laplace-10000",
+        BOUNDS,
+        "| 10,000 | {0.956} | {0.932} | {0.933} | {0.910} |",
+        lambda: laplace_row(10_000, 100),
+        0.006,
+        60,
+    ),
+    Number(
+        "gaussian-family",
+        BOUNDS,
+        "`accountant-family` shows {7.33} with 1,000 trials a side and {7.65} with 5,000",
+        lambda: gaussian_means("accountant-family"),
+        0.08,
+        20,
+    ),
+    Number(
+        "gaussian-event",
+        BOUNDS,
+        "`joint-exact`, shows {2.4} and {3.1}",
+        lambda: gaussian_means("joint-exact"),
+        0.2,
+        20,
+    ),
+    Number(
+        "power-pure",
+        BOUNDS,
+        "| `PureDP(1)` | 0 | {1.22} | {1.37} | {1.21} |",
+        lambda: detected(PureDP(1.0), 0.0),
+        0.006,
+        10,
+    ),
+    Number(
+        "power-laplace",
+        BOUNDS,
+        "| `LaplaceDP(1)` | 0 | {1.30} | {1.52} | {1.29} |",
+        lambda: detected(LaplaceDP(1.0), 0.0),
+        0.006,
+        10,
+    ),
+    Number(
+        "power-gaussian",
+        BOUNDS,
+        "| `GaussianDP(1)`, epsilon {4.38} | 1e-5 | {7.07} | {6.61} | {5.61} |",
+        lambda: [GaussianDP(1.0).epsilon(1e-5), *detected(GaussianDP(1.0), 1e-5)],
+        0.006,
+        10,
+    ),
+    Number(
+        "early",
+        BOUNDS,
+        "is refuted after about {100} runs a side at 95 % confidence, and after about {350} at",
+        lambda: [runs_until_refuted(0.95), runs_until_refuted(1.0 - 1e-6)],
+        50,
+        60,
+    ),
+    Number(
+        "one-run",
+        LEARNING,
+        "of a claim of 10, two thousand canaries show at most {8.8}",
+        lambda: [most_of_one_run(10.0, 2_000)],
+        0.06,
+    ),
+)
