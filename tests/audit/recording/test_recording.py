@@ -81,7 +81,12 @@ FAULTS = [
     (lambda d, rng: sum(d) + rng.laplace(scale=0.5), ONE_MORE, PureDP(1.0), "spent"),
     (lambda d, rng: [sum(d) + rng.laplace(), len(d) + rng.laplace()], ONE_MORE, PureDP(1.0), "spent"),
     (lambda d, rng: sum(d) + rng.normal(), ONE_MORE, GaussianDP(0.5), "spent"),
-    (lambda d, rng: sum(d) + rng.laplace() + os.urandom(1)[0], ONE_MORE, PureDP(1.0), "hidden randomness"),
+    (
+        lambda d, rng: sum(d) + rng.laplace() + int.from_bytes(os.urandom(6), "big"),
+        ONE_MORE,
+        PureDP(1.0),
+        "hidden randomness",
+    ),
 ]
 
 
