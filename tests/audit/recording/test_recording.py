@@ -68,6 +68,10 @@ def one_noise_for_two(d, rng):
     return [sum(d) + noise, 2 * len(d) + noise]
 
 
+def laplace_and_entropy(d, rng):
+    return sum(d) + rng.laplace() + int.from_bytes(os.urandom(6), "big")
+
+
 FAULTS = [
     (histogram_of_what_occurs, CLASSES, PureDP(1.0), "control flow"),
     (mean_of_n, ONE_MORE, PureDP(1.0), "parameters"),
