@@ -6,9 +6,13 @@ positive(epsilon=epsilon, sensitivity=sensitivity)
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .errors import ParameterError, unknown_name_message
 
@@ -82,6 +86,27 @@ def counted(minimum: int, /, **value: Any) -> int:
         allowed = f"be a whole number >= {minimum}, such as 1000 or 1e5"
         raise ParameterError(argument=name, value=given, allowed=allowed)
     return int(number)
+
+
+def numeric_rows(**value: Any) -> NDArray[np.float64]:
+    """The one value as a table of finite numbers, `(n, n_features)`."""
+    ((name, given),) = value.items()
+    try:
+        rows = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        shown = reprlib.repr(given)
+        raise ParameterError(f"{name} must be rows of numbers, but is {shown}.", argument=name) from None
+    if rows.ndim != 2:
+        raise ParameterError(f"{name} must be rows of numbers, but has shape {rows.shape}.", argument=name)
+    bad = np.argwhere(~np.isfinite(rows))
+    if len(bad):
+        (row, column), first = bad[0], rows[tuple(bad[0])]
+        raise ParameterError(
+            f"{name} must be finite, but {len(bad):,} of its {rows.size:,} numbers are not; the first is {first}, in "
+            f"row {row}, column {column} (from 0 on).",
+            argument=name,
+        )
+    return rows
 
 
 def one_of(allowed: Collection[str], /, **values: Any) -> None:

@@ -17,7 +17,7 @@ from ..learning.base import TrainingData
 from ..learning.models.linear import SoftmaxRegression
 from ..learning.models.trained import TrainedModels
 from ..learning.pairs import check_in_place
-from ..validation import non_negative, one_of, positive, whole
+from ..validation import non_negative, numeric_rows, one_of, positive, whole
 from .aggregators.votes import Counts, count_votes
 from .parts import Floats, VotesOfParts
 from .students import ANSWERS, STUDENTS, UNLABELLED, LabelSpreading
@@ -110,19 +110,19 @@ class PATE(VotesOfParts):
     def _keep_points(self) -> None:
         """Queries and unlabelled points, checked, as rows."""
         n = self.aggregator.n_queries
-        queries = _finite_rows(np.linspace(-1.0, 1.0, n)[:, None] if self.queries is None else self.queries)
+        queries = numeric_rows(queries=np.linspace(-1.0, 1.0, n)[:, None] if self.queries is None else self.queries)
         if len(queries) != n or not queries.size:
             raise ParameterError(
-                f"queries must be finite numbers, a row for each of n_queries = {n}, but have shape {queries.shape}.",
+                f"queries must have a row for each of n_queries = {n}, but have shape {queries.shape}.",
                 argument="queries",
             )
         object.__setattr__(self, "queries", tuple(map(tuple, queries.tolist())))
         if self.unlabelled is None:
             return
-        more = _finite_rows(self.unlabelled)
+        more = numeric_rows(unlabelled=self.unlabelled)
         if more.shape[1:] != queries.shape[1:] or self.student == ANSWERS:
             raise ParameterError(
-                f"unlabelled must be finite numbers, rows of {queries.shape[1]} as queries have, for a student that "
+                f"unlabelled must be rows of {queries.shape[1]} numbers, as queries are, for a student that "
                 f"uses them (label-spreading), but has shape {more.shape}, and student is {self.student!r}.",
                 argument="unlabelled",
             )
@@ -236,12 +236,3 @@ class PATE(VotesOfParts):
             self.data(neighbours.side(side))
         check_in_place(neighbours, "parts")
         return self
-
-
-def _finite_rows(given: Any) -> Floats:
-    """As a table of numbers; an empty one without columns where it is none."""
-    try:
-        rows = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        rows = np.empty((0, 0))
-    return rows if rows.ndim == 2 and np.isfinite(rows).all() else np.empty((0, 0))

@@ -75,8 +75,15 @@ class LabelSpreading:
             n_classes: labels.
 
         Raises:
-            ParameterError: fewer than 2 points.
+            ParameterError: fewer than 2 points, or answers of another shape.
         """
+        given = np.asarray(given)
+        if given.ndim != 2 or given.shape[1] != len(points):
+            raise ParameterError(
+                f"given must have a column for each of the {len(points)} points, (n_runs, {len(points)}), but has "
+                f"shape {given.shape}.",
+                argument="given",
+            )
         answers = (given[:, :, None] == np.arange(n_classes)).transpose(1, 0, 2).astype(np.float64)
         flat = answers.reshape(len(points), -1)
         smooth, found = self.keep * self.graph(points), flat

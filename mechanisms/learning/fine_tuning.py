@@ -13,6 +13,7 @@ from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..errors import ParameterError
 from ..guarantees.base import Guarantee
 from ..relation import Relation
+from ..validation import numeric_rows
 from .base import Floats, TrainingData
 from .capabilities import ClipsGradients
 from .dp_sgd.mechanism import DPSGD
@@ -76,15 +77,12 @@ class FineTuning(Mechanism):
                 argument="base",
             )
         object.__setattr__(self, "relation", self.base.relation)
-        try:
-            rows = np.asarray(PUBLIC if self.public is None else self.public, dtype=np.float64)
-        except (TypeError, ValueError):
-            rows = np.empty(0)
+        rows = numeric_rows(public=PUBLIC if self.public is None else self.public)
         k = self.base.network.n_features
-        if rows.ndim != 2 or min(len(rows) - 1, rows.shape[-1]) < k or not np.isfinite(rows).all():
+        if min(len(rows) - 1, rows.shape[1]) < k:
             raise ParameterError(
-                f"public must be finite numbers, more than {k} rows of at least {k} features, one for each that the "
-                f"head reads, but has shape {rows.shape}.",
+                f"public must be more than {k} rows of at least {k} features, one for each that the head reads, but "
+                f"has shape {rows.shape}.",
                 argument="public",
             )
         object.__setattr__(self, "public", tuple(map(tuple, rows.tolist())))

@@ -212,6 +212,10 @@ def test_each_part_votes_for_its_statistic(statistic):
         (lambda: PATE(GNMax(4.0, **SMALL), student="clever"), "student"),
         (lambda: PATE(GNMax(4.0, **SMALL), student=LogisticRegression()), "student"),
         (lambda: PATE(GNMax(4.0, **SMALL), unlabelled=[[0.0]]), "unlabelled"),
+        (
+            lambda: LabelSpreading(neighbours=2).labels(np.zeros((5, 1)), np.array([[0, -1]]), 2),
+            "given must have a column",
+        ),
         (lambda: PATE(GNMax(4.0, **SMALL), student="label-spreading", unlabelled=[[0.0, 1.0]]), "unlabelled"),
         (lambda: LabelSpreading(keep=1.0), "keep"),
         (lambda: LabelSpreading(neighbours=0), "neighbours"),
