@@ -22,7 +22,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, Mechanism, Neighbours
+from ..base import Dataset, Neighbours
 from ..errors import ParameterError, unknown_name_message
 from ..guarantees.base import Guarantee
 from ..queries.domain import Domain
@@ -308,19 +308,6 @@ class Selection(ABC):
         for place, total in enumerate(answers):
             total /= np.maximum(1.0, times[:, place, None])
         return np.concatenate([times, *answers], axis=1)
-
-    def alone(self, domain: Domain, columns: Sequence[int] | None = None) -> Mechanism | None:
-        """The measurement as a mechanism of its own on the dataset, whose outputs are these columns of the transcript,
-        all where None; None where what is measured depends on the data."""
-        return None
-
-    def telling(self, table0: Table, table1: Table) -> tuple[int, ...] | None:
-        """Columns of the transcript that hold all that tells two tables apart; None: all of them.
-
-        Where the other columns have the same law on both tables, whatever these hold, an audit loses nothing by leaving
-        them out, and gains time. Only of a selection that has `alone`.
-        """
-        return None
 
     def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats | None:
         """Log density of each transcript if the data are `table`, shape `(size,)`; None where it is not known.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 import numpy as np
@@ -42,8 +42,6 @@ class SelectMeasureGenerate(Mechanism):
 
         n_rows: of a table; None: as many as the data have, where their number is public ("replace_one").
         shown: the marginals of view "marginals"; None: every one that the selection may measure.
-        telling: of view "measurements": only these columns are released; `fitted_to` leaves out those that have the
-            same law on both sides, whatever the others hold. None: all.
 
     Guarantees:
         * That of the selection, for every view (post-processing: Dwork and Roth 2014, proposition 2.1).
@@ -70,7 +68,6 @@ class SelectMeasureGenerate(Mechanism):
     view: str = "measurements"
     n_rows: int | None = None
     shown: tuple[Marginal, ...] | None = None
-    telling: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "domain", Domain.of(self.domain))
@@ -104,8 +101,6 @@ class SelectMeasureGenerate(Mechanism):
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """`size` runs, shape `(size, ...)` as the view has it."""
-        if self.view == "measurements" and (alone := self._alone) is not None:
-            return alone.release(self.domain.records(dataset), size, rng)
         if size == 0:
             return Outputs(self.release(dataset, 1, np.random.default_rng(0)).values[:0])
         table = Table.of(self.domain, dataset)
@@ -137,33 +132,31 @@ class SelectMeasureGenerate(Mechanism):
         return self.selection.worst_case(self.domain)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        """After checking the pair; measured answers are released only where they tell the sides apart."""
         super().fitted_to(neighbours)
         check_records(neighbours)
-        table0, table1 = (Table.of(self.domain, neighbours.side(side)) for side in (0, 1))
-        if self.view != "measurements" or self._alone is None or self.telling is not None:
-            return self
-        return replace(self, telling=self.selection.telling(table0, table1))
+        for side in (0, 1):
+            Table.of(self.domain, neighbours.side(side))
+        return self
 
     def output_law(self) -> LogDensity | None:
         """Its own, where the measurements are published and the selection knows their law: see `log_density`."""
-        if self.view == "measurements" and (self._alone is not None or self.selection.has_density(self.generator)):
-            return self
-        return None
+        known = self.view == "measurements" and self.selection.has_density(self.generator)
+        return self if known else None
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`."""
-        if (alone := self._alone) is not None:
-            law = alone.output_law()
-            assert law is not None
-            return law.log_density(outputs, self.domain.records(dataset))
-        density = self.selection.log_density(outputs.values, Table.of(self.domain, dataset), self.generator)
-        assert density is not None
-        return density
+        """Log density of each output of view "measurements" under `dataset`, shape `(size,)`.
 
-    @cached_property
-    def _alone(self) -> Mechanism | None:
-        return self.selection.alone(self.domain, self.telling)
+        Raises:
+            ParameterError: the selection does not know the law of what it measures.
+        """
+        density = self.selection.log_density(outputs.values, Table.of(self.domain, dataset), self.generator)
+        if density is None:
+            raise ParameterError(
+                f"the law of what {type(self.selection).__name__} measures is not known with {self.generator!r}. Choose "
+                "an attack that needs no densities, such as 'classifier'.",
+                argument="selection",
+            )
+        return density
 
 
 def marginals_of(fitted: Synthesised, marginals: Sequence[Marginal]) -> Floats:

@@ -8,13 +8,12 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ...base import Dataset
+from ...base import Outputs
 from ...errors import ParameterError
 from ...guarantees import ConcentratedDP
 from ...guarantees.base import Guarantee
 from ...noise.gaussian import Gaussian
 from ...noise.laplace import Laplace
-from ...queries.base import Query
 from ...queries.domain import Domain
 from ...queries.marginals import Marginals
 from ...relation import Relation
@@ -90,10 +89,9 @@ class FixedMarginals(Selection):
             )
         return found
 
-    def alone(self, domain: Domain, columns: Sequence[int] | None = None) -> Gaussian | Laplace:
-        """Gaussian or Laplace noise on the cells of all marginals, one after another, or on some of these cells."""
+    def _noise(self, domain: Domain) -> Gaussian | Laplace:
+        """Gaussian or Laplace noise on the cells of all marginals, one after another, as a mechanism on records."""
         cells = Marginals(domain, self.candidates(domain))
-        query = cells if columns is None else SomeAnswers(cells, tuple(columns))
         if self.noise == "gaussian":
             sensitivity = cells.sensitivity(self.relation, norm=2.0)
             multiplier = None if self.standard_deviation is None else self.standard_deviation / sensitivity
@@ -102,8 +100,8 @@ class FixedMarginals(Selection):
                 self.delta,
                 noise_multiplier=multiplier,
                 sensitivity=sensitivity,
-                n_queries=query.n_answers,
-                query=query,
+                n_queries=cells.n_answers,
+                query=cells,
                 relation=self.relation,
             )
         sensitivity = cells.sensitivity(self.relation, norm=1.0)
@@ -111,27 +109,27 @@ class FixedMarginals(Selection):
         if epsilon is None:
             assert self.standard_deviation is not None
             epsilon = math.sqrt(2.0) * sensitivity / self.standard_deviation
-        return Laplace(epsilon, sensitivity=sensitivity, n_queries=query.n_answers, query=query, relation=self.relation)
+        return Laplace(epsilon, sensitivity=sensitivity, n_queries=cells.n_answers, query=cells, relation=self.relation)
 
     def deviation(self, domain: Domain) -> float:
         """Standard deviation of the noise of a cell."""
-        noise = self.alone(domain)
+        noise = self._noise(domain)
         return noise.standard_deviation if isinstance(noise, Gaussian) else math.sqrt(2.0) * noise.scale
 
     def concentrated(self, domain: Domain) -> ConcentratedDP:
         """The claim as the field states it, mu^2 / 2 or epsilon^2 / 2; `guarantee` is exact, and says more."""
-        noise = self.alone(domain)
+        noise = self._noise(domain)
         size = noise.mu if isinstance(noise, Gaussian) else noise.epsilon
         return ConcentratedDP(0.5 * size**2, relation=self.relation)
 
     def measure(self, table: Table, generator: Generator, size: int, rng: np.random.Generator) -> tuple[Measured, ...]:
         names, deviation = self.candidates(table.domain), self.deviation(table.domain)
-        answers = self.alone(table.domain).release(table.records, size, rng).values.reshape(size, -1)
+        answers = self._noise(table.domain).release(table.records, size, rng).values.reshape(size, -1)
         parts = Marginals(table.domain, names).parts(answers)
         return tuple(Measured(one, part, deviation, self.noise) for one, part in zip(names, parts, strict=True))
 
     def guarantee(self, domain: Domain) -> Guarantee:
-        return self.alone(domain).guarantee()
+        return self._noise(domain).guarantee()
 
     def exact_guarantee(self, domain: Domain) -> Guarantee | None:
         """The claim, for Gaussian noise; None for Laplace noise on more than one cell that moves, which hides more."""
@@ -142,39 +140,10 @@ class FixedMarginals(Selection):
         """The answers, one marginal after another, shape `(size, n_answers)`."""
         return np.concatenate([one.answers for one in measured], axis=1)
 
-    def telling(self, table0: Table, table1: Table) -> tuple[int, ...] | None:
-        """The cells whose exact counts differ: the noise of the others is the same on both sides, and independent."""
-        names = self.candidates(table0.domain)
-        counts0, counts1 = (np.concatenate([table.marginal(one) for one in names]) for table in (table0, table1))
-        return tuple(np.flatnonzero(counts0 != counts1).tolist()) or None
+    def has_density(self, generator: Generator) -> bool:
+        return True
 
-
-@dataclass(frozen=True)
-class SomeAnswers(Query):
-    """Some of the answers of a query, of which they have at most the sensitivity.
-
-    Args:
-        query: gives more answers.
-        chosen: the places of those that are wanted, at least one.
-
-    Example:
-        >>> query = SomeAnswers(Marginals(Domain({"age": 4}), (("age",),)), (3, 0))
-        >>> query([[3], [0], [0]])
-        array([1., 2.])
-    """
-
-    query: Query
-    chosen: tuple[int, ...]
-
-    @property
-    def n_answers(self) -> int:
-        return len(self.chosen)
-
-    def __call__(self, dataset: Dataset) -> Floats:
-        return np.asarray(self.query(dataset))[list(self.chosen)]
-
-    def sensitivity(self, relation: Relation, *, norm: float = 1.0) -> float:
-        return self.query.sensitivity(relation, norm=norm)
-
-    def monotone(self, relation: Relation) -> bool:
-        return self.query.monotone(relation)
+    def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats:
+        """The noise of all cells."""
+        answers = transcripts if transcripts.shape[1] > 1 else transcripts[:, 0]
+        return self._noise(table.domain).log_density(Outputs(answers), table.records)

@@ -1,8 +1,12 @@
 """What selections and generators share: groups of runs, totals, the checks of marginals, and the mechanism."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.queries.domain import Domain
@@ -77,20 +81,59 @@ def test_number_of_records_is_told_where_it_is_public_and_estimated_where_not():
         mechanism("table")
 
 
-def test_measurements_of_a_pair_are_released_only_where_they_tell_it_apart():
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_law_of_fixed_marginals_sees_the_cells_that_differ_and_no_others(noise):
     data = records()
     pair = Neighbours(data[1:], data, "add_remove")
-    fitted = mechanism().fitted_to(pair)
+    selection = FixedMarginals(PAIRS, standard_deviation=5.0, noise=noise)
+    fitted = SelectMeasureGenerate(DOMAIN, selection, DirectGenerator()).fitted_to(pair)
     cells = [DOMAIN.project(names).cells(data[:1, [DOMAIN.index(n) for n in names]])[0] for names in PAIRS]
-    assert fitted.telling == (cells[0], 6 + cells[1])
-    whole, part = (one.release(data, 5000, np.random.default_rng(3)).values for one in (mechanism(), fitted))
-    assert part.shape == (5000, 2)
-    np.testing.assert_allclose(part.mean(axis=0), whole[:, fitted.telling].mean(axis=0), atol=0.5)
-    outputs = mechanism().release(data, 100, np.random.default_rng(4))
-    loss = np.subtract(*(mechanism().log_density(outputs, side) for side in (pair.d1, pair.d0)))
-    outputs.values[:, np.setdiff1d(np.arange(10), fitted.telling)] = 0.0
-    again = np.subtract(*(mechanism().log_density(outputs, side) for side in (pair.d1, pair.d0)))
-    np.testing.assert_allclose(loss, again)
+    outputs = fitted.release(data, 100, np.random.default_rng(4))
+    assert outputs.values.shape == (100, 10)
+    loss = np.subtract(*(fitted.log_density(outputs, side) for side in (pair.d1, pair.d0)))
+    assert np.ptp(loss) > 0.0
+    outputs.values[:, np.setdiff1d(np.arange(10), (cells[0], 6 + cells[1]))] = 0.0
+    again = np.subtract(*(fitted.log_density(outputs, side) for side in (pair.d1, pair.d0)))
+    np.testing.assert_allclose(loss, again, atol=1e-12)
+
+
+class QuietMarginals(FixedMarginals):
+    """Bug: a fifth of the variance, in the only method that measures."""
+
+    def measure(self, table, generator, size, rng):
+        exact = [table.marginal(one) for one in self.candidates(table.domain)]
+        measured = super().measure(table, generator, size, rng)
+        return tuple(
+            replace(one, answers=counts + math.sqrt(0.2) * (one.answers - counts))
+            for one, counts in zip(measured, exact, strict=True)
+        )
+
+
+class LeakyMarginals(FixedMarginals):
+    """Bug: the noise of a cell that the record is not in depends on whether it is there."""
+
+    def measure(self, table, generator, size, rng):
+        first, *others = super().measure(table, generator, size, rng)
+        answers = first.answers.copy()
+        answers[:, 1] += 1e3 * (len(table) % 2)
+        return (replace(first, answers=answers), *others)
+
+
+@pytest.mark.parametrize(
+    ("selection", "attack"), [(QuietMarginals, "likelihood-ratio"), (LeakyMarginals, "classifier")]
+)
+def test_an_audit_of_measurements_runs_what_measures(selection, attack, without_power):
+    found = [
+        audit(
+            SelectMeasureGenerate({"a": 3, "b": 2}, kind((("a", "b"),), standard_deviation=1.0), DirectGenerator()),
+            attack=attack,
+            trials=4_000,
+            delta=1e-3,
+            seed=0,
+        )
+        for kind in (FixedMarginals, selection)
+    ]
+    assert [one.verdict.value for one in found] == ["consistent", "violation"]
 
 
 def test_marginals_of_the_view_are_those_that_are_asked_for():
