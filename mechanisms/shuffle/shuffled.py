@@ -21,6 +21,8 @@ from ..validation import whole
 from .histograms import classes, histograms
 
 _MOST_MESSAGES = 4096
+_BLOCK = 2_000_000
+"""Numbers in the messages that are held at once."""
 
 
 @dataclass(frozen=True)
@@ -82,16 +84,51 @@ class Shuffled(Mechanism):
 
     @cached_property
     def _channel(self) -> NDArray[np.float64]:
-        """The law of one message under each value, scaled to sum to 1 for the sampler."""
+        """The law of one message under each value, scaled to sum to 1."""
         channel = self.randomizer.channel()
         return np.asarray(channel / channel.sum(axis=1, keepdims=True))
 
+    @cached_property
+    def _keys(self) -> tuple[NDArray[np.void], NDArray[np.int64]]:
+        """All messages as one key each, sorted, and their places in `randomizer.messages()`."""
+        keys = _keys_of(self.randomizer.messages().reshape(self.randomizer.n_messages, -1))
+        order = np.argsort(keys)
+        return keys[order], order
+
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """How often each message was sent, in the order of `randomizer.messages()`: `(size, n_messages)`."""
-        counts = np.zeros((size, self._channel.shape[1]), dtype=np.int64)
-        for value, n in zip(*np.unique(self._values(dataset), return_counts=True), strict=True):
-            counts += rng.multinomial(n, self._channel[value], size=size)
+        """How often each message was sent, in the order of `randomizer.messages()`: `(size, n_messages)`.
+
+        Raises:
+            ParameterError: the randomizer sent what is none of its `messages()`.
+        """
+        values = self._values(dataset)
+        counts = np.empty((size, self.randomizer.n_messages), dtype=np.int64)
+        runs = max(1, _BLOCK // (values.size * math.prod(self.randomizer.message_shape)))
+        for start in range(0, size, runs):
+            n = min(runs, size - start)
+            counts[start : start + n] = self._counts(self.randomizer.release(values, n, rng).values)
         return Outputs(counts)
+
+    def _counts(self, sent: NDArray[np.integer]) -> NDArray[np.int64]:
+        """How often each message occurs in each run of `(n_runs, n_users, *message_shape)`."""
+        n_runs, n_messages = len(sent), self.randomizer.n_messages
+        rows = sent.reshape(n_runs * self.n_users, -1)
+        if self.randomizer.message_shape:
+            sorted_keys, order = self._keys
+            keys = _keys_of(rows)
+            found = np.minimum(np.searchsorted(sorted_keys, keys), n_messages - 1)
+            number, known = order[found], sorted_keys[found] == keys
+        else:
+            number = rows[:, 0].astype(np.int64)
+            known = (rows[:, 0] >= 0) & (rows[:, 0] < n_messages)
+        if not known.all():
+            raise ParameterError(
+                f"{type(self.randomizer).__name__} sent {rows[np.argmin(known)].tolist()}, which is none of its "
+                f"{n_messages} messages. Correct its messages() or what it sends.",
+                argument="randomizer",
+            )
+        run = np.repeat(np.arange(n_runs), self.n_users)
+        return np.bincount(number + n_messages * run, minlength=n_messages * n_runs).reshape(n_runs, n_messages)
 
     def guarantee(self) -> Guarantee:
         """`ClonesDP` at the local epsilon."""
@@ -187,3 +224,9 @@ def _log_multinomial(counts: NDArray[np.int64], law: NDArray[np.float64]) -> NDA
     """Log probability of counts `(size, n_messages)` of independent messages of one law, `(size,)`."""
     ways = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
     return np.asarray(ways + xlogy(counts, law).sum(axis=1))
+
+
+def _keys_of(rows: NDArray[np.integer]) -> NDArray[np.void]:
+    """Rows of whole numbers as one number of many bytes each, which can be sorted and compared."""
+    wide = np.ascontiguousarray(rows, dtype=np.int64)
+    return wide.view(np.dtype((np.void, wide.itemsize * wide.shape[1]))).ravel()

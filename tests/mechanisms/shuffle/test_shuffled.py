@@ -10,7 +10,14 @@ from scipy import stats
 from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.errors import NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.guarantees.shuffling import local_epsilon_for
-from dpassay.mechanisms.local import HadamardResponse, KAryRandomizedResponse, LocalHashing, RandomizedResponse
+from dpassay.mechanisms.local import (
+    HadamardResponse,
+    KAryRandomizedResponse,
+    LocalHashing,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from dpassay.mechanisms.noise import Geometric
 from dpassay.mechanisms.shuffle import Shuffled, learning_samples, uniformity_samples
 
@@ -55,11 +62,38 @@ def test_counts_are_those_of_the_messages_of_all_users(mechanism, users):
         assert stats.chisquare(*pooled).pvalue > FALSE_ALARM
 
 
-def test_shuffling_many_users_costs_no_more_than_a_binomial():
+def test_messages_of_many_users_are_counted_in_blocks():
     mechanism = Shuffled(RandomizedResponse(1.0), 10**5)
     counts = mechanism.release(np.zeros(10**5), 5, np.random.default_rng(0)).values
     assert counts.sum(axis=1).tolist() == [10**5] * 5
     assert np.isfinite(mechanism.log_density(Outputs(counts), np.zeros(10**5))).all()
+
+
+@pytest.mark.parametrize(
+    "randomizer",
+    [
+        RandomizedResponse(1.0),
+        UnaryEncoding(1.0, 3),
+        SubsetSelection(1.0, 5, subset_size=2),
+        LocalHashing(1.0, 3, n_buckets=3, prime=5),
+    ],
+)
+def test_what_is_released_is_a_count_of_what_the_randomizer_sends(randomizer):
+    mechanism, users = Shuffled(randomizer, 4), [1, 0, 1, 1]
+    counts = mechanism.release(users, 50, np.random.default_rng(3)).values
+    sent = randomizer.release(users, 50, np.random.default_rng(3)).values
+    same = (sent[:, :, None] == randomizer.messages()).reshape(50, 4, randomizer.n_messages, -1).all(axis=3)
+    np.testing.assert_array_equal(counts, same.sum(axis=1))
+
+
+def test_a_randomizer_that_sends_what_is_no_message_is_refused():
+    class Strange(RandomizedResponse):
+        def _randomize(self, values, shape, rng):
+            return super()._randomize(values, shape, rng) + np.int8(1)
+
+    with pytest.raises(ParameterError, match="none of its 2 messages") as caught:
+        Shuffled(Strange(1.0), 3).release([0, 1, 1], 9, np.random.default_rng(0))
+    assert caught.value.argument == "randomizer"
 
 
 def test_counts_that_cannot_be_have_no_probability():
