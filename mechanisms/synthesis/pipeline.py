@@ -152,8 +152,8 @@ class SelectMeasureGenerate(Mechanism):
         density = self.selection.log_density(outputs.values, Table.of(self.domain, dataset), self.generator)
         if density is None:
             raise ParameterError(
-                f"the law of what {type(self.selection).__name__} measures is not known with {self.generator!r}. Choose "
-                "an attack that needs no densities, such as 'classifier'.",
+                f"the law of what {type(self.selection).__name__} measures is not known with {self.generator!r}. "
+                "Choose an attack that needs no densities, such as 'classifier'.",
                 argument="selection",
             )
         return density
