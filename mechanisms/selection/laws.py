@@ -1,7 +1,9 @@
 """The law of the candidates that are largest after noise of scale 1 has been added to their scores.
 
     log_largest_exponential     one-sided exponential noise: each candidate's probability to be largest
+    log_largest_laplace         Laplace noise: the same
     log_top_set_laplace         Laplace noise: the probability that a set of candidates is the set of the largest
+    log_all_below               Laplace noise: the probability that all sums are below a number
     pieces                      where quadrature has to be cut, as Laplace densities bend at the scores
 
 Every term that is added is positive, so that small probabilities keep their relative accuracy.
@@ -25,6 +27,8 @@ _NODES = 16
 _EXACT = 128
 _BLOCK = 2_000_000
 """Numbers that one step of the quadrature holds."""
+_POWERS = np.arange(1.0, 55.0)
+"""Of q <= 1/2: what is left out is below the rounding of a float."""
 
 
 @lru_cache(maxsize=64)
@@ -44,16 +48,109 @@ def log_largest_exponential(scores: Floats) -> Floats:
     a polynomial, for which a Gauss rule of n / 2 nodes is exact. (Beyond 128 candidates the interval is cut into pieces
     that double from 4 / n, on each of which 32 nodes are enough.)
     """
-    log_weights, n = scores - scores.max(), len(scores)
+    distinct, where, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    log_weights, n = distinct - distinct[-1], len(scores)
     if n <= _EXACT:
         nodes, weights = _gauss((n + 1) // 2)
     else:
         nodes, weights = nodes_between(
             np.concatenate([[0.0], 2.0 ** -np.arange(math.ceil(math.log2(n / 4.0)), -1, -1)]), 32
         )
-    each = np.log1p(-np.exp(log_weights) * nodes[:, np.newaxis])
-    others = each.sum(axis=1, keepdims=True) - each
-    return np.asarray(log_weights + logsumexp(others, axis=0, b=weights[:, np.newaxis]))
+    found = np.full(len(distinct), -np.inf)
+    block = max(1, _BLOCK // len(distinct))
+    for start in range(0, len(nodes), block):
+        some = slice(start, start + block)
+        each = np.log1p(-np.exp(log_weights) * nodes[some, np.newaxis])
+        others = (each @ counts)[:, np.newaxis] - each
+        found = np.logaddexp(found, logsumexp(others, axis=0, b=weights[some, np.newaxis]))
+    return np.asarray((log_weights + found)[where.ravel()])
+
+
+def log_largest_laplace(scores: Floats) -> Floats:
+    """log P(i has the largest score plus standard Laplace noise), shape `(n,)`.
+
+    With F the distribution function of the noise, f its density, and G(z) the product of all F(z - score_j),
+
+        P(i) = integral of G(z) f(z - score_i) / F(z - score_i) dz.
+
+    The ratio f / F is 1 below the score, and q / (1 - q) = q + q^2 + ... above it, with q = e^-(z - score_i) / 2 <=
+    1/2. So P(i) is the integral of G up to score_i and the sum over m of those of G q^m beyond it, and each of these is
+    carried from score to score: its own stretch, and e^(-m distance) times that of the next score. The time grows with
+    the number of nodes, not with that of nodes times candidates.
+    """
+    knots, where, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    z, weights = nodes_between(pieces(scores))
+    log_mass = log_all_below(z, knots, counts) + np.log(weights)
+    starts = np.searchsorted(z, knots)
+    below = np.logaddexp.accumulate(_log_sums(log_mass[:, np.newaxis], np.append(0, starts))[:-1, 0])
+    beyond = _log_powers(z, log_mass, knots, starts)
+    for k in range(len(knots) - 2, -1, -1):
+        beyond[k] = np.logaddexp(beyond[k], beyond[k + 1] - _POWERS * (knots[k + 1] - knots[k]))
+    return np.asarray(np.logaddexp(below, logsumexp(beyond, axis=1))[where.ravel()])
+
+
+def _log_powers(z: Floats, log_mass: Floats, knots: Floats, starts: NDArray[np.int64]) -> Floats:
+    """log of the integral of G q^m from each score to the next one, `(n_knots, n_powers)`."""
+    found = np.empty((len(knots), len(_POWERS)))
+    ends = np.append(starts[1:], len(z))
+    first = 0
+    while first < len(knots):
+        last = max(first + 1, int(np.searchsorted(ends, starts[first] + _BLOCK // len(_POWERS), side="right")))
+        nodes = slice(starts[first], ends[last - 1])
+        from_score = z[nodes] - np.repeat(knots[first:last], (ends - starts)[first:last])
+        terms = log_mass[nodes, np.newaxis] - (from_score + math.log(2.0))[:, np.newaxis] * _POWERS
+        found[first:last] = _log_sums(terms, starts[first:last] - starts[first])
+        first = last
+    return found
+
+
+def _log_sums(terms: Floats, starts: NDArray[np.int64]) -> Floats:
+    """log of the sum of e^terms over groups of rows that begin at `starts`, none of which is empty."""
+    largest = np.maximum.reduceat(terms, starts, axis=0)
+    rows = np.diff(np.append(starts, len(terms)))
+    sums = np.add.reduceat(np.exp(terms - np.repeat(largest, rows, axis=0)), starts, axis=0)
+    return np.asarray(largest + np.log(sums))
+
+
+def log_all_below(z: Floats, knots: Floats, counts: NDArray[np.int64]) -> Floats:
+    """log of the product of all F(z - score), F being the distribution function of standard Laplace noise.
+
+    Args:
+        z: any numbers, `(n,)`.
+        knots: the distinct scores in increasing order.
+        counts: how often each occurs.
+
+    Scores above z give z - score - log 2 each. Those below give log(1 - q) = -(q + q^2 / 2 + q^3 / 3 + ...) with q as
+    in `log_largest_laplace`, and the sum of the m-th powers is carried from score to score.
+    """
+    gaps = np.diff(knots)
+    powers = np.empty((len(knots), len(_POWERS)))
+    powers[0] = counts[0]
+    for k, gap in enumerate(gaps):
+        powers[k + 1] = counts[k + 1] + np.exp(-gap * _POWERS) * powers[k]
+    n_from = np.append(np.cumsum(counts[::-1])[::-1], 0)
+    rises = np.append(np.cumsum((gaps * n_from[1:-1])[::-1])[::-1], [0.0, 0.0])
+    next_knots = np.append(knots, 0.0)
+    found = np.empty(len(z))
+    block = max(1, _BLOCK // len(_POWERS))
+    for start in range(0, len(z), block):
+        some = z[start : start + block]
+        place = np.searchsorted(knots, some, side="right")
+        above = n_from[place] * (next_knots[place] - some + math.log(2.0)) + rises[place]
+        low = np.maximum(place - 1, 0)
+        q = np.where(place > 0, 0.5 * np.exp(-np.maximum(some - knots[low], 0.0)), 0.0)
+        found[start : start + block] = -np.where(place < len(knots), above, 0.0)
+        found[start : start + block] -= _horner(powers[low] / _POWERS, q)
+    return found
+
+
+def _horner(coefficients: Floats, q: Floats) -> Floats:
+    """Sum over m >= 1 of coefficients[:, m - 1] q^m."""
+    found = np.zeros(len(q))
+    for column in coefficients.T[::-1]:
+        found += column
+        found *= q
+    return found
 
 
 def log_top_set_laplace(scores: Floats, sets: NDArray[np.int64]) -> Floats:
@@ -67,17 +164,24 @@ def log_top_set_laplace(scores: Floats, sets: NDArray[np.int64]) -> Floats:
         scores: `(n,)`.
         sets: `(n_sets, k)` distinct indices in each row.
     """
+    knots, counts = np.unique(scores, return_counts=True)
     z, weights = nodes_between(pieces(scores))
-    away = z[:, np.newaxis] - scores
-    log_below, log_above = laplace_log_cdf(away), laplace_log_cdf(-away)
-    log_density = -np.abs(away) - np.log(2.0)
-    log_odds, all_below = log_above - log_below, log_below.sum(axis=1, keepdims=True)
-    found = np.empty(len(sets))
-    block = max(1, _BLOCK // (len(z) * sets.shape[1]))
-    for start in range(0, len(sets), block):
-        some = sets[start : start + block]
-        log_term = log_odds[:, some].sum(axis=2) + logsumexp((log_density - log_above)[:, some], axis=2)
-        found[start : start + block] = logsumexp(all_below + log_term, axis=0, b=weights[:, np.newaxis])
+    all_below = log_all_below(z, knots, counts) + np.log(weights)
+    members, place = np.unique(sets, return_inverse=True)
+    place = place.reshape(sets.shape)
+    found = np.full(len(sets), -np.inf)
+    n_nodes = max(1, _BLOCK // (10 * max(len(members), sets.shape[1])))
+    for first in range(0, len(z), n_nodes):
+        nodes = slice(first, first + n_nodes)
+        away = z[nodes, np.newaxis] - scores[members]
+        log_below, log_above = laplace_log_cdf(away), laplace_log_cdf(-away)
+        log_odds, log_hazard = log_above - log_below, -np.abs(away) - math.log(2.0) - log_above
+        block = max(1, _BLOCK // (len(away) * sets.shape[1]))
+        for start in range(0, len(sets), block):
+            some = slice(start, start + block)
+            log_term = log_odds[:, place[some]].sum(axis=2) + logsumexp(log_hazard[:, place[some]], axis=2)
+            log_term += all_below[nodes, np.newaxis]
+            found[some] = np.logaddexp(found[some], logsumexp(log_term, axis=0))
     return found
 
 

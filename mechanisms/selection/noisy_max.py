@@ -17,7 +17,7 @@ from ..queries.base import Floats
 from ..validation import one_of
 from .base import ChoosesOne
 from .exponential import Exponential
-from .laws import log_largest_exponential, log_top_set_laplace
+from .laws import log_largest_exponential, log_largest_laplace
 
 RARE = 0.01
 """Probability on `d0` of the event of the worst case."""
@@ -45,16 +45,12 @@ def _exponential(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
     return rng.standard_exponential(shape)
 
 
-def _log_largest_laplace(scores: Floats) -> Floats:
-    return log_top_set_laplace(scores, np.arange(len(scores))[:, np.newaxis])
-
-
 def _log_softmax(scores: Floats) -> Floats:
     return np.asarray(log_softmax(scores))
 
 
 NOISES = {
-    "laplace": Noise(_laplace, _log_largest_laplace),
+    "laplace": Noise(_laplace, log_largest_laplace),
     "gumbel": Noise(_gumbel, _log_softmax),
     "exponential": Noise(_exponential, log_largest_exponential),
 }
@@ -139,6 +135,6 @@ class ReportNoisyMax(ChoosesOne):
             middle = 0.5 * (low + high)
             scores = np.zeros(self.n_candidates)
             scores[0] = middle
-            rare = log_top_set_laplace(scores, np.zeros((1, 1), dtype=np.int64))[0] < math.log(RARE)
+            rare = log_largest_laplace(scores)[0] < math.log(RARE)
             low, high = (middle, high) if rare else (low, middle)
         return high

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp
 
-from ...selection.laws import log_top_set_laplace
+from ...selection.laws import log_largest_laplace
 from .votes import Counts
 
 Floats = NDArray[np.float64]
@@ -68,7 +68,6 @@ def log_laplace_winner(counts: Counts, rate: float) -> Floats:
         ahead = np.log1p(-np.exp(behind))
         found = np.where((lead >= 0)[:, None], np.column_stack([ahead, behind]), np.column_stack([behind, ahead]))
     else:
-        each = np.arange(counts.shape[1])[:, None]
-        found = np.array([log_top_set_laplace(rate * row, each) for row in distinct]).reshape(distinct.shape)
+        found = np.array([log_largest_laplace(rate * row) for row in distinct]).reshape(distinct.shape)
         found -= logsumexp(found, axis=1, keepdims=True)
     return np.asarray(found[where.reshape(-1)])
