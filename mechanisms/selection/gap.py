@@ -7,7 +7,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from ..base import Dataset, LogDensity, Neighbours, Outputs
 from ..errors import ParameterError
@@ -15,13 +14,15 @@ from ..guarantees import ExactDP
 from ..guarantees.base import Guarantee
 from ..queries.base import Floats
 from .base import Selection
-from .laws import laplace_log_cdf, nodes_between, pieces
+from .laws import laplace_log_cdf, log_all_below, log_hazards_below, nodes_between, pieces
 from .noisy_max import NOISES
 
 _DEGREE = 15
 _LONGEST = 1.5
 """Length of a piece, in scales, on which a log density is a polynomial of that degree to rounding."""
 _MOST_PIECES = 20_000
+_MOST_POLYNOMIALS = 1_000_000
+"""For all distinct utilities together: 128 MB of coefficients."""
 
 
 @dataclass(frozen=True)
@@ -100,14 +101,17 @@ class _LeadLaw:
 
     Args:
         ends: of the pieces.
-        coefficients: `(n, n_pieces, degree + 1)`.
+        coefficients: of each distinct score, `(n_distinct, n_pieces, degree + 1)`.
+        which: the number of the score of each candidate among the distinct ones, `(n,)`.
     """
 
     ends: Floats
     coefficients: Floats
+    which: NDArray[np.int64]
 
     @classmethod
     def of(cls, scores: Floats) -> _LeadLaw:
+        knots, which, counts = np.unique(scores, return_inverse=True, return_counts=True)
         ends = pieces(scores, _LONGEST)
         if len(ends) > _MOST_PIECES:
             raise ParameterError(
@@ -115,9 +119,20 @@ class _LeadLaw:
                 f"up to about {_LONGEST * _MOST_PIECES:g}. Clip the utilities, or take attack='classifier'.",
                 argument="dataset",
             )
-        fit = _legendre()[2]
-        log_density = np.stack([np.log(_smoothed(_next_best(scores, i, ends), ends)) for i in range(len(scores))])
-        return cls(ends, log_density @ fit.T)
+        if len(ends) * len(knots) > _MOST_POLYNOMIALS:
+            raise ParameterError(
+                f"the utilities have {len(knots)} different values, for which the density of the gap needs "
+                f"{len(ends) * len(knots):,} polynomials, and at most {_MOST_POLYNOMIALS:,} are computed. Take fewer "
+                "candidates, or attack='classifier'.",
+                argument="dataset",
+            )
+        coefficients = np.empty((len(knots), len(ends) - 1, _DEGREE + 1))
+        block = max(1, _MOST_POLYNOMIALS // (10 * len(ends)))
+        for start in range(0, len(knots), block):
+            some = np.arange(start, min(start + block, len(knots)))
+            log_h = _log_next_best(knots, counts, some, ends)
+            coefficients[some] = _log_smoothed(log_h, ends) @ _legendre()[2].T
+        return cls(ends, coefficients, which.ravel())
 
     def log_density(self, index: NDArray[np.int64], x: Floats) -> Floats:
         """log D_i(x) for each pair of index and x; below the first piece it falls like e^x."""
@@ -125,7 +140,7 @@ class _LeadLaw:
         piece = np.clip(np.searchsorted(self.ends, inside, side="right") - 1, 0, len(self.ends) - 2)
         low, high = self.ends[piece], self.ends[piece + 1]
         at = (2.0 * inside - low - high) / (high - low)
-        used = self.coefficients[index, piece]
+        used = self.coefficients[self.which[index], piece]
         return np.asarray(np.polynomial.legendre.legval(at, used.T, tensor=False) - np.abs(x - inside))
 
 
@@ -139,27 +154,46 @@ def _legendre() -> tuple[Floats, Floats, Floats]:
     return np.asarray(0.5 * weights), np.asarray(0.5 * np.stack(integrals, axis=1), dtype=np.float64), fit
 
 
-def _next_best(scores: Floats, i: int, ends: Floats) -> Floats:
-    """H_i at the nodes of all pieces, shape `(n_pieces, n_nodes)`."""
+def _log_next_best(knots: Floats, counts: NDArray[np.int64], some: NDArray[np.int64], ends: Floats) -> Floats:
+    """log H_i at the nodes of all pieces for a candidate i with each of `some` scores, `(n_some, n_pieces, n_nodes)`.
+
+    H_i(y) is the product of F(y - score) over the others, times the sum of f / F over the others: 1 for each score
+    above y.
+    """
     y, _ = nodes_between(ends)
-    away = y[:, np.newaxis] - np.delete(scores, i)
-    log_below = laplace_log_cdf(away)
-    log_density = log_below.sum(axis=1) + logsumexp(-np.abs(away) - np.log(2.0) - log_below, axis=1)
-    return np.asarray(np.exp(log_density).reshape(len(ends) - 1, -1))
+    n_above = counts.sum() - np.append(0, np.cumsum(counts))[np.searchsorted(knots, y)]
+    away = y - knots[some, np.newaxis]
+    log_below, log_own = laplace_log_cdf(away), -np.abs(away) - np.log(2.0)
+    log_hazards = log_hazards_below(y, knots, counts)
+    hazards = np.exp(log_hazards) - np.where(away > 0.0, np.exp(log_own - log_below), 0.0)
+    others_above = n_above - (away < 0.0)
+    with np.errstate(divide="ignore"):
+        log_others = np.where(others_above > 0, np.log(np.maximum(others_above + hazards, 0.0)), log_hazards)
+        log_others = np.where((others_above == 0) & (away > 0.0), np.log(np.maximum(hazards, 0.0)), log_others)
+    if some[-1] == len(knots) - 1 and counts[-1] == 1:  # nothing is subtracted from the leader's own, which is largest
+        behind = log_hazards_below(y, knots[:-1], counts[:-1])
+        log_others[-1] = np.where(y > knots[-1], behind, log_others[-1])
+    log_density = log_all_below(y, knots, counts) - log_below + log_others
+    return np.asarray(log_density.reshape(len(some), len(ends) - 1, -1))
 
 
-def _smoothed(h: Floats, ends: Floats) -> Floats:
-    """integral of h(y) e^-|y - x| / 2 dy at the nodes x: from the left and from the right, carried from piece to
-    piece."""
+def _log_smoothed(log_h: Floats, ends: Floats) -> Floats:
+    """log of the integral of h(y) e^-|y - x| / 2 dy at the nodes x, for rows of log h `(n, n_pieces, n_nodes)`: from
+    the left and from the right, carried from piece to piece."""
     weights, partial, _ = _legendre()
-    lengths = np.diff(ends)[:, np.newaxis]
-    within = nodes_between(ends)[0].reshape(h.shape) - ends[:-1, np.newaxis]
-    rising, falling = lengths * h * np.exp(within), lengths * h * np.exp(-within)
-    left, right = np.zeros(len(ends)), np.zeros(len(ends))
-    for p, length in enumerate(lengths[:, 0]):
-        left[p + 1] = np.exp(-length) * (left[p] + rising[p] @ weights)
-    for p in range(len(lengths) - 1, -1, -1):
-        right[p] = np.exp(-lengths[p, 0]) * right[p + 1] + falling[p] @ weights
-    from_left = np.exp(-within) * (left[:-1, np.newaxis] + rising @ partial.T)
-    beyond = np.exp(-lengths) * right[1:, np.newaxis] + falling @ (weights - partial).T
-    return np.asarray(0.5 * (from_left + np.exp(within) * beyond))
+    lengths = np.diff(ends)
+    within = nodes_between(ends)[0].reshape(log_h.shape[1:]) - ends[:-1, np.newaxis]
+    largest = log_h.max(axis=2)
+    h = lengths[:, np.newaxis] * np.exp(log_h - largest[:, :, np.newaxis])
+    rising, falling = h * np.exp(within), h * np.exp(-within)
+    from_left, from_right = np.full((2, *largest.shape), -np.inf)
+    log_rising, log_falling = largest + np.log(rising @ weights), largest + np.log(falling @ weights)
+    for p in range(1, len(lengths)):
+        from_left[:, p] = np.logaddexp(from_left[:, p - 1], log_rising[:, p - 1]) - lengths[p - 1]
+    for p in range(len(lengths) - 2, -1, -1):
+        from_right[:, p] = np.logaddexp(from_right[:, p + 1], log_falling[:, p + 1]) - lengths[p]
+    scale = np.maximum(np.maximum(from_left, from_right), largest)
+    own, left, right = (np.exp(part - scale)[:, :, np.newaxis] for part in (largest, from_left, from_right))
+    found = np.exp(-within) * (left + own * (rising @ partial.T))
+    found += np.exp(within) * (right + own * (falling @ (weights - partial).T))
+    return np.asarray(scale[:, :, np.newaxis] + np.log(0.5 * found))

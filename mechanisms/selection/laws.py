@@ -4,6 +4,7 @@
     log_largest_laplace         Laplace noise: the same
     log_top_set_laplace         Laplace noise: the probability that a set of candidates is the set of the largest
     log_all_below               Laplace noise: the probability that all sums are below a number
+    log_hazards_below           ... and what the scores up to that number add to its derivative
     pieces                      where quadrature has to be cut, as Laplace densities bend at the scores
 
 Every term that is added is positive, so that small probabilities keep their relative accuracy.
@@ -121,36 +122,47 @@ def log_all_below(z: Floats, knots: Floats, counts: NDArray[np.int64]) -> Floats
         counts: how often each occurs.
 
     Scores above z give z - score - log 2 each. Those below give log(1 - q) = -(q + q^2 / 2 + q^3 / 3 + ...) with q as
-    in `log_largest_laplace`, and the sum of the m-th powers is carried from score to score.
+    in `log_largest_laplace`.
     """
-    gaps = np.diff(knots)
+    n_from = np.append(np.cumsum(counts[::-1])[::-1], 0)
+    rises = np.append(np.cumsum((np.diff(knots) * n_from[1:-1])[::-1])[::-1], [0.0, 0.0])
+    place = np.searchsorted(knots, z, side="right")
+    above = n_from[place] * (np.append(knots, 0.0)[place] - z + math.log(2.0)) + rises[place]
+    log_q, total = _sum_of_powers(z, knots, counts, 1.0 / _POWERS)
+    return np.asarray(-np.where(place < len(knots), above, 0.0) - np.exp(log_q) * total)
+
+
+def log_hazards_below(z: Floats, knots: Floats, counts: NDArray[np.int64]) -> Floats:
+    """log of the sum of f(z - score) / F(z - score) over the scores up to z; -inf where there are none.
+
+    Arguments as for `log_all_below`; each ratio is q + q^2 + q^3 + ...
+    """
+    log_q, total = _sum_of_powers(z, knots, counts, np.ones(len(_POWERS)))
+    return np.asarray(log_q + np.log(np.maximum(total, 1e-300)))
+
+
+def _sum_of_powers(z: Floats, knots: Floats, counts: NDArray[np.int64], factors: Floats) -> tuple[Floats, Floats]:
+    """log q, and the sum over all scores up to z and all m >= 1 of factors[m - 1] q_score^m / q.
+
+    q_score = e^-(z - score) / 2, and q that of the nearest score up to z; log q is -inf where there is none. The sum
+    of the m-th powers is carried from score to score.
+    """
     powers = np.empty((len(knots), len(_POWERS)))
     powers[0] = counts[0]
-    for k, gap in enumerate(gaps):
+    for k, gap in enumerate(np.diff(knots)):
         powers[k + 1] = counts[k + 1] + np.exp(-gap * _POWERS) * powers[k]
-    n_from = np.append(np.cumsum(counts[::-1])[::-1], 0)
-    rises = np.append(np.cumsum((gaps * n_from[1:-1])[::-1])[::-1], [0.0, 0.0])
-    next_knots = np.append(knots, 0.0)
-    found = np.empty(len(z))
+    log_q, total = np.empty(len(z)), np.zeros(len(z))
     block = max(1, _BLOCK // len(_POWERS))
     for start in range(0, len(z), block):
-        some = z[start : start + block]
-        place = np.searchsorted(knots, some, side="right")
-        above = n_from[place] * (next_knots[place] - some + math.log(2.0)) + rises[place]
-        low = np.maximum(place - 1, 0)
-        q = np.where(place > 0, 0.5 * np.exp(-np.maximum(some - knots[low], 0.0)), 0.0)
-        found[start : start + block] = -np.where(place < len(knots), above, 0.0)
-        found[start : start + block] -= _horner(powers[low] / _POWERS, q)
-    return found
-
-
-def _horner(coefficients: Floats, q: Floats) -> Floats:
-    """Sum over m >= 1 of coefficients[:, m - 1] q^m."""
-    found = np.zeros(len(q))
-    for column in coefficients.T[::-1]:
-        found += column
-        found *= q
-    return found
+        some = slice(start, start + block)
+        place = np.searchsorted(knots, z[some], side="right")
+        nearest = np.maximum(place - 1, 0)
+        log_q[some] = np.where(place > 0, knots[nearest] - z[some] - math.log(2.0), -np.inf)
+        q = np.exp(log_q[some])
+        for column in (powers[nearest] * factors).T[::-1]:
+            total[some] *= q
+            total[some] += column
+    return log_q, total
 
 
 def log_top_set_laplace(scores: Floats, sets: NDArray[np.int64]) -> Floats:

@@ -5,10 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from scipy.special import logsumexp
 
 from dpassay.mechanisms.base import Outputs
 from dpassay.mechanisms.errors import ParameterError
 from dpassay.mechanisms.selection import NoisyMaxWithGap, ReportNoisyMax
+from dpassay.mechanisms.selection.laws import laplace_log_cdf, nodes_between, pieces
 
 FALSE_ALARM = 1e-6
 UTILITIES = np.array([1.0, 0.0, -4.0, 2.5])
@@ -83,3 +85,39 @@ def test_what_is_no_candidate_or_gap_is_impossible():
 def test_utilities_out_of_reach_are_refused_by_the_law():
     with pytest.raises(ParameterError, match="scales of the noise apart"):
         NoisyMaxWithGap(1.0, 2).log_density(Outputs(np.array([[0.0, 1.0]])), np.array([0.0, 1e6]))
+
+
+def test_density_between_many_candidates_is_that_of_a_table_of_all_of_them():
+    """Over the next noisy score, by a quadrature with a column for each of the others."""
+    scores = np.concatenate([np.random.default_rng(5).normal(scale=3.0, size=40), np.full(10, 2.0)])
+    mechanism = NoisyMaxWithGap(1.0, len(scores), monotone=True)
+    top = int(scores.argmax())
+    for i, gap in ((0, 0.1), (top, 2.0), (top, 60.0), (45, 0.7), (int(scores.argmin()), 3.0)):
+        y, weights = nodes_between(pieces(np.append(scores, scores[i] - gap), 0.5))
+        away = y[:, np.newaxis] - np.delete(scores, i)
+        log_below = laplace_log_cdf(away)
+        log_next = log_below.sum(axis=1) + logsumexp(-np.abs(away) - np.log(2.0) - log_below, axis=1)
+        expected = logsumexp(log_next - np.abs(y + gap - scores[i]), b=0.5 * weights)
+        found = mechanism.log_density(Outputs(np.array([[i, gap]])), scores)[0]
+        assert found == pytest.approx(expected, rel=1e-10)
+
+
+def test_densities_of_utilities_that_are_thousands_of_scales_apart_are_finite():
+    mechanism = NoisyMaxWithGap(1.0, 3)
+    for top in (1_000.0, 20_000.0):
+        utilities = np.array([0.0, 1.0, top])
+        runs = mechanism.release(utilities, 50, np.random.default_rng(0))
+        near = np.array([0.0, 1.0, 100.0])
+        moved = Outputs(runs.values - [[0.0, top - 100.0]])
+        np.testing.assert_allclose(
+            mechanism.log_density(runs, utilities), mechanism.log_density(moved, near), atol=1e-9
+        )
+
+
+def test_many_candidates_of_few_utilities_are_quick_and_many_different_ones_are_refused():
+    mechanism = NoisyMaxWithGap(1.0, 10_000)
+    assert mechanism.exact_guarantee().epsilon(0.0) == pytest.approx(1.0, rel=1e-9)
+    mechanism, utilities = NoisyMaxWithGap(1.0, 1_000), np.arange(1_000) * 3.0
+    runs = mechanism.release(utilities, 2, np.random.default_rng(0))
+    with pytest.raises(ParameterError, match="1000 different values"):
+        mechanism.log_density(runs, utilities)

@@ -1,4 +1,4 @@
-"""Laws of the largest noisy scores: against slow twins, and at sizes where a table of nodes and candidates is too large."""
+"""Laws of the largest noisy scores: against slow twins, and at sizes at which a table of all nodes does not fit."""
 
 import tracemalloc
 
@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from dpassay.mechanisms.base import Outputs
-from dpassay.mechanisms.selection import LaplaceTopK, NoisyMaxWithGap, PermuteAndFlip, ReportNoisyMax
+from dpassay.mechanisms.selection import LaplaceTopK, PermuteAndFlip, ReportNoisyMax
 from dpassay.mechanisms.selection.laws import (
     laplace_log_cdf,
     log_all_below,
