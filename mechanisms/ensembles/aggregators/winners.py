@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, logsumexp
+from scipy.special import erfcx, log_ndtr, logsumexp
 
 from ...selection.laws import log_largest_laplace
 from .votes import Counts
@@ -18,6 +18,10 @@ STEP = 0.1
 so that the trapezoidal rule is exact to rounding."""
 TAIL = 9.0
 """Beyond the outermost nodes, in standard deviations."""
+WIDE = 2_000.0
+"""Votes that lie further apart, in standard deviations, have nodes of their own for each label."""
+LARGEST = 1e150
+"""Of the votes, in standard deviations: their squares are still numbers."""
 _BLOCK = 1_000_000
 
 
@@ -35,11 +39,23 @@ def log_gaussian_winner(counts: Counts, standard_deviation: float) -> Floats:
         array([[0.76025, 0.23975]])
     """
     distinct, where = np.unique(counts, axis=0, return_inverse=True)
-    scaled = distinct / standard_deviation
+    scaled = np.clip(distinct / standard_deviation, -LARGEST, LARGEST)
+    wide = np.ptp(scaled, axis=1) > WIDE
+    found = np.empty(scaled.shape)
+    found[~wide] = _by_common_nodes(scaled[~wide])
+    for row in np.flatnonzero(wide):
+        found[row] = _by_nodes_of_each(scaled[row])
+    found -= logsumexp(found, axis=1, keepdims=True)
+    return np.asarray(found[where.reshape(-1)])
+
+
+def _by_common_nodes(scaled: Floats) -> Floats:
+    """log of the integrals, but for a constant, for rows of votes in standard deviations: the same nodes for all
+    labels."""
     top, low = scaled.max(axis=1), scaled.min(axis=1)
     start = 0.5 * (top + low) - TAIL
     n_nodes = math.ceil(float((top + TAIL - start).max(initial=0.0)) / STEP) + 1
-    steps, rows = STEP * np.arange(n_nodes), max(1, _BLOCK // (n_nodes * counts.shape[1]))
+    steps, rows = STEP * np.arange(n_nodes), max(1, _BLOCK // (n_nodes * scaled.shape[1]))
     found = np.empty(scaled.shape)
     for block in range(0, len(scaled), rows):
         some = slice(block, block + rows)
@@ -47,8 +63,27 @@ def log_gaussian_winner(counts: Counts, standard_deviation: float) -> Floats:
         below = log_ndtr(away)
         terms = below.sum(axis=2, keepdims=True) - below - 0.5 * away * away
         found[some] = logsumexp(terms, axis=1)
-    found -= logsumexp(found, axis=1, keepdims=True)
-    return np.asarray(found[where.reshape(-1)])
+    return found
+
+
+def _by_nodes_of_each(scaled: Floats) -> Floats:
+    """The same for one row, with nodes around the largest value of the integrand of each label.
+
+    Its logarithm is concave with a second derivative of at most -1, so that it is negligible `TAIL` away from there.
+    """
+    found = np.empty(len(scaled))
+    around = STEP * np.arange(-round(TAIL / STEP), round(TAIL / STEP) + 1)
+    for label, own in enumerate(scaled):
+        others = np.delete(scaled, label)
+        low, high = own, max(own, others.max()) + len(scaled)
+        while low < (middle := 0.5 * (low + high)) < high:
+            hazards = math.sqrt(2.0 / math.pi) / erfcx((others - middle) / math.sqrt(2.0))
+            slope = hazards.sum() - (middle - own)
+            low, high = (middle, high) if slope > 0.0 else (low, middle)
+        nodes = low + around
+        away = nodes - own
+        found[label] = logsumexp(log_ndtr(nodes[:, None] - others).sum(axis=1) - 0.5 * away * away)
+    return found
 
 
 def log_laplace_winner(counts: Counts, rate: float) -> Floats:
