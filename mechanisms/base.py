@@ -6,6 +6,7 @@
     Mechanism    a randomised algorithm with a claimed guarantee
     LogDensity   the distribution of its outputs, where it is known
     KnownCurve   what these give away on any pair, where that is known
+    known_law    the distribution of the outputs of a mechanism, or a named error
     Workers      who may run it: threads, processes, or this process alone
 
 A mechanism has eight public members; a subclass gives the first four, and overrides the others where it knows more:
@@ -173,6 +174,28 @@ class KnownCurve(Protocol):
     def curve(self, neighbours: Neighbours) -> Guarantee | None:
         """The exact curve of the pair; None where it cannot be computed."""
         ...
+
+
+def known_law(mechanism: Mechanism) -> LogDensity:
+    """Return the output law of a mechanism.
+
+    Raises:
+        ParameterError: it is not known.
+    """
+    law = mechanism.output_law()
+    if law is None:
+        raise unknown_law(mechanism)
+    return law
+
+
+def unknown_law(mechanism: Mechanism) -> ParameterError:
+    """Return the error that says that the output law of a mechanism is not known."""
+    return ParameterError(
+        f"the law of the outputs of {type(mechanism).__name__} is not known: its output_law() is None. "
+        "Take a mechanism whose law is known, or an attack that needs no densities, such as 'classifier'.",
+        argument="mechanism",
+        value=mechanism,
+    )
 
 
 class Workers(StrEnum):

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
 from ..errors import ParameterError, RelationError
 from ..guarantees.base import Floats, Guarantee
 from ..guarantees.profile import ProfileGuarantee
@@ -103,9 +103,7 @@ class Parallel(Mechanism):
             )
         total = np.zeros(len(outputs))
         for j, (base, part) in enumerate(zip(self.bases, self.parts(dataset), strict=True)):
-            law = base.output_law()
-            assert law is not None
-            total += law.log_density(Outputs(outputs.values[:, j]), part)
+            total += known_law(base).log_density(Outputs(outputs.values[:, j]), part)
         return total
 
     @cached_property

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
-from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law
 from ..errors import ParameterError, RelationError
 from ..guarantees.base import Floats, Guarantee
 from ..guarantees.profile import ProfileGuarantee
@@ -141,8 +141,7 @@ class Subsampled(Mechanism):
         Raises:
             ParameterError: more than 10,000 different samples.
         """
-        law = self.base.output_law()
-        assert law is not None
+        law = known_law(self.base)
         values, counts = _distinct(dataset)
         n_samples = math.prod(int(count) + 1 for count in counts)
         if n_samples > MOST_SAMPLES:

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law
 from ..errors import NeighboursError, ParameterError
 from ..guarantees import group
 from ..guarantees.base import Guarantee
@@ -88,8 +88,7 @@ class UserLevel(Mechanism):
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density of each output under `dataset`, shape `(size,)`."""
-        law = self.base.output_law()
-        assert law is not None
+        law = known_law(self.base)
         return law.log_density(outputs, self.bounded(dataset))
 
     def guarantee(self) -> Guarantee:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, unknown_law
 from ..errors import ParameterError
 from ..guarantees.base import Guarantee
 from ..queries.domain import Domain
@@ -151,11 +151,7 @@ class SelectMeasureGenerate(Mechanism):
         """
         density = self.selection.log_density(outputs.values, Table.of(self.domain, dataset), self.generator)
         if density is None:
-            raise ParameterError(
-                f"the law of what {type(self.selection).__name__} measures is not known with {self.generator!r}. "
-                "Choose an attack that needs no densities, such as 'classifier'.",
-                argument="selection",
-            )
+            raise unknown_law(self)
         return density
 
 

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
+from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law, unknown_law
 from ..errors import ParameterError
 from ..guarantees import ExactDP
 from ..guarantees.base import Guarantee
@@ -89,11 +89,13 @@ class ChoosesRun(Mechanism):
 
         Returns:
             Shape `(size,)`; for the event that there is no output its log probability.
+
+        Raises:
+            ParameterError: the law of one run, or of its score, is not known.
         """
-        law = self.run.output_law()
-        chances = self.run.chances(outputs.values[:, -1], dataset)
-        assert law is not None
-        assert chances is not None
+        law, chances = known_law(self.run), self.run.chances(outputs.values[:, -1], dataset)
+        if chances is None:
+            raise unknown_law(self)
         density = law.log_density(Outputs(outputs.values), dataset) + self.log_weight(outputs, dataset, *chances)
         if outputs.events is None:
             return np.asarray(density)

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ..base import Dataset, Outputs
+from ..base import Dataset, Outputs, unknown_law
 from ..errors import ParameterError
 from ..guarantees import PureDP
 from ..guarantees.base import Guarantee
@@ -88,5 +88,6 @@ class FirstGoodEnough(ChoosesRun):
     def _chances(self, dataset: Dataset) -> tuple[float, float]:
         """That a run is good enough, and that it is not."""
         chances = self.run.chances(np.array([self.threshold]), dataset)
-        assert chances is not None
+        if chances is None:
+            raise unknown_law(self)
         return float(chances[1][0]), float(chances[0][0])

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
 from ...ensembles.aggregators.base import Aggregator
 from ...ensembles.aggregators.votes import as_neighbours, moved_vote
 from ...ensembles.analysis.data_dependent import data_dependent
@@ -74,8 +74,7 @@ class EpsilonOfVotes(Mechanism):
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Log probability of each output, `(size,)`; -inf where epsilon is not that of these votes."""
         values = outputs.values
-        law = self.aggregator.output_law()
-        assert law is not None
+        law = known_law(self.aggregator)
         labels = law.log_density(Outputs(values[:, :-1]), dataset)
         return np.where(np.abs(values[:, -1] - self.epsilon(dataset)) < _ROUNDING, labels, -np.inf)
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, unknown_law
 from ...errors import ParameterError
 from ...noise.additive import AdditiveNoise
 from ...queries.base import Floats
@@ -58,12 +58,13 @@ class MatrixMechanism(Mechanism):
             if not isinstance(getattr(self, name), kind):
                 value = getattr(self, name)
                 raise ParameterError(argument=name, value=value, allowed=f"be a {kind.__name__}")
-        if self.measured.sensitivity(self.relation, norm=self.norm) == 0.0:
-            raise ParameterError(
-                f"what the strategy measures is public under {self.relation.value!r}: {self.measured} never moves, and "
-                "needs no noise. Take relation='add_remove'.",
-                argument="relation",
-            )
+        for what, queries in (("what the strategy measures", self.measured), ("the workload", self.workload)):
+            if queries.sensitivity(self.relation, norm=self.norm) == 0.0:
+                raise ParameterError(
+                    f"{what} is public under {self.relation.value!r}: {queries} never moves, and needs no noise. Take "
+                    "relation='add_remove'.",
+                    argument="relation",
+                )
         _ = self.reconstruction
 
     @cached_property
@@ -117,7 +118,8 @@ class MatrixMechanism(Mechanism):
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density of each output under `dataset`, shape `(size,)`: that of what is read from it."""
-        assert self._readout is not None
+        if self._readout is None:
+            raise unknown_law(self)
         matrix, told = self._readout
         noisy = outputs.values if matrix is None else outputs.values @ matrix.T
         law = self._noise(self.noise_sensitivity, told.n_answers)

@@ -55,6 +55,13 @@ class WorkloadRelease(Mechanism):
             raise ParameterError(
                 argument="workload", value=self.workload, allowed="be a Workload, such as Workload.identity({'age': 4})"
             )
+        if self.move == 0.0:
+            raise ParameterError(
+                f"workload has only queries whose answers are public under {self.relation.value!r}: {self.workload} is "
+                "the same for every record, and needs no noise. Give a query that tells records apart, or take "
+                "relation='add_remove'.",
+                argument="workload",
+            )
 
     @cached_property
     def move(self) -> float:
