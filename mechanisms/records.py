@@ -23,8 +23,28 @@ from .relation import Relation
 
 Keys: TypeAlias = Sequence[Hashable]
 """One key a record; equal keys, equal records."""
+LONGEST_WORST_CASE = 10_000_000
+"""Records of a worst case."""
 LONGEST_KEY = 64
 """Bytes of a record that are kept as they are; longer records, such as images, are kept as digests."""
+
+
+def check_worst_case(n_records: float, **option: float) -> None:
+    """Raise `ParameterError` where a worst case would have more than ten million records.
+
+    Args:
+        n_records: how many it would have.
+        option: the option that decides how many, by name.
+    """
+    if n_records <= LONGEST_WORST_CASE:
+        return
+    ((name, value),) = option.items()
+    raise ParameterError(
+        f"the worst case has {n_records:,.0f} records with {name} = {value!r}, and at most {LONGEST_WORST_CASE:,} are "
+        f"made. Choose another {name}, or give a pair of neighbours.",
+        argument=name,
+        value=value,
+    )
 
 
 def remove_record(dataset: Dataset, index: int) -> Neighbours:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,22 +58,47 @@ class BoundedMedian:
 
     def within(self, dataset: Dataset) -> Floats:
         """A_0, ..., A_n, shape `(n + 1,)`: the largest local sensitivity within 0, ..., n replacements."""
-        values = self.sorted(dataset)
-        n = len(values)
-        pad = n + 2
-        padded = np.concatenate([np.full(pad, self.lower), values, np.full(pad, self.upper)])
-        middle = pad + (n + 1) // 2 - 1
-        found = np.empty(n + 1)
-        for k in range(n + 1):
-            t = middle + np.arange(k + 2)
-            found[k] = np.max(padded[t] - padded[t - k - 1])
-        return found
+        padded = self._padded(dataset)
+        return np.array([_furthest(padded, k) for k in range(len(padded) - 1)])
 
     def smooth(self, dataset: Dataset, decay: float) -> float:
-        """Smooth sensitivity: the largest e^(-decay k) A_k."""
-        within = self.within(dataset)
-        return float(np.max(np.exp(-decay * np.arange(len(within))) * within))
+        """Smooth sensitivity: the largest e^(-decay k) A_k.
+
+        A_k grows with k, so that from k = a to b it is at most e^(-decay a) A_b: ranges are halved, the one with the
+        largest limit first, until no limit exceeds what was found.
+        """
+        padded = self._padded(dataset)
+        last = len(padded) - 2
+        largest = _furthest(padded, last)
+        found, ranges = max(math.exp(-decay * last) * largest, _furthest(padded, 0)), [(-largest, 0, last, largest)]
+        while ranges and -ranges[0][0] > found:
+            _, first, last, largest = heapq.heappop(ranges)
+            if last - first < 2:
+                continue
+            k = (first + last) // 2
+            middle = _furthest(padded, k)
+            found = max(found, math.exp(-decay * k) * middle)
+            heapq.heappush(ranges, (-math.exp(-decay * first) * middle, first, k, middle))
+            heapq.heappush(ranges, (-math.exp(-decay * k) * largest, k, last, largest))
+        return found
 
     def distance(self, dataset: Dataset, bound: float) -> int:
         """Fewest replacements after which the local sensitivity can exceed `bound`; n + 1 if it never can."""
-        return int(np.append(self.within(dataset) > bound, True).argmax())
+        padded = self._padded(dataset)
+        few, many = 0, len(padded) - 1
+        while few < many:  # A_k grows with k
+            k = (few + many) // 2
+            few, many = (few, k) if _furthest(padded, k) > bound else (k + 1, many)
+        return few
+
+    def _padded(self, dataset: Dataset) -> Floats:
+        """The sorted values between `lower` and `upper`, shape `(n + 2,)`."""
+        return np.concatenate([[self.lower], self.sorted(dataset), [self.upper]])
+
+
+def _furthest(padded: Floats, k: int) -> float:
+    """A_k, from the sorted values between the two bounds."""
+    n = len(padded) - 2
+    places = np.clip((n + 1) // 2 + np.arange(-k - 1, k + 2), 0, n + 1)
+    around = padded[places]
+    return float(np.max(around[k + 1 :] - around[: k + 2]))

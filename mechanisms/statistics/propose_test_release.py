@@ -15,7 +15,7 @@ from ..guarantees.base import Guarantee
 from ..guarantees.two_laws.laplace import log_laplace
 from ..noise.laplace import draw_laplace
 from ..queries.base import Floats
-from ..records import check_records
+from ..records import check_records, check_worst_case
 from ..relation import Relation
 from ..validation import positive
 from .laplace_choice import LaplaceChoiceDP
@@ -122,6 +122,7 @@ class ProposeTestRelease(Mechanism):
         The median moves by `bound`. A jump to the lower end would be larger on side 1, which is therefore one
         replacement nearer to instability; so many records that both sides are about as often refused as answered.
         """
+        check_worst_case(2.0 * self.threshold, epsilon=self.epsilon)
         half = max(1, math.floor(self.threshold))
         near, far = self.lower + self.bound, self.lower + 2.0 * self.bound
         d0: Floats = np.repeat([near, far], half)

@@ -13,7 +13,7 @@ from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..guarantees import ExactDP, PureDP
 from ..guarantees.base import Guarantee
 from ..queries.base import Floats
-from ..records import check_records
+from ..records import check_records, check_worst_case
 from ..relation import Relation
 from ..validation import open_unit, positive
 from .median_sensitivity import BoundedMedian
@@ -100,7 +100,9 @@ class Quantile(Mechanism):
         All other values lie at the bounds, but for one that is near the lower bound: below it the rank was one too
         small and is right on side 1, above it is right and becomes one too large.
         """
-        n = max(2, math.ceil(1.0 / min(self.q, 1.0 - self.q)))
+        rarer = min(self.q, 1.0 - self.q)
+        check_worst_case(1.0 / rarer, q=self.q)
+        n = max(2, math.ceil(1.0 / rarer))
         t, width = self.target(n), self.upper - self.lower
         between = self.lower + NARROW * width
         d1 = np.repeat([self.lower, between, self.upper], [t, 1, n - t - 1])

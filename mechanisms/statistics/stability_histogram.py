@@ -15,7 +15,7 @@ from ..guarantees import ApproximateDP, ExactDP
 from ..guarantees.base import Guarantee
 from ..noise.discrete.geometric import Geometric
 from ..queries.base import Floats, column_of
-from ..records import check_records
+from ..records import check_records, check_worst_case
 from ..relation import Relation
 from ..validation import delta_range, one_of, positive, whole
 
@@ -133,6 +133,7 @@ class StabilityHistogram(Mechanism):
     def worst_case(self) -> Neighbours:
         """One record more in category 0, or one that is in category 0 on side 1 and in category 1 on side 0."""
         large = self.threshold + 1
+        check_worst_case(2.0 * large, epsilon=self.epsilon)
         others = np.repeat([0, 1], large if self.case == "large" else [0, large])
         d1 = np.append(others, 0)
         d0 = np.append(others, 1) if self.relation is Relation.REPLACE_ONE else others

@@ -13,9 +13,10 @@ from ...guarantees import LaplaceDP, PureDP
 from ...guarantees.base import Guarantee
 from ...relation import Relation
 from ...validation import positive
-from .output_perturbation import WEIGHT, replace_one_only
+from .output_perturbation import replace_one_only
 from .regularised_logistic import (
     CURVATURE,
+    WEIGHT,
     Floats,
     SignedExamples,
     check_examples,
@@ -114,7 +115,7 @@ class ObjectivePerturbation(Mechanism):
 
     def worst_case(self) -> Neighbours:
         """As for output perturbation: all records blank but one, whose label differs."""
-        return opposite_labels(self._n_worst)
+        return opposite_labels(self.regularisation)
 
     def exact_guarantee(self) -> Guarantee:
         """The exact curve of `worst_case()`: whatever the coefficients, the two sides need linear terms that differ by

@@ -17,6 +17,7 @@ from ...guarantees.base import Guarantee
 from ...relation import Relation
 from ...validation import positive
 from .regularised_logistic import (
+    WEIGHT,
     Floats,
     SignedExamples,
     check_examples,
@@ -25,9 +26,6 @@ from .regularised_logistic import (
     spherical_log_density,
     spherical_noise,
 )
-
-WEIGHT = 30.0
-"""Records times regularisation in the worst-case pair; with more, its loss comes nearer to half of the claim."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ class OutputPerturbation(Mechanism):
     def worst_case(self) -> Neighbours:
         """One feature, all records blank but one, whose label is 0 on side 0 and 1 on side 1; so many records that
         regularisation outweighs them."""
-        return opposite_labels(math.ceil(WEIGHT / self.regularisation))
+        return opposite_labels(self.regularisation)
 
     def exact_guarantee(self) -> Guarantee:
         """The exact curve of `worst_case()`: the minimisers are -s and s with n regularisation s = 1 / (1 + e^s), and

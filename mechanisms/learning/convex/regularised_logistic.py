@@ -23,7 +23,7 @@ from scipy.special import expit, gammaln
 
 from ...base import Dataset, Neighbours
 from ...errors import ParameterError, ReleaseError
-from ...records import check_records
+from ...records import check_records, check_worst_case
 from ...relation import Relation
 from ..base import TrainingData
 
@@ -203,12 +203,22 @@ def check_examples(neighbours: Neighbours) -> None:
     check_records(Neighbours((sides[0].X, sides[0].y), (sides[1].X, sides[1].y), neighbours.relation))
 
 
-def opposite_labels(n_records: int) -> Neighbours:
-    """One feature; all records blank but one, which is 1, with label 0 on side 0 and 1 on side 1; `replace_one`."""
+WEIGHT = 30.0
+"""Records times regularisation in the worst-case pair; with more, its loss comes nearer to half of the claim."""
+
+
+def opposite_labels(regularisation: float) -> Neighbours:
+    """One feature; all records blank but one, which is 1, with label 0 on side 0 and 1 on side 1; `replace_one`.
+
+    There are `WEIGHT` / regularisation records, rounded up.
+    """
+    check_worst_case(WEIGHT / regularisation, regularisation=regularisation)
+    n_records = math.ceil(WEIGHT / regularisation)
     X = np.zeros((n_records, 1))
     X[0] = 1.0
-    y = np.zeros(n_records, dtype=np.int64)
-    return Neighbours(TrainingData(X, y), TrainingData(X, np.eye(n_records, dtype=np.int64)[0]), Relation.REPLACE_ONE)
+    y0, y1 = np.zeros((2, n_records), dtype=np.int64)
+    y1[0] = 1
+    return Neighbours(TrainingData(X, y0), TrainingData(X, y1), Relation.REPLACE_ONE)
 
 
 # --- noise with density proportional to exp(-rate |z|) ----------------------------------------------------------------

@@ -20,6 +20,7 @@ from ...validation import positive, whole
 from ..additive import AdditiveNoise, check_whole
 
 LARGEST_SIGMA = 2.0**17
+LARGEST_SENSITIVITY = 10_000_000
 """Beyond it the law has too many outputs to be listed."""
 REACH = 12.0
 """Outputs are listed up to this many sigma from the answers; what lies beyond has a probability below 1e-31."""
@@ -74,6 +75,12 @@ class DiscreteGaussian(AdditiveNoise):
                 f"noise_multiplier * sensitivity must be at most {LARGEST_SIGMA:g}, but is {self.sigma:g}. Count in "
                 "larger units, or use Gaussian.",
                 argument="noise_multiplier",
+            )
+        if self.sensitivity > LARGEST_SENSITIVITY:
+            raise ParameterError(
+                f"sensitivity must be at most {LARGEST_SENSITIVITY:,}, but is {self.sensitivity:,}: the exact curve "
+                "lists all outputs between the two answers. Count in larger units, or use Gaussian.",
+                argument="sensitivity",
             )
         super().__post_init__()
 

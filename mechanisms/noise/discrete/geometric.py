@@ -11,12 +11,17 @@ from numpy.typing import NDArray
 
 from ...base import Dataset, Neighbours, Outputs
 from ...errors import ParameterError
-from ...guarantees import ExactDP
+from ...guarantees import ExactDP, PureDP
 from ...guarantees.base import Guarantee
 from ...queries.base import AnyQuery, Floats
 from ...relation import Relation
 from ...validation import positive, whole
 from ..additive import LARGEST, AdditiveNoise, check_whole
+
+LARGEST_SCALE = 2.0**30
+"""Of the noise, sensitivity / epsilon: beyond, exponentials of 53 bits that are rounded down leave out numbers."""
+LONGEST_CURVE = 1_000_000
+"""Largest sensitivity for which the law between the two answers is listed."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,11 @@ class Geometric(AdditiveNoise):
         * The whole curve of the claim is exact. The likelihood ratio of outputs around 0 and around `sensitivity` is
           constant below the one and above the other, so lumping these tails loses nothing and the law is finite: that
           is also why clamping to bounds that hold both answers changes nothing. Vectors: as for `Laplace`, by threshold
-          tests with randomised ties.
+          tests with randomised ties. Above a sensitivity of a million the claim is `PureDP(epsilon)`, not the curve.
+
+    Raises:
+        ParameterError: also where sensitivity / epsilon is above 2^30: sampled from floats, such noise leaves out
+            numbers, and would in the end not fit into 64 bits.
 
     Example:
         >>> mechanism = Geometric(epsilon=1.0)
@@ -80,6 +89,14 @@ class Geometric(AdditiveNoise):
                 argument="upper",
             )
         super().__post_init__()
+        if self.rate < 1.0 / LARGEST_SCALE:
+            raise ParameterError(
+                f"sensitivity / epsilon, the scale of the noise, must be at most 2^30, but is "
+                f"{self.sensitivity / self.epsilon:g} with epsilon {self.epsilon!r} and sensitivity "
+                f"{self.sensitivity}. Choose epsilon >= {self.sensitivity / LARGEST_SCALE:.3g}, count in larger units, "
+                "or use Laplace.",
+                argument=("epsilon", "sensitivity"),
+            )
 
     @property
     def rate(self) -> float:
@@ -92,7 +109,10 @@ class Geometric(AdditiveNoise):
         return math.exp(-self.rate)
 
     def guarantee(self) -> Guarantee:
-        """The exact curve, from the law with lumped tails: outputs <= 0, 1, ..., sensitivity - 1, >= sensitivity."""
+        """The exact curve, from the law with lumped tails: outputs <= 0, 1, ..., sensitivity - 1, >= sensitivity;
+        `PureDP(epsilon)` where these are more than a million."""
+        if self.sensitivity > LONGEST_CURVE:
+            return PureDP(self.epsilon, relation=self.relation)
         powers = np.exp(-self.rate * np.arange(self.sensitivity + 1))
         law = powers * (-math.expm1(-self.rate) / (1.0 + self.ratio))
         law[[0, -1]] = powers[[0, -1]] / (1.0 + self.ratio)
