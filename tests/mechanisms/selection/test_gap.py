@@ -7,7 +7,6 @@ import pytest
 from scipy import integrate, stats
 
 from dpassay.mechanisms.base import Outputs
-from dpassay.mechanisms.errors import ParameterError
 from dpassay.mechanisms.selection import NoisyMaxWithGap, ReportNoisyMax
 
 FALSE_ALARM = 1e-6
@@ -80,6 +79,15 @@ def test_what_is_no_candidate_or_gap_is_impossible():
     assert np.isneginf(NoisyMaxWithGap(1.0, 4).log_density(wrong, UTILITIES)).all()
 
 
-def test_utilities_out_of_reach_are_refused_by_the_law():
-    with pytest.raises(ParameterError, match="scales of the noise apart"):
-        NoisyMaxWithGap(1.0, 2).log_density(Outputs(np.array([[0.0, 1.0]])), np.array([0.0, 1e6]))
+def test_utilities_far_apart_leave_the_law_of_the_gap_as_it_is():
+    """Gaps that no noise bridges are cut in the law: the density of what is seen is that of utilities not as far
+    apart, at a gap that is smaller by as much."""
+    near, far = np.array([2000.0, 1.0, 0.0]), np.array([2e6, 1.0, 0.0])
+    mechanism = NoisyMaxWithGap(1.0, 3)
+    outputs = mechanism.release(far, 200, np.random.default_rng(0))
+    moved = outputs.values.copy()
+    moved[:, 1] -= far[0] - near[0]
+    assert (outputs.values[:, 0] == 0).all()
+    np.testing.assert_allclose(
+        mechanism.log_density(outputs, far), mechanism.log_density(Outputs(moved), near), atol=1e-8
+    )
