@@ -83,7 +83,7 @@ class KernelTeachers(Teachers):
 
     def teach(self, X: Floats, y: Labels, queries: Floats, n_classes: int) -> Labels:
         between = squared_distances(X, X)
-        apart = between[between > 0.0]
+        apart = between[(between > 0.0) & np.isfinite(between)]
         rate = 0.5 / (self.width**2 * (float(np.median(apart)) if len(apart) else 1.0))
         gram = np.exp(-rate * between)
         gram.flat[:: len(y) + 1] += self.ridge
@@ -120,16 +120,23 @@ class EstimatorTeachers(Teachers):
 
         if (y == y[0]).all():
             return np.full(len(queries), y[0])
+        X = np.clip(X, -LARGEST_FEATURE, LARGEST_FEATURE)
         return np.asarray(clone(self.estimator).fit(X, y).predict(queries), dtype=np.int64)
 
+
+LARGEST_FEATURE = 1e38
+"""Features are clipped to it where scikit-learn refuses larger ones: that a teacher raises would show its record."""
 
 TEACHERS: dict[str, Teachers] = {"nearest": NearestTeachers(), "kernel": KernelTeachers()}
 """By name, with their default options."""
 
 
 def squared_distances(one: Floats, other: Floats) -> Floats:
-    """Of each row of `one` to each of `other`, `(n, m)`; >= 0, and 0 between equal rows up to rounding."""
-    square = np.einsum("ij,ij->i", one, one)[:, None] + np.einsum("ij,ij->i", other, other)[None, :]
-    square -= 2.0 * (one @ other.T)
+    """Of each row of `one` to each of `other`, `(n, m)`; >= 0, 0 between equal rows up to rounding, and inf where a
+    square overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = np.einsum("ij,ij->i", one, one)[:, None] + np.einsum("ij,ij->i", other, other)[None, :]
+        square -= 2.0 * (one @ other.T)
     np.maximum(square, 0.0, out=square)
+    square[np.isnan(square)] = np.inf
     return np.asarray(square)

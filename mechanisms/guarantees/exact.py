@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike
 
 from ..errors import ParameterError
 from ..relation import Relation
-from .base import Floats
+from .base import Floats, Guarantee
 from .numerics.losses import LossProfile
 from .numerics.polygon import lower_hull, tradeoff_points
 from .profile import ProfileGuarantee
+from .pure import PureDP
 
 _SUM_TOLERANCE = 1e-9
+_LEAST_LOG, _NEGLIGIBLE_LOG = -690.0, -100.0
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -118,6 +120,29 @@ class ExactDP(ProfileGuarantee):
 
     def _tradeoff(self, fpr: Floats) -> Floats:
         return np.interp(fpr, *self.polygon)
+
+
+def exact_from_logs(log_p0: ArrayLike, log_p1: ArrayLike, relation: Relation | None = None) -> Guarantee:
+    """The exact curve of two laws given by their log probabilities, which may be too small for floats.
+
+    Outputs that are too rare are lifted on both sides together, to less than e^-100: their log ratios, which decide
+    epsilon at delta 0, stay as they are, and their probabilities are next to nothing. Where a log ratio is beyond 590,
+    and none is infinite, the curve is `PureDP` of the largest one: an upper bound.
+
+    Example:
+        >>> exact_from_logs(np.log([0.5, 0.5]), np.log([0.5, 0.5])).epsilon(0.0)
+        0.0
+        >>> exact_from_logs([0.0, -800.0], [0.0, -803.0]).epsilon(0.0)
+        3.0
+    """
+    first, second = np.asarray(log_p0, dtype=np.float64), np.asarray(log_p1, dtype=np.float64)
+    both = np.isfinite(first) & np.isfinite(second)
+    largest = float(np.abs(first[both] - second[both]).max(initial=0.0))
+    if largest > _NEGLIGIBLE_LOG - _LEAST_LOG and both.all():
+        return PureDP(largest, relation=relation)
+    room = np.maximum(0.0, _NEGLIGIBLE_LOG - np.maximum(first, second))
+    lift = np.where(both, np.clip(_LEAST_LOG - np.minimum(first, second), 0.0, room), 0.0)
+    return ExactDP(np.exp(first + lift), np.exp(second + lift), relation)
 
 
 def loss_profile(upper: Floats, lower: Floats) -> LossProfile:

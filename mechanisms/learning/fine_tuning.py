@@ -195,8 +195,10 @@ class _LawOfHead:
 
 
 def _encode(data: TrainingData, mean: NDArray[np.float64], components: NDArray[np.float64]) -> TrainingData:
-    """Unit vectors of components; a record that has none stays 0."""
-    found = (data.X - mean) @ components.T
+    """Unit vectors of components; a record that has none stays 0. Scaled by powers of two, so that none overflows."""
+    largest = np.abs(data.X).max(axis=1, initial=0.0, keepdims=True)
+    scales = np.ldexp(1.0, -np.maximum(np.frexp(largest)[1], 0))
+    found = (data.X * scales - mean * scales) @ components.T
     found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-300)
     return TrainingData(found, data.y, data.gradients)
 

@@ -22,6 +22,8 @@ from ..queries.base import AnyQuery, Floats, Query
 from ..relation import Relation
 from ..validation import positive, whole
 
+_WIDEST_GAP = 1e6
+
 
 @dataclass(frozen=True)
 class Selection(Mechanism):
@@ -74,6 +76,20 @@ class Selection(Mechanism):
     def utilities(self, dataset: Dataset) -> Floats:
         """Utility of each candidate, shape `(n_candidates,)`."""
         return evaluate(self.query, dataset, n_answers=self.n_candidates, n_name="n_candidates")
+
+    def scores(self, dataset: Dataset) -> Floats:
+        """Utilities in units of the noise, the largest being 0, shape `(n_candidates,)`.
+
+        From one candidate to the next best one it is a million at most: the noise never bridges that, whereas it would
+        be lost in the rounding of larger numbers.
+        """
+        utilities = self.utilities(dataset)
+        order = np.argsort(-utilities, kind="stable")
+        with np.errstate(over="ignore"):
+            gaps = self.rate * -np.diff(0.5 * utilities[order])
+        found = np.zeros(self.n_candidates)
+        found[order[1:]] = -np.cumsum(2.0 * np.minimum(gaps, 0.5 * _WIDEST_GAP))
+        return found
 
     def guarantee(self) -> Guarantee:
         """`PureDP(epsilon)`."""

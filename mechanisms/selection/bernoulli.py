@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincinv, betaln, logit
+from scipy.special import logit
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..errors import ParameterError
@@ -18,8 +19,8 @@ from ..records import check_records
 from ..relation import Relation
 from ..validation import open_unit, positive
 
-_NODES = 20_001
-_LEAST_MASS = 1e-280
+_PIECES, _NODES = 40, 512
+_LEAST_SLOPE, _LEAST_LOG_DENSITY = 1e-300, -650.0
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,8 @@ class BernoulliParameter(Mechanism):
         return heads, len(found) - heads
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Estimates, shape `(size,)`, by inversion of the distribution function."""
-        a, b, low, high, flipped = self._law(dataset)
-        start, end = betainc(a, b, low), betainc(a, b, high)
-        drawn = np.clip(betaincinv(a, b, start + rng.random(size) * (end - start)), low, high)
-        return Outputs(1.0 - drawn if flipped else drawn)
+        """Estimates, shape `(size,)`, by rejection from an envelope of the density."""
+        return Outputs(_CutBeta.of(self, dataset).draw(size, rng))
 
     def output_law(self) -> LogDensity:
         """Its own: see `log_density`."""
@@ -95,16 +93,16 @@ class BernoulliParameter(Mechanism):
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density of each estimate under `dataset`, shape `(size,)`; -inf outside the interval."""
-        a, b, low, high, flipped = self._law(dataset)
-        log_total = betaln(a, b) + math.log(betainc(a, b, high) - betainc(a, b, low))
-        a, b = (b, a) if flipped else (a, b)
+        law = _CutBeta.of(self, dataset)
         inside = (outputs.values >= self.lower) & (outputs.values <= self.upper)
-        at = np.where(inside, outputs.values, 0.5)
-        return np.asarray(np.where(inside, (a - 1.0) * np.log(at) + (b - 1.0) * np.log1p(-at) - log_total, -np.inf))
+        at = np.where(inside, outputs.values, law.mode)
+        return np.asarray(np.where(inside, law.log_ratio(at) - law.log_total, -np.inf))
 
     def mean_and_deviation(self, dataset: Dataset) -> tuple[float, float]:
         """Mean and standard deviation of the estimate, by Simpson's rule."""
-        at, mass = self._masses(dataset)
+        law = _CutBeta.of(self, dataset)
+        at, weights = _simpson(law.ends)
+        mass = weights * np.exp(law.log_ratio(at) - law.log_total)
         mean = float(at @ mass)
         return mean, math.sqrt(float((at - mean) ** 2 @ mass))
 
@@ -126,10 +124,19 @@ class BernoulliParameter(Mechanism):
         return Neighbours(np.array([0.0]), np.array([1.0]), self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """The curve of `worst_case()`, by Simpson's rule on 20,001 estimates; as the ends are among them, epsilon at
-        delta 0 is exact."""
+        """The curve of `worst_case()`, by Simpson's rule; as the ends are among the nodes, epsilon at delta 0 is exact.
+
+        Where the density at an end is too small for floats, the curve is `PureDP` of that epsilon: an upper bound.
+        """
         pair = self.worst_case()
-        return ExactDP(self._masses(pair.d0)[1], self._masses(pair.d1)[1], self.relation)
+        laws = [_CutBeta.of(self, side) for side in (pair.d0, pair.d1)]
+        limits = np.array([self.lower, self.upper])
+        log0, log1 = (law.log_ratio(limits) - law.log_total for law in laws)
+        if min(log0.min(), log1.min()) < _LEAST_LOG_DENSITY:
+            return PureDP(float(np.abs(log1 - log0).max()), relation=self.relation)
+        at, weights = _simpson(np.unique(np.concatenate([limits, *(law.ends for law in laws)])))
+        p0, p1 = (weights * np.exp(law.log_ratio(at) - law.log_total) for law in laws)
+        return ExactDP(p0 / p0.sum(), p1 / p1.sum(), self.relation)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
         super().fitted_to(neighbours)
@@ -138,25 +145,104 @@ class BernoulliParameter(Mechanism):
         check_records(neighbours)
         return self
 
-    def _masses(self, dataset: Dataset) -> tuple[Floats, Floats]:
-        """Estimates, and density times the weight of Simpson's rule, scaled to sum to 1."""
-        at = np.linspace(self.lower, self.upper, _NODES)
-        weights = np.where(np.arange(_NODES) % 2, 4.0, 2.0)
-        weights[[0, -1]] = 1.0
-        mass = weights * np.exp(self.log_density(Outputs(at), dataset))
-        return at, mass / mass.sum()
 
-    def _law(self, dataset: Dataset) -> tuple[float, float, float, float, bool]:
-        """Parameters and ends of the Beta law of the estimate, or, where heads prevail, of 1 - estimate."""
-        heads, tails = self.counts(dataset)
-        flipped = heads > tails
-        few, many = (tails, heads) if flipped else (heads, tails)
-        low, high = (1.0 - self.upper, 1.0 - self.lower) if flipped else (self.lower, self.upper)
-        a, b = 1.0 + self.exponent * few, 1.0 + self.exponent * many
-        if betainc(a, b, high) - betainc(a, b, low) < _LEAST_MASS:
-            raise ParameterError(
-                f"{heads} heads and {tails} tails put less than {_LEAST_MASS:g} of their Beta law between lower and "
-                "upper, too little to draw from. Take an interval that holds the share of heads, or a smaller epsilon.",
-                argument="dataset",
-            )
-        return a, b, low, high, flipped
+@dataclass(frozen=True, eq=False)
+class _CutBeta:
+    """The density proportional to t^a (1 - t)^b on [lower, upper], wherever its mode lies.
+
+    Differences of Beta distribution functions cancel where the mode of the Beta law is outside of the interval. Here
+    nothing is subtracted: the log density is concave, so that it lies below its tangents and, one step away from its
+    largest value, has fallen by 1, and falls by at least 1 with each further step.
+
+    Args:
+        a, b: exponents, >= 0.
+        lower, upper: ends of the interval.
+        mode: where on the interval the density is largest.
+        steps: distance from `mode`, to the left and to the right, at which it has fallen to 1/e, or of the end.
+    """
+
+    a: float
+    b: float
+    lower: float
+    upper: float
+    mode: float
+    steps: tuple[float, float]
+
+    @classmethod
+    def of(cls, mechanism: BernoulliParameter, dataset: Dataset) -> _CutBeta:
+        heads, tails = mechanism.counts(dataset)
+        a, b = mechanism.exponent * heads, mechanism.exponent * tails
+        mode = min(max(a / (a + b), mechanism.lower), mechanism.upper) if a + b > 0.0 else mechanism.lower
+        flat = cls(a, b, mechanism.lower, mechanism.upper, mode, (mode - mechanism.lower, mechanism.upper - mode))
+        return replace(flat, steps=(flat._fall(-flat.steps[0]), flat._fall(flat.steps[1])))
+
+    def _fall(self, longest: float) -> float:
+        """The distance from the mode, at most |longest| and in its direction, at which the density has fallen to 1/e:
+        by bisection."""
+        low, high = 0.0, abs(longest)
+        if high == 0.0 or self.log_ratio(np.array(self.mode + longest)) >= -1.0:
+            return high
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            fallen = self.log_ratio(np.array(self.mode + math.copysign(middle, longest))) < -1.0
+            low, high = (low, middle) if fallen else (middle, high)
+        return high
+
+    def log_ratio(self, at: Floats) -> Floats:
+        """ln of the density over that at the mode; at most 0."""
+        away = at - self.mode
+        return np.asarray(self.a * np.log1p(away / self.mode) + self.b * np.log1p(-away / (1.0 - self.mode)))
+
+    @property
+    def ends(self) -> Floats:
+        """Ends of the pieces of quadrature, one step long each: beyond them lies less than e^-40 of the law."""
+        counted = np.arange(_PIECES + 1)
+        found = np.concatenate([self.mode - self.steps[0] * counted, self.mode + self.steps[1] * counted])
+        return np.unique(np.clip(found, self.lower, self.upper))
+
+    @cached_property
+    def log_total(self) -> float:
+        """ln of the integral of `exp(log_ratio)`."""
+        at, weights = _simpson(self.ends)
+        return math.log(float(weights @ np.exp(self.log_ratio(at))))
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """`size` independent estimates: a point below an envelope is kept where it lies below the density.
+
+        The envelope is 1 between the two steps, and the tangent of the log density beyond them; at least four points
+        in ten are kept.
+        """
+        points = np.clip([self.mode - self.steps[0], self.mode + self.steps[1]], self.lower, self.upper)
+        slopes = np.maximum(np.abs(self.a / points - self.b / (1.0 - points)), _LEAST_SLOPE)
+        rooms = np.array([points[0] - self.lower, self.upper - points[1]])
+        tails = np.where(rooms > 0.0, np.exp(self.log_ratio(points)) * -np.expm1(-slopes * rooms) / slopes, 0.0)
+        masses = np.array([points[1] - points[0], *tails])
+        found: list[Floats] = []
+        left = size
+        while left > 0:
+            drawn = self._envelope(points, slopes, rooms, np.cumsum(masses) / masses.sum(), 3 * left + 16, rng)
+            found.append(drawn[:left])
+            left -= len(found[-1])
+        return np.concatenate([np.empty(0), *found])
+
+    def _envelope(
+        self, points: Floats, slopes: Floats, rooms: Floats, shares: Floats, size: int, rng: np.random.Generator
+    ) -> Floats:
+        """Points below the envelope that lie below the density."""
+        piece = np.searchsorted(shares[:-1], rng.random(size), side="right")
+        middle = points[0] + (points[1] - points[0]) * rng.random(size)
+        side = np.maximum(piece - 1, 0)
+        beyond = -np.log1p(rng.random(size) * np.expm1(-slopes * rooms)[side]) / slopes[side]
+        at = np.where(piece == 0, middle, points[side] + np.where(side, beyond, -beyond))
+        at = np.clip(at, self.lower, self.upper)
+        ceiling = np.where(piece == 0, 0.0, self.log_ratio(points)[side] - slopes[side] * beyond)
+        return at[-rng.standard_exponential(size) < self.log_ratio(at) - ceiling]
+
+
+def _simpson(ends: Floats) -> tuple[Floats, Floats]:
+    """Nodes and weights of Simpson's rule, with 513 nodes between two successive `ends`."""
+    shares = np.arange(_NODES + 1) / _NODES
+    weights = np.where(np.arange(_NODES + 1) % 2, 4.0, 2.0) / (3.0 * _NODES)
+    weights[[0, -1]] /= 2.0
+    lengths = np.diff(ends)[:, np.newaxis]
+    return (ends[:-1, np.newaxis] + lengths * shares).ravel(), (lengths * weights).ravel()

@@ -52,7 +52,7 @@ class Exponential(ChoosesOne):
 
     def log_probabilities(self, dataset: Dataset) -> Floats:
         """Log probability of each candidate, shape `(n_candidates,)`."""
-        return np.asarray(log_softmax(self.rate * self.utilities(dataset)))
+        return np.asarray(log_softmax(self.scores(dataset)))
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Indices of `size` candidates chosen independently, shape `(size,)`, by inversion of the distribution

@@ -20,9 +20,11 @@ from .noisy_max import NOISES
 _DEGREE = 15
 _LONGEST = 1.5
 """Length of a piece, in scales, on which a log density is a polynomial of that degree to rounding."""
-_MOST_PIECES = 20_000
 _MOST_POLYNOMIALS = 1_000_000
 """For all distinct utilities together: 128 MB of coefficients."""
+_FARTHEST = 2_000.0
+"""Scales between the largest and the smallest score, up to which the law is kept on pieces."""
+_NEVER_BRIDGED = 150.0
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class NoisyMaxWithGap(Selection):
 
     Guarantees:
         * epsilon-DP, approached by a candidate that wins by a large gap.
-        * Densities are exact to rounding, for utilities up to 20,000 pieces of noise scale apart.
+        * Densities are exact to rounding. Where the utilities lie more than 2,000 scales of the noise apart, gaps that
+          no noise bridges count as less: what never occurs seems less rare than it is.
 
     Example:
         >>> mechanism = NoisyMaxWithGap(epsilon=1.0, n_candidates=3)
@@ -51,11 +54,13 @@ class NoisyMaxWithGap(Selection):
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Index and gap of `size` runs, shape `(size, 2)`."""
-        noisy = NOISES["laplace"].draw(rng, (size, self.n_candidates))
-        noisy += self.rate * self.utilities(dataset)
-        chosen = noisy.argmax(axis=1)
-        noisy.partition(self.n_candidates - 2, axis=1)
-        return Outputs(np.column_stack([chosen, (noisy[:, -1] - noisy[:, -2]) / self.rate]))
+        utilities = self.utilities(dataset)
+        noise = NOISES["laplace"].draw(rng, (size, self.n_candidates))
+        second, first = np.argpartition(noise + self.scores(dataset), self.n_candidates - 2, axis=1)[:, -2:].T
+        runs = np.arange(size)
+        with np.errstate(over="ignore"):
+            gap = utilities[first] - utilities[second] + (noise[runs, first] - noise[runs, second]) / self.rate
+        return Outputs(np.column_stack([first, np.clip(gap, 0.0, np.finfo(np.float64).max)]))
 
     def output_law(self) -> LogDensity:
         """Its own: see `log_density`."""
@@ -66,9 +71,20 @@ class NoisyMaxWithGap(Selection):
         index, gap = outputs.values[:, 0], outputs.values[:, 1]
         possible = (index >= 0) & (index < self.n_candidates) & (index == np.floor(index)) & (gap >= 0.0)
         chosen = np.where(possible, index, 0).astype(np.int64)
-        scores = self.rate * self.utilities(dataset)
-        found = _LeadLaw.of(scores).log_density(chosen, scores[chosen] - self.rate * gap) + np.log(self.rate)
+        utilities, scores = self.utilities(dataset), self._brought_closer(self.scores(dataset))
+        next_best = _placed(utilities[chosen] - np.where(possible, gap, 0.0), utilities, scores, self.rate)
+        found = _LeadLaw.of(scores).log_density(chosen, next_best) + np.log(self.rate)
         return np.asarray(np.where(possible, found, -np.inf))
+
+    def _brought_closer(self, scores: Floats) -> Floats:
+        """The scores, with gaps that no noise bridges cut where they would make too many pieces."""
+        if np.ptp(scores) <= _FARTHEST:
+            return scores
+        widest = max(_FARTHEST / (self.n_candidates - 1), _NEVER_BRIDGED)
+        order = np.argsort(-scores, kind="stable")
+        found = np.zeros(len(scores))
+        found[order[1:]] = np.cumsum(np.maximum(np.diff(scores[order]), -widest))
+        return found
 
     def worst_case(self) -> Neighbours:
         """Candidate 0 gains as much as it may while the others lose as much as they may: it stands epsilon / 2 behind
@@ -113,12 +129,6 @@ class _LeadLaw:
     def of(cls, scores: Floats) -> _LeadLaw:
         knots, which, counts = np.unique(scores, return_inverse=True, return_counts=True)
         ends = pieces(scores, _LONGEST)
-        if len(ends) > _MOST_PIECES:
-            raise ParameterError(
-                f"the utilities lie {np.ptp(scores):g} scales of the noise apart, and the density of the gap is known "
-                f"up to about {_LONGEST * _MOST_PIECES:g}. Clip the utilities, or take attack='classifier'.",
-                argument="dataset",
-            )
         if len(ends) * len(knots) > _MOST_POLYNOMIALS:
             raise ParameterError(
                 f"the utilities have {len(knots)} different values, for which the density of the gap needs "
@@ -142,6 +152,22 @@ class _LeadLaw:
         at = (2.0 * inside - low - high) / (high - low)
         used = self.coefficients[self.which[index], piece]
         return np.asarray(np.polynomial.legendre.legval(at, used.T, tensor=False) - np.abs(x - inside))
+
+
+def _placed(values: Floats, utilities: Floats, scores: Floats, rate: float) -> Floats:
+    """Where noisy utilities lie among the scores: as far from the nearer utility as they are, in scales.
+
+    Scores are utilities in scales but for gaps that were cut; what lies deep in such a gap goes to its middle.
+    """
+    order = np.argsort(utilities, kind="stable")
+    knots, places = utilities[order], scores[order]
+    above = np.searchsorted(knots, values)
+    low, high = np.maximum(above - 1, 0), np.minimum(above, len(knots) - 1)
+    with np.errstate(over="ignore"):
+        after, before = rate * (values - knots[low]), rate * (knots[high] - values)
+    half = 0.5 * (places[high] - places[low])
+    inside = np.where(after <= before, np.minimum(after, half) + places[low], places[high] - np.minimum(before, half))
+    return np.where(high == low, places[low] + np.where(above > 0, after, -before), inside)
 
 
 @lru_cache(maxsize=1)

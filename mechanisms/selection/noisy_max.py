@@ -97,12 +97,12 @@ class ReportNoisyMax(ChoosesOne):
 
     def log_probabilities(self, dataset: Dataset) -> Floats:
         """Log probability of each candidate, shape `(n_candidates,)`."""
-        return NOISES[self.noise].log_largest(self.rate * self.utilities(dataset))
+        return NOISES[self.noise].log_largest(self.scores(dataset))
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Positions of the largest noisy utilities of `size` runs, shape `(size,)`."""
         noisy = NOISES[self.noise].draw(rng, (size, self.n_candidates))
-        noisy += self.rate * self.utilities(dataset)
+        noisy += self.scores(dataset)
         return Outputs(noisy.argmax(axis=1))
 
     def curve(self, neighbours: Neighbours) -> Guarantee:

@@ -81,7 +81,7 @@ class LaplaceTopK(Selection):
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Indices of the chosen candidates in increasing order, shape `(size, k)`."""
         noisy = NOISES["laplace"].draw(rng, (size, self.n_candidates))
-        noisy += self.rate * self.utilities(dataset)
+        noisy += self.scores(dataset)
         return Outputs(np.sort(np.argpartition(-noisy, self.k - 1, axis=1)[:, : self.k], axis=1))
 
     def output_law(self) -> LogDensity:
@@ -95,7 +95,7 @@ class LaplaceTopK(Selection):
         possible &= (np.diff(chosen, axis=1) > 0).all(axis=1)
         found = np.full(len(chosen), -np.inf)
         sets, where = _distinct(chosen[possible].astype(np.int64), self.n_candidates)
-        found[possible] = log_top_set_laplace(self.rate * self.utilities(dataset), sets)[where]
+        found[possible] = log_top_set_laplace(self.scores(dataset), sets)[where]
         return found
 
     def guarantee(self) -> Guarantee:
@@ -191,7 +191,7 @@ class GumbelTopKCounts(Selection):
         """Indices and noisy counts, shape `(size, 2 k)`."""
         counts = self.utilities(dataset)
         noisy = NOISES["gumbel"].draw(rng, (size, self.n_candidates))
-        noisy += self.rate * counts
+        noisy += self.scores(dataset)
         chosen = np.argsort(-noisy, axis=1)[:, : self.k]
         return Outputs(np.hstack([chosen, counts[chosen] + draw_laplace(self.count_scale, chosen.shape, rng)]))
 
@@ -203,7 +203,7 @@ class GumbelTopKCounts(Selection):
         """Log density under `dataset`, shape `(size,)`: of the ranked list, and of the counts given the list."""
         chosen, noisy = outputs.values[:, : self.k], outputs.values[:, self.k :]
         counts = self.utilities(dataset)
-        log_chosen = log_ranking(self.rate * counts, chosen)
+        log_chosen = log_ranking(self.scores(dataset), chosen)
         possible = np.isfinite(log_chosen)
         index = np.where(possible[:, np.newaxis], chosen, 0).astype(np.int64)
         return np.asarray(log_chosen + laplace_log_density(noisy - counts[index], self.count_scale).sum(axis=1))

@@ -56,15 +56,13 @@ class PeelingTopK(Selection):
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Indices of the chosen candidates, shape `(size, k)`: k rounds, all runs at once."""
-        scores = self.rate * self.utilities(dataset)
-        weights = np.tile(np.exp(scores - scores.max()), (size, 1))
+        left = np.tile(self.scores(dataset), (size, 1))
         chosen = np.empty((size, self.k), dtype=np.int64)
         rows = np.arange(size)
         for turn in range(self.k):
-            steps = np.cumsum(weights, axis=1)
-            drawn = rng.random((size, 1)) * steps[:, -1:]
-            chosen[:, turn] = (steps <= drawn).sum(axis=1)
-            weights[rows, chosen[:, turn]] = 0.0
+            steps = np.cumsum(np.exp(left - left.max(axis=1, keepdims=True)), axis=1)
+            chosen[:, turn] = (steps / steps[:, -1:] <= rng.random((size, 1))).sum(axis=1)
+            left[rows, chosen[:, turn]] = -np.inf
         return Outputs(chosen)
 
     def output_law(self) -> LogDensity:
@@ -73,7 +71,7 @@ class PeelingTopK(Selection):
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log probability of each ranked list under `dataset`, shape `(size,)`; -inf for what is no such list."""
-        return log_ranking(self.rate * self.utilities(dataset), outputs.values)
+        return log_ranking(self.scores(dataset), outputs.values)
 
     def guarantee(self) -> Guarantee:
         """The optimal composition of k mechanisms of bounded range epsilon."""
@@ -151,7 +149,7 @@ class GumbelTopK(PeelingTopK):
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Indices of the chosen candidates, shape `(size, k)`."""
         noisy = NOISES["gumbel"].draw(rng, (size, self.n_candidates))
-        noisy += self.rate * self.utilities(dataset)
+        noisy += self.scores(dataset)
         return Outputs(np.argsort(-noisy, axis=1)[:, : self.k])
 
 

@@ -43,13 +43,12 @@ class PermuteAndFlip(ChoosesOne):
         The average over all orders of the product of (1 - w_j) over those that come first, times w_y, with w the
         probability to be taken: an integral of a polynomial, see `laws`.
         """
-        return log_largest_exponential(self.rate * self.utilities(dataset))
+        return log_largest_exponential(self.scores(dataset))
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Indices of the candidates of `size` runs, shape `(size,)`: the first in a random order among those whose
         coins, tossed beforehand, say yes."""
-        scores = self.rate * self.utilities(dataset)
-        taken = rng.random((size, self.n_candidates)) < np.exp(scores - scores.max())
+        taken = rng.random((size, self.n_candidates)) < np.exp(self.scores(dataset))
         turn = rng.random((size, self.n_candidates))
         return Outputs(np.where(taken, turn, np.inf).argmin(axis=1))
 

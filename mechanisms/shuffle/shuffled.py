@@ -182,7 +182,8 @@ class Shuffled(Mechanism):
         if counts.shape[1] == 2:
             found = self._of_two(counts, held, users)
         elif len(held) == 1 or (len(held) == 2 and users.min() == 1):
-            found = self._of_one_apart(counts, held[np.argmax(users)], held[np.argmin(users)])
+            most = int(np.argmax(users))
+            found = self._of_one_apart(counts, held[most], held[len(held) - 1 - most])
         else:
             raise ParameterError(
                 f"the law of the shuffled messages of {type(self.randomizer).__name__} is computed where all users but "

@@ -147,14 +147,14 @@ class NoisyProjectedSGD(Mechanism):
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """The last iterates, `(size, n_features)`, or all of them, `(size, steps, n_features)`."""
         rows = self._signed_rows(dataset)
-        norms, d = np.linalg.norm(rows, axis=1), rows.shape[1]
+        d = rows.shape[1]
         theta = np.zeros((size, d))
         every = np.empty((size, self.n_steps, d)) if self.view == "all" else None
         for step, rate in enumerate(self._rates()):
             chosen = rng.integers(self.n_records, size=size)
             change = rng.standard_normal((size, d))
             change *= self.sigma
-            change += self.n_records * self._gradients(rows[chosen], norms[chosen], theta)
+            change += self.n_records * self._gradients(rows[chosen], theta)
             change *= rate
             theta -= change
             if self.radius is not None:
@@ -167,11 +167,13 @@ class NoisyProjectedSGD(Mechanism):
         rate = self.learning_rate
         return (rate if isinstance(rate, Schedule) else Constant(rate)).rates(self.n_steps)
 
-    def _gradients(self, rows: Floats, norms: Floats, theta: Floats) -> Floats:
-        """The clipped gradient of one record at each iterate, `(size, n_features)`."""
-        slopes = _SLOPES[self.loss](np.einsum("rd,rd->r", rows, theta))
-        clipped = np.minimum(1.0, self.lipschitz / np.maximum(np.abs(slopes) * norms, 1e-300))
-        return np.asarray((slopes * clipped)[:, None] * rows)
+    def _gradients(self, rows: Floats, theta: Floats) -> Floats:
+        """The clipped gradient of one record at each iterate, `(size, n_features)`; zeros where it has no finite norm."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            slopes = _SLOPES[self.loss](np.einsum("rd,rd->r", rows, theta))
+            norms = np.abs(slopes) * np.sqrt(np.einsum("rd,rd->r", rows, rows))
+            found = (slopes * np.minimum(1.0, self.lipschitz / np.maximum(norms, 1e-300)))[:, None] * rows
+        return np.where(np.isfinite(norms)[:, None], found, 0.0)
 
     def _signed_rows(self, dataset: Dataset) -> Floats:
         """w = (2 y - 1) x, `(n_records, n_features)`."""

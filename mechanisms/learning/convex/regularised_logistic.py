@@ -67,7 +67,8 @@ class SignedExamples:
             raise ParameterError(
                 f"y must hold labels 0 and 1, but holds {labels[~np.isin(labels, (0, 1))][:5].tolist()}.", argument="y"
             )
-        longest = float(np.linalg.norm(data.X, axis=1).max())
+        with np.errstate(over="ignore"):
+            longest = float(np.linalg.norm(data.X, axis=1).max())
         if longest > _NORM:
             raise ParameterError(
                 f"the rows of X must have norm at most 1, but the longest has {longest:.6g}. Divide X by a bound on "

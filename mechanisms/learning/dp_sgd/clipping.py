@@ -37,9 +37,14 @@ def factors(clipping: str, squared_norms: Sequence[Floats], clip_norm: float) ->
 
 
 def clip_rows(clipping: str, gradients: Floats, clip_norm: float, model: Model) -> Floats:
-    """Explicit flat gradients, one a row, clipped."""
-    parts = [gradients[:, layer.span] for layer in model.layers]
-    each = factors(clipping, [np.einsum("np,np->n", part, part) for part in parts], clip_norm)
+    """Explicit flat gradients, one a row, clipped; one without a finite norm becomes zeros: there is nothing to clip."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = [gradients[:, layer.span] for layer in model.layers]
+        squared_norms = [np.einsum("np,np->n", part, part) for part in parts]
+        lost = ~np.isfinite(np.sum(squared_norms, axis=0))
+    if clipping != "none" and lost.any():
+        return clip_rows(clipping, np.where(lost[:, None], 0.0, gradients), clip_norm, model)
+    each = factors(clipping, squared_norms, clip_norm)
     return np.concatenate(
         [part if factor is None else part * factor[:, None] for part, factor in zip(parts, each, strict=True)], axis=1
     )

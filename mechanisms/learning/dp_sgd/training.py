@@ -101,7 +101,7 @@ class Trainer:
         with np.errstate(over="ignore"):
             self.inputs = self.model.inputs(data.X, self.dtype)
             self.inputs_squared = np.einsum("ni,ni->n", self.inputs, self.inputs)
-        self.targets = self.model.loss.targets(data.y, self.dtype)
+            self.targets = self.model.loss.targets(data.y, self.dtype)
         self.gradients = self._clipped_gradient_records()
         self.counted = self._counted()
         self.work = Workspace(self.dtype)

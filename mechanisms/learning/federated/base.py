@@ -3,7 +3,8 @@
     theta_(t,0) = theta_t,   theta_(t,k) = theta_(t,k-1) - local_rate * mean gradient of the client's records there
     update      = theta_(t,local_steps) - theta_t,   clipped to norm clip_norm
 
-With one local step this is FedSGD, with more FedAvg (McMahan et al. 2017).
+With one local step this is FedSGD, with more FedAvg (McMahan et al. 2017). An update without a finite norm, of records
+that overflow, counts as zeros: NaN cannot be clipped, and would show its client in every run.
 """
 
 from __future__ import annotations
@@ -139,12 +140,13 @@ class FederatedLearner(Mechanism):
         """How far the model moves in the steps of a client."""
         theta, n = np.array(parameters), len(client.inputs)
         gradient, work = np.empty_like(theta), Workspace(np.dtype(np.float64))
-        for _ in range(self.local_steps if n else 0):
-            found = forward(self.network, theta, client.inputs, work)
-            self.network.loss.derive(found[-1], client.targets)
-            accumulate(self.network, client.inputs, found, backward(self.network, theta, found, work), gradient)
-            theta -= self.local_rate / n * gradient
-        return theta - parameters
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            for _ in range(self.local_steps if n else 0):
+                found = forward(self.network, theta, client.inputs, work)
+                self.network.loss.derive(found[-1], client.targets)
+                accumulate(self.network, client.inputs, found, backward(self.network, theta, found, work), gradient)
+                theta -= self.local_rate / n * gradient
+            return theta - parameters
 
     def _blocks(self, size: int, clients: list[Client]) -> Iterator[slice]:
         """Runs that advance together."""

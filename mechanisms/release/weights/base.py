@@ -17,12 +17,14 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...base import Dataset, Mechanism, Neighbours
 from ...errors import ParameterError
+from ...guarantees.base import Guarantee
 from ...queries.base import Floats
 from ...queries.workload import Workload
 from ...records import check_records
@@ -31,6 +33,24 @@ from ...validation import whole
 
 MOST_MOVED, MOST_CROWDS = 3, 8
 """Queries and cells from which the pair that shows most is chosen."""
+SHOWN = 0.03
+"""delta, at epsilon 1, at which epsilons of pairs are compared: see `shown`."""
+
+
+PairCells: TypeAlias = tuple[int | None, int, int, int]
+
+
+def shown(curve: Guarantee, epsilon: float) -> tuple[float, float]:
+    """What trials can show of a pair, for comparison: epsilon at delta = 0.03 min(1, epsilon), then delta at epsilon 0.
+
+    At delta = 0 the largest epsilon may belong to an event that no trials would see. An event of some percent is seen
+    also where a wrong mechanism makes it rarer.
+
+    Args:
+        curve: of the pair.
+        epsilon: the claim.
+    """
+    return float(curve.epsilon(SHOWN * min(1.0, epsilon))), float(curve.delta(0.0))
 
 
 @dataclass(frozen=True)
@@ -95,14 +115,23 @@ class WorkloadRelease(Mechanism):
 
         What enters, leaves or is exchanged is one or two cells for which a query moves most.
         """
-        n_others, found = self.n_records - 1, []
+        return [self._pair(cells, (self.n_records - 1) // 2) for cells in self._pair_cells()]
+
+    def _pair_cells(self) -> list[PairCells]:
+        """For each of `pairs`, the cells of the record that differs, and the two cells of the others."""
         crowds = np.unique(self.workload.matrix, axis=1, return_index=True)[1][:MOST_CROWDS]
-        for cell0, cell1 in self._moved_cells():
-            for crowd, second in {(a, b) for a in crowds for b in (a, cell0, cell1) if b is not None}:
-                others = [crowd] * (n_others - n_others // 2) + [second] * (n_others // 2)
-                side0, side1 = ([] if cell is None else [cell] for cell in (cell0, cell1))
-                found.append(Neighbours(self._records(side0 + others), self._records(side1 + others), self.relation))
-        return found
+        return [
+            (cell0, cell1, crowd, second)
+            for cell0, cell1 in self._moved_cells()
+            for crowd, second in {(a, b) for a in crowds for b in (a, cell0, cell1) if b is not None}
+        ]
+
+    def _pair(self, cells: PairCells, n_second: int) -> Neighbours:
+        """The pair with these cells, `n_second` of whose other records are in the last one."""
+        cell0, cell1, crowd, second = cells
+        others = [crowd] * (self.n_records - 1 - n_second) + [second] * n_second
+        side0, side1 = ([] if cell is None else [cell] for cell in (cell0, cell1))
+        return Neighbours(self._records(side0 + others), self._records(side1 + others), self.relation)
 
     def _moved_cells(self) -> list[tuple[int | None, int]]:
         """Cells of the record that differs, on side 0 and on side 1, for up to `MOST_MOVED` queries that move most."""
@@ -116,4 +145,5 @@ class WorkloadRelease(Mechanism):
         return sorted({(first, int(moves[row].argmax())) for row in rows}, key=lambda cells: cells[1])
 
     def _records(self, cells: list[int]) -> NDArray[np.int64]:
-        return self.workload.domain.records_in(np.array(cells, dtype=np.int64)).reshape(len(cells), -1)
+        domain = self.workload.domain
+        return domain.records_in(np.array(cells, dtype=np.int64)).reshape(len(cells), len(domain.shape))

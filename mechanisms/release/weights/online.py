@@ -17,7 +17,7 @@ from ...queries.base import Floats
 from ...sparse_vector.numerical import NumericalSparseVector
 from ...statistics.laplace_choice import LaplaceChoiceDP
 from ...validation import finite, one_of, open_unit, positive, whole
-from .base import WorkloadRelease
+from .base import WorkloadRelease, shown
 from .stretches import log_stretch
 from .updates import Updates, blocks
 
@@ -200,12 +200,13 @@ class OnlineWeights(WorkloadRelease):
     # --- exact curve --------------------------------------------------------------------------------------------------
 
     def worst_case(self) -> Neighbours:
-        """Of pairs whose other records lie in one or two cells, the one that the first update tells most about."""
+        """Of pairs whose other records lie in one or two cells, the one whose first update shows most to trials; see
+        `shown`."""
         return self._worst
 
     @cached_property
     def _worst(self) -> Neighbours:
-        return max(self.pairs(), key=lambda pair: float(self._first_update(pair).epsilon(0.0)))
+        return max(self.pairs(), key=lambda pair: shown(self._first_update(pair), self.epsilon))
 
     def exact_guarantee(self) -> Guarantee | None:
         """The exact curve of `worst_case()` for transcripts of at most one update; else None."""

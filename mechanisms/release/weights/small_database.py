@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from ...base import Dataset, LogDensity, Neighbours, Outputs
-from ...guarantees import BoundedRange, ExactDP, PureDP
+from ...guarantees import BoundedRange, PureDP
 from ...guarantees.base import Guarantee
+from ...guarantees.exact import exact_from_logs
 from ...queries.base import Floats
 from ...queries.domain import check_memory
 from ...validation import open_unit, positive, whole
-from .base import WorkloadRelease
+from .base import MOST_MOVED, PairCells, WorkloadRelease, shown
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,12 @@ class SmallDatabase(WorkloadRelease):
 
     def errors(self, dataset: Dataset) -> Floats:
         """The largest difference of the mean answers of each database, shape `(n_databases,)`."""
-        means = self.workload.of(self.databases / self.n_rows)
-        return np.asarray(np.abs(means - self.answers(dataset) / self.n_records).max(axis=1))
+        return np.asarray(np.abs(self._means - self.answers(dataset) / self.n_records).max(axis=1))
+
+    @cached_property
+    def _means(self) -> Floats:
+        """The mean answers of each database, shape `(n_databases, n_queries)`."""
+        return np.asarray(self.workload.of(self.databases / self.n_rows))
 
     def log_probabilities(self, dataset: Dataset) -> Floats:
         """Log probability of each database, shape `(n_databases,)`."""
@@ -107,9 +112,27 @@ class SmallDatabase(WorkloadRelease):
         return BoundedRange(self.epsilon, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """Of pairs whose other records lie in one or two cells, the one of the largest epsilon: none attains the
-        claim."""
-        return max(self.pairs(), key=lambda pair: float(self.curve(pair).epsilon(0.0)))
+        """Of pairs whose other records lie in one or two cells, the one that shows most to trials; see `shown`. None
+        attains the claim.
+
+        The nearer the log ratio of a database is to epsilon, the rarer it is; how many of the other records lie in
+        either cell decides how rare.
+        """
+        return self._worst
+
+    @cached_property
+    def _worst(self) -> Neighbours:
+        half = (self.n_records - 1) // 2
+        found = {(cells, half): self._shown(cells, half) for cells in self._pair_cells()}
+        steps = 2 ** np.arange(max(1, half).bit_length())
+        splits = np.concatenate([half - steps, half + steps]).clip(0, self.n_records - 1)
+        for cells, _ in sorted(found, key=lambda place: found[place], reverse=True)[:MOST_MOVED]:
+            for n_second in np.unique(splits).tolist():
+                found[cells, n_second] = self._shown(cells, n_second)
+        return self._pair(*max(found, key=lambda place: found[place]))
+
+    def _shown(self, cells: PairCells, n_second: int) -> tuple[float, float]:
+        return shown(self.curve(self._pair(cells, n_second)), self.epsilon)
 
     def output_law(self) -> LogDensity:
         """Its own: see `log_density`."""
@@ -135,8 +158,8 @@ class SmallDatabase(WorkloadRelease):
 
     def curve(self, neighbours: Neighbours) -> Guarantee:
         """The exact curve of a pair."""
-        p0, p1 = (np.exp(self.log_probabilities(side)) for side in (neighbours.d0, neighbours.d1))
-        return ExactDP(p0, p1, self.relation)
+        log_p0, log_p1 = (self.log_probabilities(side) for side in (neighbours.d0, neighbours.d1))
+        return exact_from_logs(log_p0, log_p1, self.relation)
 
     def exact_guarantee(self) -> Guarantee:
         """The exact curve of `worst_case()`."""

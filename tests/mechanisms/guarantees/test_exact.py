@@ -12,6 +12,7 @@ from scipy import stats
 
 from dpassay.mechanisms.errors import ParameterError
 from dpassay.mechanisms.guarantees import ExactDP, OptimalComposition, PureDP
+from dpassay.mechanisms.guarantees.exact import exact_from_logs
 from dpassay.mechanisms.guarantees.numerics.losses import LossProfile
 from dpassay.mechanisms.guarantees.profile import ProfileGuarantee
 
@@ -228,3 +229,21 @@ def test_guarantees_of_equal_laws_are_equal():
     ]
     assert one not in others
     assert one != "ExactDP"
+
+
+@pytest.mark.parametrize("lowest", [-5.0, -300.0, -700.0, -2000.0, -1e6])
+def test_laws_too_rare_for_floats_keep_their_largest_ratio(lowest):
+    log_p0 = np.array([lowest, np.log(0.3), 0.0])
+    log_p1 = np.array([lowest - 3.0, np.log(0.2), 0.0])
+    for law in (log_p0, log_p1):
+        law[2] = np.log1p(-np.exp(law[:2]).sum())
+    curve = exact_from_logs(log_p0, log_p1)
+    assert curve.epsilon(0.0) == pytest.approx(3.0, rel=1e-9)
+    if lowest < -100.0:
+        assert curve.epsilon(1e-6) == pytest.approx(ExactDP([0.3, 0.7], [0.2, 0.8]).epsilon(1e-6), rel=1e-9)
+
+
+def test_ratios_beyond_floats_have_an_upper_bound_and_impossible_outputs_none():
+    curve = exact_from_logs([-1.0, np.log1p(-np.exp(-1.0))], [-900.0, 0.0])
+    assert curve.epsilon(0.0) == pytest.approx(899.0)
+    assert exact_from_logs([0.0, -np.inf], [np.log(0.5), np.log(0.5)]).epsilon(0.0) == np.inf

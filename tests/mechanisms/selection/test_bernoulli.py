@@ -36,6 +36,42 @@ def test_estimates_have_a_beta_law_cut_off_at_the_ends(heads, tails):
     np.testing.assert_allclose(density, whole.pdf(GRID) / (high - low), rtol=1e-9, atol=1e-300)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "heads", "tails"), [(1.0, 1500, 0), (1.0, 1632, 0), (0.1, 0, 15_000), (1.0, 10**5, 7)]
+)
+def test_a_share_of_heads_outside_of_the_interval_leaves_an_exponential_law_at_its_end(epsilon, heads, tails):
+    """With x the distance from the nearer end, the density is that of the incomplete Beta function, which underflows:
+    here by quadrature in 10^5 cells of 60 lengths of its decay."""
+    mechanism, data = BernoulliParameter(epsilon), tosses(heads, tails)
+    end, sign = (0.9, -1.0) if heads else (0.1, 1.0)
+    a, b = mechanism.exponent * heads, mechanism.exponent * tails
+    x = np.linspace(0.0, min(0.8, 60.0 / abs(a / end - b / (1.0 - end))), 100_001)
+    log_density = a * np.log((end + sign * x) / end) + b * np.log((1.0 - end - sign * x) / (1.0 - end))
+    cells = np.exp(log_density)
+    cumulative = np.concatenate([[0.0], np.cumsum(0.5 * (cells[1:] + cells[:-1]))])
+    drawn = mechanism.release(data, 20_000, np.random.default_rng(1)).values
+    law = lambda y: np.interp(y, x, cumulative / cumulative[-1])  # noqa: E731
+    assert stats.kstest(np.abs(drawn - end), law).pvalue > FALSE_ALARM
+    wanted = log_density - np.log(cumulative[-1] * x[1])
+    found = mechanism.log_density(Outputs(end + sign * x), data)
+    np.testing.assert_allclose(found[1:-1], wanted[1:-1], atol=1e-6)
+
+
+@pytest.mark.parametrize("heads", [1500, 1632, 10**6])
+def test_losses_on_extreme_data_stay_within_the_claim(heads):
+    mechanism, pair = BernoulliParameter(1.0), (tosses(heads, 0), tosses(heads + 1, 0))
+    for data in pair:
+        outputs = mechanism.release(data, 2000, np.random.default_rng(2))
+        loss = mechanism.log_density(outputs, pair[1]) - mechanism.log_density(outputs, pair[0])
+        assert np.abs(loss).max() <= mechanism.bounded_range().eta
+
+
+def test_exact_curve_is_a_number_at_large_epsilon():
+    for epsilon in (300.0, 1e3, 1e6):
+        mechanism = BernoulliParameter(epsilon)
+        assert 0.2 * epsilon < mechanism.exact_guarantee().epsilon(0.0) <= mechanism.bounded_range().eta
+
+
 def test_a_record_counts_little():
     # epsilon 0.1 / (2 ln 10) under add_remove; ln 9 in place of ln 10 where a record is replaced
     assert BernoulliParameter(0.1).exponent == pytest.approx(0.0217147, abs=5e-8)
@@ -88,5 +124,3 @@ def test_what_is_no_pair_of_tosses_is_refused():
         mechanism.fitted_to(Neighbours(tosses(1, 1), tosses(1, 3), "add_remove"))
     with pytest.raises(ParameterError, match="lower must be below upper"):
         BernoulliParameter(0.1, lower=0.6, upper=0.5)
-    with pytest.raises(ParameterError, match="too little to draw from"):
-        BernoulliParameter(5.0).release(tosses(0, 10_000), 1, np.random.default_rng(0))

@@ -106,6 +106,18 @@ def test_many_rounds_have_a_claim_but_no_enumeration():
     assert PeelingTopK(0.1, 100, 20).guarantee().epsilon(1e-6) < 1.2 < 2.0
 
 
+def test_a_far_leader_leaves_the_other_rounds_as_they_are():
+    """Beyond about 745 scales the probabilities of those that are left are 0 in floats."""
+    for kind in (PeelingTopK, GumbelTopK):
+        mechanism, seconds = kind(1.0, 3, 2), []
+        for leader in (1490.0, 1491.0, 1e16, 1e308):
+            chosen = mechanism.release([leader, 2.0, 0.0], 4000, np.random.default_rng(3)).values
+            assert (chosen[:, 0] == 0).all()
+            seconds.append(np.count_nonzero(chosen[:, 1] == 1))
+        expected = 4000 / (1.0 + np.exp(-1.0))
+        assert np.abs(np.array(seconds) - expected).max() < stats.norm.isf(FALSE_ALARM) * np.sqrt(1000.0)
+
+
 def test_bad_numbers_of_candidates_are_refused():
     with pytest.raises(ParameterError, match="k must be at most 4"):
         PeelingTopK(1.0, 4, 5)

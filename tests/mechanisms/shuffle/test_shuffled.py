@@ -2,6 +2,7 @@
 
 import math
 import re
+from itertools import product
 
 import numpy as np
 import pytest
@@ -60,6 +61,39 @@ def test_counts_are_those_of_the_messages_of_all_users(mechanism, users):
         often = np.argsort(-expected)[: np.sum(expected >= 5) - 1]  # the least of these goes with all that are rare
         pooled = (np.append(part[often], n - part[often].sum()) for part in (times, expected))
         assert stats.chisquare(*pooled).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    "randomizer",
+    [
+        RandomizedResponse(0.9),
+        KAryRandomizedResponse(1.3, 3),
+        KAryRandomizedResponse(0.4, 4),
+        HadamardResponse(0.7, 3),
+        UnaryEncoding(0.8, 3),
+        SubsetSelection(1.1, 4),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_law_is_the_sum_over_who_sent_what_whatever_the_users_hold(randomizer, n):
+    """Against all messages that n users can send, for all values that the law is known for."""
+    mechanism, channel = Shuffled(randomizer, n), randomizer.channel()
+    kinds = channel.shape[1]
+    held = [users for users in product(range(min(3, randomizer.n_categories)), repeat=n) if kinds**n <= 5000]
+    checked = 0
+    for users in held:
+        most = max(users.count(value) for value in users)
+        if kinds > 2 and most < n - 1:
+            continue
+        law = {}
+        for messages in product(range(kinds), repeat=n):
+            counts = tuple(np.bincount(messages, minlength=kinds).tolist())
+            law[counts] = law.get(counts, 0.0) + math.prod(channel[u, m] for u, m in zip(users, messages, strict=True))
+        found = np.exp(mechanism.log_density(Outputs(np.array(list(law))), users))
+        np.testing.assert_allclose(found, list(law.values()), rtol=1e-9)
+        checked += len(set(users)) > 1
+    assert checked or kinds**n > 5000
 
 
 def test_messages_of_many_users_are_counted_in_blocks():
