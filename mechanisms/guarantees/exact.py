@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ParameterError
 from ..relation import Relation
@@ -18,6 +18,8 @@ from .numerics.polygon import lower_hull, tradeoff_points
 from .profile import ProfileGuarantee
 
 _SUM_TOLERANCE = 1e-9
+_SMALL = 1e-290
+"""Probabilities below are read from their logarithms, where these are given."""
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -35,6 +37,9 @@ class ExactDP(ProfileGuarantee):
             within 1e-9 and is then scaled to sum to 1.
         relation: the neighbouring relation; None takes that of the pair it is compared on.
         exact: False when the two laws are only known to be no better than the mechanism.
+
+    Probabilities below about 1e-308 are 0 as floats, so that a privacy loss beyond 700 would count as infinite: give such
+    laws by their logarithms, to `of_logs`.
 
     Raises:
         ParameterError: not two vectors of one length >= 1, a probability negative or NaN, a sum other than 1; an
@@ -60,6 +65,7 @@ class ExactDP(ProfileGuarantee):
     p1: Floats
     relation: Relation | None
     exact: bool
+    logs: tuple[Floats, Floats] | None = None
 
     def __init__(
         self, p0: ArrayLike, p1: ArrayLike, relation: str | Relation | None = None, *, exact: bool = True
@@ -73,6 +79,23 @@ class ExactDP(ProfileGuarantee):
             )
         self._set(p0=first, p1=second, relation=relation, exact=exact)
 
+    @classmethod
+    def of_logs(
+        cls, log_p0: ArrayLike, log_p1: ArrayLike, relation: str | Relation | None = None, *, exact: bool = True
+    ) -> Self:
+        """From the logarithms of the probabilities, -inf for what a side cannot produce: no loss is too large.
+
+        Example:
+            >>> ExactDP.of_logs([0.0, -1000.0], [-1000.0, 0.0]).epsilon(0.0)
+            1000.0
+        """
+        logs = np.asarray(log_p0, dtype=np.float64), np.asarray(log_p1, dtype=np.float64)
+        with np.errstate(under="ignore"):
+            found = cls(np.exp(logs[0]), np.exp(logs[1]), relation, exact=exact)
+        if any(np.any((log > -np.inf) & (p < _SMALL)) for log, p in zip(logs, (found.p0, found.p1), strict=True)):
+            found._set(logs=logs)
+        return found
+
     def __eq__(self, other: object) -> bool:
         """Two guarantees of equal laws are one, so that what was computed for a claim is found again."""
         return self._laws == other._laws if isinstance(other, ExactDP) else NotImplemented
@@ -81,13 +104,21 @@ class ExactDP(ProfileGuarantee):
         return hash(self._laws)
 
     @property
-    def _laws(self) -> tuple[bytes, bytes, Relation | None, bool]:
-        return self.p0.tobytes(), self.p1.tobytes(), self.relation, self.exact
+    def _laws(self) -> tuple[object, ...]:
+        logs = () if self.logs is None else tuple(log.tobytes() for log in self.logs)
+        return self.p0.tobytes(), self.p1.tobytes(), *logs, self.relation, self.exact
+
+    @property
+    def _possible(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """What each side can produce."""
+        if self.logs is None:
+            return self.p0 > 0.0, self.p1 > 0.0
+        return self.logs[0] > -np.inf, self.logs[1] > -np.inf
 
     @property
     def default_delta(self) -> float | None:
         """0 where the pair is purely private, which it is if both sides can produce the same outputs."""
-        return 0.0 if np.array_equal(self.p0 > 0.0, self.p1 > 0.0) else None
+        return 0.0 if np.array_equal(*self._possible) else None
 
     @cached_property
     def polygon(self) -> tuple[Floats, Floats]:
@@ -98,7 +129,10 @@ class ExactDP(ProfileGuarantee):
     @cached_property
     def profiles(self) -> tuple[LossProfile, LossProfile]:
         """Profiles of the losses log(p1/p0) under p1 and log(p0/p1) under p0."""
-        return loss_profile(self.p1, self.p0), loss_profile(self.p0, self.p1)
+        if self.logs is None:
+            return loss_profile(self.p1, self.p0), loss_profile(self.p0, self.p1)
+        log0, log1 = self.logs
+        return _profile_of_logs(self.p1, self.p0, log1, log0), _profile_of_logs(self.p0, self.p1, log0, log1)
 
     def symmetric(self) -> ExactDP:
         """A pair with this curve in either direction: what dominates when nobody knows which side is which."""
@@ -117,7 +151,12 @@ class ExactDP(ProfileGuarantee):
         return np.maximum(*(profile.epsilon(delta) for profile in self.profiles))
 
     def _tradeoff(self, fpr: Floats) -> Floats:
-        return np.interp(fpr, *self.polygon)
+        found = np.interp(fpr, *self.polygon)
+        if self.logs is None:
+            return found
+        possible0, possible1 = self._possible  # the corner at 0 holds what is too unlikely for a float as well
+        at_zero = 1.0 - max(self.p1[~possible0].sum(), self.p0[~possible1].sum())
+        return np.where(fpr == 0.0, at_zero, found)
 
 
 def loss_profile(upper: Floats, lower: Floats) -> LossProfile:
@@ -125,6 +164,15 @@ def loss_profile(upper: Floats, lower: Floats) -> LossProfile:
     both = (upper > 0.0) & (lower > 0.0)
     losses = log_ratio(upper[both], lower[both])
     return LossProfile.of(losses, upper[both], float(upper[(upper > 0.0) & (lower == 0.0)].sum()))
+
+
+def _profile_of_logs(upper: Floats, lower: Floats, log_upper: Floats, log_lower: Floats) -> LossProfile:
+    """The same, from logarithms where a probability is too small for a float."""
+    both = (log_upper > -np.inf) & (log_lower > -np.inf)
+    losses = log_upper[both] - log_lower[both]
+    normal = np.minimum(upper[both], lower[both]) >= _SMALL
+    losses[normal] = log_ratio(upper[both][normal], lower[both][normal])
+    return LossProfile.of(losses, upper[both], float(upper[(log_upper > -np.inf) & ~both].sum()))
 
 
 def log_ratio(upper: Floats, lower: Floats) -> Floats:
