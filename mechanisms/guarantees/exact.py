@@ -38,8 +38,8 @@ class ExactDP(ProfileGuarantee):
         relation: the neighbouring relation; None takes that of the pair it is compared on.
         exact: False when the two laws are only known to be no better than the mechanism.
 
-    Probabilities below about 1e-308 are 0 as floats, so that a privacy loss beyond 700 would count as infinite: give such
-    laws by their logarithms, to `of_logs`.
+    Probabilities below about 1e-308 are 0 as floats, so that a privacy loss beyond 700 would count as infinite: give
+    such laws by their logarithms, to `of_logs`.
 
     Raises:
         ParameterError: not two vectors of one length >= 1, a probability negative or NaN, a sum other than 1; an
@@ -133,6 +133,17 @@ class ExactDP(ProfileGuarantee):
             return loss_profile(self.p1, self.p0), loss_profile(self.p0, self.p1)
         log0, log1 = self.logs
         return _profile_of_logs(self.p1, self.p0, log1, log0), _profile_of_logs(self.p0, self.p1, log0, log1)
+
+    def product(self, other: ExactDP) -> ExactDP:
+        """What both pairs together allow, drawn independently, with this relation."""
+        pairs = zip(self._log_laws, other._log_laws, strict=True)
+        log0, log1 = (np.add.outer(one, two).ravel() for one, two in pairs)
+        return ExactDP.of_logs(log0, log1, self.relation, exact=self.exact and other.exact)
+
+    @property
+    def _log_laws(self) -> tuple[Floats, Floats]:
+        with np.errstate(divide="ignore"):
+            return (np.log(self.p0), np.log(self.p1)) if self.logs is None else self.logs
 
     def symmetric(self) -> ExactDP:
         """A pair with this curve in either direction: what dominates when nobody knows which side is which."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, xlogy
+from scipy.special import gammaln, logsumexp, xlogy
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..errors import NeighboursError, ParameterError
@@ -121,14 +121,15 @@ class Shuffled(Mechanism):
     def exact_guarantee(self) -> Guarantee | None:
         """The exact curve on `worst_case()`; None where its counts are more than a million."""
         pair = self.worst_case()
-        laws = [self._channel[value] for value in (pair.d0[1], pair.d0[0], pair.d1[0])]
-        mass, first, second = classes(*laws)
+        sent = Outputs(self.randomizer.messages())
+        logs = [self.randomizer.log_density(sent, value) for value in (pair.d0[1], pair.d0[0], pair.d1[0])]
+        mass, first, second = classes(*(log - logsumexp(log) for log in logs))
         counts = histograms(self.n_users, len(mass))
         if counts is None:
             return None
-        common = np.exp(_log_multinomial(counts, mass))
-        p0, p1 = (common * (counts @ (part / mass)) / self.n_users for part in (first, second))
-        return ExactDP(p0 / p0.sum(), p1 / p1.sum(), relation=self.relation)
+        common = gammaln(self.n_users + 1) - gammaln(counts + 1).sum(axis=1) + counts @ mass
+        log0, log1 = (common + logsumexp(part - mass, b=counts, axis=1) for part in (first, second))
+        return ExactDP.of_logs(log0 - logsumexp(log0), log1 - logsumexp(log1), relation=self.relation)
 
     def output_law(self) -> LogDensity:
         """Its own: see `log_density`."""

@@ -20,6 +20,8 @@ def binomial_pmf(k: ArrayLike, n: ArrayLike, p: float) -> Floats:
     The saddle-point form of Loader (2000): Stirling's formula cancels by hand what would cancel in digits.
     """
     k, n = np.broadcast_arrays(np.asarray(k, dtype=np.float64), np.asarray(n, dtype=np.float64))
+    if not 0.0 < p < 1.0:
+        return np.where(k == n * p, 1.0, 0.0)
     inner = (k > 0) & (k < n)
     hits, trials = np.where(inner, k, 1.0), np.where(inner, n, 2.0)
     misses = trials - hits
@@ -44,6 +46,13 @@ def binomial_cdf(k: ArrayLike, n: ArrayLike, p: float) -> Floats:
     inner = (k >= 0) & (k < n)
     tail = special.betaincc(np.where(inner, k, 0.0) + 1.0, np.where(inner, n - k, 1.0), p)
     return np.where(inner, tail, np.where(k < 0, 0.0, 1.0))
+
+
+def response_logs(n: int, epsilon: float) -> Floats:
+    """Log probabilities of 0, ..., n truths among n randomised responses of that epsilon each."""
+    k = np.arange(n + 1.0)
+    ways = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
+    return np.asarray(ways + k * special.log_expit(epsilon) + (n - k) * special.log_expit(-epsilon))
 
 
 def _stirling_error(n: Floats) -> Floats:

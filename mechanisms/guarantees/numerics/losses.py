@@ -11,6 +11,7 @@ privacy-loss distributions are of this kind.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 WIDTH = 700.0
-"""Range of losses that are summed together: e^-700 is about the smallest number that a float holds in full precision."""
+"""Range of losses that are summed together: e^-700 is about the smallest float of full precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +77,7 @@ def _weights(loss: Floats, probability: Floats) -> Floats:
     found = np.empty_like(loss)
     parts = np.ceil(loss / WIDTH) - 1.0
     starts = np.flatnonzero(np.diff(parts, prepend=np.inf))
-    for start, end in zip(starts, np.append(starts[1:], len(loss)), strict=True):
+    for start, end in pairwise([*starts, len(loss)]):
         part = slice(start, end)
         above = loss[part] - parts[start] * WIDTH
         found[part] = np.exp(above) * np.cumsum(probability[part] * np.exp(-above))

@@ -135,8 +135,8 @@ class SmallDatabase(WorkloadRelease):
 
     def curve(self, neighbours: Neighbours) -> Guarantee:
         """The exact curve of a pair."""
-        p0, p1 = (np.exp(self.log_probabilities(side)) for side in (neighbours.d0, neighbours.d1))
-        return ExactDP(p0, p1, self.relation)
+        log0, log1 = (self.log_probabilities(side) for side in (neighbours.d0, neighbours.d1))
+        return ExactDP.of_logs(log0, log1, self.relation)
 
     def exact_guarantee(self) -> Guarantee:
         """The exact curve of `worst_case()`."""
