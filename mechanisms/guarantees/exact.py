@@ -18,7 +18,7 @@ from .numerics.polygon import lower_hull, tradeoff_points
 from .profile import ProfileGuarantee
 
 _SUM_TOLERANCE = 1e-9
-_SMALL = 1e-290
+SMALL = 1e-290
 """Probabilities below are read from their logarithms, where these are given."""
 
 
@@ -92,7 +92,7 @@ class ExactDP(ProfileGuarantee):
         logs = np.asarray(log_p0, dtype=np.float64), np.asarray(log_p1, dtype=np.float64)
         with np.errstate(under="ignore"):
             found = cls(np.exp(logs[0]), np.exp(logs[1]), relation, exact=exact)
-        if any(np.any((log > -np.inf) & (p < _SMALL)) for log, p in zip(logs, (found.p0, found.p1), strict=True)):
+        if any(np.any((log > -np.inf) & (p < SMALL)) for log, p in zip(logs, (found.p0, found.p1), strict=True)):
             found._set(logs=logs)
         return found
 
@@ -136,12 +136,13 @@ class ExactDP(ProfileGuarantee):
 
     def product(self, other: ExactDP) -> ExactDP:
         """What both pairs together allow, drawn independently, with this relation."""
-        pairs = zip(self._log_laws, other._log_laws, strict=True)
+        pairs = zip(self.log_laws, other.log_laws, strict=True)
         log0, log1 = (np.add.outer(one, two).ravel() for one, two in pairs)
         return ExactDP.of_logs(log0, log1, self.relation, exact=self.exact and other.exact)
 
     @property
-    def _log_laws(self) -> tuple[Floats, Floats]:
+    def log_laws(self) -> tuple[Floats, Floats]:
+        """Logarithms of p0 and p1."""
         with np.errstate(divide="ignore"):
             return (np.log(self.p0), np.log(self.p1)) if self.logs is None else self.logs
 
@@ -181,7 +182,7 @@ def _profile_of_logs(upper: Floats, lower: Floats, log_upper: Floats, log_lower:
     """The same, from logarithms where a probability is too small for a float."""
     both = (log_upper > -np.inf) & (log_lower > -np.inf)
     losses = log_upper[both] - log_lower[both]
-    normal = np.minimum(upper[both], lower[both]) >= _SMALL
+    normal = np.minimum(upper[both], lower[both]) >= SMALL
     losses[normal] = log_ratio(upper[both][normal], lower[both][normal])
     return LossProfile.of(losses, upper[both], float(upper[(log_upper > -np.inf) & ~both].sum()))
 
