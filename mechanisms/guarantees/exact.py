@@ -90,7 +90,7 @@ class ExactDP(ProfileGuarantee):
             1000.0
         """
         logs = np.asarray(log_p0, dtype=np.float64), np.asarray(log_p1, dtype=np.float64)
-        with np.errstate(under="ignore"):
+        with np.errstate(under="ignore", over="ignore"):
             found = cls(np.exp(logs[0]), np.exp(logs[1]), relation, exact=exact)
         if any(np.any((log > -np.inf) & (p < SMALL)) for log, p in zip(logs, (found.p0, found.p1), strict=True)):
             found._set(logs=logs)

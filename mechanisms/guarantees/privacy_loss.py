@@ -20,8 +20,9 @@ from .renyi import check_poisson
 
 INTERVAL = 1e-4
 """Distance of the grid on which privacy losses are kept. Half of it costs twice the time and memory."""
-MOST_LOSSES = 2e7
-"""On a grid; more take minutes and gigabytes."""
+REACH = 1380.0
+"""Privacy losses that spread further are kept on a coarser grid, of a hundred thousand losses."""
+_MOST_LOSSES = 2e8
 _LARGEST = 690.0
 
 
@@ -134,8 +135,8 @@ class PrivacyLossDP(ProfileGuarantee):
             sampling_probability: of each record in each step, in (0, 1].
             steps: compositions, >= 1.
             relation: add_remove or zero_out when records are sampled; any of the three otherwise.
-            interval: of the grid of losses, > 0; None takes 1e-4 and, where that makes more than 20 million losses, a
-                millionth of their range.
+            interval: of the grid of losses, > 0; None takes 1e-4 and, where losses spread over more than 1380, 1e-5
+                of that.
 
         Raises:
             ParameterError: a value out of range.
@@ -213,17 +214,17 @@ def _check_steps(sampling_probability: float, steps: int, relation: str | Relati
 
 
 def fitting_interval(reach: float) -> float:
-    """Of a grid of losses that are spread over `reach`: `INTERVAL`, or a millionth of it where that is too fine."""
-    return INTERVAL if reach <= MOST_LOSSES * INTERVAL else 1e-6 * reach
+    """Of a grid of losses that are spread over `reach`."""
+    return INTERVAL if reach <= REACH else 1e-5 * reach
 
 
 def checked_interval(interval: float, reach: float) -> float:
     """An interval that was asked for; refused where so many losses take too much time and memory."""
     positive(interval=interval)
-    if reach > MOST_LOSSES * interval:
+    if reach > _MOST_LOSSES * interval:
         raise ParameterError(
-            f"interval = {interval:g} makes about {reach / interval:.2g} privacy losses, more than {MOST_LOSSES:.2g}. "
-            f"Give interval={float(f'{1e-6 * reach:.1g}')!r}, or leave it out.",
+            f"interval = {interval:g} makes about {reach / interval:.2g} privacy losses, more than {_MOST_LOSSES:.2g}. "
+            f"Give interval={float(f'{1e-5 * reach:.1g}')!r}, or leave it out.",
             argument="interval",
         )
     return interval

@@ -75,7 +75,7 @@ class LocalHashing(FrequencyOracle):
     @property
     def g(self) -> int:
         """Number of buckets."""
-        return self.n_buckets or max(2, round(math.exp(min(self.epsilon, 50.0))) + 1)
+        return self.n_buckets or max(2, min(round(math.exp(min(self.epsilon, 50.0))) + 1, self.prime))
 
     @property
     def collision(self) -> float:
