@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -74,18 +75,21 @@ class NoisyMaxWithGap(Selection):
         them on `d0`, and epsilon / 2 ahead on `d1`."""
         return self.leading(1, -0.5 * self.epsilon)
 
-    def exact_guarantee(self) -> Guarantee:
-        """The curve of `worst_case()`, by quadrature over the gap if candidate 0 is chosen, and if another one is."""
+    def exact_guarantee(self) -> Guarantee | None:
+        """The curve of `worst_case()`, by quadrature over the gap if candidate 0 is chosen, and if another one is; None
+        beyond epsilon 30,000, where that takes too long."""
         half = 0.5 * self.epsilon
+        if half > _LONGEST * _MOST_PIECES / 2.0:
+            return None
         ends = pieces(np.array([-half, 0.0, half]), 0.25)
         gap, weights = nodes_between(np.concatenate([[0.0], ends[ends > 0.0]]))
         laws: list[Floats] = []
         for lead in (-half, half):
             law = _LeadLaw.of(np.append(lead, np.zeros(self.n_candidates - 1)))
-            first = np.exp(law.log_density(np.zeros(len(gap), dtype=np.int64), lead - gap))
-            other = np.exp(law.log_density(np.ones(len(gap), dtype=np.int64), -gap))
-            laws.append(np.concatenate([weights * first, (self.n_candidates - 1) * weights * other]))
-        return ExactDP(laws[0], laws[1], self.relation)
+            first = law.log_density(np.zeros(len(gap), dtype=np.int64), lead - gap)
+            other = law.log_density(np.ones(len(gap), dtype=np.int64), -gap) + math.log(self.n_candidates - 1)
+            laws.append(np.concatenate([first, other]) + np.tile(np.log(weights), 2))
+        return ExactDP.of_logs(laws[0], laws[1], self.relation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +120,7 @@ class _LeadLaw:
                 argument="dataset",
             )
         fit = _legendre()[2]
-        log_density = np.stack([np.log(_smoothed(_next_best(scores, i, ends), ends)) for i in range(len(scores))])
+        log_density = np.stack([_log_smoothed(_log_next_best(scores, i, ends), ends) for i in range(len(scores))])
         return cls(ends, log_density @ fit.T)
 
     def log_density(self, index: NDArray[np.int64], x: Floats) -> Floats:
@@ -139,27 +143,32 @@ def _legendre() -> tuple[Floats, Floats, Floats]:
     return np.asarray(0.5 * weights), np.asarray(0.5 * np.stack(integrals, axis=1), dtype=np.float64), fit
 
 
-def _next_best(scores: Floats, i: int, ends: Floats) -> Floats:
-    """H_i at the nodes of all pieces, shape `(n_pieces, n_nodes)`."""
+def _log_next_best(scores: Floats, i: int, ends: Floats) -> Floats:
+    """log H_i at the nodes of all pieces, shape `(n_pieces, n_nodes)`."""
     y, _ = nodes_between(ends)
     away = y[:, np.newaxis] - np.delete(scores, i)
     log_below = laplace_log_cdf(away)
     log_density = log_below.sum(axis=1) + logsumexp(-np.abs(away) - np.log(2.0) - log_below, axis=1)
-    return np.asarray(np.exp(log_density).reshape(len(ends) - 1, -1))
+    return np.asarray(log_density.reshape(len(ends) - 1, -1))
 
 
-def _smoothed(h: Floats, ends: Floats) -> Floats:
-    """integral of h(y) e^-|y - x| / 2 dy at the nodes x: from the left and from the right, carried from piece to
-    piece."""
+def _log_smoothed(log_h: Floats, ends: Floats) -> Floats:
+    """log of the integral of h(y) e^-|y - x| / 2 dy at the nodes x: from the left and from the right, carried in
+    logarithms from piece to piece, and within a piece relative to the largest of its terms."""
     weights, partial, _ = _legendre()
     lengths = np.diff(ends)[:, np.newaxis]
-    within = nodes_between(ends)[0].reshape(h.shape) - ends[:-1, np.newaxis]
-    rising, falling = lengths * h * np.exp(within), lengths * h * np.exp(-within)
-    left, right = np.zeros(len(ends)), np.zeros(len(ends))
+    within = nodes_between(ends)[0].reshape(log_h.shape) - ends[:-1, np.newaxis]
+    own = log_h.max(axis=1)
+    h = lengths * np.exp(log_h - own[:, np.newaxis])
+    rising, falling = h * np.exp(within), h * np.exp(-within)
+    left, right = np.full(len(ends), -np.inf), np.full(len(ends), -np.inf)
+    to_right, to_left = own + np.log(rising @ weights), own + np.log(falling @ weights)
     for p, length in enumerate(lengths[:, 0]):
-        left[p + 1] = np.exp(-length) * (left[p] + rising[p] @ weights)
+        left[p + 1] = np.logaddexp(left[p], to_right[p]) - length
     for p in range(len(lengths) - 1, -1, -1):
-        right[p] = np.exp(-lengths[p, 0]) * right[p + 1] + falling[p] @ weights
-    from_left = np.exp(-within) * (left[:-1, np.newaxis] + rising @ partial.T)
-    beyond = np.exp(-lengths) * right[1:, np.newaxis] + falling @ (weights - partial).T
-    return np.asarray(0.5 * (from_left + np.exp(within) * beyond))
+        right[p] = np.logaddexp(right[p + 1] - lengths[p, 0], to_left[p])
+    largest = np.max([own, left[:-1], right[1:]], axis=0)
+    scale, from_before, from_beyond = (np.exp(part - largest)[:, np.newaxis] for part in (own, left[:-1], right[1:]))
+    from_left = np.exp(-within) * (from_before + scale * (rising @ partial.T))
+    beyond = np.exp(-lengths) * from_beyond + scale * (falling @ (weights - partial).T)
+    return np.asarray(np.log(0.5 * (from_left + np.exp(within) * beyond)) + largest[:, np.newaxis])

@@ -14,7 +14,7 @@ from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..errors import NeighboursError, ParameterError
 from ..guarantees import ClonesDP, ExactDP
 from ..guarantees.base import Guarantee
-from ..guarantees.numerics.binomial import binomial_pmf
+from ..guarantees.numerics.binomial import binomial_logs, convolved_logs
 from ..local.base import LocalMechanism
 from ..relation import Relation
 from ..validation import whole
@@ -160,11 +160,11 @@ class Shuffled(Mechanism):
         self, counts: NDArray[np.int64], held: NDArray[np.int64], users: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """The number of messages of the second kind is a sum of binomials, one for each value."""
-        law = np.ones(1)
+        law, sent = np.zeros(1), Outputs(self.randomizer.messages())
         for value, n in zip(held, users, strict=True):
-            law = np.convolve(law, binomial_pmf(np.arange(n + 1), n, self._channel[value, 1]))
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(law)[np.clip(counts[:, 1], 0, self.n_users)])
+            log_miss, log_hit = self.randomizer.log_density(sent, value)
+            law = convolved_logs(law, binomial_logs(int(n), log_hit, log_miss))
+        return np.asarray(law[np.clip(counts[:, 1], 0, self.n_users)])
 
     def _of_one_apart(self, counts: NDArray[np.int64], common: int, other: int) -> NDArray[np.float64]:
         """The law if all held `common`, times the mean over the messages of Pr[message | other] / Pr[message | common]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...errors import NeighboursError, ParameterError
 from ...guarantees import ExactDP
+from ...guarantees.numerics.binomial import convolved_logs
 from ...noise.discrete.discrete_gaussian import DiscreteGaussian
 from ...noise.discrete.geometric import Geometric
 from ...queries.base import Floats
@@ -184,7 +185,7 @@ class TopDown(Mechanism):
         laws = [_spread(self._log_towards(query), query.share) for query in moved]
         if sum(map(len, laws)) > LISTED:
             return None
-        law = reduce(_convolved, sorted(laws, key=len))
+        law = reduce(convolved_logs, sorted(laws, key=len))
         reached = (law > -np.inf) | (law[::-1] > -np.inf)
         log0, log1 = law[::-1][reached], law[reached]
         if self.unlisted:
@@ -197,20 +198,6 @@ def _spread(log_law: Floats, share: int) -> Floats:
     """The law of a whole number times `share`, both in logarithms."""
     found = np.full(share * (len(log_law) - 1) + 1, -np.inf)
     found[::share] = log_law
-    return found
-
-
-def _convolved(one: Floats, other: Floats) -> Floats:
-    """The law of a sum, in logarithms as those of its terms; term by term where a product is too small for a float."""
-    least = [law[law > -np.inf].min() for law in (one, other)]
-    if sum(least) > -600.0:
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(np.convolve(np.exp(one), np.exp(other))))
-    short, long = sorted((one, other), key=len)
-    found = np.full(len(short) + len(long) - 1, -np.inf)
-    for place in np.flatnonzero(short > -np.inf):
-        part = slice(place, place + len(long))
-        found[part] = np.logaddexp(found[part], short[place] + long)
     return found
 
 
