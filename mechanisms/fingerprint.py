@@ -44,6 +44,24 @@ def fingerprint(description: Any) -> str:
     return _digest(json.dumps(description, sort_keys=True, separators=(",", ":")).encode())
 
 
+def identity(thing: Any) -> str:
+    """What tells `thing` from others: two are one where all that they hold is, to the last digit."""
+    return fingerprint(describe(thing))
+
+
+def alike(first: Any, second: Any) -> bool:
+    """Whether two dataclasses are of one class and hold equal fields, of which some may be arrays."""
+    if type(first) is not type(second):
+        return False
+    pairs = [(getattr(first, field.name), getattr(second, field.name)) for field in fields(first)]
+    return all(
+        np.array_equal(np.asarray(one, dtype=object), np.asarray(other, dtype=object))
+        if isinstance(one, np.ndarray) or isinstance(other, np.ndarray)
+        else bool(one == other)
+        for one, other in pairs
+    )
+
+
 def _path(thing: Any) -> str:
     return f"{thing.__module__}.{thing.__qualname__}"
 
@@ -70,9 +88,13 @@ class _Describer:
         if isinstance(thing, np.generic):
             return self.describe(thing.item())
         if isinstance(thing, np.ndarray):
-            return {"array": list(thing.shape), "dtype": str(thing.dtype), "sha256": self._array(thing)}
-        if isinstance(thing, (ModuleType, BuiltinFunctionType, np.ufunc)):
-            return {"name": getattr(thing, "__name__", str(thing))}
+            mask = {"mask": self.describe(np.ma.getmaskarray(thing))} if isinstance(thing, np.ma.MaskedArray) else {}
+            return {"array": list(thing.shape), "dtype": str(thing.dtype), "sha256": self._array(thing), **mask}
+        if isinstance(thing, np.ufunc):  # one of numpy's own, or one of a function that it does not show
+            known = getattr(np, thing.__name__, None) is thing
+            return {"name": thing.__name__} if known else {"opaque": f"ufunc {thing.__name__}"}
+        if isinstance(thing, ModuleType):
+            return {"name": thing.__name__}
         if id(thing) in self._open:
             return {"again": type(thing).__name__}
         self._open.add(id(thing))
@@ -92,6 +114,10 @@ class _Describer:
             return [self.describe(value) for value in thing]
         if isinstance(thing, (set, frozenset)):
             return {"set": sorted(json.dumps(self.describe(item), sort_keys=True) for item in thing)}
+        if isinstance(thing, BuiltinFunctionType):  # a function of a module, or a method with what it is bound to
+            owner = thing.__self__
+            own = {} if owner is None or isinstance(owner, ModuleType) else {"self": self.describe(owner)}
+            return {"name": thing.__name__, "module": thing.__module__, **own}
         if isinstance(thing, partial):
             return {"partial": [self.describe(part) for part in (thing.func, thing.args, dict(thing.keywords))]}
         if isinstance(thing, MethodType):
@@ -100,9 +126,15 @@ class _Describer:
             return {"code": _path(thing), "sha256": self._code_digest(thing)}
         if hasattr(thing, "to_numpy") and hasattr(thing, "index"):
             columns = list(thing.items()) if hasattr(thing, "columns") else [("values", thing)]
-            inside = {str(name): self.describe(np.asarray(column)) for name, column in columns}
+            inside = [[self.describe(name), self._column(column)] for name, column in columns]
             return {"table": list(thing.shape), "columns": inside, "index": self.describe(np.asarray(thing.index))}
         return self._instance(thing)
+
+    def _column(self, column: Any) -> Any:
+        """A column of a table: its values and, of categories, also those that it could have."""
+        known = getattr(getattr(column, "dtype", None), "categories", None)
+        values = self.describe(np.asarray(column))
+        return values if known is None else [values, self.describe(np.asarray(known))]
 
     def _instance(self, thing: Any) -> Any:
         """An object: its class and what it holds."""

@@ -69,7 +69,7 @@ class Ratings:
         return Ratings(self.people, self.person[keep], self.items, starts, self.stars[keep], self.day[keep])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Match:
     """What was found for one person.
 

@@ -213,6 +213,16 @@ def member_below(family: CurveFamily, epsilon: float, delta: float) -> Guarantee
     return family.member(theta) if theta > 0.0 else None
 
 
+def checked_family(given: object) -> None:
+    """Raises `ParameterError` for what is neither a family nor None."""
+    if given is not None and not isinstance(given, CurveFamily):
+        raise ParameterError(
+            f"curve_family must be a CurveFamily, as family_of(claim) gives it, or None for that of the claim, but is "
+            f"{given!r}.",
+            argument="curve_family",
+        )
+
+
 def family_for(claim: Guarantee, given: CurveFamily | None) -> CurveFamily:
     """The family in which `claim` may be judged: its own, in which it is a member.
 
@@ -221,6 +231,7 @@ def family_for(claim: Guarantee, given: CurveFamily | None) -> CurveFamily:
             it does not belong.
         AccountingError: the claim belongs to none.
     """
+    checked_family(given)
     if given is not None and given.member(given.claimed) == claim:
         return given
     own = family_of(claim)
@@ -257,4 +268,4 @@ def epsilon_of(family: CurveFamily, parameter: float, delta: float) -> float:
     return found
 
 
-__all__ = ["CurveFamily", "epsilon_of", "family_for", "family_of", "least_member", "member_below"]
+__all__ = ["CurveFamily", "checked_family", "epsilon_of", "family_for", "family_of", "least_member", "member_below"]

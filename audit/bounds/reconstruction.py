@@ -37,7 +37,7 @@ from ..evidence.scores import Successes
 from ..evidence.statement import Statement
 from .base import SMALLEST_P_VALUE, Bound, Evidence, FixedBound, LedgerEntry, LowerBound
 from .curve import CurveViolation, refute
-from .families import CurveFamily, epsilon_of, family_for, least_member
+from .families import CurveFamily, checked_family, epsilon_of, family_for, least_member
 from .numerics.binomial import lower, upper
 from .numerics.rectangle import Rectangle
 
@@ -98,6 +98,8 @@ class Reconstruction(Bound[Successes]):
             whole(2, candidates=self.candidates)
         if isinstance(self.curve_family, str):
             one_of([CLAIM], curve_family=self.curve_family)
+        else:
+            checked_family(self.curve_family)
 
     def fix(self, statement: Statement, pilot: Successes | None, sizes: tuple[int, ...]) -> FixedReconstruction:
         """With the family of the claim, if one is asked for."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...mechanisms.base import Neighbours
 from ...mechanisms.external.calls.style import name_of, style_of
+from ...mechanisms.external.forms import by_name
 from ...mechanisms.external.guard import Guard
 from ...mechanisms.external.recording import Call, RecordingGenerator, Tape, running
 from .recorded import SLACK, Floats, Recorded, Recordings, equal
@@ -105,7 +106,7 @@ def _additive(call: Call) -> bool:
 def _flat(result: Any) -> Floats | None:
     """An output as numbers, one after the other; None for one that is not made of numbers."""
     if isinstance(result, dict):
-        parts = [_flat(result[key]) for key in sorted(result, key=str)]
+        parts = [_flat(result[key]) for key in sorted(result, key=by_name)]
         return None if any(part is None for part in parts) else np.concatenate([np.empty(0), *parts])
     try:
         return np.asarray(result, dtype=np.float64).ravel()

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...mechanisms.base import Mechanism, Neighbours
 from ...mechanisms.errors import NeighboursError, ParameterError
+from ...mechanisms.fingerprint import identity
 from ...mechanisms.relation import Relation
 from .domains.base import Domain
 from .result import Look
@@ -150,11 +151,12 @@ class Walk:
         """Sketches of pairs, each once."""
         seen, repeats = set(), 0
         for sketch in self._proposed():
-            repeats = repeats + 1 if repr(sketch) in seen else 0
+            known = identity(sketch)
+            repeats = repeats + 1 if known in seen else 0
             if repeats > TIRED:
                 return
             if not repeats:
-                seen.add(repr(sketch))
+                seen.add(known)
                 yield sketch
 
     def _proposed(self) -> Iterator[Any]:

@@ -13,8 +13,8 @@ from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
 from ..results.formatting import (
     delta_text,
+    distinct_texts,
     long_key,
-    parameters_text,
 )
 from .lines import Lines, Series
 from .number_line import draw_number_line
@@ -45,10 +45,10 @@ class BoundClaim(Lines):
         if key is None:
             raise ValueError(f"none of {', '.join(sweep.parameter_names)} is a number: draw a Ladder instead.")
         groups: dict[str, list[tuple[float, AuditResult, bool]]] = {}
-        for point in points:
-            others = {k: v for k, v in point.parameters.items() if k != key}
+        others = [{k: v for k, v in point.parameters.items() if k != key} for point in points]
+        for point, name in zip(points, distinct_texts(others), strict=True):
             row = (float(point.parameters[key]), point.result, point.verdict is Verdict.VIOLATION)
-            groups.setdefault(parameters_text(others), []).append(row)
+            groups.setdefault(name, []).append(row)
         results = [point.result for point in points]
         return cls(
             series=tuple(_series(name, sorted(rows, key=lambda row: row[0])) for name, rows in groups.items()),

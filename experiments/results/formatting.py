@@ -83,6 +83,27 @@ def parameters_text(parameters: Mapping[str, Any]) -> str:
     return ", ".join(text if _is_name(key) else f"{short} = {text}" for key, short, text in texts)
 
 
+def distinct_texts(several: Sequence[Mapping[str, Any]]) -> list[str]:
+    """`parameters_text` of each, in full digits where two that differ would read alike.
+
+    >>> distinct_texts([{"mechanism.epsilon": 0.5}, {"mechanism.epsilon": 0.25}])
+    ['epsilon = 0.5', 'epsilon = 0.25']
+    >>> distinct_texts([{"mechanism.epsilon": 0.5}, {"mechanism.epsilon": 0.50001}])
+    ['epsilon = 0.5', 'epsilon = 0.50001']
+    """
+    texts = [parameters_text(parameters) for parameters in several]
+    exact = [json.dumps(parameters, sort_keys=True, default=str) for parameters in several]
+    if len(set(texts)) == len(set(exact)):
+        return texts
+    return [
+        ", ".join(
+            f"{key} = {json.dumps(value, default=str)}"
+            for key, value in zip(short_keys(one), one.values(), strict=True)
+        )
+        for one in several
+    ]
+
+
 def short_keys(keys: Iterable[str]) -> list[str]:
     """The short form of each dotted key, the long one where two would be the same.
 

@@ -72,7 +72,7 @@ def epsilon_of_directions(
     return there, back
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Groups:
     """Ends of the groups of clones, in the order of the program, and the probability of each."""
 

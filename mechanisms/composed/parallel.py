@@ -115,8 +115,11 @@ class Parallel(Mechanism):
 
     def guarantee(self) -> Guarantee:
         """The worst of the parts at every epsilon; that of one part where it is the worst everywhere."""
-        claims = {str(base.guarantee()): base.guarantee() for base in self.bases}
-        return next(iter(claims.values())) if len(claims) == 1 else LargestDP(tuple(claims.values()))
+        claims: list[Guarantee] = []
+        for base in self.bases:
+            if (claim := base.guarantee()) not in claims:  # compared by value: what prints alike may differ
+                claims.append(claim)
+        return claims[0] if len(claims) == 1 else LargestDP(tuple(claims))
 
     def worst_case(self) -> Neighbours:
         """No records, and one in the part with the largest epsilon."""

@@ -13,6 +13,7 @@ from ..base import Dataset, Outputs
 from ..errors import ParameterError
 from ..guarantees import ExactDP, GaussianDP, PureDP
 from ..guarantees.base import Guarantee
+from ..guarantees.numerics.binomial import response_logs
 from ..noise.additive import AdditiveNoise
 from ..noise.discrete.geometric import Geometric
 from ..noise.gaussian import Gaussian
@@ -133,8 +134,8 @@ class GeometricSubsetCounts(PureSubsetCounts):
     def guarantee(self) -> Guarantee:
         """The exact curve of most_queries randomised responses."""
         k, rate = self.most_queries, self.epsilon / self.most_queries
-        law = np.exp(_binomial_logs(k, rate))
-        return ExactDP(law[::-1], law, relation=self.relation)
+        law = response_logs(k, rate)
+        return ExactDP.of_logs(law[::-1], law, relation=self.relation)
 
 
 @dataclass(frozen=True)
@@ -196,10 +197,3 @@ class GaussianSubsetCounts(NoisySubsetCounts):
     def guarantee(self) -> GaussianDP:
         """`GaussianDP(mu)`, exact."""
         return GaussianDP(self.noise.mu, relation=self.relation).calibrated_at(self.delta)
-
-
-def _binomial_logs(k: int, rate: float) -> Floats:
-    """Log probabilities of 0, ..., k truths among k randomised responses of epsilon = rate."""
-    from scipy.stats import binom
-
-    return np.asarray(binom.logpmf(np.arange(k + 1), k, 1.0 / (1.0 + math.exp(-rate))))

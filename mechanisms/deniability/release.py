@@ -153,14 +153,18 @@ class DeniableRelease(Mechanism):
         """Log probability that nothing is released, a sum over all outputs."""
         log_p, counts, crowds = self._levels(np.arange(self.generator.n_outputs), cells)
         with np.errstate(divide="ignore"):
-            failed = np.exp(log_p + np.log(counts) + self._log_fail(crowds - self.k)).sum() / len(cells)
-            return float(np.log(self.withheld + (1.0 - self.withheld) * failed))
+            failed = logsumexp(log_p + np.log(counts) + self._log_fail(crowds - self.k)) - math.log(len(cells))
+            return float(np.logaddexp(np.log(self.withheld), math.log1p(-self.withheld) + failed))
 
-    def law(self, dataset: Dataset) -> Floats:
-        """Probabilities of all outputs, that of "nothing" last, shape `(n_outputs + 1,)`."""
+    def log_law(self, dataset: Dataset) -> Floats:
+        """Log probabilities of all outputs, that of "nothing" last, shape `(n_outputs + 1,)`."""
         cells = self._cells(dataset)
         released = self.log_released(np.arange(self.generator.n_outputs), cells)
-        return np.asarray(np.exp(np.append(released, self.log_not_released(cells))))
+        return np.append(released, self.log_not_released(cells))
+
+    def law(self, dataset: Dataset) -> Floats:
+        """Probabilities of all outputs, in the order of `log_law`."""
+        return np.exp(self.log_law(dataset))
 
     def guarantee(self) -> Guarantee:
         """`DeniabilityDP(k, gamma, epsilon0)`, or what it says of t."""
@@ -183,7 +187,7 @@ class DeniableRelease(Mechanism):
         if self.generator.n_outputs > LARGEST:
             return None
         pair = self.worst_case()
-        return ExactDP(self.law(pair.d0), self.law(pair.d1), self.relation)
+        return ExactDP.of_logs(self.log_law(pair.d0), self.log_law(pair.d1), self.relation)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
         super().fitted_to(neighbours)

@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_expit
 
 from ..base import Dataset, Mechanism, Neighbours, Outputs
 from ..errors import NeighboursError, ParameterError
 from ..guarantees import ExactDP, PureDP
 from ..guarantees.base import Guarantee
+from ..guarantees.numerics.binomial import response_logs
 from ..relation import Relation
 from ..validation import positive, whole
 
@@ -97,11 +99,13 @@ class NoisyVotes(Mechanism):
 
     def between(self, votes0: int, votes1: int) -> ExactDP:
         """The exact guarantee where the votes are `votes0` on side 0 and `votes1` on side 1, in every round."""
-        from scipy.stats import binom
+        log0, log1 = (response_logs(self.rounds, self._log_odds(votes)) for votes in (votes0, votes1))
+        return ExactDP.of_logs(log0, log1, relation=self.relation)
 
-        count = np.arange(self.rounds + 1)
-        law0, law1 = (binom.pmf(count, self.rounds, self.majority(votes)) for votes in (votes0, votes1))
-        return ExactDP(law0, law1, relation=self.relation)
+    def _log_odds(self, votes: int) -> float:
+        """Log odds of releasing the label 1 after this many votes for it: those of Laplace noise on the votes."""
+        lead = (votes - self.n_teachers / 2) / self.scale
+        return math.copysign(abs(lead) + math.log(2.0 - math.exp(-abs(lead))), lead)
 
 
 class FixedVotes(NoisyVotes):
@@ -121,13 +125,10 @@ class FixedVotes(NoisyVotes):
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Log probability of each output, shape `(size,)`; -inf for what is no vector of bits."""
-        from scipy.stats import laplace
-
         bits = outputs.values.reshape(len(outputs), -1)
         ones = bits.sum(axis=1)
-        votes = self.count(self.labels(dataset))
-        away = (self.n_teachers / 2 - votes) / self.scale
-        each = ones * laplace.logsf(away) + (self.rounds - ones) * laplace.logcdf(away)
+        log_odds = self._log_odds(self.count(self.labels(dataset)))
+        each = ones * log_expit(log_odds) + (self.rounds - ones) * log_expit(-log_odds)
         return np.where(np.isin(bits, (0, 1)).all(axis=1), each, -math.inf)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,11 @@ Floats = NDArray[np.float64]
 
 NAMES = {1.0: "nan", 2.0: "inf", 3.0: "-inf", 4.0: "None"}
 """Marks of exceptional values; strings have a digest above these, whole numbers what their float lacks."""
+
+
+def by_name(key: Any) -> tuple[str, str]:
+    """Sorts keys of a dict by their text, and those of one text, such as 1 and "1", by their type."""
+    return str(key), type(key).__name__
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from .calls.repeats import CERTAIN, same, surprise
 from .calls.same_seed import SameSeed, compare, seeded
 from .calls.style import STYLES, name_of, style_of
 from .first_runs import FirstRuns, Snapshot
-from .forms import Form, Raised, Row, usual_form
+from .forms import Form, Raised, Row, by_name, usual_form
 from .guard import Guard, current
 from .labels import class_name, cut, in_words, shown
 from .mutation import content_digest, is_small
@@ -246,7 +246,7 @@ class FunctionMechanism(Mechanism):
     def _columns(self, results: dict[str, Any]) -> np.ndarray[Any, Any] | list[dict[str, Any]]:
         """A dict of arrays with one row a run, side by side in the order of its keys; one dict a run if not all are
         numbers."""
-        parts = {key: np.asarray(unmasked(results[key])) for key in sorted(results, key=str)}
+        parts = {key: np.asarray(unmasked(results[key])) for key in sorted(results, key=by_name)}
         if len({len(part) if part.ndim else -1 for part in parts.values()}) != 1 or any(
             not part.ndim for part in parts.values()
         ):

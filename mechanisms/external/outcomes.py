@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from ..base import Outputs
 from ..errors import ReleaseError
-from .forms import NAMES, Event, Floats, Form, Raised, Row, code, shape_label, words_of
+from .forms import NAMES, Event, Floats, Form, Raised, Row, by_name, code, shape_label, words_of
 from .labels import class_name, cut, in_words, shown
 
 EXACT = 2**53
@@ -73,7 +73,7 @@ def _read(result: Any) -> Row | Event:
         plain = str(result) if isinstance(result, str) else bytes(result)  # a numpy string shows as any other
         return Event(cut(f"text {plain!r}"), code(repr(plain)))
     if isinstance(result, Mapping):
-        names = sorted(result, key=str)
+        names = sorted(result, key=by_name)
         outside = "keys " + ", ".join(map(str, result))
         return _read_parts([result[name] for name in names], "keys " + ", ".join(map(str, names)), outside)
     array = _as_array(unmasked(result))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ParameterError
 from ..relation import Relation
@@ -16,10 +16,10 @@ from .base import Floats, Guarantee
 from .numerics.losses import LossProfile
 from .numerics.polygon import lower_hull, tradeoff_points
 from .profile import ProfileGuarantee
-from .pure import PureDP
 
 _SUM_TOLERANCE = 1e-9
-_LEAST_LOG, _NEGLIGIBLE_LOG = -690.0, -100.0
+SMALL = 1e-290
+"""Probabilities below are read from their logarithms, where these are given."""
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -37,6 +37,9 @@ class ExactDP(ProfileGuarantee):
             within 1e-9 and is then scaled to sum to 1.
         relation: the neighbouring relation; None takes that of the pair it is compared on.
         exact: False when the two laws are only known to be no better than the mechanism.
+
+    Probabilities below about 1e-308 are 0 as floats, so that a privacy loss beyond 700 would count as infinite: give
+    such laws by their logarithms, to `of_logs`.
 
     Raises:
         ParameterError: not two vectors of one length >= 1, a probability negative or NaN, a sum other than 1; an
@@ -62,6 +65,7 @@ class ExactDP(ProfileGuarantee):
     p1: Floats
     relation: Relation | None
     exact: bool
+    logs: tuple[Floats, Floats] | None = None
 
     def __init__(
         self, p0: ArrayLike, p1: ArrayLike, relation: str | Relation | None = None, *, exact: bool = True
@@ -75,6 +79,23 @@ class ExactDP(ProfileGuarantee):
             )
         self._set(p0=first, p1=second, relation=relation, exact=exact)
 
+    @classmethod
+    def of_logs(
+        cls, log_p0: ArrayLike, log_p1: ArrayLike, relation: str | Relation | None = None, *, exact: bool = True
+    ) -> Self:
+        """From the logarithms of the probabilities, -inf for what a side cannot produce: no loss is too large.
+
+        Example:
+            >>> ExactDP.of_logs([0.0, -1000.0], [-1000.0, 0.0]).epsilon(0.0)
+            1000.0
+        """
+        logs = np.asarray(log_p0, dtype=np.float64), np.asarray(log_p1, dtype=np.float64)
+        with np.errstate(under="ignore", over="ignore"):
+            found = cls(np.exp(logs[0]), np.exp(logs[1]), relation, exact=exact)
+        if any(np.any((log > -np.inf) & (p < SMALL)) for log, p in zip(logs, (found.p0, found.p1), strict=True)):
+            found._set(logs=logs)
+        return found
+
     def __eq__(self, other: object) -> bool:
         """Two guarantees of equal laws are one, so that what was computed for a claim is found again."""
         return self._laws == other._laws if isinstance(other, ExactDP) else NotImplemented
@@ -83,13 +104,21 @@ class ExactDP(ProfileGuarantee):
         return hash(self._laws)
 
     @property
-    def _laws(self) -> tuple[bytes, bytes, Relation | None, bool]:
-        return self.p0.tobytes(), self.p1.tobytes(), self.relation, self.exact
+    def _laws(self) -> tuple[object, ...]:
+        logs = () if self.logs is None else tuple(log.tobytes() for log in self.logs)
+        return self.p0.tobytes(), self.p1.tobytes(), *logs, self.relation, self.exact
+
+    @property
+    def _possible(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """What each side can produce."""
+        if self.logs is None:
+            return self.p0 > 0.0, self.p1 > 0.0
+        return self.logs[0] > -np.inf, self.logs[1] > -np.inf
 
     @property
     def default_delta(self) -> float | None:
         """0 where the pair is purely private, which it is if both sides can produce the same outputs."""
-        return 0.0 if np.array_equal(self.p0 > 0.0, self.p1 > 0.0) else None
+        return 0.0 if np.array_equal(*self._possible) else None
 
     @cached_property
     def polygon(self) -> tuple[Floats, Floats]:
@@ -100,7 +129,22 @@ class ExactDP(ProfileGuarantee):
     @cached_property
     def profiles(self) -> tuple[LossProfile, LossProfile]:
         """Profiles of the losses log(p1/p0) under p1 and log(p0/p1) under p0."""
-        return loss_profile(self.p1, self.p0), loss_profile(self.p0, self.p1)
+        if self.logs is None:
+            return loss_profile(self.p1, self.p0), loss_profile(self.p0, self.p1)
+        log0, log1 = self.logs
+        return _profile_of_logs(self.p1, self.p0, log1, log0), _profile_of_logs(self.p0, self.p1, log0, log1)
+
+    def product(self, other: ExactDP) -> ExactDP:
+        """What both pairs together allow, drawn independently, with this relation."""
+        pairs = zip(self.log_laws, other.log_laws, strict=True)
+        log0, log1 = (np.add.outer(one, two).ravel() for one, two in pairs)
+        return ExactDP.of_logs(log0, log1, self.relation, exact=self.exact and other.exact)
+
+    @property
+    def log_laws(self) -> tuple[Floats, Floats]:
+        """Logarithms of p0 and p1."""
+        with np.errstate(divide="ignore"):
+            return (np.log(self.p0), np.log(self.p1)) if self.logs is None else self.logs
 
     def symmetric(self) -> ExactDP:
         """A pair with this curve in either direction: what dominates when nobody knows which side is which."""
@@ -119,30 +163,12 @@ class ExactDP(ProfileGuarantee):
         return np.maximum(*(profile.epsilon(delta) for profile in self.profiles))
 
     def _tradeoff(self, fpr: Floats) -> Floats:
-        return np.interp(fpr, *self.polygon)
-
-
-def exact_from_logs(log_p0: ArrayLike, log_p1: ArrayLike, relation: Relation | None = None) -> Guarantee:
-    """The exact curve of two laws given by their log probabilities, which may be too small for floats.
-
-    Outputs that are too rare are lifted on both sides together, to less than e^-100: their log ratios, which decide
-    epsilon at delta 0, stay as they are, and their probabilities are next to nothing. Where a log ratio is beyond 590,
-    and none is infinite, the curve is `PureDP` of the largest one: an upper bound.
-
-    Example:
-        >>> exact_from_logs(np.log([0.5, 0.5]), np.log([0.5, 0.5])).epsilon(0.0)
-        0.0
-        >>> exact_from_logs([0.0, -800.0], [0.0, -803.0]).epsilon(0.0)
-        3.0
-    """
-    first, second = np.asarray(log_p0, dtype=np.float64), np.asarray(log_p1, dtype=np.float64)
-    both = np.isfinite(first) & np.isfinite(second)
-    largest = float(np.abs(first[both] - second[both]).max(initial=0.0))
-    if largest > _NEGLIGIBLE_LOG - _LEAST_LOG and both.all():
-        return PureDP(largest, relation=relation)
-    room = np.maximum(0.0, _NEGLIGIBLE_LOG - np.maximum(first, second))
-    lift = np.where(both, np.clip(_LEAST_LOG - np.minimum(first, second), 0.0, room), 0.0)
-    return ExactDP(np.exp(first + lift), np.exp(second + lift), relation)
+        found = np.interp(fpr, *self.polygon)
+        if self.logs is None:
+            return found
+        possible0, possible1 = self._possible  # the corner at 0 holds what is too unlikely for a float as well
+        at_zero = 1.0 - max(self.p1[~possible0].sum(), self.p0[~possible1].sum())
+        return np.where(fpr == 0.0, at_zero, found)
 
 
 def loss_profile(upper: Floats, lower: Floats) -> LossProfile:
@@ -150,6 +176,15 @@ def loss_profile(upper: Floats, lower: Floats) -> LossProfile:
     both = (upper > 0.0) & (lower > 0.0)
     losses = log_ratio(upper[both], lower[both])
     return LossProfile.of(losses, upper[both], float(upper[(upper > 0.0) & (lower == 0.0)].sum()))
+
+
+def _profile_of_logs(upper: Floats, lower: Floats, log_upper: Floats, log_lower: Floats) -> LossProfile:
+    """The same, from logarithms where a probability is too small for a float."""
+    both = (log_upper > -np.inf) & (log_lower > -np.inf)
+    losses = log_upper[both] - log_lower[both]
+    normal = np.minimum(upper[both], lower[both]) >= SMALL
+    losses[normal] = log_ratio(upper[both][normal], lower[both][normal])
+    return LossProfile.of(losses, upper[both], float(upper[(log_upper > -np.inf) & ~both].sum()))
 
 
 def log_ratio(upper: Floats, lower: Floats) -> Floats:

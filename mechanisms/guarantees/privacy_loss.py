@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, reduce
@@ -19,6 +20,10 @@ from .renyi import check_poisson
 
 INTERVAL = 1e-4
 """Distance of the grid on which privacy losses are kept. Half of it costs twice the time and memory."""
+REACH = 1380.0
+"""Privacy losses that spread further are kept on a coarser grid, of a hundred thousand losses."""
+_MOST_LOSSES = 2e8
+_LARGEST = 690.0
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,7 @@ class PrivacyLossDP(ProfileGuarantee):
         sampling_probability: float = 1.0,
         steps: int = 1,
         relation: str | Relation = Relation.ADD_REMOVE,
-        interval: float = INTERVAL,
+        interval: float | None = None,
     ) -> PrivacyLossDP:
         """The Gaussian mechanism on a Poisson sample of the records, composed with itself: DP-SGD's accountant.
 
@@ -130,14 +135,17 @@ class PrivacyLossDP(ProfileGuarantee):
             sampling_probability: of each record in each step, in (0, 1].
             steps: compositions, >= 1.
             relation: add_remove or zero_out when records are sampled; any of the three otherwise.
-            interval: of the grid of losses, > 0.
+            interval: of the grid of losses, > 0; None takes 1e-4 and, where losses spread over more than 1380, 1e-5
+                of that.
 
         Raises:
             ParameterError: a value out of range.
             AccountingError: sampled records under replace_one.
         """
-        positive(noise_multiplier=noise_multiplier, interval=interval)
+        positive(noise_multiplier=noise_multiplier)
         relation = _check_steps(sampling_probability, steps, relation)
+        reach = _gaussian_reach(1.0 / noise_multiplier, sampling_probability, steps)
+        interval = fitting_interval(reach) if interval is None else checked_interval(interval, reach)
         pld = _composed("gaussian", float(noise_multiplier), float(sampling_probability), interval, steps)
         title = _title("gaussian", noise_multiplier=noise_multiplier, sampling_probability=sampling_probability)
         recipe = NoisySteps("gaussian", 1.0 / noise_multiplier, sampling_probability, steps, relation, interval)
@@ -151,7 +159,7 @@ class PrivacyLossDP(ProfileGuarantee):
         sampling_probability: float = 1.0,
         steps: int = 1,
         relation: str | Relation = Relation.ADD_REMOVE,
-        interval: float = INTERVAL,
+        interval: float | None = None,
     ) -> PrivacyLossDP:
         """A scalar Laplace mechanism on a Poisson sample of the records, composed with itself.
 
@@ -162,8 +170,10 @@ class PrivacyLossDP(ProfileGuarantee):
         Raises:
             ParameterError, AccountingError: as for `gaussian`.
         """
-        positive(epsilon=epsilon, interval=interval)
+        positive(epsilon=epsilon)
         relation = _check_steps(sampling_probability, steps, relation)
+        reach = composed_reach(epsilon, steps)
+        interval = fitting_interval(reach) if interval is None else checked_interval(interval, reach)
         pld = _composed("laplace", 1.0 / epsilon, float(sampling_probability), interval, steps)
         title = _title("laplace", epsilon=epsilon, sampling_probability=sampling_probability)
         recipe = NoisySteps("laplace", epsilon, sampling_probability, steps, relation, interval)
@@ -203,6 +213,37 @@ def _check_steps(sampling_probability: float, steps: int, relation: str | Relati
     return relation
 
 
+def fitting_interval(reach: float) -> float:
+    """Of a grid of losses that are spread over `reach`."""
+    return INTERVAL if reach <= REACH else 1e-5 * reach
+
+
+def checked_interval(interval: float, reach: float) -> float:
+    """An interval that was asked for; refused where so many losses take too much time and memory."""
+    positive(interval=interval)
+    if reach > _MOST_LOSSES * interval:
+        raise ParameterError(
+            f"interval = {interval:g} makes about {reach / interval:.2g} privacy losses, more than {_MOST_LOSSES:.2g}. "
+            f"Give interval={float(f'{1e-5 * reach:.1g}')!r}, or leave it out.",
+            argument="interval",
+        )
+    return interval
+
+
+def composed_reach(largest: float, count: float) -> float:
+    """How far the sum of `count` losses spreads, each of which lies between -`largest` and `largest`: the mean is at
+    most largest^2 / 2 a loss, its deviation at most `largest`; 10 deviations hold all but e^-50."""
+    return 2.0 * min(count * largest, 0.5 * count * largest**2 + 10.0 * math.sqrt(count) * largest)
+
+
+def _gaussian_reach(mu: float, q: float, steps: int) -> float:
+    """The same for the Gaussian mechanism on samples: moments by convexity in q, and by chi^2 where that is less."""
+    single = mu * mu + 20.0 * mu
+    chi_square = q * q * math.expm1(min(mu * mu, 700.0))
+    mean, square = min(chi_square, 0.5 * q * mu * mu), min(chi_square, q * (0.25 * mu**4 + mu * mu))
+    return min(steps * single, single + 2.0 * steps * mean + 20.0 * math.sqrt(steps * square))
+
+
 @lru_cache(maxsize=32)
 def _composed(noise: str, scale: float, sampling_probability: float, interval: float, steps: int) -> Any:
     """Remembered, as one step takes a second or more, and a mechanism is asked for its claim many times."""
@@ -211,7 +252,13 @@ def _composed(noise: str, scale: float, sampling_probability: float, interval: f
     if steps > 1:
         return _composed(noise, scale, sampling_probability, interval, 1).self_compose(steps)
     make = plds.from_gaussian_mechanism if noise == "gaussian" else plds.from_laplace_mechanism
-    return make(scale, sampling_prob=sampling_probability, value_discretization_interval=interval)
+    dots = noise == "gaussian" or scale * _LARGEST > 1.0  # e^loss of bounded losses must be a float to connect dots
+    return make(
+        scale,
+        sampling_prob=sampling_probability,
+        value_discretization_interval=interval,
+        use_connect_dots=dots,
+    )
 
 
 def _title(name: str, **values: float) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from scipy import special
 from ..errors import ParameterError
 from ..guarantees import ExactDP
 from ..guarantees.base import Guarantee
+from ..guarantees.numerics.binomial import response_logs
 from .base import LocalMechanism
 
 _LARGEST_TABLE = 16
@@ -36,6 +36,16 @@ class BitReports(LocalMechanism):
     @abstractmethod
     def q_one(self) -> float:
         """Probability that a bit 0 is sent as 1."""
+
+    @property
+    def log_odds_one(self) -> float:
+        """Log odds that a bit 1 is sent as 1."""
+        return float(special.logit(self.p_one))
+
+    @property
+    def log_odds_zero(self) -> float:
+        """Log odds that a bit 0 is sent as 1."""
+        return float(special.logit(self.q_one))
 
     @property
     def message_shape(self) -> tuple[int, ...]:
@@ -71,9 +81,9 @@ class BitReports(LocalMechanism):
         pair = self.worst_case()
         code0, code1 = self.codes[int(pair.d0)], self.codes[int(pair.d1)]
         first, second = int(np.sum(code0 & ~code1)), int(np.sum(code1 & ~code0))
-        law0 = np.outer(_ones(first, self.p_one), _ones(second, self.q_one))
-        law1 = np.outer(_ones(first, self.q_one), _ones(second, self.p_one))
-        return ExactDP(law0.ravel(), law1.ravel(), relation=self.relation)
+        odds = self.log_odds_one, self.log_odds_zero
+        one, two = ([response_logs(n, sent) for sent in odds] for n in (first, second))
+        return ExactDP.of_logs(*one, self.relation).product(ExactDP.of_logs(*two[::-1]))
 
     def _impossible(self, messages: NDArray[np.integer]) -> NDArray[np.bool_]:
         return np.asarray(((messages != 0) & (messages != 1)).any(axis=-1))
@@ -88,12 +98,6 @@ class BitReports(LocalMechanism):
         return (rng.random((*shape, *self.message_shape)) < self._chances(values)).view(np.int8)
 
     def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
-        chances = self._chances(values)
-        none = np.log1p(-chances).sum(axis=-1)
-        return np.asarray(np.einsum("...m,...m->...", messages, np.log(chances) - np.log1p(-chances)) + none)
-
-
-def _ones(n: int, chance: float) -> NDArray[Any]:
-    """The law of the number of ones among n bits that are each sent as 1 with that chance."""
-    ones = np.arange(n + 1)
-    return np.asarray(special.binom(n, ones) * chance**ones * (1.0 - chance) ** (n - ones))
+        log_odds = np.where(self.codes[values], self.log_odds_one, self.log_odds_zero)
+        none = special.log_expit(-log_odds).sum(axis=-1)
+        return np.asarray(np.einsum("...m,...m->...", messages, log_odds) + none)

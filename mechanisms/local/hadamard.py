@@ -68,10 +68,10 @@ class HadamardResponse(FrequencyOracle):
 
     def guarantee(self) -> Guarantee:
         """The exact curve, from the law of the signs of the column in the two rows."""
-        inside = 0.5 * self.p_support
-        outside = 0.5 * math.exp(-self.epsilon) * self.p_support
+        inside = math.log(0.5 * self.p_support)
+        outside = inside - self.epsilon
         agree = [inside, outside]
-        return ExactDP([inside, outside, *agree], [outside, inside, *agree], relation=self.relation)
+        return ExactDP.of_logs([inside, outside, *agree], [outside, inside, *agree], relation=self.relation)
 
     def _randomize(
         self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator

@@ -75,7 +75,7 @@ class LocalHashing(FrequencyOracle):
     @property
     def g(self) -> int:
         """Number of buckets."""
-        return self.n_buckets or max(2, round(math.exp(min(self.epsilon, 50.0))) + 1)
+        return self.n_buckets or max(2, min(round(math.exp(min(self.epsilon, 50.0))) + 1, self.prime))
 
     @property
     def collision(self) -> float:
@@ -127,10 +127,12 @@ class LocalHashing(FrequencyOracle):
 
     def guarantee(self) -> Guarantee:
         """The exact curve, from the law of (bucket of the first value, of the second, neither, or one of both)."""
-        apart, p = 1.0 - self.collision, self.p_true
-        q = math.exp(-self.epsilon) * p
-        rest = [apart * (self.g - 2) * q, self.collision]
-        return ExactDP([apart * p, apart * q, *rest], [apart * q, apart * p, *rest], relation=self.relation)
+        with np.errstate(divide="ignore"):
+            apart, others, alike = np.log([1.0 - self.collision, self.g - 2.0, self.collision])
+        p = apart + math.log(self.p_true)
+        q = p - self.epsilon
+        rest = [others + q, alike]
+        return ExactDP.of_logs([p, q, *rest], [q, p, *rest], relation=self.relation)
 
     def _impossible(self, messages: NDArray[np.integer]) -> NDArray[np.bool_]:
         return np.asarray(((messages < 0) | (messages >= [self.prime, self.prime, self.g])).any(axis=-1))

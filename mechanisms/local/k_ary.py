@@ -15,6 +15,9 @@ from ..validation import positive, whole
 from .base import SymmetricRandomizer
 from .frequency import FrequencyOracle
 
+_LEAST = 1e-300
+"""Probability of a lie below which none is drawn: uniform draws are 0 or at least 2^-53."""
+
 
 @dataclass(frozen=True)
 class KAryRandomizedResponse(SymmetricRandomizer, FrequencyOracle):
@@ -61,9 +64,9 @@ class KAryRandomizedResponse(SymmetricRandomizer, FrequencyOracle):
 
     def guarantee(self) -> Guarantee:
         """The exact curve, from the law of (first value, second value, any other)."""
-        rest = [(self.k - 2) * self.p_other] if self.k > 2 else []
-        first, second = [self.p_true, self.p_other, *rest], [self.p_other, self.p_true, *rest]
-        return ExactDP(np.array(first), np.array(second), relation=self.relation)
+        p_true, p_other = math.log(self.p_true), math.log(self.p_true) - self.epsilon
+        rest = [math.log(self.k - 2) + p_other] if self.k > 2 else []
+        return ExactDP.of_logs([p_true, p_other, *rest], [p_other, p_true, *rest], relation=self.relation)
 
     @property
     def p_support(self) -> float:
@@ -86,7 +89,7 @@ class KAryRandomizedResponse(SymmetricRandomizer, FrequencyOracle):
     ) -> NDArray[np.integer]:
         """Moves each value by each of 1..k-1 with probability q, and else by k, which is none: one draw an answer."""
         draws = rng.random(shape)
-        draws /= self.p_other
+        draws /= max(self.p_other, _LEAST)
         move = np.minimum(draws, self.k - 1).astype(np.int64) + 1
         move += values
         return np.remainder(move, self.k, out=move)

@@ -109,10 +109,12 @@ class SubsetSelection(FrequencyOracle):
 
     def guarantee(self) -> Guarantee:
         """The exact curve, from the law of (first value alone in the set, second alone, both or neither)."""
-        inside = self.p_support * (self.k - self.d) / (self.k - 1)
-        outside = (1.0 - self.p_support) * self.d / (self.k - 1)
-        rest = 1.0 - inside - outside
-        return ExactDP([inside, outside, rest], [outside, inside, rest], relation=self.relation)
+        inside = math.log(self.p_support * (self.k - self.d) / (self.k - 1))
+        outside = inside - self.epsilon
+        rest = max(0.0, 1.0 - math.exp(inside) - math.exp(outside))
+        with np.errstate(divide="ignore"):
+            both = np.log(rest)
+        return ExactDP.of_logs([inside, outside, both], [outside, inside, both], relation=self.relation)
 
     def _impossible(self, messages: NDArray[np.integer]) -> NDArray[np.bool_]:
         bits = ((messages == 0) | (messages == 1)).all(axis=-1)

@@ -73,6 +73,14 @@ class UnaryEncoding(BitReports, FrequencyOracle):
         return below / (1.0 + below)
 
     @property
+    def log_odds_one(self) -> float:
+        return 0.0 if self.kind == "optimized" else 0.5 * self.epsilon
+
+    @property
+    def log_odds_zero(self) -> float:
+        return -self.epsilon if self.kind == "optimized" else -0.5 * self.epsilon
+
+    @property
     def p_support(self) -> float:
         """`p_one`: a bit 1 supports its value."""
         return self.p_one

@@ -115,3 +115,13 @@ def orthant_probabilities(epsilon: float, n_queries: int) -> tuple[float, float]
     positive(epsilon=epsilon)
     whole(1, n_queries=n_queries)
     return math.exp(-epsilon) * 0.5**n_queries, 0.5**n_queries
+
+
+def log_laplace_mass(low: Floats, high: Floats, scale: float) -> Floats:
+    """Log probability of Laplace noise in each [low, high], without cancellation in the tails."""
+    low, high = low / scale, high / scale
+    left, right = np.minimum(high, 0.0), np.maximum(low, 0.0)
+    with np.errstate(divide="ignore"):
+        below = left + np.log(-np.expm1(np.minimum(low, left) - left))
+        above = -right + np.log(-np.expm1(right - np.maximum(high, right)))
+    return np.asarray(np.logaddexp(below, above) - math.log(2.0))

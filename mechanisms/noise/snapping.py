@@ -17,7 +17,7 @@ from ..queries.base import AnyQuery, Floats
 from ..relation import Relation
 from ..validation import positive
 from .additive import AdditiveNoise
-from .laplace import laplace_log_density
+from .laplace import laplace_log_density, log_laplace_mass
 from .uniforms import full_precision_uniform
 
 ROUNDING = 2.0**-49
@@ -107,8 +107,9 @@ class Snapping(AdditiveNoise):
         edges = np.multiply(self.granularity, steps, dtype=np.float64)
         edges = edges[edges <= self.last_edge - 0.5 * self.granularity]
         edges = np.pad(edges, 1, constant_values=(-np.inf, np.inf))
-        p0, p1 = (laplace_masses(edges - shift, self.scale) for shift in (0.0, self.sensitivity))
-        return ExactDP(p0, p1, relation=self.relation)
+        ends = edges[:-1], edges[1:]
+        log0, log1 = (log_laplace_mass(ends[0] - s, ends[1] - s, self.scale) for s in (0.0, self.sensitivity))
+        return ExactDP.of_logs(log0, log1, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
         """The first answer moves by `sensitivity` from the edge of a cell: at most that edge has probability 1/2."""
@@ -136,8 +137,7 @@ class Snapping(AdditiveNoise):
         low = np.where(ends, self.last_edge, np.abs(values) - half)
         high = np.where(ends, np.inf, np.abs(values) + half)
         shift = np.where(values < 0.0, -centre, centre)
-        with np.errstate(divide="ignore"):
-            each = np.log(laplace_mass(low - shift, high - shift, self.scale))
+        each = log_laplace_mass(low - shift, high - shift, self.scale)
         each[~(ends | (inside & (values % self.granularity == 0.0)))] = -np.inf
         return np.asarray(each.reshape(len(values), -1).sum(axis=1))
 
@@ -148,17 +148,3 @@ class Snapping(AdditiveNoise):
 
     def _noise_log_density(self, noise: Floats) -> Floats:
         return laplace_log_density(noise, self.scale)
-
-
-def laplace_mass(low: Floats, high: Floats, scale: float) -> Floats:
-    """Probability of Laplace noise in each [low, high], without cancellation in the tails."""
-    low, high = low / scale, high / scale
-    left, right = np.minimum(high, 0.0), np.maximum(low, 0.0)
-    below = -0.5 * np.exp(left) * np.expm1(np.minimum(low, left) - left)
-    above = -0.5 * np.exp(-right) * np.expm1(right - np.maximum(high, right))
-    return np.asarray(below + above)
-
-
-def laplace_masses(edges: Floats, scale: float) -> Floats:
-    """Probabilities of Laplace noise in the cells between consecutive edges, which may be infinite."""
-    return laplace_mass(edges[:-1], edges[1:], scale)

@@ -87,12 +87,15 @@ class Staircase(AdditiveNoise):
 
     def exact_guarantee(self) -> Guarantee:
         """Between the answers, both densities are flat on at most three pieces; outside, they differ by e^epsilon."""
-        edges = np.sort([0.0, self.step, 1.0 - self.step, 1.0])
-        heights = np.exp(self._noise_log_density(self.sensitivity * 0.5 * (edges[1:] + edges[:-1])))
-        inner = heights * self.sensitivity * np.diff(edges)
-        outer = 0.5, 0.5 * math.exp(-self.epsilon)
-        law = np.concatenate([outer[:1], inner, outer[1:]])
-        return ExactDP(law, law[::-1], relation=self.relation)
+        narrow = self.step < 0.5
+        end = self.step if narrow else 1.0 - self.step
+        down = np.array([0.0, float(narrow), 1.0])  # steps down on the pieces, of which the outer two are `end` wide
+        with np.errstate(divide="ignore"):
+            inner = (
+                self._log_top + np.log(self.sensitivity * np.array([end, 1.0 - 2.0 * end, end])) - self.epsilon * down
+            )
+        law = np.concatenate([[-math.log(2.0)], inner, [-math.log(2.0) - self.epsilon]])
+        return ExactDP.of_logs(law, law[::-1], relation=self.relation)
 
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
         """A sign, the number of whole sensitivities, the step within, and where on it (algorithm 1)."""
@@ -108,6 +111,10 @@ class Staircase(AdditiveNoise):
         size = np.abs(noise) / self.sensitivity
         turns = np.floor(size)
         down = turns + (size - turns >= self.step)
+        return np.asarray(self._log_top - self.epsilon * down)
+
+    @property
+    def _log_top(self) -> float:
+        """ln a, of the density on the highest step."""
         level = self.step + math.exp(-self.epsilon) * (1.0 - self.step)
-        top = math.log(-math.expm1(-self.epsilon)) - math.log(2.0 * self.sensitivity * level)
-        return np.asarray(top - self.epsilon * down)
+        return math.log(-math.expm1(-self.epsilon)) - math.log(2.0 * self.sensitivity * level)

@@ -149,4 +149,4 @@ class ChoosesOne(Selection):
     def exact_guarantee(self) -> Guarantee:
         """The exact curve of `worst_case()`, from the probabilities of all candidates."""
         pair = self.worst_case()
-        return ExactDP(self.probabilities(pair.d0), self.probabilities(pair.d1), self.relation)
+        return ExactDP.of_logs(self.log_probabilities(pair.d0), self.log_probabilities(pair.d1), self.relation)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, log_softmax
+from scipy.special import log_expit, log_softmax
 
 from ..base import Dataset, Neighbours, Outputs
 from ..guarantees import BoundedRange, ExactDP, PureDP
@@ -16,8 +16,6 @@ from .base import ChoosesOne
 
 TIGHTNESS = 0.98
 """epsilon of the worst case / the claim."""
-
-_LARGEST = 700.0  # e^-700 is about the smallest probability that a float holds with full accuracy
 
 
 @dataclass(frozen=True)
@@ -88,16 +86,11 @@ class Exponential(ChoosesOne):
     def exact_guarantee(self) -> Guarantee:
         """The exact curve of `worst_case()`: candidate 0 against all the others.
 
-        Beyond epsilon 700 the probabilities are too small for floats, and the curve is that of randomized response at
-        0.98 epsilon, from which it differs by at most e^(-0.02 epsilon) in delta: an upper bound. Below 1e-10 the laws
-        are so close that rounding shows: epsilon is right within 1e-15.
+        Below epsilon 1e-10 the laws are so close that rounding shows: epsilon is right within 1e-15.
         """
-        if self.epsilon > _LARGEST:
-            return PureDP(TIGHTNESS * self.epsilon, relation=self.relation)
         log_odds = np.array([self._log_odds() - self.epsilon, self._log_odds()])
-        chosen, not_chosen = expit(log_odds), expit(-log_odds)
-        law0, law1 = np.column_stack([chosen, not_chosen])
-        return ExactDP(law0, law1, relation=self.relation)
+        log0, log1 = np.column_stack([log_expit(log_odds), log_expit(-log_odds)])
+        return ExactDP.of_logs(log0, log1, relation=self.relation)
 
     def _log_odds(self) -> float:
         """ln of the odds o e^epsilon of candidate 0 on `d1`, where ln((1 + o e^epsilon) / (1 + o)) = 0.02 epsilon."""

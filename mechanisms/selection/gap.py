@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -25,6 +26,8 @@ _MOST_POLYNOMIALS = 1_000_000
 _FARTHEST = 2_000.0
 """Scales between the largest and the smallest score, up to which the law is kept on pieces."""
 _NEVER_BRIDGED = 150.0
+_LARGEST_CURVE = 30_000.0
+"""The largest epsilon whose exact curve is computed; beyond, quadrature takes too long."""
 
 
 @dataclass(frozen=True)
@@ -91,18 +94,21 @@ class NoisyMaxWithGap(Selection):
         them on `d0`, and epsilon / 2 ahead on `d1`."""
         return self.leading(1, -0.5 * self.epsilon)
 
-    def exact_guarantee(self) -> Guarantee:
-        """The curve of `worst_case()`, by quadrature over the gap if candidate 0 is chosen, and if another one is."""
+    def exact_guarantee(self) -> Guarantee | None:
+        """The curve of `worst_case()`, by quadrature over the gap if candidate 0 is chosen, and if another one is; None
+        beyond epsilon 30,000, where that takes too long."""
         half = 0.5 * self.epsilon
+        if self.epsilon > _LARGEST_CURVE:
+            return None
         ends = pieces(np.array([-half, 0.0, half]), 0.25)
         gap, weights = nodes_between(np.concatenate([[0.0], ends[ends > 0.0]]))
         laws: list[Floats] = []
         for lead in (-half, half):
             law = _LeadLaw.of(np.append(lead, np.zeros(self.n_candidates - 1)))
-            first = np.exp(law.log_density(np.zeros(len(gap), dtype=np.int64), lead - gap))
-            other = np.exp(law.log_density(np.ones(len(gap), dtype=np.int64), -gap))
-            laws.append(np.concatenate([weights * first, (self.n_candidates - 1) * weights * other]))
-        return ExactDP(laws[0], laws[1], self.relation)
+            first = law.log_density(np.zeros(len(gap), dtype=np.int64), lead - gap)
+            other = law.log_density(np.ones(len(gap), dtype=np.int64), -gap) + math.log(self.n_candidates - 1)
+            laws.append(np.concatenate([first, other]) + np.tile(np.log(weights), 2))
+        return ExactDP.of_logs(laws[0], laws[1], self.relation)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logsumexp
 
 from ..base import Dataset, Neighbours, Outputs
 from ..guarantees import ExactDP
@@ -107,8 +107,8 @@ class ReportNoisyMax(ChoosesOne):
 
     def curve(self, neighbours: Neighbours) -> Guarantee:
         """The exact curve of a pair."""
-        p0, p1 = (np.exp(self.log_probabilities(side)) for side in (neighbours.d0, neighbours.d1))
-        return ExactDP(p0 / p0.sum(), p1 / p1.sum(), self.relation)
+        log0, log1 = (self.log_probabilities(side) for side in (neighbours.d0, neighbours.d1))
+        return ExactDP.of_logs(log0 - logsumexp(log0), log1 - logsumexp(log1), self.relation)
 
     def worst_case(self) -> Neighbours:
         """Candidate 0 gains as much as it may while the others lose as much as they may.

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.special import gammaln, log_expit
 
 from ..base import Dataset, LogDensity, Neighbours, Outputs
 from ..errors import ParameterError
 from ..guarantees import ApproximateDP, ConcentratedDP, ExactDP
 from ..guarantees.base import Guarantee
-from ..noise.laplace import draw_laplace, laplace_log_density
+from ..noise.laplace import draw_laplace, laplace_log_density, log_laplace_mass
 from ..queries.answers import refuse_worst_case
 from ..queries.base import Floats
 from ..validation import open_unit
@@ -115,8 +115,8 @@ class LaplaceTopK(Selection):
     def exact_guarantee(self) -> Guarantee:
         """The exact curve of `worst_case()`, from the number of the k among those chosen."""
         pair = self.worst_case()
-        law0, law1 = (np.exp(self._log_counts(self.rate * float(x[0] - x[-1]))) for x in (pair.d0, pair.d1))
-        return ExactDP(law0, law1, self.relation)
+        log0, log1 = (self._log_counts(self.rate * float(x[0] - x[-1])) for x in (pair.d0, pair.d1))
+        return ExactDP.of_logs(log0, log1, self.relation)
 
     def _log_counts(self, lead: float) -> Floats:
         """Log probability that m = 0, ..., k of k candidates that lead by `lead` scales are chosen."""
@@ -225,18 +225,19 @@ class GumbelTopKCounts(Selection):
         exact at delta 0, where the outermost cells decide, and elsewhere too small by less than 1e-6 in delta."""
         laws: list[Floats] = []
         for moved in (0.0, 1.0):
-            ranks, missed = self._ranks(moved * self.sensitivity * self.rate)
+            ranks, missed = self._log_ranks(moved * self.sensitivity * self.rate)
             shift = self.sensitivity / self.count_scale
-            count = _laplace_cells(np.linspace(0.0, shift, _CELLS) - moved * shift)
-            laws.append(np.append(np.multiply.outer(ranks, count).ravel(), missed))
-        return ExactDP(laws[0], laws[1], self.relation)
+            ends = np.pad(np.linspace(0.0, shift, _CELLS) - moved * shift, 1, constant_values=(-np.inf, np.inf))
+            count = log_laplace_mass(ends[:-1], ends[1:], 1.0)
+            laws.append(np.append(np.add.outer(ranks, count).ravel(), missed))
+        return ExactDP.of_logs(laws[0], laws[1], self.relation)
 
-    def _ranks(self, lead: float) -> tuple[Floats, float]:
-        """Probability of each of the k ranks for a candidate that leads by `lead` scales, and of none of them."""
-        others = self.n_candidates - 1.0 - np.arange(self.k)
-        passed = others / (others + math.exp(lead))
-        reached = np.concatenate([[1.0], np.cumprod(passed)])
-        return reached[:-1] * (1.0 - passed), float(reached[-1])
+    def _log_ranks(self, lead: float) -> tuple[Floats, float]:
+        """Log probability of each of the k ranks for a candidate that leads by `lead` scales, and of none of them."""
+        with np.errstate(divide="ignore"):
+            log_odds = lead - np.log(self.n_candidates - 1.0 - np.arange(self.k))
+        reached = np.concatenate([[0.0], np.cumsum(log_expit(-log_odds))])
+        return reached[:-1] + log_expit(log_odds), float(reached[-1])
 
 
 def _distinct(rows: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -253,11 +254,3 @@ def _distinct(rows: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArr
 
 def _log_choose(n: int, m: NDArray[np.int64]) -> Floats:
     return np.asarray(gammaln(n + 1.0) - gammaln(m + 1.0) - gammaln(n - m + 1.0))
-
-
-def _laplace_cells(ends: Floats) -> Floats:
-    """Masses of standard Laplace noise below, between and above increasing `ends`."""
-    half = 0.5 * np.exp(-np.abs(ends))
-    below, above = np.where(ends < 0, half, 1.0 - half), np.where(ends < 0, 1.0 - half, half)
-    inner = np.where(ends[1:] <= 0.0, np.diff(below), -np.diff(above))
-    return np.concatenate([below[:1], inner, above[-1:]])

@@ -104,8 +104,8 @@ class PeelingTopK(Selection):
         pair = self.worst_case()
         lead = self.rate * (pair.d0[0] - pair.d0[-1])
         orders = np.array(list(product((False, True), repeat=self.k)))
-        law0, law1 = (np.exp(self._log_orders(x, orders)) for x in (lead, lead + self.epsilon))
-        return ExactDP(law0, law1, self.relation)
+        log0, log1 = (self._log_orders(x, orders) for x in (lead, lead + self.epsilon))
+        return ExactDP.of_logs(log0, log1, self.relation)
 
     @property
     def _n_leaders(self) -> int:

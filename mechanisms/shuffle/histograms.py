@@ -15,11 +15,13 @@ Floats = NDArray[np.float64]
 def classes(common: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
     """Three laws on the same messages, with those messages merged whose likelihood ratios agree: nothing is lost.
 
-    Each `(n_messages,)` with `common` > 0; returns three laws `(n_classes,)`.
+    Logarithms, each `(n_messages,)` and finite; returns those of three laws `(n_classes,)`.
     """
-    ratios = np.round(np.log(np.stack([first / common, second / common], axis=1)), 9)
-    _, kind = np.unique(ratios, axis=0, return_inverse=True)
-    merged = [np.bincount(kind.ravel(), law).astype(np.float64) for law in (common, first, second)]
+    ratios = np.round(np.stack([first - common, second - common], axis=1), 9)
+    distinct, kind = np.unique(ratios, axis=0, return_inverse=True)
+    merged = np.full((3, len(distinct)), -np.inf)
+    for law, into in zip((common, first, second), merged, strict=True):
+        np.logaddexp.at(into, kind.ravel(), law)
     return merged[0], merged[1], merged[2]
 
 

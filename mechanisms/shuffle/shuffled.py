@@ -8,13 +8,13 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, xlogy
+from scipy.special import gammaln, logsumexp, xlogy
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..errors import NeighboursError, ParameterError
 from ..guarantees import ClonesDP, ExactDP
 from ..guarantees.base import Guarantee
-from ..guarantees.numerics.binomial import binomial_pmf
+from ..guarantees.numerics.binomial import binomial_logs, convolved_logs
 from ..local.base import LocalMechanism
 from ..relation import Relation
 from ..validation import whole
@@ -158,14 +158,15 @@ class Shuffled(Mechanism):
     def exact_guarantee(self) -> Guarantee | None:
         """The exact curve on `worst_case()`; None where its counts are more than a million."""
         pair = self.worst_case()
-        laws = [self._channel[value] for value in (pair.d0[1], pair.d0[0], pair.d1[0])]
-        mass, first, second = classes(*laws)
+        sent = Outputs(self.randomizer.messages())
+        logs = [self.randomizer.log_density(sent, value) for value in (pair.d0[1], pair.d0[0], pair.d1[0])]
+        mass, first, second = classes(*(log - logsumexp(log) for log in logs))
         counts = histograms(self.n_users, len(mass))
         if counts is None:
             return None
-        common = np.exp(_log_multinomial(counts, mass))
-        p0, p1 = (common * (counts @ (part / mass)) / self.n_users for part in (first, second))
-        return ExactDP(p0 / p0.sum(), p1 / p1.sum(), relation=self.relation)
+        common = gammaln(self.n_users + 1) - gammaln(counts + 1).sum(axis=1) + counts @ mass
+        log0, log1 = (common + logsumexp(part - mass, b=counts, axis=1) for part in (first, second))
+        return ExactDP.of_logs(log0 - logsumexp(log0), log1 - logsumexp(log1), relation=self.relation)
 
     def output_law(self) -> LogDensity:
         """Its own: see `log_density`."""
@@ -197,11 +198,11 @@ class Shuffled(Mechanism):
         self, counts: NDArray[np.int64], held: NDArray[np.int64], users: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """The number of messages of the second kind is a sum of binomials, one for each value."""
-        law = np.ones(1)
+        law, sent = np.zeros(1), Outputs(self.randomizer.messages())
         for value, n in zip(held, users, strict=True):
-            law = np.convolve(law, binomial_pmf(np.arange(n + 1), n, self._channel[value, 1]))
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(law)[np.clip(counts[:, 1], 0, self.n_users)])
+            log_miss, log_hit = self.randomizer.log_density(sent, value)
+            law = convolved_logs(law, binomial_logs(int(n), log_hit, log_miss))
+        return np.asarray(law[np.clip(counts[:, 1], 0, self.n_users)])
 
     def _of_one_apart(self, counts: NDArray[np.int64], common: int, other: int) -> NDArray[np.float64]:
         """The law if all held `common`, times the mean over the messages of Pr[message | other] / Pr[message | common]:

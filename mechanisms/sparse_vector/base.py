@@ -185,5 +185,5 @@ class SparseVector(Mechanism):
         patterns = all_patterns(self.n_queries, self.stops_after, MOST_PATTERNS)
         if patterns is None:
             return None
-        p0, p1 = (np.exp(self.log_probabilities(patterns, side)) for side in (neighbours.d0, neighbours.d1))
-        return ExactDP(p0, p1, self.relation)
+        log0, log1 = (self.log_probabilities(patterns, side) for side in (neighbours.d0, neighbours.d1))
+        return ExactDP.of_logs(log0, log1, self.relation)

@@ -24,8 +24,6 @@ from .threshold_integral import REACH, panels
 
 CELLS, NODES = 6, 4
 """Parts of a panel, and Gauss-Legendre nodes in each, in the exact curve."""
-TINY = 1e-280
-"""Probability of a cell below which floats lose digits."""
 
 
 @dataclass(frozen=True)
@@ -101,17 +99,17 @@ class ReleasesValues(SparseVector):
             return None
         sides = (neighbours.d0, neighbours.d1)
         nodes, weights = self._cells(sides)
-        p0, p1 = (self._cell_probabilities(patterns, nodes, weights, side) for side in sides)
-        held = np.minimum(p0, p1) > TINY  # Laplace noise reaches everywhere: what is less is lost to floats
-        return ExactDP(np.where(held, p0, 0.0), np.where(held, p1, 0.0), self.relation)
+        log0, log1 = (self._log_cell_probabilities(patterns, nodes, weights, side) for side in sides)
+        return ExactDP.of_logs(log0, log1, self.relation)
 
-    def _cell_probabilities(self, patterns: Answers, nodes: Floats, weights: Floats, dataset: Dataset) -> Floats:
+    def _log_cell_probabilities(self, patterns: Answers, nodes: Floats, weights: Floats, dataset: Dataset) -> Floats:
         """Of no number, and of each cell of numbers for each query that may be above."""
         queries, law = self.answers(dataset), []
         for pattern, log_p in zip(patterns, self.log_probabilities(patterns, dataset), strict=True):
             number = (pattern == ABOVE).any()
             released = nodes[:, None] if number else np.empty((1, 0))
-            law.append((weights if number else 1.0) * np.exp(self._log_density(pattern, log_p, released, queries)))
+            density = self._log_density(pattern, log_p, released, queries)
+            law.append(density + np.log(weights) if number else density)
         return np.concatenate(law)
 
     def _cells(self, sides: tuple[Dataset, Dataset]) -> tuple[Floats, Floats]:

@@ -17,6 +17,7 @@ from ..noise.laplace import draw_laplace
 from ..queries.base import Floats
 from ..records import check_records, check_worst_case
 from ..relation import Relation
+from ..selection.laws import laplace_log_cdf
 from ..validation import positive
 from .laplace_choice import LaplaceChoiceDP
 from .median_sensitivity import BoundedMedian
@@ -91,8 +92,12 @@ class ProposeTestRelease(Mechanism):
 
     def answer_probability(self, dataset: Dataset) -> float:
         """Probability that the dataset is not refused."""
-        short = (self.threshold - self.distance(dataset)) * self.epsilon / 2.0
-        return 0.5 * math.exp(-short) if short >= 0.0 else 1.0 - 0.5 * math.exp(short)
+        return math.exp(self._log_chances(dataset)[1])
+
+    def _log_chances(self, dataset: Dataset) -> Floats:
+        """Log probabilities that the dataset is refused, and that it is not."""
+        over = (self.distance(dataset) - self.threshold) * self.epsilon / 2.0
+        return laplace_log_cdf(np.array([-over, over]))
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """`size` pairs, shape `(size, 2)`: (1, noisy median), or (0, 0) where it is refused."""
@@ -108,9 +113,9 @@ class ProposeTestRelease(Mechanism):
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density of each output under `dataset`, shape `(size,)`; log probability of a refusal."""
         given, answers = np.asarray(outputs.values, dtype=np.float64).T
-        probability = self.answer_probability(dataset)
-        density = math.log(probability) + log_laplace(answers, self.median(dataset), self.scale)
-        return np.where(given == 1.0, density, math.log1p(-probability))
+        refused, answered = self._log_chances(dataset)
+        density = answered + log_laplace(answers, self.median(dataset), self.scale)
+        return np.where(given == 1.0, density, refused)
 
     def guarantee(self) -> Guarantee:
         """`ApproximateDP(epsilon, delta)`."""
@@ -132,9 +137,9 @@ class ProposeTestRelease(Mechanism):
     def exact_guarantee(self) -> Guarantee:
         """The exact curve of `worst_case()`."""
         pair = self.worst_case()
-        p0, p1 = (self.answer_probability(d) for d in (pair.d0, pair.d1))
+        log0, log1 = (self._log_chances(d) for d in (pair.d0, pair.d1))
         apart = abs(self.median(pair.d1) - self.median(pair.d0)) / self.scale
-        return LaplaceChoiceDP([1.0 - p0, p0], [1.0 - p1, p1], [0.0, apart], self.relation)
+        return LaplaceChoiceDP.of_logs(log0, log1, [0.0, apart], self.relation)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
         super().fitted_to(neighbours)

@@ -114,8 +114,8 @@ class Quantile(Mechanism):
         pair = self.worst_case()
         ends = np.unique(np.concatenate([self.intervals(d)[0] for d in (pair.d0, pair.d1)]))
         middle = Outputs((ends[1:] + ends[:-1]) / 2.0)
-        laws = [np.exp(self.log_density(middle, d)) * np.diff(ends) for d in (pair.d0, pair.d1)]
-        return ExactDP(laws[0], laws[1], self.relation)
+        logs = [self.log_density(middle, d) + np.log(np.diff(ends)) for d in (pair.d0, pair.d1)]
+        return ExactDP.of_logs(logs[0], logs[1], self.relation)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
         super().fitted_to(neighbours)

@@ -21,6 +21,9 @@ from ..relation import Relation
 from ..validation import delta_range, one_of, positive
 from .median_sensitivity import BoundedMedian
 
+LEAST = 1e-140
+"""Of the range of the values: the least sensitivity that noise is scaled to."""
+
 
 @dataclass(frozen=True)
 class SmoothSensitivityMedian(Mechanism):
@@ -90,8 +93,11 @@ class SmoothSensitivityMedian(Mechanism):
         return self.epsilon / (6.0 if self.noise == "cauchy" else 2.0 * math.log(2.0 / self.delta))
 
     def scale(self, dataset: Dataset) -> float:
-        """S(x) / alpha, the scale of the noise on this dataset."""
-        return self.median.smooth(dataset, self.beta) / self.alpha
+        """S(x) / alpha, the scale of the noise on this dataset.
+
+        S is at least `LEAST` of the range, which keeps it smooth: e^-beta is 0 as a float at a large epsilon.
+        """
+        return max(self.median.smooth(dataset, self.beta), LEAST * (self.upper - self.lower)) / self.alpha
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """`size` noisy medians, shape `(size,)`."""

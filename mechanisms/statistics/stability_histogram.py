@@ -13,6 +13,7 @@ from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..errors import ParameterError
 from ..guarantees import ApproximateDP, ExactDP
 from ..guarantees.base import Guarantee
+from ..guarantees.numerics.binomial import response_logs
 from ..noise.discrete.geometric import Geometric
 from ..queries.base import Floats, column_of
 from ..records import check_records, check_worst_case
@@ -142,13 +143,13 @@ class StabilityHistogram(Mechanism):
     def exact_guarantee(self) -> Guarantee:
         """The exact curve of `worst_case()`: of each count that moves only two outcomes matter, at most the smaller
         count or more, and listed or not where the smaller count is 0."""
-        near = 1.0 / (1.0 + math.exp(-self.epsilon / self.n_moved))
-        moved = np.array([[near, 1.0 - near], [1.0 - near, near]])
-        p = self.unique_probability
-        p0, p1 = np.array([[1.0, 0.0], [1.0 - p, p]]) if self.case == "unique" else moved
-        if self.relation is Relation.REPLACE_ONE:
-            p0, p1 = np.outer(p0, moved[1]).ravel(), np.outer(p1, moved[0]).ravel()
-        return ExactDP(p0, p1, self.relation)
+        moved = response_logs(1, self.epsilon / self.n_moved)
+        p, relation = self.unique_probability, self.relation
+        if self.case == "unique":
+            found = ExactDP([1.0, 0.0], [1.0 - p, p], relation)
+        else:
+            found = ExactDP.of_logs(moved[::-1], moved, relation)
+        return found.product(ExactDP.of_logs(moved, moved[::-1])) if relation is Relation.REPLACE_ONE else found
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
         super().fitted_to(neighbours)

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..errors import ParameterError
@@ -16,6 +17,7 @@ from ..noise.laplace import draw_laplace
 from ..queries.base import Floats
 from ..records import check_records
 from ..relation import Relation
+from ..selection.laws import laplace_log_cdf
 from ..validation import open_unit, positive, whole
 from .laplace_choice import LaplaceChoiceDP
 
@@ -112,7 +114,7 @@ class TriangleCount(Mechanism):
         """Log density of each output under `dataset`, shape `(size,)`; with a log probability for the least bound."""
         bounds, counts = np.asarray(outputs.values, dtype=np.float64).T
         rate, away = self.epsilon / 2.0, bounds - self.local_sensitivity(dataset) - self.margin
-        of_bound = np.where(bounds > LEAST, math.log(rate / 2.0) - rate * np.abs(away), np.log(_below(rate * away)))
+        of_bound = np.where(bounds > LEAST, math.log(rate / 2.0) - rate * np.abs(away), laplace_log_cdf(rate * away))
         scale = np.maximum(LEAST, bounds) / rate
         density = of_bound - np.abs(counts - self.triangles(dataset)) / scale - np.log(2.0 * scale)
         return np.where(bounds >= LEAST, density, -np.inf)
@@ -134,14 +136,14 @@ class TriangleCount(Mechanism):
         centres = [self.local_sensitivity(d) + self.margin for d in (pair.d0, pair.d1)]
         bounds, widths = self._nodes(max(centres))
         rate = self.epsilon / 2.0
-        weights = []
+        logs = []
         for centre in centres:
-            inside = widths * rate / 2.0 * np.exp(-rate * np.abs(bounds - centre))
-            least = float(_below(np.array(rate * (LEAST - centre))))
-            weights.append(np.append(inside * (1.0 - least) / inside.sum(), least))
+            inside = np.log(widths) - rate * np.abs(bounds - centre)
+            least, more = laplace_log_cdf(rate * np.array([LEAST - centre, centre - LEAST]))
+            logs.append(np.append(inside + (more - logsumexp(inside)), least))
         moved = abs(self.triangles(pair.d1) - self.triangles(pair.d0))
         distances = moved * rate / np.append(bounds, LEAST)
-        return LaplaceChoiceDP(weights[0], weights[1], distances, self.relation)
+        return LaplaceChoiceDP.of_logs(logs[0], logs[1], distances, self.relation)
 
     def _nodes(self, centre: float) -> tuple[Floats, Floats]:
         """Gauss-Legendre nodes and weights on pieces of [1, far], split where the density has its kink."""
@@ -156,8 +158,3 @@ class TriangleCount(Mechanism):
         check_records(neighbours)
         _ = self.adjacency(neighbours.d0), self.adjacency(neighbours.d1)
         return self
-
-
-def _below(away: Floats) -> Floats:
-    """Pr[Laplace(1) <= away]."""
-    return np.where(away < 0.0, 0.5 * np.exp(-np.abs(away)), 1.0 - 0.5 * np.exp(-np.abs(away)))

@@ -12,6 +12,7 @@ from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..errors import ParameterError
 from ..guarantees import ExactDP
 from ..guarantees.base import Guarantee
+from ..guarantees.numerics.binomial import response_logs
 from ..noise.discrete.geometric import Geometric
 from ..queries.domain import Domain, check_memory
 from ..records import check_records
@@ -145,11 +146,9 @@ class NoisyHistogramTable(Mechanism):
 
     def guarantee(self) -> Guarantee:
         """The exact curve of the counts."""
-        a = self.noise.ratio
-        one = np.array([1.0, a]) / (1.0 + a)
-        if self.relation is Relation.REPLACE_ONE:
-            return ExactDP(np.kron(one, one[::-1]), np.kron(one[::-1], one), relation=self.relation)
-        return ExactDP(one, one[::-1], relation=self.relation)
+        one = response_logs(1, self.noise.rate)
+        found = ExactDP.of_logs(one[::-1], one, self.relation)
+        return found.product(found) if self.relation is Relation.REPLACE_ONE else found
 
     def exact_guarantee(self) -> Guarantee | None:
         """That of the counts; None for a table drawn from them."""

@@ -12,6 +12,7 @@ from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..errors import ParameterError
 from ..guarantees import ExactDP
 from ..guarantees.base import Guarantee
+from ..guarantees.numerics.binomial import response_logs
 from ..noise.discrete.geometric import Geometric
 from ..records import check_records
 from ..relation import Relation
@@ -112,11 +113,8 @@ class NoisyTables(Mechanism):
 
     def guarantee(self) -> Guarantee:
         """The exact curve of s counts that move by 1: how many of them point to side 1 is binomial."""
-        from scipy.stats import binom
-
-        towards = 1.0 / (1.0 + self.noise.ratio)
-        law = binom.pmf(np.arange(self.sensitivity + 1), self.sensitivity, towards)
-        return ExactDP(law[::-1], law, relation=self.relation)
+        law = response_logs(self.sensitivity, self.noise.rate)
+        return ExactDP.of_logs(law[::-1], law, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
         """One person, of two types that differ in s counts."""

@@ -163,7 +163,4 @@ def moved_counts(rate: float, step: int, relation: Relation) -> ExactDP:
     """
     one = Geometric(rate * step, sensitivity=step).guarantee()
     assert isinstance(one, ExactDP)
-    p0, p1 = one.p0, one.p1
-    if relation is Relation.REPLACE_ONE:
-        return ExactDP(np.outer(p0, p0).ravel(), np.outer(p1, p1).ravel(), relation=relation)
-    return ExactDP(p0, p1, relation=relation)
+    return one.product(one).under(relation) if relation is Relation.REPLACE_ONE else one.under(relation)

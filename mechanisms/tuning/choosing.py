@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law, unknown_law
 from ..errors import ParameterError
@@ -15,9 +17,6 @@ from ..guarantees.base import Guarantee
 from ..queries.base import Floats
 from .base import Trial
 from .candidate import NoisyCandidate
-
-LOWEST = -690.0
-"""Log densities below are those of outputs so rare that floats do not hold them."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +70,14 @@ class ChoosesRun(Mechanism):
             return None
         sides = (self.worst_case().d0, self.worst_case().d1)
         log_densities = [self.log_density(Outputs(laws.outputs), dataset) for dataset in sides]
-        possible = np.minimum(*log_densities) > LOWEST
+        possible = np.minimum(*log_densities) > -np.inf
         found = []
         for dataset, log_density in zip(sides, log_densities, strict=True):
-            masses = np.where(possible, laws.weights * np.exp(log_density), 0.0)
-            left = self.nothing(dataset)
-            found.append(np.append(masses * ((1.0 - left) / masses.sum()), left))
-        return ExactDP(found[0], found[1], relation=self.relation)
+            masses = (np.log(laws.weights) + log_density)[possible]
+            with np.errstate(divide="ignore"):
+                left = np.log(self.nothing(dataset))
+            found.append(np.append(masses + (math.log1p(-self.nothing(dataset)) - logsumexp(masses)), left))
+        return ExactDP.of_logs(found[0], found[1], relation=self.relation)
 
     def output_law(self) -> LogDensity | None:
         """Its own where the law of one run is known, and the chance that another is better."""

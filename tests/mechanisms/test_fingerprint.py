@@ -1,3 +1,6 @@
+import cmath
+import copy
+import math
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -9,7 +12,7 @@ import pandas as pd
 import pytest
 
 from dpassay.mechanisms.base import Neighbours
-from dpassay.mechanisms.fingerprint import describe, fingerprint, opaque
+from dpassay.mechanisms.fingerprint import describe, fingerprint, identity, opaque
 from dpassay.mechanisms.label import label
 
 
@@ -132,6 +135,30 @@ def recursive(n):
 def test_whatever_holds_a_number_differs_from_its_twin(make):
     assert digest(make(1.0)) == digest(make(1.0))
     assert digest(make(1.0)) != digest(make(3.0))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (math.sin, cmath.sin),
+        (np.random.default_rng(1).normal, np.random.default_rng(2).normal),
+        ([1].append, [2].append),
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), np.ma.array([1.0, 2.0], mask=[1, 0])),
+        (pd.DataFrame({1: [0.0], "1": [1.0]}), pd.DataFrame({1: [5.0], "1": [1.0]})),
+        (pd.DataFrame([[0.0, 1.0]], columns=["a", "a"]), pd.DataFrame([[5.0, 1.0]], columns=["a", "a"])),
+        (pd.Series(["x"], dtype=pd.CategoricalDtype(["x"])), pd.Series(["x"], dtype=pd.CategoricalDtype(["x", "y"]))),
+        (np.arange(5000.0), np.append(np.arange(4999.0), 4999.1)),
+        (1.0, 1.0 + 1e-15),
+    ],
+)
+def test_things_that_print_or_are_called_alike_have_fingerprints_of_their_own(one, other):
+    assert identity(one) != identity(other)
+    assert identity(one) == identity(copy.deepcopy(one) if not callable(one) else one)
+
+
+def test_a_ufunc_of_a_function_that_it_hides_is_opaque():
+    assert opaque(describe(np.frompyfunc(lambda x: x + 1, 1, 1)))
+    assert not opaque(describe(np.exp))
 
 
 def test_globals_and_helpers_count(monkeypatch):

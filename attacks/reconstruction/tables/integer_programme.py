@@ -29,7 +29,7 @@ class Status(StrEnum):
     TIME_LIMIT = "time limit"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Answer:
     """What one solve gave: the values of all columns, whole where they must be; None where nothing was found.
 
@@ -41,7 +41,7 @@ class Answer:
     objective: float = float("nan")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """low <= sum of coefficients times columns <= high."""
 

@@ -63,6 +63,7 @@ from ..numerics.binomial import log_pmf, lower, upper
 from .guessing import Guessing, Size, bit_scores, check_counts
 from .profile import claimed_points, profile_p_value, profile_violation
 
+_LARGEST = 300.0  # epsilon, from which on all guesses are right but for e^-300 a guess: F is 1, and p at least 1
 _STEPS = 64  # where the published delta term, which need not grow with epsilon, is looked at for its first crossing
 _TINY = 1e-250
 
@@ -266,6 +267,8 @@ def ledger(
 def _terms(n_guesses: int, n_correct: int, epsilon: float, delta_term: str) -> tuple[float, float]:
     """F(v), and what m delta is multiplied by in (1)."""
     if n_correct == 0:
+        return 1.0, 0.0
+    if epsilon > _LARGEST:
         return 1.0, 0.0
     hit, miss = float(special.expit(epsilon)), float(special.expit(-epsilon))
     tail = float(special.betainc(n_correct, n_guesses - n_correct + 1.0, hit))

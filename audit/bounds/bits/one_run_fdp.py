@@ -40,7 +40,7 @@ from ....mechanisms.validation import open_unit, whole
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
 from ..base import SMALLEST_P_VALUE, Bound, Evidence, FixedBound, LedgerEntry, LowerBound
-from ..families import CurveFamily, epsilon_of, family_for, least_member
+from ..families import CurveFamily, checked_family, epsilon_of, family_for, least_member
 from .guessing import Guessing, Size, bit_scores, check_counts
 from .one_run import least_epsilon, ledger
 
@@ -87,6 +87,7 @@ class OneRunFDP(Bound[BitScores]):
         if isinstance(self.guesses, list):  # as a configuration file gives it
             object.__setattr__(self, "guesses", tuple(self.guesses))
         Guessing(self.guesses, self.negatives, self.center)
+        checked_family(self.curve_family)
 
     def fix(self, statement: Statement, pilot: BitScores | None, sizes: tuple[int, ...]) -> FixedOneRunFDP:
         """With the family of the claim, and the numbers of guesses for this many bits."""

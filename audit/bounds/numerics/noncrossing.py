@@ -117,7 +117,7 @@ def residual(n: int, eta: float, ranks: Floats) -> Floats:
     return np.asarray(walk.rows(ranks) @ walk.escape() - 1.0, dtype=np.float64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Walk:
     """The path of n points against its boundary, known at the nodes.
 

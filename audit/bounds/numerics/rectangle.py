@@ -20,6 +20,8 @@ from .binomial import lower, upper
 
 Floats = NDArray[np.float64]
 
+_LARGEST = 700.0  # epsilon, from which on a limit of fewer than 10^300 trials shows no delta: e^700 times it exceeds 1
+
 
 @dataclass(frozen=True, eq=False)
 class Rectangle:
@@ -60,7 +62,8 @@ class Rectangle:
 
     def delta_lower(self, epsilon: ArrayLike) -> Floats:
         """Lower bound on delta at each epsilon, `epsilon.shape` + the shape of the rectangles."""
-        growth = np.exp(np.asarray(epsilon, dtype=np.float64))[..., *(np.newaxis,) * self.fpr_upper.ndim]
+        at = np.minimum(np.asarray(epsilon, dtype=np.float64), _LARGEST)
+        growth = np.exp(at)[..., *(np.newaxis,) * self.fpr_upper.ndim]
         forward = self.tpr_lower - growth * self.fpr_upper
         backward = self.tnr_lower - growth * self.fnr_upper
         return np.maximum(0.0, np.maximum(forward, backward))

@@ -61,6 +61,7 @@ _LEFT_OUT = 1e-5  # of the significance: probability of the counts that a sum le
 _FROM_0_TO_1 = np.sin(np.linspace(0.0, 0.5 * np.pi, 400)) ** 2  # densest at both ends
 _FEW = 8  # every so many cells are looked at first: where they do not reject, the others are not needed
 _TOLERANCE = 1e-3  # relative, of a significance
+_LARGEST = 300.0  # where p_low e^-epsilon is far below any limit q_high of fewer than 10^100 trials, and P is 1
 _CLOSE = 1e-5  # relative: where a law is further from its quantile, rounding does not decide
 
 
@@ -172,6 +173,8 @@ class UnconditionalTest:
 
     def probability(self, epsilon: float, delta: float, significance: float, *, enough: float = math.inf) -> float:
         """P(epsilon) with the nuisance limits of that significance, rounded up; less, if that is above `enough`."""
+        if epsilon > _LARGEST:
+            return 1.0
         domain = self._domain(epsilon, delta, significance)
         if domain is None:
             return 0.0

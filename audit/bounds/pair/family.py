@@ -32,7 +32,7 @@ from ....mechanisms.guarantees.base import Guarantee
 from ...evidence.scores import Floats, Scores
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
-from ..families import CurveFamily, epsilon_of, family_for, least_member
+from ..families import CurveFamily, checked_family, epsilon_of, family_for, least_member
 from ..numerics.binomial import lower, upper
 from ..numerics.candidates import candidates
 from ..numerics.event_region import EventRegion
@@ -80,6 +80,7 @@ class Family(PairBound):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", checked_threshold(self.threshold))
+        checked_family(self.curve_family)
 
     @property
     def needs_pilot(self) -> bool:

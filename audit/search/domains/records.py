@@ -17,6 +17,7 @@ import numpy as np
 
 from ....mechanisms.base import Neighbours
 from ....mechanisms.errors import ParameterError
+from ....mechanisms.fingerprint import identity
 from ....mechanisms.relation import Relation
 from ....mechanisms.validation import whole
 from .base import Domain, pick
@@ -108,7 +109,7 @@ class Records(Domain[RecordPair]):
         if relation is Relation.REPLACE_ONE:
             return list(combinations(telling, 2))[:12]
         blank = self.of.blank if relation is Relation.ZERO_OUT else None
-        return [(blank, value) for value in telling if repr(value) != repr(blank)]
+        return [(blank, value) for value in telling if identity(value) != identity(blank)]
 
     def _lists(self, size: int) -> Iterator[tuple[Any, ...]]:
         """Lists of other records: all the same, alternating, random."""
@@ -127,7 +128,7 @@ class Records(Domain[RecordPair]):
     def _differing(self, sketch: RecordPair, relation: Relation, rng: np.random.Generator) -> RecordPair:
         """The pair, with another record in question where both sides hold the same one."""
         for _ in range(20):
-            if repr(sketch.record0) != repr(sketch.record1):
+            if identity(sketch.record0) != identity(sketch.record1):
                 break
             sketch = replace(sketch, record1=self.of.draw(rng))
         return sketch
@@ -228,13 +229,13 @@ class OneValue(Domain[ValuePair]):
         if relation is not Relation.ZERO_OUT and rng.random() < 0.5:
             value0 = self.of.near(value0, rng)
         value1 = self.of.near(sketch.value1, rng)
-        return ValuePair(value0, value1 if repr(value1) != repr(value0) else self._another(value0, rng))
+        return ValuePair(value0, value1 if identity(value1) != identity(value0) else self._another(value0, rng))
 
     def _another(self, value0: Any, rng: np.random.Generator) -> Any:
         """A value that is not `value0`; raises `ParameterError` where chance gives none."""
         for _ in range(100):
             value = self.of.draw(rng)
-            if repr(value) != repr(value0):
+            if identity(value) != identity(value0):
                 return value
         raise ParameterError(f"the domain must hold more values than {value0!r}.", argument="domain")
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from ....mechanisms.base import Dataset
 from ....mechanisms.errors import ParameterError
+from ....mechanisms.fingerprint import identity
 from ....mechanisms.validation import whole
 from .base import pick
 
@@ -260,7 +261,7 @@ class Vectors(Values):
         a, b = values[0], values[1]
         found = [(a,) * n, (b,) * n, (a, *(b,) * (n - 1)), (b, *(a,) * (n - 1)), tuple((a, b)[i % 2] for i in range(n))]
         found += [(value, *(b,) * (n - 1)) for value in values[2:]]
-        return tuple({repr(one): one for one in found}.values())
+        return tuple({identity(one): one for one in found}.values())
 
     @property
     def blank(self) -> tuple[Any, ...]:

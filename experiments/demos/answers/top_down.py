@@ -62,7 +62,7 @@ def nation() -> NDArray[np.int64]:
 
 
 # %%
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Errors:
     """Of the cells of the tables.
 

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from ....audit.evidence.verdict import Verdict
 from ....audit.results.recovery import Recovery
 from ....audit.results.text import percent
-from ...results.formatting import cut, long_key, parameters_text, percent_range, short_keys, value_text
+from ...results.formatting import cut, distinct_texts, long_key, percent_range, short_keys, value_text
 from ..bound_claim import x_key
 from ..style.canvas import EndLabel, axes_or_new, end_labels, style_axes
 from ..style.palette import CLAIM, INK, MUTED, series_colour
@@ -60,9 +60,12 @@ class SuccessSweep:
         key = x_key(sweep.points) or ""
         lines: dict[str, list[tuple[float, Recovery]]] = {}
         rest = [{name: value for name, value in p.parameters.items() if name != key} for p in sweep.points]
-        many = len({parameters_text(others) for others in rest}) > FEW and len(rest[0]) > 1
-        for point, others in zip(sweep.points, rest, strict=True):
-            name = SEPARATOR.join(map(value_text, others.values())) if many else parameters_text(others)
+        names = distinct_texts(rest)
+        many = len(set(names)) > FEW and len(rest[0]) > 1
+        if many:
+            brief = [SEPARATOR.join(map(value_text, others.values())) for others in rest]
+            names = brief if len(set(brief)) == len(set(names)) else names
+        for point, name in zip(sweep.points, names, strict=True):
             seen = point.result.recovery
             if seen is not None:
                 lines.setdefault(name, []).append((float(point.parameters[key]), seen))

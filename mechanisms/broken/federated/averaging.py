@@ -26,7 +26,7 @@ MULTIPLIER = 3.73
 """Defaults: one round, of which the claim is epsilon = 1 at delta = 1e-5."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BrokenAveraging(FederatedAveraging):
     """Broken: what the broken learners share; itself not broken.
 
@@ -50,7 +50,7 @@ class BrokenAveraging(FederatedAveraging):
             )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RealisedClients(BrokenAveraging):
     """Broken: federated averaging that divides by the number of clients that took part.
 
@@ -102,7 +102,7 @@ class RealisedClients(BrokenAveraging):
         return ExactDP(p0, p1, relation=self.relation)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PerRecordClipping(BrokenAveraging):
     """Broken: FedSGD that clips the gradient of each record, and claims the privacy of whole clients.
 
@@ -163,7 +163,7 @@ class PerRecordClipping(BrokenAveraging):
         return GaussianDP(self.n_records / self.noise_multiplier, self.relation)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NoiseOfMeanOnSum(BrokenAveraging):
     """Broken: federated averaging whose noise has the scale of the mean, and is added to the sum.
 

@@ -106,5 +106,4 @@ class TwoBrokenSparseVectors(Mechanism):
             return None
         if len(first.p0) * len(second.p0) > MOST_OUTCOMES:
             return None
-        p0, p1 = np.outer(first.p0, second.p0), np.outer(first.p1, second.p1)
-        return ExactDP(p0.ravel(), p1.ravel(), self.relation)
+        return first.product(second).under(self.relation)

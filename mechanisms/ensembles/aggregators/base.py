@@ -117,10 +117,10 @@ class Aggregator(Mechanism):
         """From the counts of the labels on `worst_case()`; None where its queries have different laws, or there are too
         many counts."""
         pair = self.worst_case()
-        law0, law1 = (np.exp(self.log_labels(self.counts(side))) for side in (pair.d0, pair.d1))
-        if np.ptp(law0, axis=0).max() > 0.0 or np.ptp(law1, axis=0).max() > 0.0:
+        log0, log1 = (self.log_labels(self.counts(side)) for side in (pair.d0, pair.d1))
+        if (log0 != log0[0]).any() or (log1 != log1[0]).any():
             return None
-        return repeated_law(law0[0], law1[0], self.n_queries, self.relation, most_answers=self.most_answers)
+        return repeated_law(log0[0], log1[0], self.n_queries, self.relation, most_answers=self.most_answers)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
         super().fitted_to(neighbours)

@@ -7,10 +7,9 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from ...guarantees import ExactDP
-from ...guarantees.exact import log_ratio
 from ...relation import Relation
 
 Floats = NDArray[np.float64]
@@ -20,19 +19,19 @@ MOST = 200_000
 
 
 def repeated_law(
-    law0: Floats, law1: Floats, n_queries: int, relation: Relation, *, most_answers: int | None = None
+    log_law0: Floats, log_law1: Floats, n_queries: int, relation: Relation, *, most_answers: int | None = None
 ) -> ExactDP | None:
     """What `n_queries` independent outcomes allow, the last being that of no answer; None where they are too many.
 
     All that tells the sides apart is how often each outcome occurred; outcomes with one likelihood ratio count as one.
 
     Args:
-        law0, law1: `(n_outcomes,)` probabilities of an outcome, of no answer last.
+        log_law0, log_law1: `(n_outcomes,)` log probabilities of an outcome, of no answer last.
         n_queries: >= 1.
         relation: of the guarantee.
         most_answers: after so many answers no other query is asked; None for no limit.
     """
-    grouped = _grouped(law0, law1)
+    grouped = _grouped(log_law0, log_law1)
     parts = grouped.shape[1]
     if most_answers is None or most_answers >= n_queries:
         if math.comb(n_queries + parts - 1, parts - 1) > MOST:
@@ -45,8 +44,8 @@ def repeated_law(
     missed = np.arange(unanswered + 1)
     ways = gammaln(missed + most_answers) - gammaln(missed + 1) - gammaln(most_answers)
     answers = _multinomial(grouped[:, :-1], stopped)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        misses = np.where(missed > 0, missed * np.log(grouped[:, -1:]), 0.0) + ways
+    with np.errstate(invalid="ignore"):
+        misses = np.where(missed > 0, missed * grouped[:, -1:], 0.0) + ways
     ended = (answers[:, :, None] + misses[:, None, :]).reshape(2, -1)
     used = [
         np.column_stack([split, np.full(len(split), n_queries - few)])
@@ -58,21 +57,20 @@ def repeated_law(
 
 
 def _exact(log_laws: Floats, relation: Relation) -> ExactDP:
-    p0, p1 = np.exp(log_laws)
-    return ExactDP(p0, p1, relation)
+    return ExactDP.of_logs(log_laws[0], log_laws[1], relation)
 
 
-def _grouped(law0: Floats, law1: Floats) -> Floats:
-    """Both laws, `(2, n_groups)`: answers with one likelihood ratio together, and no answer last."""
-    law0, law1 = law0 / law0.sum(), law1 / law1.sum()
-    answers = (law0[:-1] > 0.0) | (law1[:-1] > 0.0)
-    p0, p1 = law0[:-1][answers], law1[:-1][answers]
-    both = (p0 > 0.0) & (p1 > 0.0)
-    ratio = np.where(p0 > 0.0, -np.inf, np.inf)
-    ratio[both] = np.round(log_ratio(p1[both], p0[both]), 11)
+def _grouped(log_law0: Floats, log_law1: Floats) -> Floats:
+    """Both laws in logarithms, `(2, n_groups)`: answers with one likelihood ratio together, and no answer last."""
+    laws = np.stack([log_law0 - logsumexp(log_law0), log_law1 - logsumexp(log_law1)])
+    answers = laws[:, :-1][:, (laws[:, :-1] > -np.inf).any(axis=0)]
+    largest = np.abs(answers[answers > -np.inf]).max(initial=0.0)
+    ratio = np.round(answers[1] - answers[0], 11 if largest < 1e3 else 6)
     _, group = np.unique(ratio, return_inverse=True)
-    merged = [np.append(np.bincount(group, weights=p), rest) for p, rest in ((p0, law0[-1]), (p1, law1[-1]))]
-    return np.array(merged)
+    merged = np.full((2, group.max(initial=-1) + 1), -np.inf)
+    for law, into in zip(answers, merged, strict=True):
+        np.logaddexp.at(into, group, law)
+    return np.column_stack([merged, laws[:, -1]])
 
 
 def _splits(total: int, parts: int) -> NDArray[np.int64]:
@@ -86,9 +84,9 @@ def _splits(total: int, parts: int) -> NDArray[np.int64]:
     return np.diff(ends, axis=1) - 1
 
 
-def _multinomial(laws: Floats, splits: NDArray[np.int64]) -> Floats:
+def _multinomial(log_laws: Floats, splits: NDArray[np.int64]) -> Floats:
     """Log probability of each row of counts under each law, `(2, n_rows)`."""
     ways = gammaln(splits.sum(axis=1) + 1.0) - gammaln(splits + 1.0).sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.where(splits > 0, splits * np.log(laws)[:, None, :], 0.0)
+    with np.errstate(invalid="ignore"):
+        each = np.where(splits > 0, splits * log_laws[:, None, :], 0.0)
     return np.asarray(ways + each.sum(axis=2))

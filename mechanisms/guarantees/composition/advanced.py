@@ -86,8 +86,9 @@ class AdvancedComposition(ProfileGuarantee):
     def mean(self) -> float:
         """The bound on the mean of the privacy loss."""
         e = np.array(self.epsilons)
-        means = {"concentrated": 0.5 * e * e, "drv10": e * np.expm1(e), "kov": e * np.tanh(0.5 * e)}
-        return math.fsum(means[self.form])
+        with np.errstate(over="ignore"):  # the mean of "drv10" is no float from epsilon 709 on
+            means = {"concentrated": 0.5 * e * e, "drv10": e * np.expm1(e), "kov": e * np.tanh(0.5 * e)}
+        return min(math.fsum(means[self.form]), 1e300)
 
     @cached_property
     def sum_of_squares(self) -> float:

@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
+import numpy as np
+
 from ...errors import AccountingError, ParameterError, RelationError
 from ...relation import Relation
 from ...validation import one_of
@@ -25,7 +27,7 @@ from ..bounded_range import BoundedRange
 from ..concentrated import ConcentratedDP
 from ..conversion.convert import nominal, to_privacy_loss, to_renyi
 from ..gaussian import GaussianDP
-from ..privacy_loss import INTERVAL, PrivacyLossDP
+from ..privacy_loss import PrivacyLossDP, composed_reach, fitting_interval
 from ..profile import ProfileGuarantee
 from ..pure import PureDP
 from ..renyi import RenyiDP
@@ -228,14 +230,22 @@ def _renyi(parts: Parts, orders: Sequence[float] | None, relation: Relation | No
 def _privacy_loss(parts: Parts, interval: float | None, relation: Relation | None, *, fixed_sides: bool) -> Guarantee:
     """Equal parts are convolved with themselves by squaring, so that a thousand of them are soon done."""
     if interval is None:
-        interval = next((part.interval for part in parts if isinstance(part, PrivacyLossDP)), INTERVAL)
+        interval = next((part.interval for part in parts if isinstance(part, PrivacyLossDP)), None)
     total, counts = None, Counter(parts)
+    if interval is None:
+        interval = fitting_interval(sum(composed_reach(_largest_loss(part), count) for part, count in counts.items()))
     for part, count in counts.items():
         pld = to_privacy_loss(_adopting(part, relation), interval=interval, fixed_sides=fixed_sides).pld
         pld = pld if count == 1 else pld.self_compose(count)
         total = pld if total is None else total.compose(pld)
     listed = ", ".join(f"{count} x {part}" for part, count in counts.items())
     return PrivacyLossDP.from_pld(total, relation=relation, description=listed)
+
+
+def _largest_loss(part: Guarantee) -> float:
+    """Beyond which there is no more than 1e-15 of finite loss, or what is nearest to it."""
+    found = np.asarray(part.epsilon([1e-15, 1e-9, 1e-4, 1e-2, 0.1, 0.5]))
+    return float(found[np.isfinite(found)].max(initial=0.0))
 
 
 def _adopting(part: Guarantee, relation: Relation | None) -> Guarantee:

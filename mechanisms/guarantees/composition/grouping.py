@@ -58,7 +58,7 @@ def group(guarantee: Guarantee, size: int) -> Guarantee:
 def _approximate(guarantee: ApproximateDP, size: int) -> ApproximateDP:
     epsilon = guarantee.nominal_epsilon
     with np.errstate(over="ignore"):
-        factor = float(np.expm1(size * epsilon) / np.expm1(epsilon)) if epsilon > 0.0 else float(size)
+        factor = _growth(size, epsilon)
     delta = guarantee.nominal_delta * factor if guarantee.nominal_delta else 0.0
     if not delta < 1.0:
         raise AccountingError(
@@ -83,3 +83,12 @@ _GROUPS: dict[type[Guarantee], Callable[[Any, int], Guarantee]] = {
     GaussianDP: lambda g, size: GaussianDP(size * g.mu, g.relation, exact=g.exact),
     ConcentratedDP: lambda g, size: ConcentratedDP(size * size * g.rho, g.relation),
 }
+
+
+def _growth(size: int, epsilon: float) -> float:
+    """(e^(size epsilon) - 1) / (e^epsilon - 1), at most e^700: by then no delta is left."""
+    if epsilon == 0.0:
+        return float(size)
+    if size * epsilon < 700.0:
+        return float(np.expm1(size * epsilon) / np.expm1(epsilon))
+    return math.exp(min((size - 1.0) * epsilon - math.log(-math.expm1(-epsilon)), 700.0))

@@ -25,10 +25,11 @@ from ..approximate import ApproximateDP
 from ..base import Floats, Guarantee
 from ..bounded_range import BoundedRange
 from ..concentrated import ConcentratedDP
-from ..exact import ExactDP, log_ratio
+from ..exact import SMALL, ExactDP, log_ratio
 from ..gaussian import GaussianDP
 from ..laplace import LaplaceDP
 from ..privacy_loss import INTERVAL, PrivacyLossDP
+from ..profile import LARGEST
 from ..pure import PureDP
 from ..renyi import ORDERS, RenyiDP
 
@@ -218,23 +219,26 @@ def _(guarantee: ExactDP, *, orders: Sequence[float] | None = None) -> RenyiDP:
             f"{guarantee} has outputs that one side cannot produce: every Renyi divergence is infinite. "
             "Use accounting='privacy-loss'."
         )
-    used, shared = _orders(orders), guarantee.p0 > 0.0
-    p0, p1 = guarantee.p0[shared], guarantee.p1[shared]
-    divergences = np.maximum(_log_moments(p1, p0, used), _log_moments(p0, p1, used)) / (used - 1.0)
+    used, (log0, log1) = _orders(orders), guarantee.log_laws
+    shared = log0 > -np.inf
+    log0, log1 = log0[shared], log1[shared]
+    divergences = np.maximum(_log_moments(log1, log0, used), _log_moments(log0, log1, used)) / (used - 1.0)
     return RenyiDP(tuple(used), tuple(divergences), guarantee.relation)
 
 
-def _log_moments(upper: Floats, lower: Floats, orders: Floats) -> Floats:
+def _log_moments(log_upper: Floats, log_lower: Floats, orders: Floats) -> Floats:
     """log sum upper^a lower^(1 - a) at each order a, >= 0.
 
     Where the two laws are close the sum is 1 + sum lower (e^(a l) - 1 - a (e^l - 1)) with l = log(upper / lower): what
     is subtracted adds up to 0, and no term is negative.
     """
-    a = orders[:, np.newaxis]
-    loss = log_ratio(upper, lower)
-    moments = lower * (_beyond_linear(np.minimum(a * loss, 1.0)) - a * _beyond_linear(loss))
+    a, loss = orders[:, np.newaxis], log_upper - log_lower
+    upper, lower = np.exp(log_upper), np.exp(log_lower)
+    normal = np.minimum(upper, lower) > SMALL
+    loss[normal] = log_ratio(upper[normal], lower[normal])
+    moments = lower * (_beyond_linear(np.minimum(a * loss, 1.0)) - a * _beyond_linear(np.minimum(loss, 1.0)))
     near = np.log1p(np.maximum(0.0, moments.sum(axis=1)))
-    far = logsumexp(a * np.log(upper) + (1.0 - a) * np.log(lower), axis=1)
+    far = logsumexp(a * log_upper + (1.0 - a) * log_lower, axis=1)
     return np.asarray(np.where(orders * np.abs(loss).max() < 1.0, near, np.maximum(0.0, far)))
 
 
@@ -314,6 +318,8 @@ def _(guarantee: PureDP | ApproximateDP, *, interval: float = INTERVAL, fixed_si
 def _(guarantee: BoundedRange, *, interval: float = INTERVAL, fixed_sides: bool = False) -> PrivacyLossDP:
     """Of logistic noise shifted by eta, which has the curve of the guarantee: delta replaced by chords in e^epsilon,
     whose bends are the probabilities under the other side."""
+    if guarantee.eta > LARGEST:  # as bad as pure eta-DP, up to e^-350 in delta
+        return to_privacy_loss(PureDP(guarantee.eta, guarantee.relation), interval=interval)
     points = interval * np.arange(math.ceil(guarantee.eta / interval) + 2.0)
     slopes = np.diff(guarantee._delta(points)) / (np.exp(points[:-1]) * math.expm1(interval))
     under_other = np.maximum(0.0, np.diff(slopes))
@@ -327,19 +333,18 @@ def _(guarantee: BoundedRange, *, interval: float = INTERVAL, fixed_sides: bool 
 @to_privacy_loss.register
 def _(guarantee: ExactDP, *, interval: float = INTERVAL, fixed_sides: bool = False) -> PrivacyLossDP:
     pair = guarantee if fixed_sides or _is_symmetric(guarantee) else guarantee.symmetric()
-    return _from_masses(
-        _pair_masses(pair.p1, pair.p0, interval), _pair_masses(pair.p0, pair.p1, interval), guarantee, interval
-    )
+    log0, log1 = pair.log_laws
+    return _from_masses(_pair_masses(log1, log0, interval), _pair_masses(log0, log1, interval), guarantee, interval)
 
 
 Masses = tuple[dict[int, float], float]
 """Probability of each multiple of the interval, and of an infinite loss."""
 
 
-def _pair_masses(upper: Floats, lower: Floats, interval: float) -> Masses:
-    both = (upper > 0.0) & (lower > 0.0)
-    losses = np.log(upper[both]) - np.log(lower[both])
-    return _on_grid(losses, upper[both], float(upper[lower == 0.0].sum()), interval)
+def _pair_masses(log_upper: Floats, log_lower: Floats, interval: float) -> Masses:
+    both = (log_upper > -np.inf) & (log_lower > -np.inf)
+    upper = np.exp(log_upper)
+    return _on_grid(log_upper[both] - log_lower[both], upper[both], float(upper[log_lower == -np.inf].sum()), interval)
 
 
 def _on_grid(losses: Floats, probabilities: Floats, infinite: float, interval: float) -> Masses:
@@ -369,11 +374,11 @@ def _from_masses(remove: Masses, add: Masses, guarantee: Guarantee, interval: fl
 
 def _is_symmetric(guarantee: ExactDP) -> bool:
     """Whether swapping the sides changes nothing: the same probabilities for the same losses."""
-    forward = np.lexsort((guarantee.p0, guarantee.p1))
-    backward = np.lexsort((guarantee.p1, guarantee.p0))
+    log0, log1 = guarantee.log_laws
+    forward, backward = np.lexsort((log0, log1)), np.lexsort((log1, log0))
     return bool(
-        np.allclose(guarantee.p1[forward], guarantee.p0[backward], rtol=1e-12, atol=0.0)
-        and np.allclose(guarantee.p0[forward], guarantee.p1[backward], rtol=1e-12, atol=0.0)
+        np.allclose(log1[forward], log0[backward], rtol=1e-12, atol=1e-12)
+        and np.allclose(log0[forward], log1[backward], rtol=1e-12, atol=1e-12)
     )
 
 

@@ -20,6 +20,8 @@ def binomial_pmf(k: ArrayLike, n: ArrayLike, p: float) -> Floats:
     The saddle-point form of Loader (2000): Stirling's formula cancels by hand what would cancel in digits.
     """
     k, n = np.broadcast_arrays(np.asarray(k, dtype=np.float64), np.asarray(n, dtype=np.float64))
+    if not 0.0 < p < 1.0:
+        return np.where(k == n * p, 1.0, 0.0)
     inner = (k > 0) & (k < n)
     hits, trials = np.where(inner, k, 1.0), np.where(inner, n, 2.0)
     misses = trials - hits
@@ -44,6 +46,32 @@ def binomial_cdf(k: ArrayLike, n: ArrayLike, p: float) -> Floats:
     inner = (k >= 0) & (k < n)
     tail = special.betaincc(np.where(inner, k, 0.0) + 1.0, np.where(inner, n - k, 1.0), p)
     return np.where(inner, tail, np.where(k < 0, 0.0, 1.0))
+
+
+def response_logs(n: int, epsilon: float) -> Floats:
+    """Log probabilities of 0, ..., n truths among n randomised responses of that epsilon each."""
+    return binomial_logs(n, special.log_expit(epsilon), special.log_expit(-epsilon))
+
+
+def binomial_logs(n: int, log_hit: float, log_miss: float) -> Floats:
+    """Log probabilities of 0, ..., n hits in n trials, of which each is a hit or a miss with these."""
+    k = np.arange(n + 1.0)
+    ways = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
+    return np.asarray(ways + k * log_hit + (n - k) * log_miss)
+
+
+def convolved_logs(one: Floats, other: Floats) -> Floats:
+    """The law of a sum, in logarithms as those of its terms; term by term where a product is too small for a float."""
+    least = [law[law > -np.inf].min() for law in (one, other)]
+    if sum(least) > -600.0:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(np.convolve(np.exp(one), np.exp(other))))
+    short, long = sorted((one, other), key=len)
+    found = np.full(len(short) + len(long) - 1, -np.inf)
+    for place in np.flatnonzero(short > -np.inf):
+        part = slice(place, place + len(long))
+        found[part] = np.logaddexp(found[part], short[place] + long)
+    return found
 
 
 def _stirling_error(n: Floats) -> Floats:

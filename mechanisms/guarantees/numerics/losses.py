@@ -11,14 +11,15 @@ privacy-loss distributions are of this kind.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-LARGEST_LOSS = 700.0
-"""Losses above this count as infinite: e^-700 is about the smallest number that a float holds in full precision."""
+WIDTH = 700.0
+"""Range of losses that are summed together: e^-700 is about the smallest float of full precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +42,10 @@ class LossProfile:
 
         deltas and weights are sums of positive terms, so that they keep their relative accuracy in the tails.
         """
-        beyond = losses > LARGEST_LOSS
-        infinite += float(probabilities[beyond].sum())
-        kept = (losses > 0.0) & ~beyond
+        kept = losses > 0.0
         order = np.argsort(-losses[kept], kind="stable")
         loss, probability = losses[kept][order], probabilities[kept][order]
-        weights = np.exp(loss) * np.cumsum(probability * np.exp(-loss))
+        weights = _weights(loss, probability)
         bends = np.append(loss, 0.0)
         growth = -weights * np.expm1(np.diff(bends))
         return cls(bends, infinite + np.concatenate([[0.0], np.cumsum(growth)]), weights)
@@ -71,3 +70,17 @@ class LossProfile:
         found = np.where(reached == len(self.deltas), 0.0, inside)
         found = np.where(delta == self.deltas[0], self.losses[0], found)
         return np.where(reached == 0, np.inf, found)
+
+
+def _weights(loss: Floats, probability: Floats) -> Floats:
+    """Sum over i <= j of p_i e^(L_j - L_i) for decreasing losses: one cumulative sum a range of `WIDTH`."""
+    found = np.empty_like(loss)
+    parts = np.ceil(loss / WIDTH) - 1.0
+    starts = np.flatnonzero(np.diff(parts, prepend=np.inf))
+    for start, end in pairwise([*starts, len(loss)]):
+        part = slice(start, end)
+        above = loss[part] - parts[start] * WIDTH
+        found[part] = np.exp(above) * np.cumsum(probability[part] * np.exp(-above))
+        if start:
+            found[part] += found[start - 1] * np.exp(loss[part] - loss[start - 1])
+    return found

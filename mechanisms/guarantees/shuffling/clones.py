@@ -15,7 +15,7 @@ from ...relation import Relation
 from ...validation import positive, whole
 from ..base import Floats
 from ..numerics.binomial import binomial_cdf, binomial_pmf, binomial_sf
-from ..profile import ProfileGuarantee
+from ..profile import LARGEST, ProfileGuarantee
 
 _NEGLIGIBLE = 1e-20
 """Mass of clone counts that is left out on either side; it is added to delta."""
@@ -121,7 +121,7 @@ class ClonesDP(ProfileGuarantee):
 
     def _tradeoff(self, fpr: Floats) -> Floats:
         epsilon, delta = (values[:, None] for values in self._profile)
-        steep = 1.0 - delta - np.exp(epsilon) * fpr
+        steep = 1.0 - delta - np.exp(epsilon + np.log(fpr))
         flat = np.exp(-epsilon) * (1.0 - delta - fpr)
         return np.asarray(np.maximum(steep, flat).max(axis=0))
 
@@ -138,9 +138,10 @@ def divergence(counts: Floats, epsilon: Floats, local_epsilon: float) -> Floats:
     more clone is one more fair coin that both sides toss. Shapes broadcast.
     """
     epsilon = np.minimum(epsilon, local_epsilon)
-    p, q, factor = special.expit(local_epsilon), special.expit(-local_epsilon), np.exp(epsilon)
-    share = (factor * p - q) / ((1.0 + factor) * math.tanh(0.5 * local_epsilon))
+    p, q, shrink = special.expit(local_epsilon), special.expit(-local_epsilon), np.exp(-epsilon)
+    share = (p - shrink * q) / ((1.0 + shrink) * math.tanh(0.5 * local_epsilon))
     tail = np.minimum(np.floor((counts + 1.0) * share), counts) + 1.0
     at, above = binomial_pmf(tail - 1.0, counts, 0.5), binomial_sf(tail - 1.0, counts, 0.5)
     # Pr[a >= t] is p (at + above) + q above on one side and q (at + above) + p above on the other
-    return np.asarray(np.maximum(0.0, at * (p - factor * q) - above * np.expm1(epsilon)))
+    growth = np.expm1(np.minimum(epsilon, LARGEST))  # smaller only rounds delta up
+    return np.asarray(np.maximum(0.0, at * p * -np.expm1(epsilon - local_epsilon) - above * growth))

@@ -33,9 +33,11 @@ class TwoCauchysDP(TwoLawsDP):
     def _excess(self, upper: Law, lower: Law, epsilon: Floats) -> Floats:
         """Integral of (p - e^epsilon q)+ for p = Cauchy(*upper), q = Cauchy(*lower), one for each epsilon."""
         (a, s), (b, t) = upper, lower
-        factor = np.exp(np.minimum(epsilon, LARGEST / 2))
-        square, linear = s - factor * t, 2.0 * (factor * t * a - s * b)
-        rest = s * (b * b + t * t) - factor * t * (a * a + s * s)
+        a, s = (a - b) / t, s / t  # in units of q, whose centre is 0
+        upper, lower = (a, s), (0.0, 1.0)
+        epsilon = np.minimum(epsilon, LARGEST)
+        factor, shrink = np.exp(epsilon), np.exp(-epsilon)
+        square, linear, rest = shrink * s - 1.0, 2.0 * a, shrink * s - (a * a + s * s)
         square = np.where(square == 0.0, -1e-300, square)
         discriminant = linear**2 - 4.0 * square * rest
         root = np.sqrt(np.maximum(discriminant, 0.0))

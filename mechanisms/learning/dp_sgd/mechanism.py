@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...errors import ParameterError
+from ...fingerprint import alike
 from ...guarantees.base import Guarantee
 from ...relation import Relation
 from ...validation import non_negative, one_of, positive, whole
@@ -289,9 +290,7 @@ class DPSGD(ForAdversaries, Mechanism):
         return ObservationLaw(self.recipe, self.seen_directions) if self.view == "noisy_gradients" else None
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and all(
-            _alike(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
-        )
+        return alike(self, other)
 
     def __hash__(self) -> int:
         return hash((type(self), self.steps, float(self.noise_multiplier), self.relation, self.view))
@@ -391,9 +390,3 @@ class DPSGD(ForAdversaries, Mechanism):
             )
         values.flags.writeable = False
         return values
-
-
-def _alike(first: Any, second: Any) -> bool:
-    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
-        return bool(np.array_equal(np.asarray(first, dtype=object), np.asarray(second, dtype=object)))
-    return bool(first == second)

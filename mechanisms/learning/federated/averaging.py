@@ -24,7 +24,7 @@ MOST_CLIENTS = 10
 """Clients of which a density knows all samples."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FederatedAveraging(FederatedLearner):
     """Federated averaging whose server adds Gaussian noise: user-level privacy for whole clients.
 

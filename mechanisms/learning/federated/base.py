@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from ...base import Dataset, Mechanism, Neighbours
 from ...errors import AccountingError, ParameterError
+from ...fingerprint import alike
 from ...relation import Relation
 from ...validation import non_negative, one_of, positive, whole
 from ..dp_sgd.catalogue import build_model
@@ -31,7 +32,7 @@ BLOCK_NUMBERS = 2**20
 """Numbers of the largest array of a block of runs."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FederatedLearner(Mechanism):
     """The options of federated averaging, and the updates of clients; the learners derive from it.
 
@@ -82,6 +83,12 @@ class FederatedLearner(Mechanism):
     @classmethod
     def _views(cls) -> tuple[str, ...]:
         raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return alike(self, other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.rounds, float(self.noise_multiplier), self.relation))
 
     @cached_property
     def network(self) -> Model:

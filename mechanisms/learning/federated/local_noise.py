@@ -18,7 +18,7 @@ from .base import FederatedLearner, log_gaussian
 from .clients import Floats, check_clients, read_clients
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LocalNoiseAveraging(FederatedLearner):
     """Federated averaging whose clients add Gaussian noise to what they send: nobody has to be trusted.
 

@@ -98,10 +98,10 @@ class DiscreteGaussian(AdditiveNoise):
     def exact_guarantee(self) -> ExactDP:
         """The law on the worst case; what lies beyond the listed outputs counts as giving the side away."""
         reach = math.ceil(REACH * self.sigma)
-        law = np.exp(self._noise_log_density(np.arange(-reach, self.sensitivity + reach + 1.0)))
-        beyond = math.exp(-0.5 * (reach / self.sigma) ** 2)
-        p0, p1 = np.append(law, [beyond, 0.0]), np.append(law[::-1], [0.0, beyond])
-        return ExactDP(p0, p1, relation=self.relation)
+        law = self._noise_log_density(np.arange(-reach, self.sensitivity + reach + 1.0))
+        beyond = -0.5 * (reach / self.sigma) ** 2
+        log0, log1 = np.append(law, [beyond, -np.inf]), np.append(law[::-1], [-np.inf, beyond])
+        return ExactDP.of_logs(log0, log1, relation=self.relation)
 
     def answers(self, dataset: Dataset) -> Floats:
         return check_whole(super().answers(dataset), instead="Gaussian")

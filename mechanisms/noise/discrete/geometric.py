@@ -113,10 +113,10 @@ class Geometric(AdditiveNoise):
         `PureDP(epsilon)` where these are more than a million."""
         if self.sensitivity > LONGEST_CURVE:
             return PureDP(self.epsilon, relation=self.relation)
-        powers = np.exp(-self.rate * np.arange(self.sensitivity + 1))
-        law = powers * (-math.expm1(-self.rate) / (1.0 + self.ratio))
-        law[[0, -1]] = powers[[0, -1]] / (1.0 + self.ratio)
-        return ExactDP(law, law[::-1], relation=self.relation)
+        powers = -self.rate * np.arange(self.sensitivity + 1) - math.log1p(self.ratio)
+        law = powers + math.log(-math.expm1(-self.rate))
+        law[[0, -1]] = powers[[0, -1]]
+        return ExactDP.of_logs(law, law[::-1], relation=self.relation)
 
     def answers(self, dataset: Dataset) -> Floats:
         return check_whole(super().answers(dataset), instead="Laplace")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...errors import NeighboursError, ParameterError
 from ...guarantees import ExactDP
+from ...guarantees.numerics.binomial import convolved_logs
 from ...noise.discrete.discrete_gaussian import DiscreteGaussian
 from ...noise.discrete.geometric import Geometric
 from ...queries.base import Floats
@@ -48,7 +49,7 @@ class TopDown(Mechanism):
     """Base of the two mechanisms: their options are those of `GaussianTopDown`.
 
     Attributes:
-        unlisted: probability of outcomes that `_towards` leaves out, for one number.
+        unlisted: probability of outcomes that `_log_towards` leaves out, for one number.
     """
 
     unlisted: ClassVar[float] = 0.0
@@ -95,8 +96,8 @@ class TopDown(Mechanism):
         """The noise of a query, as a mechanism on a vector of whole numbers."""
 
     @abstractmethod
-    def _towards(self, query: LevelQuery) -> Floats:
-        """Law of one number that moves up by 1, cut into outcomes 0, ..., n - 1 whose privacy loss grows in equal
+    def _log_towards(self, query: LevelQuery) -> Floats:
+        """Log law of one number that moves up by 1, cut into outcomes 0, ..., n - 1 whose privacy loss grows in equal
         steps and which the other side has in reverse order."""
 
     @property
@@ -181,22 +182,22 @@ class TopDown(Mechanism):
         these is convolved.
         """
         moved = [self.queries[which] for which in self.moves.moved for _ in range(self.moves.cells_moved)]
-        laws = [_spread(self._towards(query), query.share) for query in moved]
+        laws = [_spread(self._log_towards(query), query.share) for query in moved]
         if sum(map(len, laws)) > LISTED:
             return None
-        law = reduce(np.convolve, sorted(laws, key=len))
-        reached = (law > 0.0) | (law[::-1] > 0.0)
-        p0, p1 = law[::-1][reached], law[reached]
+        law = reduce(convolved_logs, sorted(laws, key=len))
+        reached = (law > -np.inf) | (law[::-1] > -np.inf)
+        log0, log1 = law[::-1][reached], law[reached]
         if self.unlisted:
-            beyond = len(moved) * self.unlisted
-            p0, p1 = np.append(p0, [beyond, 0.0]), np.append(p1, [0.0, beyond])
-        return ExactDP(p0, p1, relation=self.relation)
+            beyond = np.log(len(moved) * self.unlisted)
+            log0, log1 = np.append(log0, [beyond, -np.inf]), np.append(log1, [-np.inf, beyond])
+        return ExactDP.of_logs(log0, log1, relation=self.relation)
 
 
-def _spread(law: Floats, share: int) -> Floats:
-    """The law of a whole number times `share`."""
-    found = np.zeros(share * (len(law) - 1) + 1)
-    found[::share] = law
+def _spread(log_law: Floats, share: int) -> Floats:
+    """The law of a whole number times `share`, both in logarithms."""
+    found = np.full(share * (len(log_law) - 1) + 1, -np.inf)
+    found[::share] = log_law
     return found
 
 

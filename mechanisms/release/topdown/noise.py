@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import logsumexp
 
 from ...guarantees import ConcentratedDP, PureDP
 from ...guarantees.base import Guarantee
+from ...guarantees.numerics.binomial import response_logs
 from ...noise.discrete.discrete_gaussian import DiscreteGaussian
 from ...noise.discrete.geometric import Geometric
 from ...queries.base import Floats
@@ -88,12 +90,12 @@ class GaussianTopDown(TopDown):
     def _noise(self, query: LevelQuery, n_queries: int) -> DiscreteGaussian:
         return DiscreteGaussian(self._sigma(query), n_queries=n_queries)
 
-    def _towards(self, query: LevelQuery) -> Floats:
+    def _log_towards(self, query: LevelQuery) -> Floats:
         """Outcomes -reach, ..., reach + 1 of a number that goes from 0 to 1: their losses are (2 z - 1) / 2 sigma^2."""
         sigma = self._sigma(query)
         reach = math.ceil(REACH * sigma)
-        law = np.exp(-0.5 * (np.arange(-reach - 1.0, reach + 1.0) / sigma) ** 2)
-        return np.asarray(law / law.sum())
+        law = -0.5 * (np.arange(-reach - 1.0, reach + 1.0) / sigma) ** 2
+        return np.asarray(law - logsumexp(law))
 
     @property
     def standard_deviations(self) -> tuple[float, ...]:
@@ -144,15 +146,15 @@ class GeometricTopDown(TopDown):
     def _noise(self, query: LevelQuery, n_queries: int) -> Geometric:
         return Geometric(self._rate(query), n_queries=n_queries)
 
-    def _towards(self, query: LevelQuery) -> Floats:
+    def _log_towards(self, query: LevelQuery) -> Floats:
         """The number is at most the lower one, or above: the loss is the same on either side."""
-        away = 1.0 / (1.0 + math.exp(self._rate(query)))
-        return np.array([away, 1.0 - away])
+        return response_logs(1, self._rate(query))
 
     @property
     def standard_deviations(self) -> tuple[float, ...]:
         """Of each query: sqrt(2 a) / (1 - a)."""
-        return tuple(1.0 / (math.sqrt(2.0) * math.sinh(0.5 * self._rate(query))) for query in self.queries)
+        rates = [self._rate(query) for query in self.queries]
+        return tuple(math.sqrt(2.0) * math.exp(-0.5 * rate) / -math.expm1(-rate) for rate in rates)
 
     def guarantee(self) -> Guarantee:
         """`PureDP(epsilon)`, for pairs that agree on the invariants."""

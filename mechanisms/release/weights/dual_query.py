@@ -217,8 +217,8 @@ class DualQuery(Mechanism):
         if self.view != "transcript" or self._n_transcripts > MOST_TRANSCRIPTS:
             return None
         outputs = Outputs(self._transcripts)
-        p0, p1 = (np.exp(self.log_density(outputs, side)) for side in (neighbours.d0, neighbours.d1))
-        return ExactDP(p0, p1, self.relation)
+        log0, log1 = (self.log_density(outputs, side) for side in (neighbours.d0, neighbours.d1))
+        return ExactDP.of_logs(log0, log1, self.relation)
 
     @property
     def _n_transcripts(self) -> int:

@@ -80,8 +80,8 @@ class MeasuredWeights(WorkloadRelease):
         """Edges of panels, on each of which the noise around these centres has a smooth density."""
 
     @abstractmethod
-    def _choice_curve(self, weights0: Floats, weights1: Floats, distances: Floats) -> Guarantee:
-        """Of a choice that is seen, and a number with noise around centres that lie `distances` scales apart."""
+    def _choice_curve(self, log0: Floats, log1: Floats, distances: Floats) -> Guarantee:
+        """Of a choice that is seen, of these log probabilities, and a number of centres `distances` scales apart."""
 
     @property
     def selection_rate(self) -> float:
@@ -200,7 +200,7 @@ class MeasuredWeights(WorkloadRelease):
             self._move(log_weights, transcripts)
         laws = [law[:, None] + self._log_probabilities(log_weights, e) for law, e in zip(laws, exact, strict=True)]
         distances = np.broadcast_to(np.abs(exact[1] - exact[0]) / self.noise_scale, laws[0].shape).ravel()
-        return self._choice_curve(np.exp(laws[0]).ravel(), np.exp(laws[1]).ravel(), distances)
+        return self._choice_curve(laws[0].ravel(), laws[1].ravel(), distances)
 
     def _measured(
         self,

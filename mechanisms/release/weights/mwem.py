@@ -99,8 +99,8 @@ class MWEM(MeasuredWeights):
     def _panels(self, centres: Floats) -> Floats:
         return panels(centres, self.noise_scale / 2.0, _REACH * self.noise_scale)
 
-    def _choice_curve(self, weights0: Floats, weights1: Floats, distances: Floats) -> Guarantee:
-        return LaplaceChoiceDP(weights0, weights1, distances, self.relation)
+    def _choice_curve(self, log0: Floats, log1: Floats, distances: Floats) -> Guarantee:
+        return LaplaceChoiceDP.of_logs(log0, log1, distances, self.relation)
 
 
 @dataclass(frozen=True)
@@ -161,5 +161,5 @@ class GaussianMWEM(MeasuredWeights):
         low, high = centres[0] - _GAUSSIAN_REACH * self.noise_scale, centres[-1] + _GAUSSIAN_REACH * self.noise_scale
         return np.linspace(low, high, 2 + int(2.0 * (high - low) / self.noise_scale))
 
-    def _choice_curve(self, weights0: Floats, weights1: Floats, distances: Floats) -> Guarantee:
-        return GaussianChoiceDP(weights0, weights1, distances, self.relation)
+    def _choice_curve(self, log0: Floats, log1: Floats, distances: Floats) -> Guarantee:
+        return GaussianChoiceDP.of_logs(log0, log1, distances, self.relation)

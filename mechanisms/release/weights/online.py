@@ -226,6 +226,6 @@ class OnlineWeights(WorkloadRelease):
         above = np.eye(n_queries + 1, n_queries, dtype=np.bool_)
         below = ~np.logical_or.accumulate(above, axis=1)
         own = self.updates.answers(self.updates.uniform(1))
-        laws = [np.exp(self._log_stretch(np.broadcast_to(np.abs(e - own), above.shape), below, above)) for e in exact]
+        laws = [self._log_stretch(np.broadcast_to(np.abs(e - own), above.shape), below, above) for e in exact]
         distances = np.append(np.abs(exact[1] - exact[0]) / self.value_scale, 0.0)
-        return LaplaceChoiceDP(laws[0], laws[1], distances, self.relation)
+        return LaplaceChoiceDP.of_logs(laws[0], laws[1], distances, self.relation)

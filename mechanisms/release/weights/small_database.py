@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from ...base import Dataset, LogDensity, Neighbours, Outputs
-from ...guarantees import BoundedRange, PureDP
+from ...guarantees import BoundedRange, ExactDP, PureDP
 from ...guarantees.base import Guarantee
-from ...guarantees.exact import exact_from_logs
 from ...queries.base import Floats
 from ...queries.domain import check_memory
 from ...validation import open_unit, positive, whole
@@ -158,8 +157,8 @@ class SmallDatabase(WorkloadRelease):
 
     def curve(self, neighbours: Neighbours) -> Guarantee:
         """The exact curve of a pair."""
-        log_p0, log_p1 = (self.log_probabilities(side) for side in (neighbours.d0, neighbours.d1))
-        return exact_from_logs(log_p0, log_p1, self.relation)
+        log0, log1 = (self.log_probabilities(side) for side in (neighbours.d0, neighbours.d1))
+        return ExactDP.of_logs(log0, log1, self.relation)
 
     def exact_guarantee(self) -> Guarantee:
         """The exact curve of `worst_case()`."""

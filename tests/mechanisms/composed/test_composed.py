@@ -23,6 +23,7 @@ from dpassay.mechanisms.composed import (
 from dpassay.mechanisms.composed.subsampled import LARGEST_SIMPLE
 from dpassay.mechanisms.errors import NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, PureDP, subsample
+from dpassay.mechanisms.noise.discrete.discrete_gaussian import DiscreteGaussian
 from dpassay.mechanisms.queries import Count, Histogram, Sum
 from dpassay.mechanisms.statistics import NaiveBayesCounts
 
@@ -129,6 +130,20 @@ def test_claim_is_the_worst_part_at_every_delta():
     np.testing.assert_allclose(
         claim.tradeoff([0.1, 0.5]), np.min([p.guarantee().tradeoff([0.1, 0.5]) for p in parts], axis=0)
     )
+
+
+@pytest.mark.parametrize("bases", [(0.26, 0.33), (0.33, 0.26), (0.26, 0.260_000_1)])
+def test_claims_that_print_alike_are_not_one(bases):
+    """What prints as `ExactDP(n_outputs=12)`, or as GaussianDP(mu=3.84615), is not yet the same curve."""
+    for kind in (DiscreteGaussian, Gaussian):
+        parts = [kind(noise_multiplier=noise, query=Count()) for noise in bases]
+        claim = Parallel(parts).guarantee()
+        each = np.array([part.guarantee().delta([0.0, 1.0, 4.0]) for part in parts])
+        np.testing.assert_array_equal(claim.delta([0.0, 1.0, 4.0]), each.max(axis=0))
+
+
+def test_parts_of_one_claim_have_that_claim():
+    assert Parallel([Laplace(0.7, query=Count())] * 3).guarantee() == Laplace(0.7, query=Count()).guarantee()
 
 
 def test_parts_of_records_that_are_replaced_are_refused():

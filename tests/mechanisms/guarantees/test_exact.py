@@ -12,7 +12,6 @@ from scipy import stats
 
 from dpassay.mechanisms.errors import ParameterError
 from dpassay.mechanisms.guarantees import ExactDP, OptimalComposition, PureDP
-from dpassay.mechanisms.guarantees.exact import exact_from_logs
 from dpassay.mechanisms.guarantees.numerics.losses import LossProfile
 from dpassay.mechanisms.guarantees.profile import ProfileGuarantee
 
@@ -148,10 +147,31 @@ def test_profile_of_many_losses_is_the_plain_sum():
     assert_allclose(profile.epsilon(np.array(plain)), epsilons, atol=1e-9)
 
 
-def test_losses_beyond_the_range_of_floats_count_as_infinite():
-    profile = LossProfile.of(np.array([800.0, 1.0, -3.0]), np.array([0.125, 0.5, 0.25]), 0.0625)
-    assert_allclose(profile.delta(np.array([650.0, 790.0])), 0.1875)
-    assert_allclose(profile.epsilon(np.array([0.1, 0.1875])), [math.inf, 1.0])
+def test_losses_beyond_the_range_of_floats_are_as_exact_as_others():
+    losses, weights = np.array([2800.0, 1e6, 800.0, 799.0, 1.0, -3.0]), np.array([0.1, 0.05, 0.125, 0.1, 0.3, 0.25])
+    profile = LossProfile.of(losses, weights, 0.0625)
+    epsilons = np.array([0.0, 0.5, 650.0, 799.5, 2799.0, 999_999.0, 2e6])
+    plain = [
+        0.0625 + sum(-w * np.expm1(min(0.0, t - loss)) for loss, w in zip(losses, weights, strict=True))
+        for t in epsilons
+    ]
+    assert_allclose(profile.delta(epsilons), plain, rtol=1e-13)
+    told_apart = epsilons[[1, 3, 4, 5]]  # between 1 and 799 delta is one float
+    assert_allclose(profile.epsilon(profile.delta(told_apart)), told_apart, rtol=1e-12)
+    assert_allclose(profile.epsilon(np.array([0.06, 0.0625])), [math.inf, 1e6])
+
+
+def test_laws_given_by_their_logarithms_have_no_largest_loss():
+    for epsilon in (1.0, 300.0, 709.0, 745.0, 1e4, 1e6):
+        response = np.array([-np.log1p(np.exp(-epsilon)), -epsilon - np.log1p(np.exp(-epsilon))])
+        found, pure = ExactDP.of_logs(response, response[::-1]), PureDP(epsilon)
+        t = epsilon - np.array([epsilon, 30.0, 1.0, 1e-3, 0.0])
+        t, deltas, fpr = np.maximum(t, 0.0), np.array([0.0, 1e-9, 0.5]), np.array([0.0, 1e-320, 1e-9, 0.5, 1.0])
+        assert_allclose(found.delta(t), pure.delta(t), rtol=1e-12, atol=1e-15)
+        assert_allclose(found.epsilon(deltas), pure.epsilon(deltas), rtol=1e-12)
+        assert_allclose(found.tradeoff(fpr), pure.tradeoff(fpr), rtol=1e-12, atol=1e-300)
+        assert found.default_delta == 0.0
+    assert found != ExactDP.of_logs(2.0 * response, 2.0 * response[::-1])  # though all four laws are (1, 0) in floats
 
 
 @pytest.mark.parametrize(
@@ -237,13 +257,13 @@ def test_laws_too_rare_for_floats_keep_their_largest_ratio(lowest):
     log_p1 = np.array([lowest - 3.0, np.log(0.2), 0.0])
     for law in (log_p0, log_p1):
         law[2] = np.log1p(-np.exp(law[:2]).sum())
-    curve = exact_from_logs(log_p0, log_p1)
+    curve = ExactDP.of_logs(log_p0, log_p1)
     assert curve.epsilon(0.0) == pytest.approx(3.0, rel=1e-9)
     if lowest < -100.0:
         assert curve.epsilon(1e-6) == pytest.approx(ExactDP([0.3, 0.7], [0.2, 0.8]).epsilon(1e-6), rel=1e-9)
 
 
 def test_ratios_beyond_floats_have_an_upper_bound_and_impossible_outputs_none():
-    curve = exact_from_logs([-1.0, np.log1p(-np.exp(-1.0))], [-900.0, 0.0])
+    curve = ExactDP.of_logs([-1.0, np.log1p(-np.exp(-1.0))], [-900.0, 0.0])
     assert curve.epsilon(0.0) == pytest.approx(899.0)
-    assert exact_from_logs([0.0, -np.inf], [np.log(0.5), np.log(0.5)]).epsilon(0.0) == np.inf
+    assert ExactDP.of_logs([0.0, -np.inf], [np.log(0.5), np.log(0.5)]).epsilon(0.0) == np.inf

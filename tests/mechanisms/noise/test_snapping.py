@@ -10,7 +10,8 @@ from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.base import Outputs
 from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.noise.snapping import Snapping, laplace_mass
+from dpassay.mechanisms.noise.laplace import log_laplace_mass
+from dpassay.mechanisms.noise.snapping import Snapping
 from dpassay.mechanisms.noise.uniforms import full_precision_uniform
 
 FALSE_ALARM = 1e-6
@@ -75,10 +76,16 @@ def test_vectors_are_snapped_one_by_one():
 
 
 def test_masses_keep_their_accuracy_in_the_tails():
-    assert laplace_mass(np.array(50.0), np.array(51.0), 1.0) == pytest.approx(0.5 * (math.exp(-50) - math.exp(-51)))
-    assert laplace_mass(np.array(-51.0), np.array(-50.0), 1.0) == laplace_mass(np.array(50.0), np.array(51.0), 1.0)
-    assert laplace_mass(np.array(-np.inf), np.array(np.inf), 3.0) == 1.0
-    assert laplace_mass(np.array(-1.0), np.array(2.0), 1.0) == pytest.approx(1 - 0.5 * (math.exp(-1) + math.exp(-2)))
+    assert np.exp(log_laplace_mass(np.array(50.0), np.array(51.0), 1.0)) == pytest.approx(
+        0.5 * (math.exp(-50) - math.exp(-51))
+    )
+    assert np.exp(log_laplace_mass(np.array(-51.0), np.array(-50.0), 1.0)) == np.exp(
+        log_laplace_mass(np.array(50.0), np.array(51.0), 1.0)
+    )
+    assert np.exp(log_laplace_mass(np.array(-np.inf), np.array(np.inf), 3.0)) == 1.0
+    assert np.exp(log_laplace_mass(np.array(-1.0), np.array(2.0), 1.0)) == pytest.approx(
+        1 - 0.5 * (math.exp(-1) + math.exp(-2))
+    )
 
 
 @pytest.mark.parametrize("pair", [(0.0, 1.0), (1.0, 0.0)])

@@ -10,7 +10,7 @@ from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.guarantees import ExactDP, to_concentrated
 from dpassay.mechanisms.queries import Histogram, MedianUtility
-from dpassay.mechanisms.selection.exponential import Exponential
+from dpassay.mechanisms.selection.exponential import TIGHTNESS, Exponential
 
 FALSE_ALARM = 1e-6
 
@@ -164,4 +164,7 @@ def test_exact_guarantee_beyond_the_reach_of_floats_joins_on():
     below, above = (Exponential(epsilon, 2).exact_guarantee() for epsilon in (700.0, np.nextafter(700.0, 800.0)))
     levels = np.array([0.0, 1.0, 10.0, 300.0, 680.0, 685.0, 685.9])
     np.testing.assert_allclose(above.delta(levels), below.delta(levels), rtol=1e-6)
-    assert (above.delta(levels) >= below.delta(levels)).all()
+    for epsilon in (750.0, 1e4, 1e6):
+        found = Exponential(epsilon, 2).exact_guarantee()
+        assert found.epsilon(0.0) == pytest.approx(TIGHTNESS * epsilon, rel=1e-9)
+        assert found.delta(0.5 * epsilon) <= 1.0

@@ -167,3 +167,13 @@ def test_a_named_model_takes_its_options_and_a_client_without_records_adds_nothi
     assert named.network == LogisticRegression(2)
     nobody = (np.empty((0, 2)), np.empty(0))
     assert not named.client_updates([nobody], np.ones((2, 3))).any()
+
+
+def test_learners_with_arrays_compare_by_value_to_the_last_digit():
+    model = LogisticRegression(2)
+    starts = [np.full(model.n_parameters, 0.1) + off for off in (0.0, 0.0, 1e-16)]
+    one, same, other = (FederatedAveraging(model, noise_multiplier=1.0, initial=start) for start in starts)
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != other
+    assert one != FederatedAveraging(model, noise_multiplier=1.0)
