@@ -17,6 +17,7 @@ from dpassay.mechanisms.selection import (
     GumbelTopK,
     GumbelTopKCounts,
     LaplaceTopK,
+    LargeMargin,
     NoisyMaxWithGap,
     PeelingTopK,
     PermuteAndFlip,
@@ -184,6 +185,20 @@ def laplace_top_k():
             yield mechanism, pair, *two, ({"worst": True, "hidden": 5e-5} if i == 0 else APPROACHED)
 
 
+def large_margin():
+    rng = np.random.default_rng(8)
+    for (n, k, delta), epsilon, monotone in product(((2, 1, 1e-3), (4, 2, 0.05)), (0.4, 2.0), (False, True)):
+        mechanism = LargeMargin(epsilon, n, k, delta, monotone=monotone, sensitivity=2.0)
+        for i, pair in enumerate(moves(mechanism, rng, 2)):
+            two = []
+            for side in (0, 1):
+                scores = np.asarray(pair.side(side)) * epsilon / (2.0 if monotone else 4.0)
+                leads = np.exp(scores - np.sort(scores)[::-1][k])
+                weights = np.append(np.maximum(leads - 1.0, 0.0), k * (np.exp(epsilon) - 1.0) / delta)
+                two.append(weights / weights.sum())
+            yield mechanism, pair, *two, ({"worst": True} if i == 0 else APPROACHED)
+
+
 def gumbel_top_k_counts():
     """Counts that are the same on both sides tell nothing, and are left out."""
     for (n, k), epsilon, monotone in product(((2, 1), (3, 2)), (0.5, 3.0), (False, True)):
@@ -288,6 +303,7 @@ CASES = {
     "peeling-top-k": lambda: ranked(PeelingTopK),
     "gumbel-top-k": lambda: ranked(GumbelTopK),
     "laplace-top-k": laplace_top_k,
+    "large-margin": large_margin,
     "gumbel-top-k-counts": gumbel_top_k_counts,
     "broken-noisy-max-value-laplace": laplace_value,
     "broken-noisy-max-value-exponential": exponential_value,
