@@ -25,6 +25,7 @@ def log_sets(mechanism, sets, counts):
 
 def test_sets_are_chosen_with_their_probability():
     mechanism = LaplaceTopK(0.19, 4, 2, 0.04)
+    assert mechanism.deviation == pytest.approx(8.0 * np.sqrt(2 * 2 * np.log(4 / 0.04)) / 0.19)
     law = np.exp(log_sets(mechanism, SETS, COUNTS))
     assert law.sum() == pytest.approx(1.0, abs=1e-12)
     chosen = mechanism.release(COUNTS, 200_000, np.random.default_rng(1)).values[:, :2]
