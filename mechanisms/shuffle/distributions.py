@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import bdtr
 
 from ..errors import ParameterError
 from ..guarantees.shuffling import local_epsilon_for
@@ -206,8 +206,9 @@ class UniformityTest(_TrustModel):
         """Return the mean of 1/2 sum over v of |N_v / n - 1/k| over samples from p; equal entries are computed once."""
         total = 0.0
         for value, times in zip(*np.unique(p, return_counts=True), strict=True):
-            law, at = stats.binom(self.n_users, value), np.arange(self.n_users + 1)
-            total += times * float((law.pmf(at) * np.abs(at / self.n_users - 1.0 / self.k)).sum())
+            at = np.arange(self.n_users + 1)
+            law = np.diff(bdtr(at, self.n_users, value), prepend=0.0)
+            total += times * float((law * np.abs(at / self.n_users - 1.0 / self.k)).sum())
         return 0.5 * total
 
     def statistic(self, values: Values, rng: np.random.Generator) -> float:
