@@ -55,7 +55,7 @@ def two_rounds(
     said = learn(votes.X, votes.queries[given], labels[given]).argmax(axis=1)
     rho = confident.rho(int(answered.sum())) + interactive.rho(int(corrected.sum()))
     parts = [
-        data_dependent(round_, counts, answered=which)
+        data_dependent(round_, counts, answered=which.tolist())
         for round_, counts, which in ((confident, first, answered), (interactive, rest, corrected))
     ]
     these = DataDependent(parts[0].orders, parts[0].divergences + parts[1].divergences)
@@ -85,7 +85,7 @@ def one_round(votes: Votes, aggregator: ConfidentGNMax) -> Row:
         len(labels),
         ConcentratedDP(rho).textbook_epsilon(DELTA),
         GaussianDP(math.sqrt(2.0 * rho)).epsilon(DELTA),
-        data_dependent(aggregator, votes.counts, answered=answered).epsilon(DELTA),
+        data_dependent(aggregator, votes.counts, answered=answered.tolist()).epsilon(DELTA),
         float((labels[answered] == votes.truth[answered]).mean()),
         float((said == votes.y).mean()),
         votes.baseline,

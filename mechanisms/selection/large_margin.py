@@ -132,8 +132,8 @@ class LargeMargin(Selection):
     def exact_guarantee(self) -> Guarantee:
         """Return the exact curve of `worst_case()`, from the probabilities of any leader and of none."""
         pair = self.worst_case()
-        laws = (self.probabilities(dataset)[[0, -1]] * [self.k, 1] for dataset in (pair.d0, pair.d1))
-        return ExactDP(*laws, self.relation)
+        law0, law1 = (self.probabilities(dataset)[[0, -1]] * [self.k, 1] for dataset in (pair.d0, pair.d1))
+        return ExactDP(law0, law1, self.relation)
 
 
 def _log_expm1(x: float) -> float:

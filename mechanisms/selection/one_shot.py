@@ -155,7 +155,7 @@ class LaplaceTopK(Selection):
         return np.concatenate([np.full(k + 1 - len(m), -np.inf), self._log_sets(scores, sets) + ways])
 
 
-@dataclass(frozen=True, init=False, repr=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class _LaplaceTopKDP(ProfileGuarantee):
     """The curve of a number m with two known laws, and of Laplace counts of which n_moved(m) move by `step` scales.
 
@@ -167,6 +167,9 @@ class _LaplaceTopKDP(ProfileGuarantee):
     delta_n(-t) = 1 - e^-t (1 - delta_n(t)).
     """
 
+    log_laws: tuple[Floats, Floats]
+    moved: NDArray[np.int64]
+    step: float
     relation: Relation | None
     exact = True
 
