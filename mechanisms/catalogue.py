@@ -15,6 +15,7 @@ catalogue = Catalogue(
         "peeling-top-k": "dpassay.mechanisms.selection.peeling:PeelingTopK",
         "gumbel-top-k": "dpassay.mechanisms.selection.peeling:GumbelTopK",
         "laplace-top-k": "dpassay.mechanisms.selection.one_shot:LaplaceTopK",
+        "large-margin": "dpassay.mechanisms.selection.large_margin:LargeMargin",
         "gumbel-top-k-counts": "dpassay.mechanisms.selection.one_shot:GumbelTopKCounts",
         "bernoulli-parameter": "dpassay.mechanisms.selection.bernoulli:BernoulliParameter",
         "publish-random-record": "dpassay.mechanisms.selection.random_record:PublishRandomRecord",

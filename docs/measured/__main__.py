@@ -8,6 +8,7 @@ of_bounds.py      what bounds show and detect
 of_membership.py  membership
 of_votes.py       teachers who vote, and their students
 of_tables.py      synthetic tables
+of_learning.py    private fine-tuning
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import sys
 from collections.abc import Sequence
 
 import of_bounds
+import of_learning
 import of_membership
 import of_tables
 import of_votes
 from stated import check
 
-NUMBERS = (*of_membership.NUMBERS, *of_bounds.NUMBERS, *of_votes.NUMBERS, *of_tables.NUMBERS)
+NUMBERS = (*of_membership.NUMBERS, *of_bounds.NUMBERS, *of_votes.NUMBERS, *of_tables.NUMBERS, *of_learning.NUMBERS)
 """The rest is computed where it stands: snippets print what they say, and the tests run them."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 from stated import DOCS, Number
@@ -11,20 +12,31 @@ from dpassay.mechanisms.ensembles import ConfidentGNMax, LNMax
 from dpassay.mechanisms.ensembles.aggregators import Aggregator
 
 VOTE_ROWS: dict[str, tuple[Aggregator, str]] = {
-    "mnist-lnmax": (LNMax(0.05, n_queries=1000), "| {1,000} | {20.17} | {5.83} | {88.4} % | {88.1} % | {97.3} % |"),
+    "mnist-lnmax-few": (
+        LNMax(0.05, n_queries=100),
+        "| {100} | {5.30} | {4.31} | {1.40} | {93.0} % | {70.0} % | {97.3} % |",
+    ),
+    "mnist-lnmax": (
+        LNMax(0.05, n_queries=1000),
+        "| {1,000} | {20.17} | {17.79} | {5.83} | {88.4} % | {88.1} % | {97.3} % |",
+    ),
     "mnist-confident": (
         ConfidentGNMax(200.0, 150.0, 40.0, n_queries=640),
-        "Confident (200, 150, 40), 640 queries | {341} | {3.46} | {1.55} | {93.3} % | {82.1} % | {97.3} % |",
+        "Confident (200, 150, 40), 640 queries | {341} | {3.46} | {2.79} | {1.55} | {93.3} % | {82.1} % | {97.3} % |",
     ),
     "adult-lnmax": (
         LNMax(0.05, n_classes=2, n_queries=500),
-        "LNMax, rate 0.05 | {500} | {13.23} | {3.71} | {83.8} % | {83.9} % | {87.1} % |",
+        "LNMax, rate 0.05 | {500} | {13.23} | {11.41} | {3.71} | {83.8} % | {83.9} % | {87.1} % |",
     ),
     "adult-confident": (
         ConfidentGNMax(300.0, 200.0, 40.0, n_classes=2, n_queries=1500),
-        "Confident (300, 200, 40), 1,500 queries | {504} | {4.25} | {1.95} | {89.1} % | {84.3} % | {87.1} % |",
+        "1,500 queries | {504} | {4.25} | {3.47} | {1.95} | {89.1} % | {84.3} % | {87.1} % |",
     ),
 }
+MNIST_ROUNDS = "320 + 320 queries | {233} | {2.87} | {2.29} | {1.42} | {88.4} % | {86.5} % | {97.3} % |"
+GLYPH_ONE = "12,000 queries | {9,887} | {7.84} | {6.62} | {1.53} | {81.7} % | {81.0} % | {81.3} % |"
+GLYPH_TWO = "4,000 + 8,000 queries | {3,986} | {4.83} | {3.97} | {1.35} | {81.6} % | {80.9} % | {81.3} % |"
+GLYPH_NOISE = (1000.0, 500.0, 100.0)
 STUDENT_ROWS = {
     "mnist-confident": "640 queries | {91.5} ± {1.1} % | {81.9} ± {1.8} % | {96.3} ± {0.1} % |",
     "adult-lnmax": "rate 0.05, 500 queries | {83.7} ± {0.6} % | {83.4} ± {0.1} % | {82.4} ± {0.2} % |",
@@ -33,12 +45,39 @@ STUDENT_ROWS = {
 
 
 def row_of_votes(name: str, aggregator: Aggregator) -> list[float]:
-    """A row of the table of teachers: answered, two epsilons, and shares that are right in per cent."""
+    """Return a row of the table of teachers: answered, three epsilons, and shares that are right in per cent."""
     from dpassay.experiments.demos.votes_of_teachers import row, votes_on
 
-    found = row(votes_on(name, n_teachers=250, n_queries=aggregator.n_queries), aggregator)
+    return _row(row(votes_on(name, n_teachers=250, n_queries=aggregator.n_queries), aggregator))
+
+
+def mnist_in_two_rounds() -> list[float]:
+    """Return the row of two rounds on MNIST."""
+    from dpassay.experiments.demos.rounds_of_votes import two_rounds
+    from dpassay.experiments.demos.votes_of_teachers import votes_on
+
+    votes = votes_on("mnist", n_teachers=250, n_queries=640)
+    return _row(two_rounds(votes, 200.0, 150.0, 40.0, n_first=320, confidence=0.8))
+
+
+def glyph_like_row(n_rounds: int) -> list[float]:
+    """Return a row of the stand-in for Glyph."""
+    from dpassay.experiments.demos import glyph_like, rounds_of_votes
+
+    votes = glyph_like.votes(12_000)
+    if n_rounds == 2:
+        return _row(rounds_of_votes.two_rounds(votes, *GLYPH_NOISE, n_first=4_000, confidence=0.8))
+    return _row(
+        rounds_of_votes.one_round(
+            votes, ConfidentGNMax(*GLYPH_NOISE, n_teachers=5_000, n_classes=150, n_queries=12_000)
+        )
+    )
+
+
+def _row(found: Any) -> list[float]:
     shares = (found.right, found.student, found.baseline)
-    return [found.answered, found.for_all_votes, found.on_these_votes, *(100.0 * share for share in shares)]
+    epsilons = (found.for_all_votes, found.claim, found.on_these_votes)
+    return [found.answered, *epsilons, *(100.0 * share for share in shares)]
 
 
 def row_of_students(name: str, aggregator: Aggregator) -> list[float]:
@@ -51,6 +90,9 @@ def row_of_students(name: str, aggregator: Aggregator) -> list[float]:
 
 
 NUMBERS = (
+    Number("pate-mnist-rounds", DOCS / "pate.md", MNIST_ROUNDS, mnist_in_two_rounds, 0.06, 30),
+    Number("pate-glyph-like", DOCS / "pate.md", GLYPH_ONE, partial(glyph_like_row, 1), 0.06, 150),
+    Number("pate-glyph-like-rounds", DOCS / "pate.md", GLYPH_TWO, partial(glyph_like_row, 2), 0.06, 150),
     *(
         Number(f"pate-{name}", DOCS / "pate.md", row, partial(row_of_votes, name.split("-")[0], by), 0.06, 60)
         for name, (by, row) in VOTE_ROWS.items()

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +38,7 @@ from ...mechanisms.ensembles import (
     data_dependent,
 )
 from ...mechanisms.ensembles.aggregators import Aggregator, CheckedGNMax
-from ...mechanisms.guarantees import ConcentratedDP
+from ...mechanisms.guarantees import ConcentratedDP, GaussianDP
 from ..data import load
 from ..data.examples import with_target
 from ..plots.style.canvas import EndLabel, end_labels, style_axes
@@ -91,7 +92,8 @@ class Row:
 
     Attributes:
         answered, asked: queries with a label, and all.
-        for_all_votes: epsilon at delta of these answers and all checks, whatever the votes.
+        for_all_votes: epsilon at delta of these answers and all checks, whatever the votes, by the textbook.
+        claim: the same by the tight curve: Gaussian DP for Gaussian noise, optimal composition for Laplace noise.
         on_these_votes: the data-dependent one; a secret.
         right: share of the labels that are right.
         student, baseline: accuracy of the student, and of the nearest of all private records.
@@ -102,6 +104,7 @@ class Row:
     answered: int
     asked: int
     for_all_votes: float
+    claim: float
     on_these_votes: float
     right: float
     student: float
@@ -160,8 +163,11 @@ def row(votes: Votes, aggregator: Aggregator, *, delta: float = DELTA, seed: int
     given = labels >= 0
     student = student_of_answers(votes, labels)
     if isinstance(aggregator, CheckedGNMax):
-        everywhere = ConcentratedDP(aggregator.rho(int(given.sum()))).textbook_epsilon(delta)
+        rho = aggregator.rho(int(given.sum()))
+        everywhere = ConcentratedDP(rho).textbook_epsilon(delta)
+        claim = GaussianDP(math.sqrt(2.0 * rho)).epsilon(delta)
     else:
+        claim = aggregator.guarantee().epsilon(delta)
         everywhere = data_dependent(aggregator, _torn(votes.counts)).epsilon(delta)
     return Row(
         votes.name,
@@ -169,6 +175,7 @@ def row(votes: Votes, aggregator: Aggregator, *, delta: float = DELTA, seed: int
         int(given.sum()),
         len(given),
         everywhere,
+        claim,
         data_dependent(aggregator, votes.counts, answered=given).epsilon(delta),
         float((labels[given] == votes.truth[given]).mean()),
         student,

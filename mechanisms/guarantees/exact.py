@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ParameterError
 from ..relation import Relation
-from .base import Floats, Guarantee
+from .base import Floats
 from .numerics.losses import LossProfile
 from .numerics.polygon import lower_hull, tradeoff_points
 from .profile import ProfileGuarantee

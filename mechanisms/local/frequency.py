@@ -49,6 +49,10 @@ class FrequencyOracle(LocalMechanism):
         n_users = sent.shape[sent.ndim - 1 - len(self.message_shape)]
         return np.asarray((self._support(sent) / n_users - self.q_support) / (self.p_support - self.q_support))
 
+    def support(self, messages: ArrayLike) -> NDArray[np.integer]:
+        """Return how many messages support each value, `(..., k)`; arguments as for `estimate_frequencies`."""
+        return self._support(checked_messages(self, messages))
+
     def frequency_variance(self, frequency: float, n_users: int) -> float:
         """Variance of one entry of `estimate_frequencies`, where that share of `n_users` given users holds the value.
 

@@ -5,6 +5,7 @@ laws.py               which score is the largest after noise: exact probabilitie
 exponential.py        the exponential mechanism: choose one of finitely many candidates, good ones more often
 noisy_max.py          report noisy max: add noise to every utility, and tell which is largest
 gap.py                report noisy max with its gap to the next
+large_margin.py       the exponential mechanism over the few candidates that lead the rest
 permute_and_flip.py   visit the candidates in random order, and take the first whose coin says so
 peeling.py            the k best candidates in order: k rounds, or Gumbel noise once
 one_shot.py           the k best candidates at a total (epsilon, delta)
@@ -16,6 +17,7 @@ utility.py            how good a candidate the exponential mechanism finds
 from .bernoulli import BernoulliParameter
 from .exponential import Exponential
 from .gap import NoisyMaxWithGap
+from .large_margin import LargeMargin
 from .noisy_max import ReportNoisyMax
 from .one_shot import GumbelTopKCounts, LaplaceTopK
 from .peeling import GumbelTopK, PeelingTopK
@@ -29,6 +31,7 @@ __all__ = [
     "GumbelTopK",
     "GumbelTopKCounts",
     "LaplaceTopK",
+    "LargeMargin",
     "NoisyMaxWithGap",
     "PeelingTopK",
     "PermuteAndFlip",

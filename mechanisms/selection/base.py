@@ -22,7 +22,7 @@ from ..queries.base import AnyQuery, Floats, Query
 from ..relation import Relation
 from ..validation import positive, whole
 
-_WIDEST_GAP = 1e6
+_WIDEST_GAP = 1e7
 
 
 @dataclass(frozen=True)

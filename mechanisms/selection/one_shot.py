@@ -1,8 +1,9 @@
-"""The k best candidates at a total (epsilon, delta): Laplace noise once, or Gumbel noise and the counts as well."""
+"""The k best candidates and their counts, at a total (epsilon, delta): Laplace noise, or Gumbel and Laplace noise."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +12,13 @@ from scipy.special import gammaln, log_expit
 
 from ..base import Dataset, LogDensity, Neighbours, Outputs
 from ..errors import ParameterError
-from ..guarantees import ApproximateDP, ConcentratedDP, ExactDP
+from ..guarantees import ApproximateDP, ConcentratedDP, ExactDP, LaplaceVectorDP
 from ..guarantees.base import Guarantee
+from ..guarantees.profile import ProfileGuarantee
 from ..noise.laplace import draw_laplace, laplace_log_density, log_laplace_mass
 from ..queries.answers import refuse_worst_case
 from ..queries.base import Floats
+from ..relation import Relation
 from ..validation import open_unit
 from .base import Selection
 from .laws import log_top_set_laplace
@@ -28,20 +31,22 @@ _CELLS = 2_000
 
 @dataclass(frozen=True)
 class LaplaceTopK(Selection):
-    """Top k in one shot with Laplace noise: noise on every utility once, and which k sums are the largest.
+    """Top k in one shot with Laplace noise: which k noisy utilities are the largest, and the counts of these k.
 
-    The scale is 8 sensitivity sqrt(k log(n_candidates / delta)) / epsilon. (Qiao, Su and Zhang 2021, theorem 2.2.)
+    Laplace noise on every utility once selects the k, and fresh noise of the same scale goes on their counts. The scale
+    is 8 sensitivity sqrt(k log(n_candidates / delta)) / epsilon. (Qiao, Su and Zhang 2021, theorem 2.2.)
 
     Args:
         epsilon: the claim, 0 < epsilon < 0.2.
-        n_candidates, sensitivity, query, relation: as for `Exponential`.
-        k: number of candidates to choose, 1 <= k < n_candidates; the output is `(k,)` indices in increasing order.
+        n_candidates, sensitivity, query, relation: as for `Exponential`; the utilities are the counts.
+        k: number of candidates to choose, 1 <= k <= n_candidates; the output is `(2 k,)` numbers: the indices in
+            increasing order, and their noisy counts.
         delta: the claim, 0 < delta < 0.05.
         monotone: as for `Exponential`; it restricts the pairs, and the noise is the same.
 
     Guarantees:
         * (epsilon, delta)-DP. The constants are loose: what `exact_guarantee` shows is far below.
-        * Only the set is released. Its probabilities are exact to rounding, by quadrature between the utilities.
+        * The probabilities of the sets are exact to rounding, by quadrature between the utilities.
 
     Example:
         >>> mechanism = LaplaceTopK(epsilon=0.1, n_candidates=1000, k=10, delta=1e-6)
@@ -55,7 +60,7 @@ class LaplaceTopK(Selection):
     def __post_init__(self) -> None:
         super().__post_init__()
         open_unit(delta=self.delta)
-        check_k(self.k, self.n_candidates - 1)
+        check_k(self.k, self.n_candidates)
         for name, value, limit in (
             ("epsilon", self.epsilon, _LARGEST_EPSILON),
             ("delta", self.delta, _LARGEST_DELTA),
@@ -79,53 +84,125 @@ class LaplaceTopK(Selection):
         return math.sqrt(2.0) / self.rate
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Indices of the chosen candidates in increasing order, shape `(size, k)`."""
+        """Indices of the chosen candidates in increasing order, and their noisy counts, shape `(size, 2 k)`."""
+        counts = self.utilities(dataset)
         noisy = NOISES["laplace"].draw(rng, (size, self.n_candidates))
         noisy += self.scores(dataset)
-        return Outputs(np.sort(np.argpartition(-noisy, self.k - 1, axis=1)[:, : self.k], axis=1))
+        chosen = np.sort(np.argpartition(-noisy, self.k - 1, axis=1)[:, : self.k], axis=1)
+        return Outputs(np.hstack([chosen, counts[chosen] + draw_laplace(1.0 / self.rate, chosen.shape, rng)]))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return the mechanism, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each set under `dataset`, shape `(size,)`; -inf for what is no set in increasing order."""
-        chosen = outputs.values
+        """Return the log density under `dataset`, shape `(size,)`: of the set, and of the counts given the set.
+
+        It is -inf where the indices are no set in increasing order.
+        """
+        chosen, noisy = outputs.values[:, : self.k], outputs.values[:, self.k :]
         possible = ((chosen >= 0) & (chosen < self.n_candidates) & (chosen == np.floor(chosen))).all(axis=1)
         possible &= (np.diff(chosen, axis=1) > 0).all(axis=1)
-        found = np.full(len(chosen), -np.inf)
-        sets, where = _distinct(chosen[possible].astype(np.int64), self.n_candidates)
-        found[possible] = log_top_set_laplace(self.scores(dataset), sets)[where]
-        return found
+        log_density = np.full(len(chosen), -np.inf)
+        counts, index = self.utilities(dataset), chosen[possible].astype(np.int64)
+        of_counts = laplace_log_density(noisy[possible] - counts[index], 1.0 / self.rate).sum(axis=1)
+        log_density[possible] = self._log_sets(self.scores(dataset), index) + of_counts
+        return log_density
 
     def guarantee(self) -> Guarantee:
-        """`ApproximateDP(epsilon, delta)`."""
+        """Return `ApproximateDP(epsilon, delta)`."""
         return ApproximateDP(self.epsilon, self.delta, self.relation)
 
     def worst_case(self) -> Neighbours:
-        """k candidates gain as much as they may, while the others lose as much as they may, placed where these k are
-        chosen once in 100 runs on `d0`."""
+        """Return a pair on which k candidates gain as much as they may, while the others lose as much as they may.
+
+        On `d0` these k are chosen once in 100 runs.
+        """
         refuse_worst_case(type(self).__name__, self.query)
+        if self.k == self.n_candidates:
+            return self.leading(self.k, 0.0)
         low, high = -60.0, 60.0
         for _ in range(30):
             middle = 0.5 * (low + high)
-            low, high = (middle, high) if self._log_counts(middle)[-1] < math.log(RARE) else (low, middle)
+            low, high = (middle, high) if self._log_leaders(middle)[-1] < math.log(RARE) else (low, middle)
         return self.leading(self.k, high)
 
     def exact_guarantee(self) -> Guarantee:
-        """The exact curve of `worst_case()`, from the number of the k among those chosen."""
-        pair = self.worst_case()
-        log0, log1 = (self._log_counts(self.rate * float(x[0] - x[-1])) for x in (pair.d0, pair.d1))
-        return ExactDP.of_logs(log0, log1, self.relation)
+        """Return the exact curve of `worst_case()`.
 
-    def _log_counts(self, lead: float) -> Floats:
-        """Log probability that m = 0, ..., k of k candidates that lead by `lead` scales are chosen."""
+        It depends on the number of leaders among those chosen, and on the counts that move: all k, or only those of
+        the leaders when `monotone`.
+        """
+        pair = self.worst_case()
+        law0, law1 = (self._log_leaders(self.rate * float(x[0] - x[-1])) for x in (pair.d0, pair.d1))
+        moved = np.arange(self.k + 1) if self.monotone else np.full(self.k + 1, self.k)
+        return _LaplaceTopKDP(law0, law1, moved, self.rate * self.sensitivity, self.relation)
+
+    def _log_sets(self, scores: Floats, sets: NDArray[np.int64]) -> Floats:
+        """Return the log probability of each row of indices; `scores` are utilities in units of the noise scale."""
+        if self.k == self.n_candidates:
+            return np.zeros(len(sets))
+        distinct, where = _distinct(sets, self.n_candidates)
+        return log_top_set_laplace(scores, distinct)[where]
+
+    def _log_leaders(self, lead: float) -> Floats:
+        """Return the log probability that m = 0, ..., k of k candidates that lead by `lead` scales are chosen."""
         n, k = self.n_candidates, self.k
         scores = np.where(np.arange(n) < k, lead, 0.0)
         m = np.arange(max(0, 2 * k - n), k + 1)
         sets = np.array([[*range(k - i, k), *range(k, 2 * k - i)] for i in m])
         ways = _log_choose(k, m) + _log_choose(n - k, k - m)
-        return np.concatenate([np.full(k + 1 - len(m), -np.inf), log_top_set_laplace(scores, sets) + ways])
+        return np.concatenate([np.full(k + 1 - len(m), -np.inf), self._log_sets(scores, sets) + ways])
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class _LaplaceTopKDP(ProfileGuarantee):
+    """The curve of a number m with two known laws, and of Laplace counts of which n_moved(m) move by `step` scales.
+
+    With p, q the laws of m on the two sides and delta_n the curve of n counts that move,
+
+        delta(epsilon) = sum over m of p_m delta_n(m)(epsilon - log(p_m / q_m)),
+
+    in the worse of two directions. Each delta_n is symmetric in the sides, which extends it below 0:
+    delta_n(-t) = 1 - e^-t (1 - delta_n(t)).
+    """
+
+    log_laws: tuple[Floats, Floats]
+    moved: NDArray[np.int64]
+    step: float
+    relation: Relation | None
+    exact = True
+
+    def __init__(self, law0: Floats, law1: Floats, moved: NDArray[np.int64], step: float, relation: Relation) -> None:
+        possible = np.isfinite(law0)
+        self._set(log_laws=(law0[possible], law1[possible]), moved=moved[possible], step=step, relation=relation)
+
+    @property
+    def default_delta(self) -> float:
+        return 0.0
+
+    def _parameters(self) -> Mapping[str, object]:
+        return {"epsilon": self._largest(), "n_moved": int(self.moved.max())}
+
+    def _largest(self) -> float:
+        return float(np.max(np.abs(self.log_laws[0] - self.log_laws[1]) + self.step * self.moved))
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        p, q = self.log_laws
+        return np.where(
+            epsilon >= self._largest(), 0.0, np.maximum(self._excess(p, q, epsilon), self._excess(q, p, epsilon))
+        )
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        return np.where(delta == 0.0, self._largest(), super()._epsilon(delta))
+
+    def _excess(self, upper: Floats, lower: Floats, epsilon: Floats) -> Floats:
+        total = np.zeros(epsilon.shape)
+        for p, q, n in zip(upper, lower, self.moved.tolist(), strict=True):
+            left = epsilon - (p - q)
+            counts = LaplaceVectorDP([self.step] * n).delta(np.abs(left)) if n else np.zeros(epsilon.shape)
+            total += np.exp(p) * np.where(left >= 0.0, counts, 1.0 - np.exp(np.minimum(left, 0.0)) * (1.0 - counts))
+        return total
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,8 @@ def learning_samples(
         >>> [round(learning_samples(100, 0.1, model=m, epsilon=0.1)) for m in ("central", "local")]
         [20000, 91323214]
     """
-    _check(k, alpha, model, epsilon, delta)
+    _check(k, alpha)
+    check_model(model, epsilon, delta)
     base = k / alpha**2
     if model == "non-private" or epsilon is None:
         return base
@@ -94,14 +95,8 @@ def uniformity_samples(
         >>> round(private / uniformity_samples(10**4, 0.1, model="local", epsilon=1.0, coins="public"))
         74
     """
-    _check(k, alpha, model, epsilon, delta)
-    if (coins is not None) != (model in ("local", "shuffle")):
-        raise ParameterError(
-            f"coins is {coins!r}, but must be given for 'local' and 'shuffle', and for them alone: model is {model!r}.",
-            argument="coins",
-        )
-    if coins is not None:
-        one_of(("private", "public"), coins=coins)
+    _check(k, alpha)
+    check_model(model, epsilon, delta, coins=coins, needs_coins=True)
     base = math.sqrt(k) / alpha**2
     if epsilon is None:
         return base
@@ -124,9 +119,10 @@ def _root_log(delta: float | None) -> float:
     return math.sqrt(-math.log(delta))
 
 
-def _check(k: int, alpha: float, model: str, epsilon: float | None, delta: float | None) -> None:
-    whole(2, k=k)
-    open_unit(alpha=alpha)
+def check_model(
+    model: str, epsilon: float | None, delta: float | None, *, coins: str | None = None, needs_coins: bool = False
+) -> None:
+    """Raise `ParameterError` for an option that the trust model needs and lacks, or has and cannot use."""
     one_of(MODELS, model=model)
     for name, value, wanted in (("epsilon", epsilon, model != "non-private"), ("delta", delta, model == "shuffle")):
         if (value is not None) != wanted:
@@ -138,3 +134,15 @@ def _check(k: int, alpha: float, model: str, epsilon: float | None, delta: float
         positive(epsilon=epsilon)
     if delta is not None:
         open_unit(delta=delta)
+    if needs_coins and (coins is not None) != (model in ("local", "shuffle")):
+        raise ParameterError(
+            f"coins is {coins!r}, but must be given for 'local' and 'shuffle', and for them alone: model is {model!r}.",
+            argument="coins",
+        )
+    if coins is not None:
+        one_of(("private", "public"), coins=coins)
+
+
+def _check(k: int, alpha: float) -> None:
+    whole(2, k=k)
+    open_unit(alpha=alpha)

@@ -17,6 +17,7 @@ from dpassay.mechanisms.selection import (
     GumbelTopK,
     GumbelTopKCounts,
     LaplaceTopK,
+    LargeMargin,
     NoisyMaxWithGap,
     PeelingTopK,
     PermuteAndFlip,
@@ -166,12 +167,35 @@ def sets_by_integration(scores, k):
 
 
 def laplace_top_k():
+    """The set, and cells of the counts of its members: those between the two means are where the loss varies."""
     rng = np.random.default_rng(7)
-    for (n, k, delta), monotone in product(((2, 1, 1e-6), (4, 2, 0.04), (4, 3, 1e-3)), (False, True)):
+    sizes = ((2, 1, 1e-6), (4, 2, 0.04), (4, 3, 1e-3), (2, 2, 1e-3))
+    for (n, k, delta), monotone in product(sizes, (False, True)):
         mechanism = LaplaceTopK(0.19, n, k, delta, monotone=monotone)
         scale = 8.0 * np.sqrt(k * np.log(n / delta)) / 0.19
         for i, pair in enumerate(moves(mechanism, rng, 1)):
-            two = (sets_by_integration(np.asarray(pair.side(side)) / scale, k) for side in (0, 1))
+            sides = np.asarray([pair.d0, pair.d1]) / scale
+            edges = [np.linspace(*sorted(means), 13) for means in sides.T]
+            two = []
+            for scores in sides:
+                sets = sets_by_integration(scores, k) if k < n else np.ones(1)
+                cells = [laws.laplace(score, 1.0, edge) for edge, score in zip(edges, scores, strict=True)]
+                counts = (laws.joint(*(cells[j] for j in chosen)) for chosen in combinations(range(n), k))
+                two.append(np.concatenate([p * law for p, law in zip(sets, counts, strict=True)]))
+            yield mechanism, pair, *two, ({"worst": True, "hidden": 5e-5} if i == 0 else APPROACHED)
+
+
+def large_margin():
+    rng = np.random.default_rng(8)
+    for (n, k, delta), epsilon, monotone in product(((2, 1, 1e-3), (4, 2, 0.05)), (0.4, 2.0), (False, True)):
+        mechanism = LargeMargin(epsilon, n, k, delta, monotone=monotone, sensitivity=2.0)
+        for i, pair in enumerate(moves(mechanism, rng, 2)):
+            two = []
+            for side in (0, 1):
+                scores = np.asarray(pair.side(side)) * epsilon / (2.0 if monotone else 4.0)
+                leads = np.exp(scores - np.sort(scores)[::-1][k])
+                weights = np.append(np.maximum(leads - 1.0, 0.0), k * (np.exp(epsilon) - 1.0) / delta)
+                two.append(weights / weights.sum())
             yield mechanism, pair, *two, ({"worst": True} if i == 0 else APPROACHED)
 
 
@@ -279,6 +303,7 @@ CASES = {
     "peeling-top-k": lambda: ranked(PeelingTopK),
     "gumbel-top-k": lambda: ranked(GumbelTopK),
     "laplace-top-k": laplace_top_k,
+    "large-margin": large_margin,
     "gumbel-top-k-counts": gumbel_top_k_counts,
     "broken-noisy-max-value-laplace": laplace_value,
     "broken-noisy-max-value-exponential": exponential_value,

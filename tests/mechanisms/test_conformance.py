@@ -76,7 +76,7 @@ FEW_VOTES = {
 }
 EXTRA = {
     "gaussian": {"noise_multiplier": 2.0},
-    **{name: {"k": 2} for name in ("peeling-top-k", "gumbel-top-k", "gumbel-top-k-counts")},
+    **{name: {"k": 2} for name in ("peeling-top-k", "gumbel-top-k", "gumbel-top-k-counts", "large-margin")},
     "laplace-top-k": {"k": 2, "epsilon": 0.15},
     "dp-sgd": {"sampling": "full-batch", "batch_size": 1, "view": "noisy_gradients"},
     "broken-float-laplace": {"bits": 12},

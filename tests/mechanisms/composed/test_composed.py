@@ -1,6 +1,7 @@
 """Mechanisms that are made of others: the theorems, their conditions, and what is seen where one is missing."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -64,6 +65,10 @@ def test_rate_one_is_the_mechanism_itself_and_far_tails_do_not_overflow():
 
 
 def test_simplified_form_bounds_the_theorem_up_to_its_range_and_is_refused_beyond():
+    """2 q epsilon, up to the root of e^x - 1 = 2 x; at q = 1 it meets the theorem there."""
+    assert simplified_epsilon(0.7, 0.03) == pytest.approx(0.042, rel=1e-12)
+    assert 0.0 < 1.2564312 - LARGEST_SIMPLE < 1e-6
+    assert simplified_epsilon(LARGEST_SIMPLE, 1.0) == pytest.approx(math.expm1(LARGEST_SIMPLE), rel=1e-6)
     for epsilon in np.linspace(0.01, LARGEST_SIMPLE, 30):
         for rate in (1e-4, 0.1, 1.0):
             assert math.log1p(rate * math.expm1(epsilon)) <= simplified_epsilon(float(epsilon), rate)
@@ -213,10 +218,15 @@ def test_counts_of_naive_bayes_move_by_what_the_noise_is_for():
         pair = mechanism.worst_case()
         largest = np.abs(mechanism.counts(pair.d1) - mechanism.counts(pair.d0)).sum()
         records = rng.integers(0, [3, 2, 3, 2], (30, 4))
-        others = [mechanism.counts(np.array([a, b])) - mechanism.counts(np.array([a, c])) for a, b, c in
-                  zip(records, records[::-1], records[1:], strict=False)]  # fmt: skip
+        before = [records[0], records[1]] if relation == "replace_one" else [np.zeros((0, 4), dtype=int)]
+        others = [
+            mechanism.counts(np.vstack([rest, new])) - mechanism.counts(np.vstack([rest, old]))
+            for rest, new, old in product((records[:5], records[5:9]), records, before)
+        ]
         assert largest == moved
-        assert max(np.abs(move).sum() for move in others) <= 6
+        assert 0 < max(np.abs(move).sum() for move in others) <= moved
+        noise = mechanism.release(pair.d0, 20_000, rng).values - mechanism.counts(pair.d0).ravel()
+        assert stats.kstest(noise.ravel()[:50_000], stats.laplace(scale=moved / 1.0).cdf).pvalue > 1e-6
 
 
 def test_counts_and_classes_are_those_of_loops():

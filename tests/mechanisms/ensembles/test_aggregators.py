@@ -67,6 +67,32 @@ def test_labels_have_their_law(mechanism):
     assert chi_square(seen, 100_000 * law) < FALSE_ALARM
 
 
+@pytest.mark.parametrize("sure", [0.86, 0.79])
+def test_interactive_answers_are_those_of_algorithm_2(sure):
+    """The teachers answer where noisy max_j (n_j - M p_j) reaches T; else the student, if it is sure enough."""
+    student = np.array([0.05, sure, *[0.0] * 6, 0.95 - sure, 0.0])
+    mechanism = InteractiveGNMax(90.0, 30.0, 40.0, student=tuple(student), confidence=0.8)
+    labels = mechanism.release(TEN, 100_000, np.random.default_rng(4)).values[:, 0]
+    largest = max(n - 250 * p for n, p in zip(TEN, student, strict=True))
+    passes = stats.norm.sf((90.0 - largest) / 30.0)
+    z = np.linspace(-8.0, 8.0, 4001)  # the noise on one label, of which the others must stay below
+    winner = [
+        np.trapezoid(
+            stats.norm.pdf(z)
+            * np.prod([stats.norm.cdf(z + (n - m) / 40.0) for j, m in enumerate(TEN) if j != i], axis=0),
+            z,
+        )
+        for i, n in enumerate(TEN)
+    ]
+    law = np.append(passes * np.array(winner), 0.0)
+    law[1 if sure > 0.8 else 10] += 1.0 - passes
+    seen = np.bincount(labels % 11, minlength=11)
+    assert chi_square(seen, 100_000 * law) > FALSE_ALARM
+    no_student = InteractiveGNMax(90.0, 30.0, 40.0, confidence=0.8)
+    assert mechanism.support(np.array([TEN]))[0] == pytest.approx(largest)
+    assert no_student.support(np.array([TEN]))[0] == pytest.approx(120 - 25)
+
+
 def test_runs_are_drawn_in_blocks_without_repeating_one():
     values = GNMax(40.0, n_queries=600).release(np.tile(TEN, (600, 1)), 400, np.random.default_rng(0)).values
     assert len(np.unique(values, axis=0)) == 400

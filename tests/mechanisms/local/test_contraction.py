@@ -38,7 +38,13 @@ every = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m)._
 def test_coefficient_is_zero_at_the_true_epsilon_and_nowhere_below(mechanism):
     channel, epsilon = mechanism.channel(), mechanism.exact_guarantee().epsilon(0.0)
     assert contraction_coefficient(channel, epsilon) < NOTHING
-    assert contraction_coefficient(channel, 0.99 * epsilon) > 1e-7
+    for share in (0.0, 0.5, 0.99):
+        factor = math.exp(share * epsilon)
+        largest = max(
+            sum(max(0.0, p - factor * q) for p, q in zip(one, two, strict=True)) for one in channel for two in channel
+        )
+        assert largest > 1e-7
+        assert contraction_coefficient(channel, share * epsilon) == pytest.approx(largest, abs=NOTHING)
     assert local_epsilon(channel) == pytest.approx(epsilon, rel=1e-9)
 
 

@@ -16,8 +16,12 @@ FALSE_ALARM = 1e-6
 
 
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [(1.0, 1.0), (0.1, 3.0), (4.0, 0.5)])
-def test_noise_has_the_laplace_law(epsilon, sensitivity):
+def test_noise_has_the_laplace_law_of_its_claim(epsilon, sensitivity):
     mechanism = Laplace(epsilon, sensitivity=sensitivity)
+    pair = mechanism.worst_case()
+    assert abs(pair.d1 - pair.d0) == sensitivity
+    assert mechanism.guarantee().epsilon(0.0) == epsilon
+    assert mechanism.exact_guarantee().delta(0.5 * epsilon) == pytest.approx(-math.expm1(-0.25 * epsilon), rel=1e-12)
     values = mechanism.release(7.0, 200_000, np.random.default_rng(1)).values
     assert stats.kstest(values, stats.laplace(loc=7.0, scale=sensitivity / epsilon).cdf).pvalue > FALSE_ALARM
 

@@ -16,33 +16,57 @@ COUNTS = np.array([300.0, 250.0, 0.0, -200.0])
 SETS = np.array(list(combinations(range(4), 2)))
 
 
+def log_sets(mechanism, sets, counts):
+    """The log probability of each set: its density with exact counts, less that of counts without noise."""
+    at = np.asarray(counts)[np.clip(sets, 0, len(counts) - 1)]
+    law = mechanism.log_density(Outputs(np.hstack([sets, at])), counts)
+    return law - sets.shape[1] * np.log(0.5 * mechanism.rate)
+
+
 def test_sets_are_chosen_with_their_probability():
     mechanism = LaplaceTopK(0.19, 4, 2, 0.04)
-    law = np.exp(mechanism.log_density(Outputs(SETS), COUNTS))
+    assert mechanism.deviation == pytest.approx(8.0 * np.sqrt(2 * 2 * np.log(4 / 0.04)) / 0.19)
+    law = np.exp(log_sets(mechanism, SETS, COUNTS))
     assert law.sum() == pytest.approx(1.0, abs=1e-12)
-    chosen = mechanism.release(COUNTS, 200_000, np.random.default_rng(1)).values
+    chosen = mechanism.release(COUNTS, 200_000, np.random.default_rng(1)).values[:, :2]
     counts = [np.count_nonzero((chosen == pair).all(axis=1)) for pair in SETS]
     assert stats.chisquare(counts, law * 200_000).pvalue > FALSE_ALARM
-    other = np.exp(LaplaceTopK(0.15, 4, 2, 0.04).log_density(Outputs(SETS), COUNTS))  # power
+    other = np.exp(log_sets(LaplaceTopK(0.15, 4, 2, 0.04), SETS, COUNTS))  # power
     assert stats.chisquare(counts, other * 200_000).pvalue < FALSE_ALARM
 
 
 def test_what_is_no_set_in_increasing_order_has_probability_zero():
-    wrong = Outputs(np.array([[1, 0], [0, 0], [0, 4], [-1, 2]]))
-    assert np.isneginf(LaplaceTopK(0.1, 4, 2, 1e-3).log_density(wrong, COUNTS)).all()
+    wrong = np.array([[1, 0], [0, 0], [0, 4], [-1, 2]])
+    assert np.isneginf(log_sets(LaplaceTopK(0.1, 4, 2, 1e-3), wrong, COUNTS)).all()
 
 
 def test_sets_of_many_candidates_are_told_apart():
     """Too many for one number a set."""
     mechanism = LaplaceTopK(0.1, 60, 12, 1e-3)
-    outputs = mechanism.release(np.zeros(60), 40, np.random.default_rng(0))
-    law = mechanism.log_density(outputs, np.zeros(60))
+    sets = mechanism.release(np.zeros(60), 40, np.random.default_rng(0)).values[:, :12].astype(int)
     expected = -sum(np.log(60.0 - i) - np.log(12.0 - i) for i in range(12))
-    np.testing.assert_allclose(law, expected, rtol=1e-9)
+    np.testing.assert_allclose(log_sets(mechanism, sets, np.zeros(60)), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_counts_of_the_chosen_have_fresh_noise_of_the_scale_of_the_selection(k):
+    """The noise is fresh: that of the selection is large where a candidate is chosen. For k = d all are."""
+    mechanism = LaplaceTopK(0.19, 4, k, 0.04)
+    values = mechanism.release(COUNTS, 100_000, np.random.default_rng(3)).values
+    noise = values[:, k:] - COUNTS[values[:, :k].astype(int)]
+    for column in noise.T:
+        assert stats.kstest(column, stats.laplace(scale=mechanism.deviation / np.sqrt(2.0)).cdf).pvalue > FALSE_ALARM
+    assert np.abs(np.corrcoef(noise.T) - np.eye(k)).max() < 5.0 / np.sqrt(100_000)
+
+
+def test_all_candidates_are_chosen_where_k_is_their_number():
+    mechanism = LaplaceTopK(0.1, 3, 3, 1e-3)
+    assert (mechanism.release(np.zeros(3), 5, np.random.default_rng(0)).values[:, :3] == np.arange(3)).all()
+    assert mechanism.exact_guarantee().epsilon(0.0) == pytest.approx(3 * mechanism.rate, rel=1e-9)
 
 
 def test_loose_constants_leave_much_of_the_claim_unused():
-    for n, k in ((2, 1), (10, 3), (30, 5)):
+    for n, k in ((2, 1), (10, 3), (30, 5), (5, 5)):
         mechanism = LaplaceTopK(0.19, n, k, 1e-3)
         mechanism.fitted_to(mechanism.worst_case())
         assert 0.0 < mechanism.exact_guarantee().epsilon(0.0) < 0.19 / 3
@@ -99,7 +123,7 @@ def test_indices_and_fresh_counts_have_their_law():
         ({"epsilon": 0.2}, r"epsilon must be below 0\.2"),
         ({"delta": 0.05}, r"delta must be below 0\.05"),
         ({"delta": 0.0}, "delta must lie strictly between 0 and 1"),
-        ({"k": 4}, "k must be at most 3"),
+        ({"k": 5}, "k must be at most 4"),
     ],
 )
 def test_what_the_theorem_does_not_cover_is_refused(options, message):

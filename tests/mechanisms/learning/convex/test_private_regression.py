@@ -271,6 +271,26 @@ def test_last_iterate_of_the_worst_pair_has_the_law_of_the_book():
         assert last.var() == pytest.approx(variance, rel=8 * math.sqrt(2 / size))
 
 
+def test_increments_of_the_iterates_are_those_of_the_algorithm():
+    """theta_t - theta_(t-1) = -rate_t (n g_I + N_t): the gradient of a record at random, n times, and the noise."""
+    n, sigma, steps, size = 4, 3.0, 3, 100_000
+    X, y = np.array([[0.2], [0.4], [0.9], [0.6]]), np.array([0, 1, 1, 0])
+    mechanism = NoisyProjectedSGD(
+        1.0, n_records=n, steps=steps, standard_deviation=sigma, learning_rate=0.5, view="all", claim="renyi"
+    )
+    iterates = mechanism.release((X, y), size, np.random.default_rng(2)).values
+    moves = np.diff(np.concatenate([np.zeros((size, 1, 1)), iterates], axis=1), axis=1)[:, :, 0]
+    signed = np.array([-0.2, 0.4, 0.9, -0.6])  # a linear loss: minus the gradient
+
+    def law(x):
+        return stats.norm.cdf((np.asarray(x)[:, None] - 0.5 * n * signed) / (0.5 * sigma)).mean(axis=1)
+
+    for step in moves.T:
+        assert stats.kstest(step, law).pvalue > 1e-6
+    assert np.abs(np.corrcoef(moves.T) - np.eye(steps)).max() < 6.0 / math.sqrt(size)
+    assert stats.kstest(moves[:, 0], lambda x: law(np.asarray(x) / 1.05)).pvalue < 1e-6  # power
+
+
 def test_all_iterates_end_with_the_last_and_stay_in_the_ball():
     X, y = examples(30)
     options = {"n_records": 30, "steps": 20, "radius": 0.5, "loss": "logistic", "standard_deviation": 1.0}
@@ -319,8 +339,8 @@ def test_audit_of_the_textbook_noise_shows_far_less_than_it_claims_and_of_too_li
     result = audit(NoisyProjectedSGD(1.0, n_records=10), trials=3000, seed=0)
     assert result.verdict is Verdict.CONSISTENT
     assert result.bound.epsilon < 0.3
-    honest = NoisyProjectedSGD(1.0, n_records=10).sigma
-    forgot_n = NoisyProjectedSGD(1.0, n_records=10, standard_deviation=honest / 100, claim="renyi")
+    honest = NoisyProjectedSGD(1.0, n_records=60).sigma
+    forgot_n = NoisyProjectedSGD(1.0, n_records=60, standard_deviation=honest / 60, claim="renyi")
     claim = ApproximateDP(1.0, 1e-5)
     assert audit(forgot_n, trials=3000, seed=0, claim=claim, delta=1e-5).verdict is Verdict.VIOLATION
 
