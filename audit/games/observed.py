@@ -75,6 +75,11 @@ class Observed:
                 f"the output law of {label(mechanism)} finds some of its own outputs impossible: it is not the law of "
                 "these runs. (Bounds do not lean on it.)"
             )
+        if self.evaluation.impossible.error:
+            found.append(
+                f"the output law of {label(mechanism)} raised {self.evaluation.impossible.error}: outputs that the "
+                "other side never gives were not looked for everywhere."
+            )
         return tuple(found)
 
     def notes(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Floats, PairScores, Scores
 from ..results.audit_result import AuditResult
+from ..results.explained import Explained
 from ..trials.examples import Examples
 from ..trials.execution import Work, execute, in_this_process
 from ..trials.guards.changed import Changed
@@ -85,13 +87,19 @@ class Run:
         found = self._conclude(scorer, bounds, *seen, independence)
         if found.refuted_by is None:
             return found
-        n_runs = min(RULE_RUNS, self.plan.evaluation)
-        return replace(
+        return self._explain(found, scorer)
+
+    def _explain(self, found: AuditResult, scorer: EventScorer) -> AuditResult:
+        """A violation with what a reader needs to see it; a step that fails is a warning, and the verdict stays."""
+        explained, n_runs = Explained(), min(RULE_RUNS, self.plan.evaluation)
+        rule = partial(event_rule, n_runs=n_runs, seed=self.seed, timeout=self.timeout)
+        shown = replace(
             found,
-            deciding=deciding_event(found, scorer, self.examples),
-            datasets=as_json(self.question.neighbours),
-            event_rule=event_rule(found, scorer, self.question, n_runs=n_runs, seed=self.seed, timeout=self.timeout),
+            deciding=explained.step("the deciding event", lambda: deciding_event(found, scorer, self.examples), None),
+            datasets=explained.step("the JSON of the datasets", lambda: as_json(self.question.neighbours), None),
+            event_rule=explained.step("the rule of the event", lambda: rule(found, scorer, self.question), None),
         )
+        return replace(shown, warnings=(*shown.warnings, *explained.warnings))
 
     def _pilot(self, independence: Independence | None) -> tuple[EventScorer, PairScores]:
         """The scorer, and the pilot scores that thresholds are chosen on."""
@@ -207,7 +215,11 @@ class Run:
         independence: Independence | None,
     ) -> AuditResult:
         ask, n = self.question, scores.n_in
-        seen = Observed(ask, evaluation, n, independence)
+        seen, explained = Observed(ask, evaluation, n, independence), Explained()
+        exact = explained.step("the exact curve of the pair", ask.exact_guarantee, None)
+        witnesses = explained.step("the search for witnesses", partial(seen.witnesses, self.seed), ())
+        notes = explained.step("what the first runs showed", seen.notes, ())
+        warnings = explained.step("what the trials showed", seen.warnings, ())
         subject = Subject(
             game=Game.DISTINGUISHING,
             mechanism=label(ask.mechanism),
@@ -216,16 +228,16 @@ class Run:
             trials=Trials(self.plan.pilot + n, self.plan.pilot, n),
             seed=self.seed,
             fingerprint=self.fingerprint,
-            exact=ask.exact_guarantee(),
+            exact=exact,
             looks=ask.looks(),
             later=(*looks, *seen.looks()),
             part=ask.part,
             dependence=seen.dependence(),
             events=evaluation.events(),
             unseen=_unseen(evaluation.events(), scorer) / (2 * n) if self.plan.pilot else 0.0,
-            warnings=(*seen.warnings(), *self.changed.warnings()),
-            witnesses=seen.witnesses(self.seed),
-            notes=seen.notes(),
+            warnings=(*warnings, *self.changed.warnings(), *explained.warnings),
+            witnesses=witnesses,
+            notes=notes,
         )
         return conclude(ask.statement, ask.bounds, fixed, scores, subject)
 
