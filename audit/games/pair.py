@@ -19,6 +19,7 @@ import numpy as np
 
 from ...attacks.base import Scorer
 from ...attacks.events import EventScorer, fit_scorer
+from ...mechanisms.base import Outputs
 from ...mechanisms.label import label
 from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
@@ -84,7 +85,7 @@ class Run:
             seen = self._evaluate_until_refuted(scorer, bounds, independence)
         else:
             seen = (*self._evaluate(scorer, grid, bounds, independence), ())
-        found = self._conclude(scorer, bounds, *seen, independence)
+        found = self._conclude(scorer, pilot, bounds, *seen, independence)
         if found.refuted_by is None:
             return found
         return self._explain(found, scorer)
@@ -208,6 +209,7 @@ class Run:
     def _conclude(
         self,
         scorer: EventScorer,
+        pilot: PairScores,
         fixed: FixedBounds,
         scores: Scores,
         evaluation: EvaluationScores,
@@ -239,7 +241,21 @@ class Run:
             witnesses=witnesses,
             notes=notes,
         )
-        return conclude(ask.statement, ask.bounds, fixed, scores, subject)
+        found = conclude(ask.statement, ask.bounds, fixed, scores, subject)
+        if found.refuted_by not in ("bound", "curve"):
+            return found
+        dependence = seen.doubted(partial(self._refuted_by_copies, scorer, pilot))
+        if dependence is None:
+            return found
+        return conclude(ask.statement, ask.bounds, fixed, scores, replace(subject, dependence=dependence))
+
+    def _refuted_by_copies(self, scorer: Scorer, pilot: PairScores, out: Outputs, in_: Outputs) -> bool:
+        """Whether fresh runs refute the claim by themselves, by the same bounds at the same confidence."""
+        with in_this_process():
+            scores = PairScores(np.asarray(scorer.score(out)), np.asarray(scorer.score(in_)))
+        ask, sizes = self.question, (len(out), len(in_))
+        fixed = [bound.fix(ask.shared, pilot, sizes) for bound in ask.bounds]
+        return any(one.exceeds_claim(scores) or one.curve_test(scores) is not None for one in fixed)
 
 
 def _unseen(events: Mapping[str, tuple[int, int]], scorer: EventScorer) -> int:
