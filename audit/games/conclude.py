@@ -10,24 +10,31 @@ significance beforehand is no longer theirs: `part` is what it left.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from ...mechanisms.guarantees.base import Guarantee
 from ..bounds.base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
 from ..evidence.game import Game, Trials
 from ..evidence.statement import Statement
-from ..evidence.verdict import judge
-from ..power import detectable, refutable
-from ..results.audit_result import AuditResult
+from ..evidence.verdict import Verdict, judge
+from ..power import Detectable, detectable, refutable
+from ..results.audit_result import AuditResult, ClaimCurve
 from ..results.claim_curve import claim_curve
+from ..results.explained import Explained
 from ..results.recovery import Recovery
 from ..trials.guards.independence import Dependence
 from ..witness.base import Witness
 
 KEPT = 400
 """Thresholds kept in a result, for its curves."""
+NO_CURVE = ClaimCurve(fpr=(0.0, 1.0), fnr=(0.0, 0.0), epsilon=(0.0, 1.0), delta=(1.0, 1.0))
+"""In the place of a claimed curve that cannot be sampled: the curve that promises nothing."""
+NO_POWER = Detectable(math.inf, "unknown: the power could not be computed")
+"""The same, for the power."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +98,21 @@ def conclude(
     violation = max(filter(None, violations), key=lambda one: one.delta_lower - one.delta, default=None)
     p_value = min(bound.p_value(evidence) for bound in fixed) * len(fixed) / subject.part
     ceiling = max(one.ceiling for one in found)
-    power = detectable(bounds, statement.shared(len(bounds) * statement.n_hypotheses, subject.part), evidence)
+    verdict = judge(
+        bound=best.epsilon,
+        claim=statement.epsilon,
+        ceiling=ceiling,
+        curve_refuted=violation is not None,
+        curve_refutable=ceiling <= statement.epsilon and refutable(bounds, shared, evidence),
+        dependent=dependence is not None,
+        unseen=subject.unseen,
+        witnessed=any(witness.refutes for witness in subject.witnesses),
+    )
+    explained = Explained()
+    exact = explained.step("the exact epsilon of the pair", partial(_exact, statement, subject), None)
+    curve = explained.step("the claimed curve", partial(claim_curve, statement.claim, statement.epsilon), NO_CURVE)
+    power = partial(detectable, bounds, statement.shared(len(bounds) * statement.n_hypotheses, subject.part), evidence)
+    shown = explained.step("the power", power, NO_POWER) if verdict is Verdict.VIOLATION else power()
     return AuditResult(
         game=subject.game,
         mechanism=subject.mechanism,
@@ -99,38 +120,33 @@ def conclude(
         attack=subject.attack,
         claim=statement.epsilon,
         claim_name=str(statement.claim),
-        exact_epsilon=None if subject.exact is None else float(subject.exact.epsilon(statement.delta)),
+        exact_epsilon=exact,
         delta=statement.delta,
         confidence=statement.confidence,
         bounds=found if dependence is None else tuple(_disowned(one, dependence) for one in found),
         p_value=min(1.0, p_value) if dependence is None else 1.0,
-        detectable=power.epsilon,
-        detectable_family=power.family,
+        detectable=shown.epsilon,
+        detectable_family=shown.family,
         trials=subject.trials,
         seed=subject.seed,
-        verdict=judge(
-            bound=best.epsilon,
-            claim=statement.epsilon,
-            ceiling=ceiling,
-            curve_refuted=violation is not None,
-            curve_refutable=ceiling <= statement.epsilon and refutable(bounds, shared, evidence),
-            dependent=dependence is not None,
-            unseen=subject.unseen,
-            witnessed=any(witness.refutes for witness in subject.witnesses),
-        ),
+        verdict=verdict,
         ledger=(*subject.looks, *_ledger(fixed, found, best), *subject.later),
         tally=evidence.thinned(KEPT, keep=best.threshold),
-        claim_curve=claim_curve(statement.claim, statement.epsilon),
+        claim_curve=curve,
         events=dict(subject.events),
         fingerprint=subject.fingerprint,
         curve_violation=violation if dependence is None else None,
         dependence=None if dependence is None else str(dependence),
-        warnings=subject.warnings,
+        warnings=(*subject.warnings, *explained.warnings),
         unseen=subject.unseen,
         witnesses=subject.witnesses,
         notes=subject.notes,
         recovery=subject.recovery,
     )
+
+
+def _exact(statement: Statement, subject: Subject) -> float | None:
+    return None if subject.exact is None else float(subject.exact.epsilon(statement.delta))
 
 
 def _disowned(bound: LowerBound, dependence: Dependence) -> LowerBound:

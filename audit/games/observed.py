@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...mechanisms.base import Mechanism
+from ...mechanisms.base import Mechanism, Outputs
 from ...mechanisms.external.first_runs import FirstRuns
 from ...mechanisms.external.function import FunctionMechanism
 from ...mechanisms.label import label
@@ -15,7 +16,7 @@ from ..trials.reduction import EvaluationScores
 from ..witness.base import Witness
 from ..witness.datasets import as_json
 from ..witness.impossible import impossible_outputs
-from ..witness.no_randomness import Replayed, no_randomness, replay
+from ..witness.no_randomness import EXPLAIN, EXPLAIN_POOL, Replayed, doubt, doubt_of_a_pool, no_randomness, replay
 from .question import Question
 
 
@@ -45,21 +46,38 @@ class Observed:
             seed=seed,
             datasets=as_json(self.question.neighbours),
         )
-        return (*impossible, *self._no_noise)
+        name, datasets = label(self.question.mechanism), as_json(self.question.neighbours)
+        claim = self.question.statement.claim
+        return (
+            *impossible,
+            *no_randomness(self._replayed, claim, mechanism=name, n_runs=self.n_runs, datasets=datasets),
+        )
 
     def dependence(self) -> Dependence | None:
-        """Why these trials are not independent; None where nothing says so, or where there was nothing random."""
-        if self._no_noise or self.independence is None:
+        """Why these trials are not independent; None where nothing says so."""
+        if self.independence is None:
             return None
-        sides = self.evaluation.unvarying.sides
-        if self._replayed.remembered:
-            what = "every run in one process gave the same output, but a run in a fresh one gives another"
-            return Dependence("memory", None, 0.0, what)
-        remembered = _first_runs(self.question.mechanism).changed
-        if remembered and sides:
-            what = f"{' and '.join(remembered)} changed in the first runs, and every run gave the same output"
-            return Dependence("memory", sides[0] if len(sides) == 1 else None, 0.0, what)
-        return self.independence.dependence(self.question.guard_significance)
+        level = self.question.guard_significance
+        return self._replayed.dependence(self.n_runs, level) or self.independence.dependence(level)
+
+    def doubted(self, refuted_by_copies: Callable[[Outputs, Outputs], bool]) -> Dependence | None:
+        """Why a claim that a bound refutes may not be refuted: the trials could be few runs that are remembered.
+
+        Args:
+            refuted_by_copies: whether fresh runs, as outputs of both sides, refute the claim by themselves.
+        """
+        mechanism = self.question.mechanism
+        if self.independence is None or not isinstance(mechanism, FunctionMechanism):
+            return None
+        if self.evaluation.unvarying.differs:
+            found, what = doubt(_first_runs(mechanism), self._replayed), EXPLAIN
+        elif self.independence.repeats():
+            found, what = doubt_of_a_pool(_first_runs(mechanism), lambda: self._copies), EXPLAIN_POOL
+        else:
+            return None
+        if found is None or (found.copies_count and refuted_by_copies(*self._copies.outputs())):
+            return None
+        return Dependence("memory", None, 0.0, f"{what}: {found.what}")
 
     def warnings(self) -> tuple[str, ...]:
         """Randomness from elsewhere, outputs that never vary, a law that is not theirs."""
@@ -74,6 +92,11 @@ class Observed:
             found.append(
                 f"the output law of {label(mechanism)} finds some of its own outputs impossible: it is not the law of "
                 "these runs. (Bounds do not lean on it.)"
+            )
+        if self.evaluation.impossible.error:
+            found.append(
+                f"the output law of {label(mechanism)} raised {self.evaluation.impossible.error}: outputs that the "
+                "other side never gives were not looked for everywhere."
             )
         return tuple(found)
 
@@ -95,13 +118,14 @@ class Observed:
 
     @cached_property
     def _replayed(self) -> Replayed:
-        return replay(self.question.mechanism, self.question.neighbours, self.evaluation.unvarying)
+        """Fresh runs, where they may show why outputs do not vary."""
+        unvarying = self.evaluation.unvarying
+        asked = unvarying.differs or (unvarying.sides and _first_runs(self.question.mechanism).changed)
+        return self._copies if asked else Replayed((), unvarying)
 
     @cached_property
-    def _no_noise(self) -> tuple[Witness, ...]:
-        ask = self.question
-        name, datasets = label(ask.mechanism), as_json(ask.neighbours)
-        return no_randomness(self._replayed, ask.statement.claim, mechanism=name, n_runs=self.n_runs, datasets=datasets)
+    def _copies(self) -> Replayed:
+        return replay(self.question.mechanism, self.question.neighbours, self.evaluation.unvarying)
 
 
 def _first_runs(mechanism: Mechanism) -> FirstRuns:

@@ -13,16 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from ...attacks.base import Scorer
 from ...attacks.events import EventScorer, fit_scorer
+from ...mechanisms.base import Outputs
 from ...mechanisms.label import label
 from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Floats, PairScores, Scores
 from ..results.audit_result import AuditResult
+from ..results.explained import Explained
 from ..trials.examples import Examples
 from ..trials.execution import Work, execute, in_this_process
 from ..trials.guards.changed import Changed
@@ -82,16 +85,22 @@ class Run:
             seen = self._evaluate_until_refuted(scorer, bounds, independence)
         else:
             seen = (*self._evaluate(scorer, grid, bounds, independence), ())
-        found = self._conclude(scorer, bounds, *seen, independence)
+        found = self._conclude(scorer, pilot, bounds, *seen, independence)
         if found.refuted_by is None:
             return found
-        n_runs = min(RULE_RUNS, self.plan.evaluation)
-        return replace(
+        return self._explain(found, scorer)
+
+    def _explain(self, found: AuditResult, scorer: EventScorer) -> AuditResult:
+        """A violation with what a reader needs to see it; a step that fails is a warning, and the verdict stays."""
+        explained, n_runs = Explained(), min(RULE_RUNS, self.plan.evaluation)
+        rule = partial(event_rule, n_runs=n_runs, seed=self.seed, timeout=self.timeout)
+        shown = replace(
             found,
-            deciding=deciding_event(found, scorer, self.examples),
-            datasets=as_json(self.question.neighbours),
-            event_rule=event_rule(found, scorer, self.question, n_runs=n_runs, seed=self.seed, timeout=self.timeout),
+            deciding=explained.step("the deciding event", lambda: deciding_event(found, scorer, self.examples), None),
+            datasets=explained.step("the JSON of the datasets", lambda: as_json(self.question.neighbours), None),
+            event_rule=explained.step("the rule of the event", lambda: rule(found, scorer, self.question), None),
         )
+        return replace(shown, warnings=(*shown.warnings, *explained.warnings))
 
     def _pilot(self, independence: Independence | None) -> tuple[EventScorer, PairScores]:
         """The scorer, and the pilot scores that thresholds are chosen on."""
@@ -200,6 +209,7 @@ class Run:
     def _conclude(
         self,
         scorer: EventScorer,
+        pilot: PairScores,
         fixed: FixedBounds,
         scores: Scores,
         evaluation: EvaluationScores,
@@ -207,7 +217,11 @@ class Run:
         independence: Independence | None,
     ) -> AuditResult:
         ask, n = self.question, scores.n_in
-        seen = Observed(ask, evaluation, n, independence)
+        seen, explained = Observed(ask, evaluation, n, independence), Explained()
+        exact = explained.step("the exact curve of the pair", ask.exact_guarantee, None)
+        witnesses = explained.step("the search for witnesses", partial(seen.witnesses, self.seed), ())
+        notes = explained.step("what the first runs showed", seen.notes, ())
+        warnings = explained.step("what the trials showed", seen.warnings, ())
         subject = Subject(
             game=Game.DISTINGUISHING,
             mechanism=label(ask.mechanism),
@@ -216,18 +230,32 @@ class Run:
             trials=Trials(self.plan.pilot + n, self.plan.pilot, n),
             seed=self.seed,
             fingerprint=self.fingerprint,
-            exact=ask.exact_guarantee(),
+            exact=exact,
             looks=ask.looks(),
             later=(*looks, *seen.looks()),
             part=ask.part,
             dependence=seen.dependence(),
             events=evaluation.events(),
             unseen=_unseen(evaluation.events(), scorer) / (2 * n) if self.plan.pilot else 0.0,
-            warnings=(*seen.warnings(), *self.changed.warnings()),
-            witnesses=seen.witnesses(self.seed),
-            notes=seen.notes(),
+            warnings=(*warnings, *self.changed.warnings(), *explained.warnings),
+            witnesses=witnesses,
+            notes=notes,
         )
-        return conclude(ask.statement, ask.bounds, fixed, scores, subject)
+        found = conclude(ask.statement, ask.bounds, fixed, scores, subject)
+        if found.refuted_by not in ("bound", "curve"):
+            return found
+        dependence = seen.doubted(partial(self._refuted_by_copies, scorer, pilot))
+        if dependence is None:
+            return found
+        return conclude(ask.statement, ask.bounds, fixed, scores, replace(subject, dependence=dependence))
+
+    def _refuted_by_copies(self, scorer: Scorer, pilot: PairScores, out: Outputs, in_: Outputs) -> bool:
+        """Whether fresh runs refute the claim by themselves, by the same bounds at the same confidence."""
+        with in_this_process():
+            scores = PairScores(np.asarray(scorer.score(out)), np.asarray(scorer.score(in_)))
+        ask, sizes = self.question, (len(out), len(in_))
+        fixed = [bound.fix(ask.shared, pilot, sizes) for bound in ask.bounds]
+        return any(one.exceeds_claim(scores) or one.curve_test(scores) is not None for one in fixed)
 
 
 def _unseen(events: Mapping[str, tuple[int, int]], scorer: EventScorer) -> int:

@@ -51,7 +51,7 @@ from .rounds import BitRounds, CandidateRounds, Guessed, Won, plan_rounds
 
 DEPENDENT = 1e-4
 """Level of the test of independence: a false alarm leaves no evidence, and costs the bounds nothing."""
-REPEATS = 16
+REPEATS = 64
 """Runs on one dataset that show whether outputs vary at all."""
 
 
@@ -213,9 +213,11 @@ def _check_varies(mechanism: Mechanism, pair: Neighbours, seed: int, timeout: fl
         rng = stream(seed, Stage.PROBE, side, 1)
         ((outputs,), _) = run_each(mechanism, [(pair.side(side), REPEATS)], rng, seed, chunk, timeout)
         seen.add(chunk, {"only_output": only_output(outputs)})
-    first = mechanism.first_runs if isinstance(mechanism, FunctionMechanism) else None
-    changed = () if first is None else first.changed
-    if replay(mechanism, pair, seen).remembered or (changed and seen.sides):
+    if not seen.sides:
+        return
+    replayed = replay(mechanism, pair, seen)
+    changed = mechanism.first_runs.changed if isinstance(mechanism, FunctionMechanism) and mechanism.first_runs else ()
+    if replayed.dependence(REPEATS, DEPENDENT) is not None or (changed and not replayed.fresh):
         what = "runs in one process give the same output again, and one in a fresh process gives another"
         raise DependentTrialsError(label(mechanism), what, INDEPENDENT)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...mechanisms.printable import line
 from ..evidence.verdict import Verdict, nothing_to_go_on
 from .deciding import words
+from .explained import Explained
 
 if TYPE_CHECKING:
     from ..bounds.base import LowerBound
@@ -98,14 +99,15 @@ def summary(result: AuditResult) -> str:
         ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
         ("bound", f"{_shown(result)}   [{bound.method}]"),
     ]
+    explained = Explained()
     if result.recovery is not None:
-        rows.append(("recovered", recovered(result.recovery)))
-    rows += witnessed(result)
+        rows += explained.step("recovered", lambda: [("recovered", recovered(result.recovery))], [])
+    rows += explained.step("the witness", lambda: witnessed(result), [])
     if result.dependence is not None:
         rows += [("seen", result.dependence), ("what to do", INDEPENDENT)]
     if result.curve_violation is not None:
         rows.append(("curve", f"{result.curve_violation}   [{result.curve_violation.method}]"))
-    rows += _deciding(result)
+    rows += explained.step("the deciding event", lambda: _deciding(result), [])
     if result.exact_epsilon is not None:
         rows.append(("exact", f"epsilon  = {result.exact_epsilon:.6g} on this pair"))
     rows += [(BEST_GUESS, f"epsilon  ~ {one.value:.6g}   [{one.method}; {one.label}]") for one in result.estimates]
@@ -120,7 +122,7 @@ def summary(result: AuditResult) -> str:
         ("trials", result.game.counted(result.trials)),
         ("seed", str(result.seed)),
     ]
-    rows += [("warning", text) for text in result.warnings]
+    rows += [("warning", text) for text in (*result.warnings, *explained.warnings)]
     rows += [("note", text) for text in result.notes]
     most = sorted(result.events.items(), key=lambda event: -sum(event[1]))
     rows += [("event", f"{name}: {out:,} on side 0, {in_:,} on side 1") for name, (out, in_) in most[:SHOWN]]
@@ -149,21 +151,22 @@ def _shown(result: AuditResult) -> str:
 
 def evidence(result: AuditResult) -> str:
     """A dozen lines on the event that decided, enough to check the verdict by hand."""
-    bound = result.bound
+    bound, explained = result.bound, Explained()
     decided = result.refuted_elsewhere or bound
+    event = (lambda: _event(result, decided)) if result.game.has_scores else (lambda: _guesses(result))
     shared = f" shared by {len(result.bounds)} bounds" if len(result.bounds) > 1 else ""
     rows = [
         _headline(result),
         ("mechanism", result.mechanism),
         ("claim", f"{result.claim_name} at delta = {result.delta:g}, relation {result.relation}"),
-        *witnessed(result),
-        *(_event(result, decided) if result.game.has_scores else _guesses(result)),
+        *explained.step("the witness", lambda: witnessed(result), []),
+        *explained.step("the deciding event", event, []),
         ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
         ("p-value", f"{p_value(result.p_value)} against the claim; ceiling {result.ceiling:.6g}"),
         ("trials", f"{result.game.counted(result.trials)}{_exceptional(result)}"),
         ("again", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
     ]
-    rows += [("warning", text) for text in result.warnings]
+    rows += [("warning", text) for text in (*result.warnings, *explained.warnings)]
     rows += [("assumes", text) for text in bound.assumptions]
     return "\n".join(f"{name:<11} {line(text)}" for name, text in rows)
 

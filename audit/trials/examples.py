@@ -13,7 +13,7 @@ import numpy as np
 
 from ...mechanisms.base import Outputs
 from ...mechanisms.external.forms import Form
-from ...mechanisms.external.labels import cut
+from ...mechanisms.external.labels import cut, in_words
 from ...mechanisms.external.outcomes import BELOW_ZERO
 from ..evidence.scores import Floats
 from .plan import Chunk
@@ -35,8 +35,16 @@ def examples(outputs: Outputs, scores: Floats, thresholds: Sequence[float], form
     for place, threshold in enumerate(thresholds):
         for above in (True, False):
             rows = np.flatnonzero((scores >= threshold) == above)[:KEPT]
-            kept[_name(place, above)] = np.array([text(outputs, int(row), form) for row in rows], dtype=np.str_)
+            kept[_name(place, above)] = np.array([_shown(outputs, int(row), form) for row in rows], dtype=np.str_)
     return kept
+
+
+def _shown(outputs: Outputs, row: int, form: Form | None) -> str:
+    """One output as text; where that fails, why: an example is no reason to lose an audit."""
+    try:
+        return text(outputs, row, form)
+    except Exception as error:
+        return cut(f"<cannot be shown: {in_words(error)}>")
 
 
 def text(outputs: Outputs, row: int, form: Form | None = None) -> str:

@@ -17,7 +17,7 @@ from ...mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
 from ...mechanisms.errors import DpassayError, ReleaseError
 from ...mechanisms.external.function import FunctionMechanism
 from ...mechanisms.external.guard import Guard
-from ...mechanisms.external.labels import in_words
+from ...mechanisms.external.labels import cut, in_words
 from ...mechanisms.label import label
 from ..evidence.scores import Floats
 from .examples import examples
@@ -163,13 +163,21 @@ class EvaluationWork:
         if self.events is not None:
             reduced |= order(outputs, scores, self.events)
         seen = {"signature": signature(outputs), "only_output": only_output(outputs)}
-        law = self.mechanism.output_law()
-        if law is not None:
-            by_law = isinstance(getattr(self.scorer, "base", None), LikelihoodRatioScorer)
-            seen |= impossible(outputs, scores, law, self.neighbours, chunk.side, by_law=by_law)
+        seen |= self._impossible(outputs, scores, chunk.side)
         form = self.mechanism.form if isinstance(self.mechanism, FunctionMechanism) else None
         seen |= examples(outputs, scores, self.followed, form)
         return reduced | seen | _event_counts(outputs) | changed
+
+    def _impossible(self, outputs: Outputs, scores: Floats, side: int) -> Arrays:
+        """Outputs that the law of the other side never gives; a law that raises costs the witness, not the trials."""
+        law = self.mechanism.output_law()
+        if law is None:
+            return {}
+        by_law = isinstance(getattr(self.scorer, "base", None), LikelihoodRatioScorer)
+        try:
+            return impossible(outputs, scores, law, self.neighbours, side, by_law=by_law)
+        except Exception as error:
+            return {"impossible_error": np.array([cut(in_words(error))])}
 
 
 def hits(scores: Floats, grid: Floats) -> NDArray[np.int64]:

@@ -5,12 +5,18 @@
                         known only that it is not 0: refuted is what promises delta(infinity) = 0, such as pure,
                         Gaussian, concentrated and Renyi differential privacy. Where a claim leaves a delta > 0, this
                         is an event for a bound, which counts how often it happens
-    no randomness       each side always gives the same output, and these differ: p = 1, and every claim with
-                        delta(infinity) < 1 is refuted
+                        What makes it proof: the output law that the mechanism states. Who checks it: for mechanisms of
+                        this library the tests; of any other, each trial, whose output the law must find possible on its
+                        own side, and else nobody, which its `assumptions` say
     recorded            noise of a known law was added to values that lie a known distance apart: the true epsilon at
-                        `delta` is a matter of arithmetic, and a claim that promises less is refuted
+                        `delta` is a matter of arithmetic, and a claim that promises less is refuted. What makes it
+                        proof: the recorded calls are all the randomness there is. Who checks it: the recording, which
+                        runs again with equal primitives and must give equal outputs
+    no randomness       each side gave the same output in every run, in fresh interpreters too, and these differ. A
+                        finding, and no proof: entropy that a compiled library draws out of sight, and noise that was
+                        drawn before the audit, look the same. It refutes nothing; the bounds decide
 
-None has a probability of a false alarm, where its `assumptions` hold.
+What is proof has no probability of a false alarm, where its `assumptions` hold.
 
 Source: Dwork and Roth (2014), "The Algorithmic Foundations of Differential Privacy", definition 2.4, with the event in
 the place of S.
@@ -28,6 +34,9 @@ from ...mechanisms.validation import delta_range
 CERTAIN = math.nextafter(1.0, 0.0)
 """What an event of probability 1 exceeds: the largest delta below 1."""
 
+NO_PROOF = "no claim by itself: chance that did not show, or noise that was drawn before, looks the same. Bounds decide"
+"""What a finding contradicts that is no proof."""
+
 
 class Kind(StrEnum):
     """How a witness was found."""
@@ -35,6 +44,11 @@ class Kind(StrEnum):
     IMPOSSIBLE_OUTPUT = "impossible output"
     NO_RANDOMNESS = "no randomness"
     RECORDED = "recorded"
+
+    @property
+    def is_proof(self) -> bool:
+        """Whether it refutes a claim by itself."""
+        return self is not Kind.NO_RANDOMNESS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +114,7 @@ class Witness:
         assumptions: tuple[str, ...] = (),
     ) -> Witness:
         """The witness next to what `claim` promises; the arguments are those above."""
-        refutes, contradicts = _compared(claim, epsilon, delta)
+        refutes, contradicts = _compared(claim, epsilon, delta) if kind.is_proof else (False, NO_PROOF)
         return cls(
             kind=kind,
             what=what,
@@ -132,8 +146,6 @@ def _compared(claim: Guarantee, epsilon: float, delta: float) -> tuple[bool, str
     left = float(claim.delta(math.inf))
     if left > delta:
         return False, f"no claim that leaves a delta of {left:g} at every epsilon"
-    if delta >= CERTAIN:
-        return True, "every claim with delta < 1, whatever its epsilon"
     limit = "= 0" if delta == 0.0 else f"<= {delta:g}"
     return True, f"every claim with delta {limit}, and every one whose delta falls to that as epsilon grows"
 

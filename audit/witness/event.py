@@ -10,6 +10,7 @@ is not needed: whoever counts it on fresh runs has fixed it beforehand, and a bo
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,9 +55,11 @@ def rule_of(scorer: Scorer, out: Outputs, in_: Outputs, threshold: float) -> Rul
     if values.ndim == 1:
         intervals = _intervals(values.astype(np.float64), inside)
         return None if len(intervals) > MOST_INTERVALS else Rule(labels, intervals=intervals)
-    atoms = np.unique(values[inside].reshape(np.count_nonzero(inside), -1), axis=0).tolist()
-    distinct = len(np.unique(values.reshape(len(values), -1), axis=0))
-    if len(atoms) > MOST_ATOMS or 2 * distinct > len(values):
+    if not inside.any():
+        return Rule(labels, atoms=())
+    rows = values.reshape(len(values), math.prod(values.shape[1:]))
+    atoms = np.unique(rows[inside], axis=0).tolist()
+    if len(atoms) > MOST_ATOMS or 2 * len(np.unique(rows, axis=0)) > len(values):
         return None
     return Rule(labels, atoms=tuple(tuple(map(float, atom)) for atom in atoms))
 

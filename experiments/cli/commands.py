@@ -138,7 +138,8 @@ def check_command(
     witness: option.WitnessFile = None,
 ) -> int:
     """Check the privacy claim of a function, a mechanism or a program, as a CI test does."""
-    from ...mechanisms.errors import ParameterError
+    from ...audit.results.explained import Explained
+    from ...mechanisms.errors import DpassayError, ParameterError
     from .check import Claimed, Sought, check, check_writable, write_summaries
 
     if search is None and budget is not None:
@@ -165,7 +166,10 @@ def check_command(
     sys.stdout.write(result.summary() + "\n")
     write_summaries(result, markdown=markdown, json_file=json_)
     if witness is not None and result.refuted_by is not None:
-        result.to_witness(witness)
+        explained = Explained(through=(DpassayError,))
+        explained.step(f"the file {witness}", lambda: result.to_witness(witness), None)
+        for text in explained.warnings:
+            _complain(text)
     return _exit_code(result.verdict, strict=strict)
 
 

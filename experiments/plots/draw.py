@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,6 +14,8 @@ from matplotlib.axes import Axes
 from ...audit.evidence.game import Game
 from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
+from ...audit.results.explained import Explained
+from ...mechanisms.errors import DpassayError
 from ..results.formatting import cut, number, parameters_text
 from .bound_claim import BoundClaim
 from .ladder import Ladder
@@ -58,8 +62,12 @@ OF_A_GAME = {
 
 def plots_of(result: AuditResult) -> dict[str, Plot]:
     """The plots of one audit, by file name."""
-    names = [name for name in OF_A_GAME[result.game] if name != "success" or result.recovery is not None]
-    return {name: OF_AN_AUDIT[name](result) for name in names}
+    return {name: OF_AN_AUDIT[name](result) for name in names_of(result)}
+
+
+def names_of(result: AuditResult) -> list[str]:
+    """File names of the plots of one audit."""
+    return [name for name in OF_A_GAME[result.game] if name != "success" or result.recovery is not None]
 
 
 def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
@@ -71,21 +79,38 @@ def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
 
     Returns:
         The files: `bound-claim.*`, `success.*` of reconstructions, then `audit-NN-tradeoff.*` and the like for the
-        audits that `shown` picks and the plots of their game, NN being their place in the sweep, from 1.
+        audits that `shown` picks and the plots of their game, NN being their place in the sweep, from 1. A figure that
+        cannot be drawn is left out with a `RuntimeWarning`: no number depends on it.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    seen = overview(sweep)
-    files = _draw(seen, directory / "bound-claim", width=7.6, height=seen.height)
-    if SuccessSweep.fits(sweep):
-        success = SuccessSweep.from_sweep(sweep)
-        files += _draw(success, directory / "success", width=7.6, height=success.height)
+    explained = Explained(through=(OSError, DpassayError))
+    files = explained.step("the figure bound-claim", partial(_overview, sweep, directory), [])
+    files += explained.step("the figure success", partial(_success, sweep, directory), [])
     digits = max(2, len(str(len(sweep.points))))
     for place in shown(sweep.points):
-        point = sweep.points[place]
-        for name, plot in plots_of(point.result).items():
-            stem = directory / f"audit-{place + 1:0{digits}}-{name}"
-            files += _draw(plot, stem, width=5.2, height=4.3, of=parameters_text(point.parameters))
+        point, number_ = sweep.points[place], f"audit-{place + 1:0{digits}}"
+        for name in names_of(point.result):
+            make = partial(_figure, point, name, directory / f"{number_}-{name}")
+            files += explained.step(f"the figure {number_}-{name}", make, [])
+    for text in explained.warnings:
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
     return files
+
+
+def _overview(sweep: SweepResult, directory: Path) -> list[Path]:
+    seen = overview(sweep)
+    return _draw(seen, directory / "bound-claim", width=7.6, height=seen.height)
+
+
+def _success(sweep: SweepResult, directory: Path) -> list[Path]:
+    if not SuccessSweep.fits(sweep):
+        return []
+    success = SuccessSweep.from_sweep(sweep)
+    return _draw(success, directory / "success", width=7.6, height=success.height)
+
+
+def _figure(point: SweepPoint, name: str, stem: Path) -> list[Path]:
+    return _draw(OF_AN_AUDIT[name](point.result), stem, width=5.2, height=4.3, of=parameters_text(point.parameters))
 
 
 def draw_result(result: AuditResult) -> NotebookFigure:

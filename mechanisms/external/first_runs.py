@@ -5,13 +5,24 @@ A function that keeps something may repeat itself, and one that draws from elsew
 
 from __future__ import annotations
 
+import math
+import os
 import random
 import sys
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from types import FunctionType, MethodType, ModuleType
+from pathlib import Path
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,10 +30,23 @@ import numpy as np
 from .calls.same_seed import SameSeed
 from .mutation import content_digest, is_small
 
+INSTALLED = tuple({f"{Path(path)}{os.sep}lib".lower() for path in (sys.prefix, sys.base_prefix)})
+"""Where installed packages and Python lie."""
+BY_VALUE = "dpassay_target_"
+"""What modules are called that only a file names."""
+DESCRIPTORS = (FunctionType, staticmethod, classmethod, property, GetSetDescriptorType, MemberDescriptorType)
 OWN_GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
 MOST = 1000
 """Things that are looked into."""
+DIGITS = 6
+"""Of a number, beyond which it was computed or drawn, and not written down."""
+POOL = 8
+"""Numbers that a pool of noise has at least."""
 ELSEWHERE = "the operating system's entropy, the time or another source"
+
+
+Address = tuple[str, str, str]
+"""Module, file and name."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +55,11 @@ class FirstRuns:
 
     Args:
         changed: what the function keeps and changed in these runs, such as "its closure 'cache'"; empty if nothing.
+        held: what it holds from before these runs and did not change, and what a copy of it holds too; None, texts and
+            what an import makes anew are left out. It may be noise that was drawn earlier.
+        long: those of them with a number of many digits, which nobody wrote down.
+        pools: what holds many numbers that look drawn and did not change, whether a copy holds them or an import makes
+            them anew.
         generators: generators of its own, named alike.
         ignores_rng: whether no run drew from the rng that it was given.
         compared: what runs with the same seeds on both sides showed.
@@ -39,6 +68,9 @@ class FirstRuns:
     """
 
     changed: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
+    long: tuple[str, ...] = ()
+    pools: tuple[str, ...] = ()
     generators: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     ignores_rng: bool = False
@@ -67,22 +99,29 @@ class Snapshot:
 
     Args:
         kept: a digest of each thing that the function keeps, by name, generators left out.
+        numbers: the numbers in each of these, by name and place.
+        copied: names of those that a copy of the function holds too, since no import makes them anew.
         generators: the state of each generator among them, by name.
         shared: the states of the generators that all code of a process shares, of numpy and of Python.
     """
 
     kept: dict[str, bytes]
+    numbers: dict[str, dict[str, float]]
+    copied: frozenset[str]
     generators: dict[str, str]
     shared: tuple[Any, ...]
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> Snapshot:
         """That of `function`, now."""
-        held = dict(_held(function, set()))
-        own = {name: thing for name, thing in held.items() if _safely(partial(is_generator, thing), otherwise=False)}
+        held = {one.name: one for one in _held(function, set())}
+        own = {name: one.value for name, one in held.items() if _safely(partial(is_generator, one.value), False)}
         generators = {name: _safely(partial(_state, thing), "") for name, thing in own.items()}
-        kept = {name: _digest(thing) for name, thing in held.items() if name not in own}
-        return cls(kept, generators, _shared_states())
+        rest = {name: one for name, one in held.items() if name not in own}
+        kept = {name: _digest(one.value) for name, one in rest.items()}
+        numbers = {name: _safely(partial(_numbers, one.value), {"": math.nan}) for name, one in rest.items()}
+        copied = frozenset(name for name, one in rest.items() if not one.imported)
+        return cls(kept, numbers, copied, generators, _shared_states())
 
     def seen_after(self, function: Callable[..., Any], *, repeated: bool) -> FirstRuns:
         """What was seen in runs since then; `repeated` says whether the same rng gave the same results."""
@@ -96,20 +135,58 @@ class Snapshot:
         ]
         if not (sources or shared or repeated):
             sources = [f"what it keeps from run to run, {' and '.join(sorted(changed))}" if changed else ELSEWHERE]
-        return FirstRuns(tuple(sorted(_remember(function, changed))), tuple(now.generators), tuple(sources))
+        changed, first = _remember(function, changed, self)
+        held = {name: _unchanged(before, now.numbers.get(name, {})) for name, before in first.numbers.items()}
+        names = tuple(name for name, values in held.items() if values and name in first.copied)
+        return FirstRuns(
+            changed=tuple(sorted(changed)),
+            held=names,
+            long=tuple(name for name in names if any(map(_is_long, held[name]))),
+            pools=tuple(name for name, values in held.items() if _looks_drawn(values)),
+            generators=tuple(now.generators),
+            sources=tuple(sources),
+        )
 
 
-_CHANGED: weakref.WeakKeyDictionary[Any, set[str]] = weakref.WeakKeyDictionary()
+_SEEN: weakref.WeakKeyDictionary[Any, tuple[set[str], Snapshot]] = weakref.WeakKeyDictionary()
 
 
-def _remember(function: Callable[..., Any], changed: set[str]) -> set[str]:
-    """What changed in this or in earlier first runs of `function` in this process: a memory is filled only once."""
+def _remember(function: Callable[..., Any], changed: set[str], before: Snapshot) -> tuple[set[str], Snapshot]:
+    """What changed in this or in earlier first runs of `function` in this process, since a memory is filled only once;
+    and what it held before the first of them."""
     try:
-        seen = _CHANGED.setdefault(function, set())
+        seen, first = _SEEN.setdefault(function, (set(), before))
     except TypeError:  # nothing can be noted of it
-        return changed
+        return changed, before
     seen |= changed
-    return seen
+    return seen, first
+
+
+def state_before(function: Callable[..., Any]) -> dict[str, str] | None:
+    """Digests of what `function` held before it first ran in this process, by name; None where that is not known."""
+    seen = _safely(lambda: _SEEN.get(function), None)
+    return None if seen is None else {name: digest.hex() for name, digest in seen[1].kept.items()}
+
+
+def _unchanged(before: dict[str, float], now: dict[str, float]) -> list[float]:
+    """The numbers that are still in their places; NaN stands for what cannot be read."""
+    return [value for place, value in before.items() if place in now and repr(now[place]) == repr(value)]
+
+
+def _is_long(value: float) -> bool:
+    """Whether a number has many digits, or cannot be read."""
+    return math.isnan(value) or len(repr(float(value)).strip("-").replace(".", "").strip("0")) > DIGITS
+
+
+def _looks_drawn(values: list[float]) -> bool:
+    """Whether these look like a pool of noise, and not like a list of options: `POOL` numbers or more, of many digits,
+    or some of which come again, but not all.
+
+    >>> [_looks_drawn(values) for values in (range(10), [0.1] * 10, [0, 1] * 5, [k / 7 for k in range(10)])]
+    [False, False, True, True]
+    """
+    long = sum(map(_is_long, values))
+    return long >= POOL or (len(values) >= POOL and 1 < len(set(values)) < len(values))
 
 
 def is_generator(thing: Any) -> bool:
@@ -133,21 +210,78 @@ def _shared_states() -> tuple[Any, ...]:
     return (legacy[0], legacy[1].tobytes(), *legacy[2:]), random.getstate(), third  # type: ignore[index]
 
 
-def _held(thing: Any, seen: set[int], prefix: str = "its") -> Iterator[tuple[str, Any]]:
-    """Name and value of everything that a function may keep from run to run, followed into the functions behind it."""
+@dataclass(frozen=True)
+class _Held:
+    """One thing that a function holds; `imported` says that an import makes it anew, so that no copy carries it.
+
+    `address` is where an import makes it: module, file and name.
+    """
+
+    name: str
+    value: Any
+    imported: bool
+    address: Address | None = None
+
+
+def _held(thing: Any, seen: set[int], prefix: str = "its", *, imported: bool = False) -> Iterator[_Held]:
+    """Everything that a function may keep from run to run, followed into the functions behind it."""
     if id(thing) in seen or len(seen) > MOST:
         return
     seen.add(id(thing))
+    imported = imported or address_of(thing, top=len(seen) == 1) is not None
     nothing: list[tuple[str, str, Any]] = []
-    for kind, name, value in _safely(lambda: list(_parts(thing)), nothing):
+    for kind, name, given in _safely(lambda: list(_parts(thing)), nothing):
         called = f"{prefix} {kind} {name!r}" if kind else prefix
+        value = _safely(partial(_owner, given), given)
         place = _safely(partial(_place, value), "plain")
         if place == "code":
-            yield from _held(value, seen, prefix)
+            yield from _held(value, seen, prefix, imported=imported)
         elif place == "plain":
-            yield called, value
+            address = _safely(partial(_address_of_global, thing, name), None) if kind == "global" else None
+            yield _Held(called, value, imported, address)
         else:
-            yield from _held(value, seen, called)
+            yield from _held(value, seen, called, imported=imported)
+
+
+def globals_of(function: Callable[..., Any]) -> dict[str, Address]:
+    """Where an import makes the globals that a copy of `function` would carry, by name."""
+    held = _held(function, set())
+    return {one.name: one.address for one in held if one.address is not None and not one.imported}
+
+
+def digest_of(address: Address, module: ModuleType) -> str:
+    """A digest of one of these, in its module."""
+    return _digest(vars(module)[address[2]]).hex()
+
+
+def _owner(value: Any) -> Any:
+    """The generator behind a function of its own, such as rng.random; `value` where it is none."""
+    owner = value.__self__ if isinstance(value, BuiltinFunctionType) else None
+    return owner if is_generator(owner) else value
+
+
+def generators_of(function: Callable[..., Any]) -> list[Any]:
+    """The generators of its own."""
+    return [one.value for one in _held(function, set()) if _safely(partial(is_generator, one.value), False)]
+
+
+def _numbers(value: Any) -> dict[str, float]:
+    """The numbers in `value`, by their place; none in None, texts, types and modules, NaN for what cannot be read."""
+    found: dict[str, float] = {}
+    waiting = [("", value)]
+    while waiting and len(found) < MOST:
+        place, one = waiting.pop()
+        if isinstance(one, dict):
+            waiting += [(f"{place}[{key!r}]", item) for key, item in one.items()]
+        elif isinstance(one, (set, frozenset)):
+            waiting.append((place, sorted(one, key=repr)))
+        elif isinstance(one, (list, tuple, np.ndarray)):
+            waiting += [(f"{place}[{i}]", item) for i, item in enumerate(one[:MOST])]
+        elif isinstance(one, (bool, int, float, np.number, np.bool_)):
+            found[place] = float(one)
+        elif not (one is None or isinstance(one, (str, bytes, type, ModuleType, BuiltinFunctionType, np.ufunc))):
+            found[place] = math.nan
+    return found
 
 
 T = TypeVar("T")
@@ -166,6 +300,8 @@ def _safely(look: Callable[[], T], otherwise: T) -> T:
 
 def _place(value: Any) -> str:
     """How `value` is looked into: "code" is followed, things with "insides" have attributes, "plain" ones are read."""
+    if isinstance(value, type):
+        return "insides" if is_users(sys.modules.get(value.__module__)) else "plain"
     if _is_code(value):
         return "code"
     return "plain" if is_generator(value) or not _has_insides(value) else "insides"
@@ -182,12 +318,22 @@ def _parts(thing: Any) -> Iterator[tuple[str, str, Any]]:
         yield "", "", thing.func
         yield from (("argument", str(i), value) for i, value in enumerate(thing.args))
         yield from (("argument", name, value) for name, value in thing.keywords.items())
+    elif isinstance(thing, type):
+        own = ((name, value) for name, value in vars(thing).items() if not name.startswith("__"))
+        yield from (("attribute", name, value) for name, value in own if not isinstance(value, DESCRIPTORS))
     elif hasattr(thing, "cache_info") and hasattr(thing, "__wrapped__"):  # functools.lru_cache
-        yield "cache", thing.__wrapped__.__name__, thing.cache_info().currsize
+        yield "cache", thing.__wrapped__.__name__, thing.cache_info().currsize or None
         yield "", "", thing.__wrapped__
     else:
         yield from (("attribute", name, value) for name, value in getattr(thing, "__dict__", {}).items())
+        yield "class", type(thing).__name__, type(thing)
         yield "", "", getattr(type(thing), "__call__", None)  # noqa: B004 - the function, not whether there is one
+
+
+def _names(code: CodeType) -> set[str]:
+    """Global names and attributes that a function reads, those of the functions inside it too."""
+    inner = [_names(const) for const in code.co_consts if isinstance(const, CodeType)]
+    return set(code.co_names).union(*inner)
 
 
 def _parts_of_function(function: FunctionType) -> Iterator[tuple[str, str, Any]]:
@@ -197,14 +343,55 @@ def _parts_of_function(function: FunctionType) -> Iterator[tuple[str, str, Any]]
             yield "closure", name, cell.cell_contents
         except ValueError:  # still empty
             yield "closure", name, None
-    for name in code.co_names:
-        if name in function.__globals__:
-            yield "global", name, function.__globals__[name]
+    names = _names(code)
+    for name in sorted(names & function.__globals__.keys()):
+        value = function.__globals__[name]
+        yield "global", name, value
+        if isinstance(value, ModuleType) and is_users(value):
+            yield from (("global", f"{name}.{one}", vars(value)[one]) for one in sorted(names & vars(value).keys()))
     defaults = function.__defaults__ or ()
     named = code.co_varnames[: code.co_argcount][code.co_argcount - len(defaults) :]
     yield from (("default", name, value) for name, value in zip(named, defaults, strict=True))
     yield from (("default", name, value) for name, value in (function.__kwdefaults__ or {}).items())
     yield from (("attribute", name, value) for name, value in vars(function).items() if name != "__wrapped__")
+
+
+def is_users(module: Any) -> bool:
+    """Whether a module is somebody's own: neither of this library, nor of Python, nor installed."""
+    file = getattr(module, "__file__", None)
+    name = getattr(module, "__name__", "")
+    if not isinstance(file, str) or name.partition(".")[0] == "dpassay":
+        return name == "__main__"
+    return not file.lower().startswith(INSTALLED)
+
+
+def _address_of_global(function: FunctionType, name: str) -> Address | None:
+    module = sys.modules.get(function.__module__)
+    known = module is not None and is_users(module) and module.__name__ != "__main__"
+    if not known or vars(module) is not function.__globals__ or name not in vars(module):
+        return None
+    return module.__name__, str(module.__file__), name  # type: ignore[union-attr]
+
+
+def address_of(thing: Any, *, top: bool = True) -> Address | None:
+    """Module, file and name by which a fresh interpreter makes `thing` anew; None where it has no such name.
+
+    Things of `__main__` have none, since a program is not run twice. A module that only a file names, such as one that
+    `dpassay check` loads, can be run again for the `top` thing alone: what is behind it travels as a copy.
+    """
+    return _safely(partial(_address_of, thing, top=top), None)
+
+
+def _address_of(thing: Any, *, top: bool) -> Address | None:
+    owner = thing.func if isinstance(thing, partial) else thing
+    name = owner.__module__ if isinstance(owner, (FunctionType, type)) or hasattr(owner, "__wrapped__") else ""
+    module = sys.modules.get(name or type(owner).__module__)
+    if module is None or not is_users(module) or module.__name__ == "__main__":
+        return None
+    if not top and module.__name__.startswith(BY_VALUE):
+        return None
+    found = next((key for key, value in vars(module).items() if value is thing), None)
+    return None if found is None else (module.__name__, str(module.__file__), found)
 
 
 def _is_code(value: Any) -> bool:

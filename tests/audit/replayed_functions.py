@@ -53,6 +53,15 @@ def hashing(dataset, rng):
     return sum(dataset) + np.random.default_rng(abs(hash(str(dataset)))).laplace()
 
 
+LOG = []
+
+
+def logging(dataset, rng):
+    """How many runs it has seen."""
+    LOG.append(rng.random())
+    return float(len(LOG))
+
+
 def restarts(dataset, size, rng):
     """Its noise starts again in every call."""
     return sum(dataset) + np.random.default_rng(7).laplace(size=size)

@@ -60,15 +60,18 @@ def impossible(
 
 
 class Impossible:
-    """Gathers them from the chunks of one audit, in any order."""
+    """Gathers them from the chunks of one audit, in any order; `error` is what the law raised, where it did."""
 
     def __init__(self) -> None:
         self.counts = [0, 0]
         self.broken = False
+        self.error: str = ""
         self._outputs: tuple[dict[int, Any], dict[int, Any]] = ({}, {})
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
         """One finished chunk."""
+        if "impossible_error" in arrays:
+            self.error = str(arrays["impossible_error"][0])
         if "impossible" not in arrays:
             return
         self.counts[chunk.side] += int(arrays["impossible"][0])

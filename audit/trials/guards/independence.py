@@ -156,6 +156,15 @@ class Independence:
         (kind, side), _ = max((item for stage in stages for item in stage._found.items()), key=lambda item: item[1])
         return Dependence(kind, side, p_value, _WHAT[kind])
 
+    def repeats(self) -> bool:
+        """Whether the first outputs of the chunks come twice or more on average, on some side."""
+        for side in (0, 1):
+            heads = self._heads(side, OUTPUTS)
+            seen = heads[~np.isnan(heads)]
+            if len(seen) and 2 * len(np.unique(seen)) <= len(seen):
+                return True
+        return False
+
     @property
     def _log_e(self) -> float:
         own = _log_mean(list(self._found.values()))

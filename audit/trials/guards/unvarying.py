@@ -23,7 +23,8 @@ def only_output(outputs: Outputs) -> NDArray[np.uint8]:
     if not alike or not len(outputs):
         return np.empty(0, dtype=np.uint8)
     event = "" if events is None else str(events[0])
-    content = values[0].tobytes() + event.encode(errors="surrogatepass")
+    numbers = values[0] + 0.0 if values.dtype.kind in "biuf" else values[0]  # of one type, and without -0.0
+    content = np.asarray(numbers).tobytes() + event.encode(errors="surrogatepass")
     return np.frombuffer(hashlib.blake2b(content, digest_size=16).digest(), dtype=np.uint8)
 
 

@@ -1,0 +1,43 @@
+"""Steps that explain a verdict: one that fails costs its explanation, and never the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ...mechanisms.external.labels import in_words
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Runs the steps of one explanation, and collects a warning for each step that raised.
+
+    Args:
+        through: exceptions that are raised all the same, such as that of a full disk.
+        warnings: of the steps so far, a clause each.
+
+    Example:
+        >>> explained = Explained()
+        >>> explained.step("the rule of the event", lambda: 1 // 0, otherwise=None)
+        >>> explained.warnings
+        ['the rule of the event is missing: ZeroDivisionError: integer division or modulo by zero']
+    """
+
+    through: tuple[type[Exception], ...] = ()
+    warnings: list[str] = field(default_factory=list)
+
+    def step(self, what: str, make: Callable[[], T], otherwise: T) -> T:
+        """What `make` returns, or `otherwise` where it raises; `what` names it in the warning."""
+        try:
+            return make()
+        except self.through:
+            raise
+        except Exception as error:
+            self.warnings.append(f"{what} is missing: {in_words(error)}")
+            return otherwise
+
+
+__all__ = ["Explained"]
