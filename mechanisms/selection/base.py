@@ -80,7 +80,7 @@ class Selection(Mechanism):
     def scores(self, dataset: Dataset) -> Floats:
         """Utilities in units of the noise, the largest being 0, shape `(n_candidates,)`.
 
-        From one candidate to the next best one it is a million at most: the noise never bridges that, whereas it would
+        From one candidate to the next best one it is ten million at most: the noise never bridges that, whereas it would
         be lost in the rounding of larger numbers.
         """
         utilities = self.utilities(dataset)
