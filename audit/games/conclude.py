@@ -10,6 +10,7 @@ significance beforehand is no longer theirs: `part` is what it left.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,8 +19,9 @@ from ...mechanisms.guarantees.base import Guarantee
 from ..bounds.base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
 from ..evidence.game import Game, Trials
 from ..evidence.statement import Statement
-from ..evidence.verdict import judge
+from ..evidence.verdict import judge, nothing_to_go_on
 from ..power import detectable, refutable
+from ..remedies import remedies
 from ..results.audit_result import AuditResult
 from ..results.claim_curve import claim_curve
 from ..results.recovery import Recovery
@@ -92,6 +94,7 @@ def conclude(
     p_value = min(bound.p_value(evidence) for bound in fixed) * len(fixed) / subject.part
     ceiling = max(one.ceiling for one in found)
     power = detectable(bounds, statement.shared(len(bounds) * statement.n_hypotheses, subject.part), evidence)
+    blind = math.isinf(power.epsilon) and dependence is None and not nothing_to_go_on(subject.unseen)
     return AuditResult(
         game=subject.game,
         mechanism=subject.mechanism,
@@ -130,6 +133,7 @@ def conclude(
         witnesses=subject.witnesses,
         notes=subject.notes,
         recovery=subject.recovery,
+        remedies=remedies(bounds, statement, evidence, subject.part) if blind else (),
     )
 
 
