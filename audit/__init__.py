@@ -7,6 +7,7 @@ games/       what is asked, trials of each game, scores from elsewhere, and the 
 trials/      plan, seeds, execution, store on disk, resume
 power.py     what this many trials could have shown
 rounds_needed.py  how many rounds of a reconstruction refute a claim that is false by so much
+remedies.py       what to change in an audit that could not have refuted its claim, and by how much
 least_shown.py  the search for the least that would have been seen
 search/      many pairs and attacks, given or from a domain: the winner is confirmed on fresh trials
 recording/   what a program does with its noise, compared on both sides: no statistics

@@ -46,7 +46,9 @@ _GAMES = 20
 _NOT_RARE = 50
 """Hits of the claim's least likely event, about, from which on a search is steered by how far the bound is."""
 _MOST_PLANNED = 20_000
-"""Trials a side up to which the joint test is asked about outcomes that might have been."""
+"""Trials a side up to which the joint test is asked about many outcomes that might have been."""
+_MOST_PERFECT = 1_000_000
+"""The same about the one outcome of an attack that never errs."""
 
 
 @dataclass(frozen=True)
@@ -72,15 +74,22 @@ def detectable(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evi
     return detectable_epsilon(bounds, statement, n_out=evidence.n_out, n_in=evidence.n_in)
 
 
-def refutable(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence) -> bool:
-    """Whether any outcome of this many trials would refute the claim: an attack that never errs."""
+def refutable(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence, n: int | None = None) -> bool:
+    """Whether any outcome of this many trials would refute the claim: an attack that never errs.
+
+    Args:
+        bounds, statement: what is asked.
+        evidence: how much there is, of which kind.
+        n: trials in the place of as many: runs on each side, bits, half of them 1, or rounds.
+    """
     if isinstance(evidence, BitScores):
-        return _refuted_by(bounds, statement, BitScores(evidence.bits, evidence.bits.astype(np.float64)))
+        bits = evidence.bits if n is None else np.arange(n)[None, :] % 2 == 0
+        return _refuted_by(bounds, statement, BitScores(bits, bits.astype(np.float64), evidence.relation))
     if isinstance(evidence, Successes):
-        return _refuted_by(bounds, statement, replace(evidence, n_success=evidence.n_runs))
-    return _Question(tuple(bounds), statement, probability=1.0).refuted(
-        np.array([0]), np.array([evidence.n_in]), evidence.n_out, evidence.n_in
-    )
+        n = evidence.n_runs if n is None else n
+        return _refuted_by(bounds, statement, replace(evidence, n_success=n, n_runs=n))
+    n_out, n_in = (evidence.n_out, evidence.n_in) if n is None else (n, n)
+    return _Question(tuple(bounds), statement, probability=1.0).refuted(np.array([0]), np.array([n_in]), n_out, n_in)
 
 
 def _refuted_by(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence) -> bool:
@@ -291,7 +300,8 @@ class _Question:
         """The same, and about how far the largest bound lies above the claim; nan where that takes long to find."""
         margins = []
         delta, confidence = self.statement.delta, self.statement.confidence
-        for bound in (_quick(bound, n_out, n_in) for bound in self.bounds):
+        most = _MOST_PERFECT if self.probability == 1.0 else _MOST_PLANNED
+        for bound in (_quick(bound, max(n_out, n_in) > most) for bound in self.bounds):
             given = () if bound.needs_pilot else bound.fix(self.statement, None, (n_out, n_in)).thresholds
             fixed = np.array(sorted(set(given) - {-math.inf}), dtype=np.float64)
             places = _most_telling(hits_out, hits_in, n_out, n_in, delta, confidence) if len(fixed) else {0}
@@ -326,9 +336,9 @@ def _margin(bound: FixedBound[Scores], counts: PairCounts) -> float:
     return place - stated.epsilon
 
 
-def _quick(bound: PairBound, n_out: int, n_in: int) -> PairBound:
+def _quick(bound: PairBound, many: bool) -> PairBound:
     """For many trials Clopper-Pearson in the place of the joint test, which shows little more and takes long."""
-    if isinstance(bound, JointExact) and max(n_out, n_in) > _MOST_PLANNED:
+    if isinstance(bound, JointExact) and many:
         return ClopperPearson(bound.threshold)
     return bound
 

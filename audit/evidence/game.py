@@ -37,8 +37,7 @@ class Words:
 
     Args:
         unit: what is counted, such as "runs".
-        few: what there may be too few of.
-        more: what to do then.
+        enough: how many it takes, of `n` that are counted and of `all` of them.
         setting: what stands over the relation in a list of facts.
         relation: what a relation means, such as "{relation}: each is in the run, or not there at all"; None where the
             relation says it itself.
@@ -52,8 +51,7 @@ class Words:
     """
 
     unit: str
-    few: str
-    more: str
+    enough: str
     setting: str
     relation: str | None
     check: str
@@ -97,6 +95,12 @@ class Game(StrEnum):
         """Such as "1,000 a side (100 pilot, 900 counted)" or "1 run with 500 canaries, ..."."""
         return self.words.trials.format(**_numbers(trials))
 
+    def enough(self, n: int, trials: Trials) -> str:
+        """So many, such as "1,000 canaries in all"; with a pilot of the same share as in these trials."""
+        whole = -(-n * trials.per_side // trials.evaluation) if trials.pilot else n
+        text = self.words.enough if trials.pilot else self.words.enough.partition(" (")[0]
+        return text.format(n=f"{n:,}", all=f"{whole:,}")
+
     def cell(self, trials: Trials) -> str:
         """The same for a cell of a table: "1,000 a side" or "1 × 500 canaries"."""
         return self.words.cell.format(**_numbers(trials))
@@ -110,8 +114,7 @@ def _numbers(trials: Trials) -> dict[str, str]:
 _WORDS = {
     Game.DISTINGUISHING: Words(
         unit="runs",
-        few="trials",
-        more="Run more trials",
+        enough="{n} counted runs on each side ({all} with the pilot)",
         setting="Pair",
         relation=None,
         check="the program was run many times on two datasets that differ in one record, and an attack tried to tell "
@@ -128,8 +131,7 @@ _WORDS = {
     ),
     Game.MEMBERSHIP: Words(
         unit="canaries",
-        few="canaries",
-        more="Take more canaries",
+        enough="{n} canaries in all",
         setting="Canaries",
         relation="{relation}: each is in the run, or not there at all",
         check="a coin was tossed for each of many canaries, the program was run with those that it put in, and an "
@@ -145,8 +147,7 @@ _WORDS = {
     ),
     Game.RECONSTRUCTION: Words(
         unit="rounds",
-        few="rounds",
-        more="Play more rounds",
+        enough="{n} rounds",
         setting="Secret",
         relation="{relation}: drawn from a known prior, afresh in each round, and guessed",
         check="a secret was drawn afresh in each of many rounds, the program was run once with it, and the secret was "
@@ -163,8 +164,7 @@ _WORDS = {
     ),
     Game.RECONSTRUCTION_OF_BITS: Words(
         unit="bits",
-        few="bits",
-        more="Guess more bits",
+        enough="{n} bits in all",
         setting="Secret",
         relation="{relation}: each record has one of two values, by the toss of a coin",
         check="a coin was tossed for each of many records, the program was run with the values that the coins gave "

@@ -20,8 +20,9 @@ from ...mechanisms.guarantees.base import Guarantee
 from ..bounds.base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
 from ..evidence.game import Game, Trials
 from ..evidence.statement import Statement
-from ..evidence.verdict import Verdict, judge
+from ..evidence.verdict import Verdict, judge, nothing_to_go_on
 from ..power import Detectable, detectable, refutable
+from ..remedies import remedies
 from ..results.audit_result import AuditResult, ClaimCurve
 from ..results.claim_curve import claim_curve
 from ..results.explained import Explained
@@ -113,6 +114,7 @@ def conclude(
     curve = explained.step("the claimed curve", partial(claim_curve, statement.claim, statement.epsilon), NO_CURVE)
     power = partial(detectable, bounds, statement.shared(len(bounds) * statement.n_hypotheses, subject.part), evidence)
     shown = explained.step("the power", power, NO_POWER) if verdict is Verdict.VIOLATION else power()
+    blind = math.isinf(shown.epsilon) and dependence is None and not nothing_to_go_on(subject.unseen)
     return AuditResult(
         game=subject.game,
         mechanism=subject.mechanism,
@@ -142,6 +144,9 @@ def conclude(
         witnesses=subject.witnesses,
         notes=subject.notes,
         recovery=subject.recovery,
+        remedies=remedies(bounds, statement, evidence, subject.part)
+        if blind and verdict is not Verdict.VIOLATION
+        else (),
     )
 
 

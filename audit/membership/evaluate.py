@@ -24,6 +24,8 @@ from .roc import Pooled
 Floats = NDArray[np.float64]
 
 RATES = (0.1, 0.01, 0.001, 0.0001)
+BY_CHANCE = 60
+"""Records from which two models that are trained on complements are no chance."""
 RECORDS_AT = 0.01
 """False positive rate of the threshold behind the table of records."""
 
@@ -53,7 +55,8 @@ def evaluate(
 
     Raises:
         AttackError: an attack that was named cannot be used.
-        ParameterError: no attack, or what is none; `groups` of the wrong length, or members only.
+        ParameterError: no attack, or what is none; `groups` of the wrong length, or members only; models trained on
+            complements that `shadows.partner` does not name.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -71,6 +74,7 @@ def evaluate(
         raise ParameterError(
             f"groups must be one name a record, ({shadows.n_records},), but has shape {names.shape}.", argument="groups"
         )
+    _check_complements(shadows)
     metrics, skipped = [], []
     for attack in _attacks(attacks):
         try:
@@ -130,7 +134,8 @@ def measure(
             threshold=pooled.threshold_at(RECORDS_AT),
             fpr=RECORDS_AT,
             confidence=confidence,
-            partners=None if alone else shadows.partners,
+            partners=shadows.partners if shadows.paired else None,
+            alone=alone,
             pair_weight=pair_weight,
         )
     return AttackMetrics(
@@ -177,6 +182,22 @@ def _attacks(given: str | MembershipAttack | Sequence[str | MembershipAttack] | 
                 argument="attacks",
             )
     return built
+
+
+def _check_complements(shadows: Shadows) -> None:
+    """Raises `ParameterError` if two models without partners are complements of each other, which is no chance."""
+    if shadows.paired or shadows.n_records < BY_CHANCE:
+        return
+    signed = np.where(shadows.inclusion, 1.0, -1.0)
+    pairs = np.argwhere(np.triu(signed @ signed.T <= -shadows.n_records))
+    if len(pairs):
+        first, second = pairs[0]
+        raise ParameterError(
+            f"models {first} and {second} are trained on complements of each other's records, and would count as "
+            "independent. Name the complement of each: Shadows(..., partner=np.arange(n_models) ^ 1), where 2k and "
+            "2k + 1 are a pair.",
+            argument="partner",
+        )
 
 
 def _design(shadows: Shadows) -> str:

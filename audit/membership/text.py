@@ -9,6 +9,7 @@ import numpy as np
 
 from ..results.text import percent
 from .records import FEWEST, GroupRow, RecordTable, models_needed
+from .roc import FEWEST_MODELS
 
 if TYPE_CHECKING:
     from .result import AttackMetrics, MembershipResult
@@ -85,6 +86,11 @@ def notes(result: MembershipResult) -> list[str]:
         f"Intervals: {percent(result.confidence)} confidence, one attack at a time.",
         "advantage: at the best threshold of these same scores, so optimistic; held out: threshold of other scores.",
     ]
+    if 1 < result.n_models < 2 * FEWEST_MODELS and any(m.auc_upper - m.auc_lower == 1.0 for m in result.attacks):
+        found.append(
+            f"Intervals from 0 to 1: {result.n_models} models are too few to tell how much models differ. It takes "
+            f"{2 * FEWEST_MODELS} in pairs of complements, or {FEWEST_MODELS} without."
+        )
     if any(not rate.resolvable for metrics in result.attacks for rate in metrics.rates):
         found.append("?: unresolvable, fewer than 10 / FPR non-members; the rate rests on a handful of them.")
     tables = [metrics.records for metrics in result.attacks if metrics.records is not None]
@@ -138,7 +144,7 @@ def worst_record(attack: str, table: RecordTable) -> str:
 
 def too_few_models(table: RecordTable, n_models: int) -> str:
     """Why no record could have been exposed, and how many models it takes."""
-    needed = models_needed(len(table), pair_weight=table.pair_weight)
+    needed = models_needed(len(table), pair_weight=table.pair_weight, one_sided=table.one_sided)
     return (
         f"{n_models:,} models cannot single out a record: the smallest p-value that they can give is "
         f"{table.least_p_value:.2g}, times {len(table):,} records. It takes {needed:,} models, "

@@ -16,6 +16,7 @@ from ..estimates.base import Estimate
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Tally
 from ..evidence.verdict import Verdict, nothing_to_go_on
+from ..remedies import Remedy
 from ..witness.base import Witness
 from ..witness.event import Rule
 from . import consistency
@@ -78,6 +79,7 @@ class AuditResult(Saved):
             many events decide together.
         unseen: share of the evaluation runs that gave an exceptional output which no pilot run gave.
         recovery: how much of a secret was recovered, and how much the claim allows; None where none was guessed.
+        remedies: changes with each of which such an audit could refute the claim, where this one could not; else empty.
         estimates: estimates of epsilon without a guarantee, if asked for with `with_estimates`.
     """
 
@@ -116,6 +118,7 @@ class AuditResult(Saved):
     estimates: tuple[Estimate, ...] = ()
     unseen: float = 0.0
     recovery: Recovery | None = None
+    remedies: tuple[Remedy, ...] = ()
 
     @property
     def bound(self) -> LowerBound:

@@ -13,13 +13,14 @@ from .explained import Explained
 if TYPE_CHECKING:
     from ..bounds.base import LowerBound
     from ..bounds.curve import CurveViolation
+    from ..remedies import Remedy
     from .audit_result import AuditResult
     from .recovery import Recovery
 
 _MEANING = {
     Verdict.VIOLATION: "these trials contradict the claim: implementation, proof or accounting is wrong",
     Verdict.CONSISTENT: "these trials do not contradict the claim",
-    Verdict.UNDERPOWERED: "too few trials: no outcome of them could have contradicted the claim",
+    Verdict.UNDERPOWERED: "no outcome of these trials could have contradicted the claim",
     Verdict.DEPENDENT: "no verdict: the trials are not independent, so that no bound on them holds",
 }
 
@@ -45,6 +46,33 @@ def reason(result: AuditResult) -> str:
     if result.verdict is Verdict.UNDERPOWERED and nothing_to_go_on(result.unseen):
         return f"nothing to go on: {new_outputs(result)}, so that the attack could learn nothing of them"
     return meaning(result.verdict)
+
+
+def what_to_change(result: AuditResult) -> str:
+    """What would make such an audit able to contradict the claim, a sentence; empty where it was."""
+    if not result.remedies:
+        if result.verdict is not Verdict.UNDERPOWERED or nothing_to_go_on(result.unseen):
+            return ""
+        return (
+            f"No number of {result.game.words.unit}, no confidence and no delta within reach would make such an audit "
+            "able to contradict this claim: test a smaller one."
+        )
+    ways = [", and ".join(_changes(result, remedy)) for remedy in result.remedies]
+    return f"Such an audit could contradict the claim with {'; or with '.join(ways)}."
+
+
+def _changes(result: AuditResult, remedy: Remedy) -> list[str]:
+    """What one remedy changes, in words."""
+    found = []
+    if remedy.trials is not None:
+        found.append(result.game.enough(remedy.trials, result.trials))
+    if remedy.confidence is not None:
+        found.append(f"a confidence of {percent(remedy.confidence)} or less")
+    if remedy.delta is not None:
+        found.append(f"a claim of the same epsilon at a delta of {remedy.delta:g} or less")
+    if remedy.prior_success is not None:
+        found.append(f"a secret that is guessed without the output with probability {remedy.prior_success:g} or less")
+    return found
 
 
 def new_outputs(result: AuditResult) -> str:
@@ -117,6 +145,7 @@ def summary(result: AuditResult) -> str:
             ("ceiling", f"{result.ceiling:.6g}: the largest bound that these trials could have given"),
             ("detectable", detectable(result)),
         ]
+    rows += [("to change", text)] if (text := what_to_change(result)) else []
     rows += [
         ("attack", result.attack),
         ("trials", result.game.counted(result.trials)),

@@ -194,7 +194,12 @@ def judge_command(
         str | None, typer.Option(metavar="R", help="Stated in the result: add_remove, replace_one or zero_out.")
     ] = None,
     bound: option.BoundNames = None,
-    confidence: option.Confidence = CHECK_CONFIDENCE,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="C", help="Confidence of the bound. Default: 0.95 for bits, else 0.999999, as `dpassay check`."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="S", help="Seed of the choice of pilot rows.")] = 0,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="For numbers, figures, report; default: none.")

@@ -37,6 +37,9 @@ ASSUMED: dict[type[Evidence], str] = {
     "fixed beforehand",
 }
 """What has to be true of the rows for the bound to hold: no file shows it."""
+CONFIDENCE: dict[type[Evidence], float] = {PairScores: 1 - 1e-6, BitScores: 0.95, Successes: 1 - 1e-6}
+"""Where none is given. With m bits, of which half are guessed, a p-value at delta is about 2 delta or more, whatever m:
+at a confidence of 1 - 1e-6 and delta 1e-5 no number of canaries refutes anything."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,9 @@ class Judgement:
         file: see `read_evidence`.
         epsilon, delta: the claim.
         prior_success: of a guess without the output; for successes alone.
-        relation, confidence, seed: as for `dpassay.audit.audit_scores`.
+        relation, seed: as for `dpassay.audit.audit_scores`.
         bounds: names; none is "auto".
+        stated_confidence: of the bound; None is that of the kind of evidence, `CONFIDENCE`.
     """
 
     file: Path
@@ -57,13 +61,18 @@ class Judgement:
     prior_success: float | None
     relation: str | None
     bounds: tuple[str, ...]
-    confidence: float
+    stated_confidence: float | None
     seed: int
 
     @cached_property
     def evidence(self) -> Evidence:
         """What is in the file."""
         return read_evidence(self.file, prior_success=self.prior_success)
+
+    @property
+    def confidence(self) -> float:
+        """Of the bound."""
+        return CONFIDENCE[type(self.evidence)] if self.stated_confidence is None else self.stated_confidence
 
     @cached_property
     def result(self) -> AuditResult:

@@ -177,8 +177,8 @@ class RecordVulnerability:
         """How to read it."""
         return (
             f"For each record, how often a model with it scores higher ({cut(self.name, 44)}) than a model without it; "
-            f"“{CHANCE}” is what would be seen if none were exposed. Exposed: "
-            f"Holm-adjusted p <= {SIGNIFICANCE:g} over all records."
+            f"“{CHANCE}” is what would be seen if none were exposed and all scores of a record were independent. "
+            f"Exposed: Holm-adjusted p <= {SIGNIFICANCE:g} over all records."
             f"{' ' if self.too_few else ''}{self.too_few}"
         )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ...audit.results.text import what_to_change
 from .session import Plan
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def record(result: AuditResult, test: str, call: int) -> dict[str, Any]:
         "seed": result.seed,
         "verdict": result.verdict.value,
         "warnings": list(result.warnings),
+        "to_change": what_to_change(result),
     }
 
 
@@ -43,15 +45,8 @@ def underpowered(check: Mapping[str, Any]) -> str:
     """Why a pass of this check says nothing, and what would help."""
     return (
         f"underpowered: {check['trials']:,} runs a side show at most epsilon {check['ceiling']:.4g} and can never "
-        f"refute a claim of {check['claim']:.4g}. Passing means nothing; try trials={_enough_trials(check):_}."
+        f"refute a claim of {check['claim']:.4g}. Passing means nothing. {check['to_change']}"
     )
-
-
-def _enough_trials(check: Mapping[str, Any]) -> int:
-    """Twice the trials that bring the ceiling up to the claim: it grows as log(trials). One digit, rounded up."""
-    wanted: float = 2.0 * check["trials"] * math.exp(min(check["claim"] - check["ceiling"], 30.0))
-    unit = 10.0 ** math.floor(math.log10(wanted))
-    return round(math.ceil(wanted / unit) * unit)
 
 
 class Summary:

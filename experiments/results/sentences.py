@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from ...audit.evidence.verdict import Verdict, nothing_to_go_on
 from ...audit.results.audit_result import AuditResult
-from ...audit.results.text import INDEPENDENT, new_outputs, percent
+from ...audit.results.text import INDEPENDENT, new_outputs, percent, what_to_change
 from .formatting import (
     DAGGER,
     IN_FAMILY,
@@ -23,7 +23,7 @@ from .sweep import SweepPoint, SweepResult
 HEADLINE = {
     Verdict.VIOLATION: "Violation",
     Verdict.CONSISTENT: "Consistent",
-    Verdict.UNDERPOWERED: "Too few trials",
+    Verdict.UNDERPOWERED: "Underpowered",
     Verdict.DEPENDENT: "No verdict",
 }
 SIGN = {Verdict.VIOLATION: "✖", Verdict.CONSISTENT: "✓", Verdict.UNDERPOWERED: "?", Verdict.DEPENDENT: "–"}
@@ -180,7 +180,7 @@ def _underpowered(sweep: SweepResult) -> str:
     underpowered, n = _underpowered_points(sweep), len(sweep.points)
     worst = max(underpowered, key=lambda point: point.result.claim - point.result.ceiling)
     result = worst.result
-    few, more = result.game.words.few, result.game.words.more
+    change = what_to_change(result)
     if n == 1 and nothing_to_go_on(result.unseen):
         return (
             f"The attack had nothing to go on: {new_outputs(result)}. Return numbers, or text of few kinds, such as "
@@ -191,7 +191,7 @@ def _underpowered(sweep: SweepResult) -> str:
         limit = f"nothing that they can show outlasts the correction over {n} audits"
     if len(underpowered) == n:
         which = "the claim" if n == 1 else f"any of the {n} claims"
-        return f"There were too few {few} to contradict {which}, whatever had come out: {limit}. {more}."
+        return f"No outcome of these trials could have contradicted {which}: {limit}. {change}".strip()
     tested = [point for point in sweep.points if point not in underpowered]
     name = f"“{parameters_text(worst.parameters)}”"
     which = (
@@ -201,8 +201,8 @@ def _underpowered(sweep: SweepResult) -> str:
     )
     return (
         f"{len(tested)} of {n} claims were tested, and these trials contradict none of them.{_reach(tested)} "
-        f"{which}: it has too few {few}, and {limit}. {more} to test it."
-    )
+        f"{which}: {limit}. {change}"
+    ).strip()
 
 
 def _dependent(sweep: SweepResult) -> str:
@@ -229,7 +229,7 @@ def reading(point: SweepPoint) -> str:
     if nothing_to_go_on(result.unseen):
         return f"Nothing to go on: {new_outputs(result)}."
     if result.ceiling <= result.claim:
-        return "Too few trials: no outcome of them could have contradicted the claim."
+        return "Underpowered: no outcome of these trials could have contradicted the claim."
     if share is not None and share >= TIGHT:
         return f"Tight: the bound reaches {percent_of(share)} of the claim."
     if exact is not None and exact < TIGHT * result.claim:

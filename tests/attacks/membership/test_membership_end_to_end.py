@@ -73,4 +73,5 @@ def test_much_noise_leaves_nothing_to_find():
     for attack in (Loss(), LiRA(), RMIA(mode="offline", gamma=1.0)):
         found = measured(attack, shadows, confidence=1 - 1e-6)
         assert found.auc_lower < 0.5 < found.auc_upper
-        assert found.auc_upper - found.auc_lower < 0.2
+        usual = measured(attack, shadows, confidence=0.95)
+        assert usual.auc_upper - usual.auc_lower < 0.1

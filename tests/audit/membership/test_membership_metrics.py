@@ -1,5 +1,6 @@
 """Metrics of membership: known answers, coverage of the intervals, and what they refuse to resolve."""
 
+import itertools
 import json
 import math
 from dataclasses import replace
@@ -17,7 +18,15 @@ from dpassay.audit.bounds.numerics import binomial
 from dpassay.audit.membership import MembershipResult, evaluate
 from dpassay.audit.membership.evaluate import measure, name_of
 from dpassay.audit.membership.feature_baseline import feature_baseline
-from dpassay.audit.membership.records import benjamini_hochberg, models_needed, record_table
+from dpassay.audit.membership.records import (
+    EXACT_PAIRS,
+    RADEMACHER,
+    _half_sums,
+    _signed_rank_tail,
+    benjamini_hochberg,
+    models_needed,
+    record_table,
+)
 from dpassay.audit.membership.roc import Pooled
 from dpassay.mechanisms.errors import AttackError, ParameterError, ResultError
 from dpassay.mechanisms.guarantees import GaussianDP
@@ -176,6 +185,61 @@ def test_auc_intervals_cover_where_models_and_records_are_shared(paired, shift, 
     assert missed <= stats.binom.ppf(1 - 1e-6, repeats, 0.2)
 
 
+def with_model_effects(kind, n_models, n_records, rng):
+    """Scores, and who was in, of models that differ strongly."""
+    inclusion = draw_inclusion(n_models, n_records, rng)
+    noise, of_model = rng.normal(size=inclusion.shape), rng.normal(size=(n_models, 1))
+    of_pair = np.repeat(rng.normal(size=(n_models // 2, 1)), 2, axis=0)
+    moved = {
+        "shift": 3.0 * of_model + 3.0 * inclusion,
+        "pairs shift": 3.0 * of_pair + 3.0 * inclusion,
+        "leak": 2.0 * np.abs(of_model) * inclusion,
+        "pairs leak": (1.0 + of_pair) * inclusion,
+        "both leak": (1.0 + of_model + rng.normal(size=n_records)) * inclusion,
+        "none": 3.0 * of_model,
+    }
+    return noise + moved[kind], inclusion
+
+
+@pytest.mark.parametrize("n_models", [8, 16, 64])
+@pytest.mark.parametrize("kind", ["shift", "pairs shift", "leak", "pairs leak", "both leak", "none"])
+def test_auc_intervals_cover_where_models_differ_strongly(kind, n_models):
+    """Nominal miss 0.2, of the mean AUC of as many models; without a variance over models 40 to 80 %."""
+    n_records, repeats = 100, 80
+    partners, found = np.arange(n_models) ^ 1, []
+    for seed in range(repeats):
+        drawn = with_model_effects(kind, n_models, n_records, np.random.default_rng([seed, n_models, 14]))
+        pooled = Pooled.of(*drawn, partners)
+        found.append((pooled.auc, *pooled.auc_interval(0.8)))
+    auc, lower, upper = np.array(found).T
+    missed = np.count_nonzero((auc.mean() < lower) | (auc.mean() > upper))
+    assert missed <= stats.binom.isf(1e-6, repeats, 0.2)
+    if kind == "none":
+        assert np.count_nonzero((lower > 0.5) | (upper < 0.5)) <= stats.binom.isf(1e-6, repeats, 0.2)
+
+
+def test_the_jackknife_leaves_out_one_model_at_a_time():
+    scores, inclusion = with_model_effects("shift", 10, 30, np.random.default_rng(15))
+    scores = np.round(scores)  # with ties
+    pooled = Pooled.of(scores, inclusion, np.arange(10) ^ 1)
+    kept = [np.arange(10) // 2 != pair for pair in range(5)]
+    without = [Pooled.of(scores[rows], inclusion[rows], np.arange(8) ^ 1).auc for rows in kept]
+    assert pooled._jackknife() == pytest.approx(4 / 5 * np.sum((without - np.mean(without)) ** 2), rel=1e-9)
+
+
+@pytest.mark.parametrize(("n_models", "paired"), [(2, True), (6, True), (3, False)])
+def test_too_few_models_have_no_interval_and_say_how_many_it_takes(n_models, paired):
+    """Whether two models differ by chance or much is not seen in one pair."""
+    shadows = shadows_of(n_models, 200, np.random.default_rng(0), shift=2.0, paired=paired)
+    result = evaluate(shadows, "loss", features=False)
+    assert (result["loss"].auc_lower, result["loss"].auc_upper) == (0.0, 1.0)
+    assert (result["loss"].rates[0].lower, result["loss"].rates[0].upper) == (0.0, 1.0)
+    assert f"{n_models} models are too few to tell how much models differ. It takes 8 in pairs" in result.summary()
+    enough = evaluate(shadows_of(8, 200, np.random.default_rng(0), shift=2.0), "loss", features=False)
+    assert "too few to tell" not in enough.summary()
+    assert enough["loss"].auc_lower > 0.7
+
+
 def test_intervals_widen_where_a_whole_model_leaks_more():
     rng = np.random.default_rng(3)
     inclusion = rng.random((6, 500)) < 0.5
@@ -239,13 +303,16 @@ def test_models_needed_are_the_fewest_that_can_expose_a_record(n_records):
 
 
 def test_too_few_models_to_expose_any_record_are_said_and_not_counted_as_none():
-    few, enough = (shadows_of(n, 40, np.random.default_rng(5), shift=9.0) for n in (8, 14))
-    text = evaluate(few, ["loss"], features=False).summary()
-    assert "smallest p-value that they can give is 0.015, times 40 records. It takes 14 models" in text
-    assert text.splitlines()[4].endswith("  -")
-    text = evaluate(enough, ["loss"], features=False).summary()
-    assert "It takes" not in text
-    assert text.splitlines()[4].endswith(" 40")
+    for paired, least, needed in ((True, 0.062, 20), (False, 0.015, 14)):
+        few, enough = (shadows_of(n, 40, np.random.default_rng(5), shift=9.0, paired=paired) for n in (8, needed))
+        text = evaluate(few, ["loss"], features=False).summary()
+        assert f"smallest p-value that they can give is {least}, times 40 records. It takes {needed} models" in text
+        assert text.splitlines()[4].endswith("  -")
+        text = evaluate(enough, ["loss"], features=False).summary()
+        assert "It takes" not in text
+        assert (
+            int(text.splitlines()[4].split()[-1]) == 40 if paired else 0 < int(text.splitlines()[4].split()[-1]) <= 40
+        )
 
 
 @pytest.mark.parametrize("attack", ["loss", "lira", "calibration", "attack-r"])
@@ -301,6 +368,87 @@ def test_records_are_compared_in_pairs_of_complements_where_scores_lean_on_refer
     assert (halved.p_value >= table.p_value).all()
     assert halved.least_p_value == pytest.approx(2.0 * 0.5**5)
     assert models_needed(600, pair_weight=0.5) == 60
+
+
+def test_signed_ranks_have_the_p_value_of_all_signs():
+    """Ties, pairs that tie, missing scores; beside all 2^m signs of the differences that are seen."""
+    rng = np.random.default_rng(12)
+    inclusion = draw_inclusion(18, 30, rng)
+    scores = rng.integers(0, 6, inclusion.shape) + 1.5 * inclusion * (rng.random(30) < 0.5)
+    scores[:, :5] = rng.normal(size=(18, 5))
+    scores[2:4, 7] = np.nan
+    scores[0, 8], scores[1, 8], scores[4:6, 9] = np.inf, -np.inf, np.inf
+    options = {"threshold": 0.3, "fpr": 0.01, "confidence": 0.9, "partners": np.arange(18) ^ 1, "alone": True}
+    table = record_table(scores, inclusion, **options)
+    for x in range(30):
+        pairs = [(scores[m, x], scores[m ^ 1, x]) for m in range(18) if inclusion[m, x]]
+        more = np.array([a - b for a, b in pairs if a != b and not np.isnan(a)])
+        ranks = stats.rankdata(np.abs(more))
+        signs = np.array(list(itertools.product((0, 1), repeat=len(more))))
+        assert table.p_value[x] == pytest.approx(np.mean(signs @ ranks >= ranks[more > 0].sum() - 1e-9))
+        if x < 5:
+            exact = stats.wilcoxon(more, alternative="greater", method="exact").pvalue
+            assert table.p_value[x] == pytest.approx(exact)
+    assert table.least_p_value == pytest.approx(0.5**9)
+    assert (table.pair_weight, table.one_sided) == (1.0, True)
+    assert [models_needed(n, pair_weight=1.0, one_sided=True) for n in (1, 600)] == [10, 28]
+
+
+def test_signed_ranks_of_many_pairs_have_no_smaller_p_value_than_the_exact_one():
+    for weights in (tuple(range(2, 202, 2)), (2,) * 100, tuple(range(1, 30)), (1,) * 7):
+        law, total = _half_sums(weights), sum(weights)
+        assert law[0] == pytest.approx(1.0)
+        spread = np.sqrt(np.sum(np.square(weights)))
+        bound = RADEMACHER * stats.norm.sf((2.0 * np.arange(total + 1) - total) / spread)
+        assert (np.minimum(1.0, bound) >= law * (1.0 - 1e-9)).all()
+    many = tuple(range(2, 2 * EXACT_PAIRS + 4, 2))
+    assert 1e-6 < _signed_rank_tail(many, round(0.75 * sum(many))) < 1e-4
+    assert _signed_rank_tail(many, 0) == 1.0
+
+
+def without_leak(kind, n_models, n_records, rng):
+    """Scores of pairs of complements in which no record says whether it is in, but models and other records do."""
+    inclusion = draw_inclusion(n_models, n_records, rng)
+    shape, hard = inclusion.shape, rng.normal(size=n_records)
+    if kind == "others":  # each record is predicted by the others that are in
+        weights = rng.normal(size=(n_records, n_records)) / np.sqrt(n_records)
+        np.fill_diagonal(weights, 0.0)
+        values = hard + 2.0 * (2.0 * inclusion - 1.0) @ weights.T + 0.5 * rng.normal(size=shape)
+    elif kind == "twin":  # ... by one other
+        values = hard + 3.0 * np.roll(inclusion, 1, axis=1) + 0.5 * rng.normal(size=shape)
+    elif kind == "models":  # a model has larger losses on all records, and some are skewed
+        values = np.exp(1.5 * rng.normal(size=(n_models, 1)) + hard) * rng.exponential(size=shape)
+    else:  # "ties": right or wrong
+        values = (np.roll(inclusion, 1, axis=1) + rng.random(shape) + 0.3 * rng.normal(size=(n_models, 1)) > 1.2) * 1.0
+    signals = {"loss": values, "rescaled-logit": values}
+    return Shadows(inclusion, np.zeros(n_records), signals, partner=np.arange(n_models) ^ 1, fair=True)
+
+
+@pytest.mark.parametrize("kind", ["others", "twin", "models", "ties"])
+@pytest.mark.parametrize(
+    ("attack", "n_models", "n_records"), [("loss", 16, 20), ("loss", 200, 20), ("loss", 40, 300), ("lira", 40, 50)]
+)
+def test_no_record_of_a_table_without_leak_is_exposed_more_often_than_promised(attack, n_models, n_records, kind):
+    """At 0.2. Ranks of all scores, as if the two models of a pair were independent, exposed some in 40 to 95 %."""
+    wrong, repeats = 0, 40
+    for seed in range(repeats):
+        shadows = without_leak(kind, n_models, n_records, np.random.default_rng([seed, n_models, n_records, 13]))
+        wrong += len(evaluate(shadows, attack, features=False).attacks[0].records.exposed(0.2)) > 0
+    assert wrong <= stats.binom.isf(1e-6, repeats, 0.2)
+
+
+def test_two_models_expose_nobody():
+    shadows = without_leak("twin", 2, 100, np.random.default_rng(0))
+    assert evaluate(shadows, "loss", features=False)["loss"].records is None
+
+
+def test_complements_that_are_not_named_are_refused():
+    """Without partners they would count as independent models."""
+    shadows = replace(without_leak("twin", 16, 100, np.random.default_rng(0)), partner=None)
+    with pytest.raises(ParameterError, match=r"models 0 and 1 .* complements.*partner=") as caught:
+        evaluate(shadows, "loss", features=False)
+    assert caught.value.argument == "partner"
+    evaluate(without_leak("twin", 16, 100, np.random.default_rng(0)), "loss", features=False)
 
 
 def test_rules_learned_for_each_record_are_paid_for():
@@ -423,7 +571,8 @@ def test_an_attack_whose_highest_score_is_shared_by_many_says_why_it_finds_nobod
     inclusion = draw_inclusion(8, 400, rng)
     values = rng.normal(size=(8, 400)) + inclusion
     tied = [np.minimum(values, most) for most in (0.0, 1.7, np.inf)]  # about 50, 4.5 and no % of non-members
-    said = [evaluate(Shadows(inclusion, np.zeros(400), {"loss": one}), "loss").summary() for one in tied]
+    partner = np.arange(8) ^ 1
+    said = [evaluate(Shadows(inclusion, np.zeros(400), {"loss": x}, partner=partner), "loss").summary() for x in tied]
     note = "loss: finds nobody at {} % false positives, as more non-members than that tie for its highest score"
     assert [note.format(percent) in text for percent, text in zip((10, 1), said[:2], strict=True)] == [True, True]
     assert "finds nobody" not in said[2]
@@ -431,7 +580,7 @@ def test_an_attack_whose_highest_score_is_shared_by_many_says_why_it_finds_nobod
 
 def test_an_auc_far_below_one_half_says_that_the_sign_may_be_turned():
     rng = np.random.default_rng(0)
-    inclusion = draw_inclusion(8, 200, rng)
+    inclusion = draw_inclusion(8, 200, rng, design="bernoulli")
     turned = Shadows(inclusion, np.zeros(200), {"loss": rng.normal(size=(8, 200)) - inclusion})
     right = Shadows(inclusion, np.zeros(200), {"loss": rng.normal(size=(8, 200)) + inclusion})
     blind = Shadows(inclusion, np.zeros(200), {"loss": rng.normal(size=(8, 200))})

@@ -174,3 +174,21 @@ def test_out_takes_the_same_question_again_and_no_other_one_and_no_foreign_folde
     assert foreign.exit_code == 2
     assert "not empty (found thesis.txt)" in " ".join(foreign.output.split())
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+
+
+def test_the_default_confidence_is_one_that_the_kind_of_evidence_can_give(tmp_path):
+    """At 1 - 1e-6 and delta 1e-5 no number of canaries shows anything: bits are judged at 0.95."""
+    bits = np.arange(1_000) % 2
+    pd.DataFrame({"score": bits, "bit": bits}).to_csv(tmp_path / "bits.csv", index=False)
+    judged = judge(tmp_path / "bits.csv", "--epsilon", 8, "--delta", 1e-5, "--json", tmp_path / "bits.json")
+    result = AuditResult.from_json((tmp_path / "bits.json").read_text())
+    assert (judged.exit_code, result.verdict.value, result.confidence) == (0, "underpowered", 0.95)
+    assert round(result.ceiling, 2) == 4.73
+    assert "could contradict the claim with 31,625 canaries in all" in " ".join(judged.output.split())
+    assert judge(tmp_path / "bits.csv", "--epsilon", 8, "--delta", 1e-5, "--strict").exit_code == 3
+    assert judge(tmp_path / "bits.csv", "--epsilon", 2, "--delta", 1e-5).exit_code == 1
+    table, words = rows("success")
+    for frame, more in ((pair(200), ()), (table, words)):
+        frame.to_csv(tmp_path / "a.csv", index=False)
+        judge(tmp_path / "a.csv", "--epsilon", 1, *more, "--json", tmp_path / "a.json")
+        assert AuditResult.from_json((tmp_path / "a.json").read_text()).confidence == 1 - 1e-6

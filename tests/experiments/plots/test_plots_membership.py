@@ -57,7 +57,7 @@ def test_the_region_of_a_claim_is_drawn_where_there_is_one():
 
 
 def test_records_are_counted_next_to_what_chance_gives():
-    result = result_of(24)
+    result = result_of(32)
     plot = RecordVulnerability.from_metrics(result["loss"], result.n_models)
     assert len(plot.auc) == 300
     assert plot.null.sum() == pytest.approx(300, rel=0.01)
@@ -68,14 +68,14 @@ def test_records_are_counted_next_to_what_chance_gives():
 
 
 def test_too_few_models_to_expose_a_record_are_said():
-    result = result_of(18, shift=50.0)
-    plot = RecordVulnerability.from_metrics(result["loss"], 18)
+    result = result_of(24, shift=50.0)
+    plot = RecordVulnerability.from_metrics(result["loss"], 24)
     assert (plot.auc == 1.0).all()
     assert plot.n_exposed == 0
     assert plot.title == "Too few models to expose any of 300 records one by one"
-    assert "It takes 20 models" in plot.caption
-    enough = result_of(20, shift=50.0)
-    assert RecordVulnerability.from_metrics(enough["loss"], 20).n_exposed == 300
+    assert "It takes 26 models" in plot.caption
+    enough = result_of(26, shift=50.0)
+    assert RecordVulnerability.from_metrics(enough["loss"], 26).n_exposed == 300
 
 
 def test_an_attack_that_finds_nothing_at_small_rates_is_drawn_at_zero():

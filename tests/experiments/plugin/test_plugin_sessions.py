@@ -1,6 +1,7 @@
 """Whole sessions of pytest, each in a process of its own."""
 
 import math
+import re
 
 import pytest
 from plugin_project import Project
@@ -281,7 +282,7 @@ class TestUnderpowered:
         assert session.code == 0
         note = next(line for line in session.section("privacy checks") if "underpowered: 2,000 runs" in line)
         assert "can never refute a claim of 8" in note
-        enough = int(note.rpartition("trials=")[2].rstrip("."))
+        enough = int(re.search(r"\(([\d,]+) with the pilot\)", note)[1].replace(",", ""))
         assert (
             project.run(f"--dp-trials={enough}").checks["test_power.py::test_large_claim", 1]["verdict"] == "consistent"
         )
