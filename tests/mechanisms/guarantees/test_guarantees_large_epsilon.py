@@ -94,6 +94,10 @@ def test_privacy_losses_of_weak_noise_fit_a_grid_and_err_on_the_safe_side(epsilo
     assert to_privacy_loss(BoundedRange(epsilon), interval=1.0).epsilon(1e-9) >= BoundedRange(epsilon).epsilon(1e-9)
 
 
+def test_one_loss_of_weak_noise_needs_no_grid_between():
+    assert to_privacy_loss(PureDP(1e6)).epsilon(1e-9) == pytest.approx(1e6, abs=1e-3)
+
+
 def test_a_grid_that_no_machine_holds_is_refused_by_name():
     with pytest.raises(ParameterError, match="makes about 2e"):
         PrivacyLossDP.laplace(1e6, interval=1e-4)
