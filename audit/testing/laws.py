@@ -104,7 +104,7 @@ class SampledLaw:
 
 def randomized_response(epsilon: float, delta: float = 0.0) -> FiniteLaw:
     """The worst case of (epsilon, delta)-DP: an atom of mass delta on either side, randomised response between."""
-    lie = (1.0 - delta) / (1.0 + math.exp(epsilon))
+    lie = (1.0 - delta) * math.exp(-epsilon) / (1.0 + math.exp(-epsilon))
     p_out = np.array([delta, (1.0 - delta) - lie, lie, 0.0])
     atom = f" with an atom of {delta:g}" if delta else ""
     return FiniteLaw(f"randomized response{atom}, epsilon {epsilon:g}", np.arange(4.0), p_out, p_out[::-1])
@@ -112,7 +112,7 @@ def randomized_response(epsilon: float, delta: float = 0.0) -> FiniteLaw:
 
 def k_ary_randomized_response(epsilon: float, k: int) -> FiniteLaw:
     """Randomised response over k >= 3 values; the score tells the value of side 0, another one, and that of side 1."""
-    truth, lie = math.exp(epsilon), 1.0
+    truth, lie = 1.0, math.exp(-epsilon)
     p_out = np.array([truth, (k - 2) * lie, lie]) / (truth + (k - 1) * lie)
     return FiniteLaw(f"{k}-ary randomized response, epsilon {epsilon:g}", np.arange(3.0), p_out, p_out[::-1])
 

@@ -82,8 +82,9 @@ class BitReports(LocalMechanism):
         code0, code1 = self.codes[int(pair.d0)], self.codes[int(pair.d1)]
         first, second = int(np.sum(code0 & ~code1)), int(np.sum(code1 & ~code0))
         odds = self.log_odds_one, self.log_odds_zero
-        one, two = ([response_logs(n, sent) for sent in odds] for n in (first, second))
-        return ExactDP.of_logs(*one, self.relation).product(ExactDP.of_logs(*two[::-1]))
+        set0, set1 = (response_logs(first, sent) for sent in odds)
+        not0, not1 = (response_logs(second, sent) for sent in odds[::-1])
+        return ExactDP.of_logs(set0, set1, self.relation).product(ExactDP.of_logs(not0, not1))
 
     def _impossible(self, messages: NDArray[np.integer]) -> NDArray[np.bool_]:
         return np.asarray(((messages != 0) & (messages != 1)).any(axis=-1))

@@ -17,7 +17,7 @@ def hockey_stick(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
         epsilon: >= 0.
     """
     non_negative(epsilon=epsilon)
-    return float(np.maximum(0.0, np.asarray(p) - np.exp(epsilon) * np.asarray(q)).sum())
+    return float(np.maximum(0.0, np.asarray(p) - _grown(np.asarray(q), epsilon)).sum())
 
 
 def contraction_coefficient(channel: ArrayLike, epsilon: float) -> float:
@@ -50,8 +50,9 @@ def contraction_coefficient(channel: ArrayLike, epsilon: float) -> float:
         [0.300489, 0.187042, 0.00473, 0.0]
     """
     non_negative(epsilon=epsilon)
-    laws, factor = _channel(channel), np.exp(epsilon)
-    return max(float(np.maximum(0.0, law - factor * laws).sum(axis=1).max()) for law in laws)
+    laws = _channel(channel)
+    grown = _grown(laws, epsilon)
+    return max(float(np.maximum(0.0, law - grown).sum(axis=1).max()) for law in laws)
 
 
 def local_epsilon(channel: ArrayLike) -> float:
@@ -65,6 +66,12 @@ def local_epsilon(channel: ArrayLike) -> float:
     sent = laws[:, laws.max(axis=0) > 0.0]
     with np.errstate(divide="ignore"):
         return float(np.max(np.log(sent.max(axis=0)) - np.log(sent.min(axis=0))))
+
+
+def _grown(law: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
+    """e^epsilon times probabilities, at most e: no other probability exceeds that."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.exp(np.minimum(epsilon + np.log(law), 1.0)))
 
 
 def _channel(channel: ArrayLike) -> NDArray[np.float64]:

@@ -32,7 +32,8 @@ class LocalHashing(FrequencyOracle):
     Args:
         epsilon: the claim, per user, > 0.
         k: number of possible values, >= 2.
-        n_buckets: g, >= 2; None for the whole number next to e^epsilon + 1, at which estimates have the least variance.
+        n_buckets: g, >= 2; None for the whole number next to e^epsilon + 1, at which estimates have the least variance,
+            but no more than `prime`.
         prime: size of the field, a prime >= k and >= g.
 
     Guarantees:

@@ -115,7 +115,7 @@ class ProposeTestRelease(Mechanism):
         given, answers = np.asarray(outputs.values, dtype=np.float64).T
         refused, answered = self._log_chances(dataset)
         density = answered + log_laplace(answers, self.median(dataset), self.scale)
-        return np.where(given == 1.0, density, refused)
+        return np.asarray(np.where(given == 1.0, density, refused))
 
     def guarantee(self) -> Guarantee:
         """`ApproximateDP(epsilon, delta)`."""

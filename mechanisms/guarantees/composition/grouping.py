@@ -57,8 +57,7 @@ def group(guarantee: Guarantee, size: int) -> Guarantee:
 
 def _approximate(guarantee: ApproximateDP, size: int) -> ApproximateDP:
     epsilon = guarantee.nominal_epsilon
-    with np.errstate(over="ignore"):
-        factor = _growth(size, epsilon)
+    factor = _growth(size, epsilon)
     delta = guarantee.nominal_delta * factor if guarantee.nominal_delta else 0.0
     if not delta < 1.0:
         raise AccountingError(
@@ -72,7 +71,9 @@ def _approximate(guarantee: ApproximateDP, size: int) -> ApproximateDP:
 def _largest(guarantee: ApproximateDP) -> int:
     """Largest group whose delta stays below 1."""
     epsilon, delta = guarantee.nominal_epsilon, guarantee.nominal_delta
-    return max(1, int(math.log1p(math.expm1(epsilon) / delta) / epsilon if epsilon > 0.0 else 1.0 / delta))
+    if epsilon == 0.0:
+        return max(1, int(1.0 / delta))
+    return max(1, int(np.logaddexp(0.0, epsilon + math.log(-math.expm1(-epsilon)) - math.log(delta)) / epsilon))
 
 
 _GROUPS: dict[type[Guarantee], Callable[[Any, int], Guarantee]] = {

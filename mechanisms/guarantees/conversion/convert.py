@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import expit, hyp1f1, logsumexp
 
 from ...errors import AccountingError, ParameterError
-from ...validation import delta_range, positive
+from ...validation import delta_range
 from ..approximate import ApproximateDP
 from ..base import Floats, Guarantee
 from ..bounded_range import BoundedRange
@@ -28,7 +28,7 @@ from ..concentrated import ConcentratedDP
 from ..exact import SMALL, ExactDP, log_ratio
 from ..gaussian import GaussianDP
 from ..laplace import LaplaceDP
-from ..privacy_loss import INTERVAL, PrivacyLossDP
+from ..privacy_loss import INTERVAL, PrivacyLossDP, checked_interval
 from ..profile import LARGEST
 from ..pure import PureDP
 from ..renyi import ORDERS, RenyiDP
@@ -364,7 +364,8 @@ def _on_grid(losses: Floats, probabilities: Floats, infinite: float, interval: f
 def _from_masses(remove: Masses, add: Masses, guarantee: Guarantee, interval: float) -> PrivacyLossDP:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-    positive(interval=interval)
+    places = [*remove[0], *add[0]]
+    checked_interval(interval, interval * (max(places, default=0) - min(places, default=0)))
     other: dict[str, Any] = {}
     if add != remove:
         other = {"rounded_probability_mass_function_add": add[0], "infinity_mass_add": add[1], "symmetric": False}

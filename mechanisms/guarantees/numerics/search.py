@@ -51,14 +51,14 @@ def _golden_section(function: Callable[[Floats], Floats], low: Floats, high: Flo
 
 
 def least_satisfying(condition: Callable[[Floats], NDArray[np.bool_]], shape: tuple[int, ...]) -> Floats:
-    """Least point >= 0 at which `condition` holds, for each entry; inf where it fails up to 2^20.
+    """Least point >= 0 at which `condition` holds, for each entry; inf where it fails up to 2^24.
 
     `condition` must be monotone: once true, true for all larger points. Doubling brackets the point, bisection closes
     in until the bracket is one rounding error wide, and its upper end, at which the condition holds, is returned.
     """
     low, high = np.zeros(shape), np.full(shape, 2.0**-10)
     holds = condition(high)
-    while not holds.all() and high.max() < 2.0**20:
+    while not holds.all() and high.max() < 2.0**24:
         low, high = np.where(holds, low, high), np.where(holds, high, 2.0 * high)
         holds = condition(high)
     low = np.where(condition(np.zeros(shape)), high, low)

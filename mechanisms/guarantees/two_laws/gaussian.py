@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import log_ndtr, ndtr
 
 from ..base import Floats
-from ..profile import LARGEST
 from .base import Law, TwoLawsDP
+
+FARTHEST = 1e12
+"""Of an epsilon, in place of infinity."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -39,27 +41,40 @@ class TwoGaussiansDP(TwoLawsDP):
         """
         m, s = (lower[0] - upper[0]) / upper[1], lower[1] / upper[1]
         a, b = 0.5 / s**2 - 0.5, 0.5 * m / s**2
-        c = 0.5 * (m / s) ** 2 + np.log(s) - np.minimum(epsilon, LARGEST)
-        factor = np.exp(np.minimum(epsilon, LARGEST))
+        epsilon = np.minimum(epsilon, FARTHEST)
+        c = 0.5 * (m / s) ** 2 + np.log(s) - epsilon
         if a == 0.0:
             edge = c / (2.0 * b) if b else np.where(c > 0.0, np.inf, -np.inf)
             sign = 1.0 if b >= 0.0 else -1.0
-            return np.asarray(np.maximum(0.0, ndtr(sign * edge) - factor * ndtr(sign * (edge - m) / s)))
+            return np.asarray(np.maximum(0.0, ndtr(sign * edge) - _grown(epsilon, log_ndtr(sign * (edge - m) / s))))
         root = np.sqrt(np.maximum(b * b - a * c, 0.0))
         far = b + np.where(b < 0.0, -root, root)
         with np.errstate(invalid="ignore", divide="ignore"):
             ends = np.sort([far / a, np.where(far == 0.0, 0.0, c / far)], axis=0)
         if a < 0.0:
-            inside = _between(*ends) - factor * _between(*((ends - m) / s))
+            inside = _between(*ends) - _grown(epsilon, _log_between(*((ends - m) / s)))
             return np.asarray(np.where(b * b > a * c, np.maximum(0.0, inside), 0.0))
-        outside = ndtr(ends[0]) + ndtr(-ends[1]) - factor * (ndtr((ends[0] - m) / s) + ndtr((m - ends[1]) / s))
-        return np.asarray(np.where(b * b > a * c, np.maximum(0.0, outside), np.maximum(0.0, 1.0 - factor)))
+        far = np.logaddexp(log_ndtr((ends[0] - m) / s), log_ndtr((m - ends[1]) / s))
+        outside = ndtr(ends[0]) + ndtr(-ends[1]) - _grown(epsilon, far)
+        return np.asarray(np.where(b * b > a * c, np.maximum(0.0, outside), np.maximum(0.0, -np.expm1(epsilon))))
 
     def _epsilon(self, delta: Floats) -> Floats:
         """By bisection; none at delta 0, unless the laws are one."""
         if (self.centre0, self.scale0) == (self.centre1, self.scale1):
             return np.zeros(delta.shape)
         return np.where(delta == 0.0, np.inf, super()._epsilon(delta))
+
+
+def _grown(epsilon: Floats, log_p: Floats) -> Floats:
+    """e^epsilon times a probability; 1 where it is more, and delta 0 all the same."""
+    return np.asarray(np.exp(np.minimum(epsilon + log_p, 0.0)))
+
+
+def _log_between(low: Floats, high: Floats) -> Floats:
+    """Log of the standard normal probability of [low, high], from the nearer tail."""
+    near, far = np.where(low > 0.0, -low, high), np.where(low > 0.0, -high, low)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(log_ndtr(near) + np.log(-np.expm1(np.minimum(log_ndtr(far) - log_ndtr(near), 0.0))))
 
 
 def _between(low: Floats, high: Floats) -> Floats:

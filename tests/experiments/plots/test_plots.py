@@ -355,6 +355,14 @@ def test_the_x_axis_is_the_swept_epsilon_and_lines_are_the_rest() -> None:
     assert plot.shared("exact_epsilon") is None
 
 
+def test_series_whose_parameters_read_alike_are_not_joined() -> None:
+    grid = [(k, e) for k in (0.25, 0.25 + 1e-7) for e in (0.5, 1.0)]
+    results = [laplace_result() for _ in grid]
+    plot = BoundClaim.from_sweep(sweep_of([{"m.k": k, "m.epsilon": e} for k, e in grid], results))
+    assert [series.x for series in plot.series] == [(0.5, 1.0)] * 2
+    assert len({series.name for series in plot.series}) == 2
+
+
 def named_sweep(results: list[AuditResult]) -> Any:
     names = ["classic", "analytic", "an extraordinarily long name that wants more than one line"]
     return sweep_of([{"mechanism.name": n} for n in names[: len(results)]], results)

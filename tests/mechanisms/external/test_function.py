@@ -13,7 +13,7 @@ from dpassay.mechanisms.base import Neighbours, Workers
 from dpassay.mechanisms.errors import NeighboursError, ParameterError, RelationError, ReleaseError, UnknownNameError
 from dpassay.mechanisms.external.calls.style import name_of, style_of
 from dpassay.mechanisms.external.command import Command
-from dpassay.mechanisms.external.forms import Form, Raised, usual_form
+from dpassay.mechanisms.external.forms import Form, Raised, by_name, usual_form
 from dpassay.mechanisms.external.function import FunctionMechanism
 from dpassay.mechanisms.external.labels import cut
 from dpassay.mechanisms.external.mutation import content_digest
@@ -552,3 +552,9 @@ def test_targets_that_cannot_be_loaded_are_explained(source, text, error, messag
     source.with_name("needs.py").write_text("import not_installed\n")
     with pytest.raises(error, match=message):
         load_target(text)
+
+
+def test_entries_of_a_dict_are_in_one_order_whatever_order_they_were_put_in():
+    first, second = {1: 0.0, "1": 5.0}, {"1": 5.0, 1: 0.0}
+    assert sorted(first, key=by_name) == sorted(second, key=by_name) == [1, "1"]
+    assert sorted(["b", "a", 2], key=by_name) == [2, "a", "b"]

@@ -81,3 +81,11 @@ def test_what_is_no_channel_is_refused(channel):
     for function in (local_epsilon, lambda c: contraction_coefficient(c, 1.0)):
         with pytest.raises(ParameterError, match="channel must be a matrix"):
             function(channel)
+
+
+@pytest.mark.parametrize("epsilon", [709.0, 710.0, 745.0, 1e6])
+def test_nothing_is_left_where_e_to_the_epsilon_is_no_float(epsilon):
+    channel = KAryRandomizedResponse(epsilon=10.0, k=3).channel()
+    assert contraction_coefficient(channel, epsilon) == 0.0
+    assert contraction_coefficient([[1.0, 0.0], [0.0, 1.0]], epsilon) == 1.0
+    assert hockey_stick([0.5, 0.5, 0.0], [0.0, 0.5, 0.5], epsilon) == 0.5

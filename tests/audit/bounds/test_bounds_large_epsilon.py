@@ -1,0 +1,130 @@
+"""Claims of weak noise: every bound is a number on whatever evidence, and whole audits end in a verdict."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpassay.audit import Verdict, audit
+from dpassay.audit.bounds.bits.one_run import guess_p_value
+from dpassay.audit.bounds.catalogue import build, catalogue
+from dpassay.audit.bounds.families import family_of
+from dpassay.audit.bounds.numerics.rectangle import Rectangle
+from dpassay.audit.bounds.numerics.unconditional import Ordering, UnconditionalTest
+from dpassay.audit.evidence.scores import BitScores, PairScores, Successes
+from dpassay.audit.evidence.statement import Statement
+from dpassay.mechanisms import Laplace
+from dpassay.mechanisms.ensembles import GNMax, LNMax
+from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, LaplaceDP, PureDP
+from dpassay.mechanisms.learning import DPSGD, LogisticRegression
+from dpassay.mechanisms.local import HadamardResponse, KAryRandomizedResponse, RandomizedResponse
+from dpassay.mechanisms.selection import Exponential, PermuteAndFlip
+from dpassay.mechanisms.shuffle import Shuffled
+
+EPSILONS = (1e-6, 349.0, 351.0, 709.0, 745.0, 800.0, 1e4, 1e6)
+N = 60
+
+
+def evidence(kind):
+    """Perfect separation, none, and ties."""
+    rng = np.random.default_rng(0)
+    if kind == "PairScores":
+        pairs = [(np.zeros(N), np.ones(N)), (rng.normal(size=N), rng.normal(size=N)), (np.zeros(N), np.zeros(N))]
+        return [PairScores(*pair) for pair in pairs]
+    if kind == "BitScores":
+        bits = rng.integers(0, 2, (1, N))
+        return [BitScores(bits, scores) for scores in (1.0 * bits, rng.normal(size=(1, N)), np.zeros((1, N)))]
+    return [Successes(right, N, 0.1) for right in (0, 6, N)]
+
+
+def weak_training():
+    """DP-SGD with noise multiplier 0.3."""
+    sampled = {"batch_size": 1, "sampling_probability": 0.5}
+    return DPSGD(LogisticRegression(2), steps=30, noise_multiplier=0.3, **sampled)
+
+
+def sizes(seen):
+    return (
+        (seen.n_out, seen.n_in)
+        if isinstance(seen, PairScores)
+        else (seen.n_bits,)
+        if isinstance(seen, BitScores)
+        else (N,)
+    )
+
+
+@pytest.mark.parametrize("name", list(catalogue))
+def test_every_bound_is_a_number_at_every_claim(name):
+    bound = build(name)
+    for epsilon in EPSILONS:
+        for claim in (
+            PureDP(epsilon),
+            LaplaceDP(epsilon),
+            ApproximateDP(epsilon, 1e-5),
+            GaussianDP(math.sqrt(epsilon)),
+        ):
+            if name == "one-run-fdp" and epsilon not in (351.0, 1e6):
+                continue  # seconds each
+            stated = Statement(claim, claim.default_delta or 1e-5)
+            for seen in evidence(bound.reads.__name__):
+                fixed = bound.fix(stated, seen, sizes(seen))
+                found, p = fixed.lower_bound(seen), fixed.p_value(seen)
+                assert 0.0 <= found.epsilon <= found.ceiling + 1e-6
+                assert math.isfinite(found.ceiling)
+                assert 0.0 < p <= 1.0
+                if epsilon > 100.0:  # what so few trials cannot contradict
+                    assert p == pytest.approx(1.0)
+                    assert not fixed.exceeds_claim(seen)
+                    assert fixed.curve_test(seen) is None
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "delta"),
+    [
+        (Laplace(400.0), 0.0),
+        (Laplace(1e6), 0.0),
+        (LNMax(200.0, n_teachers=6, n_classes=3), 0.0),
+        (GNMax(0.05, n_teachers=6, n_classes=3), 1e-5),
+        (RandomizedResponse(1e4), 0.0),
+        (KAryRandomizedResponse(745.0, 5), 0.0),
+        (HadamardResponse(800.0, 4), 0.0),
+        (Exponential(711.0, 3), 0.0),
+        (PermuteAndFlip(1e4, 3), 0.0),
+        (Shuffled(RandomizedResponse(400.0), 5), 1e-5),
+        (Shuffled(RandomizedResponse(1e4), 5), 1e-5),
+        pytest.param(weak_training(), 1e-5, marks=pytest.mark.slow),
+    ],
+)
+def test_audits_of_weak_noise_end_in_a_verdict(mechanism, delta):
+    result = audit(mechanism, trials=200, seed=0, delta=delta)
+    assert result.verdict in (Verdict.UNDERPOWERED, Verdict.CONSISTENT)
+    assert 0.0 < result.bound.epsilon < 6.0
+    assert result.claim > 100.0
+
+
+@pytest.mark.parametrize(
+    "bound", ["betting", "joint-exact", "simultaneous-band", "clopper-pearson", "accountant-family"]
+)
+def test_no_bound_in_the_choice_fails_where_epsilon_is_800(bound):
+    assert audit(Laplace(800.0), trials=200, seed=0, bound=bound).verdict is not Verdict.VIOLATION
+
+
+def test_limits_round_to_the_safe_side_where_e_to_the_epsilon_is_no_float():
+    test = UnconditionalTest(N, N, 0, N, Ordering(0.05))
+    assert [test.probability(epsilon, 0.0, 0.05) for epsilon in (299.0, 301.0, 1e6)] == pytest.approx(
+        [1.0] * 3, rel=1e-3
+    )
+    assert not test.rejects(301.0, 0.0, 0.05)
+    limits = Rectangle.at([0.0], [N], n_out=N, n_in=N, significance=0.05)
+    assert limits.delta_lower([0.0, 700.0, 745.0, 1e6, np.inf])[1:].max() == 0.0
+    assert guess_p_value(N, N, N, epsilon=299.0, delta=0.0) == guess_p_value(N, N, N, epsilon=1e6, delta=0.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [("accountant-family", 3), ("one-run-fdp", 3), ("reconstruction", 3), ("one-run-fdp", "x")]
+)
+def test_what_is_no_family_is_refused_by_name(name, option):
+    with pytest.raises(ParameterError, match="curve_family must be a CurveFamily"):
+        build(name, curve_family=option)
+    assert build(name, curve_family=family_of(PureDP(1.0))).curve_family is not None

@@ -1,0 +1,171 @@
+"""Weak noise, and next to none: every claim, exact curve and density is a number, up to epsilon a million.
+
+e^710 is no float, e^-745 is 0, and an exact curve that reads 0 for a small probability lies above its claim. A density
+of 0 where the claim leaves no delta is a witness against it, and a false one: see dpassay.audit.witness.
+"""
+
+import inspect
+import math
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from test_conformance import EXTRA, SAMPLE
+
+from dpassay.mechanisms import Laplace
+from dpassay.mechanisms.catalogue import build, catalogue, get
+from dpassay.mechanisms.ensembles import GNMax, LNMax
+from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.local import RandomizedResponse
+from dpassay.mechanisms.queries import Count
+
+EPSILONS = (1e-6, 1e-3, 1.0, 50.0, 349.0, 351.0, 709.0, 711.0, 745.0, 1e4, 1e6)
+DELTAS = np.array([0.0, 1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.9])
+LEVELS = np.array([0.0, 1e-3, 1.0, 50.0, 300.0, 400.0, 700.0, 720.0, 1e4, 1e6, 1e7, 1e300, np.inf])
+RATES = np.array([0.0, 1e-300, 1e-100, 1e-9, 1e-3, 0.1, 0.5, 0.9, 1.0])
+
+
+def deviation(epsilon):
+    """Of Gaussian noise of about that epsilon, at sensitivity 1."""
+    return 1.0 / math.sqrt(2.0 * epsilon)
+
+
+OPTIONS = {
+    **dict.fromkeys(("epsilon", "epsilon0", "epsilon_each", "rho"), float),
+    **dict.fromkeys(("noise_multiplier", "standard_deviation", "check_deviation", "answer_deviation"), deviation),
+    "mu": lambda epsilon: math.sqrt(2.0 * epsilon),
+    "randomizer": RandomizedResponse,
+    "aggregator": lambda epsilon: LNMax(epsilon, n_teachers=6, n_classes=3),
+}
+"""What makes the noise weak, by the name of the option."""
+OTHERWISE = {
+    "gaussian": ("noise_multiplier",),
+    "gaussian-matrix": ("noise_multiplier",),
+    "gaussian-subset-counts": ("standard_deviation",),
+    "column-means": ("noise_multiplier",),
+    "gaussian-counters": ("mu",),
+    **dict.fromkeys(("lnmax", "teacher-votes"), ("rate",)),
+}
+"""Options of mechanisms that have several, or that call it otherwise."""
+MADE = {
+    "parallel": lambda e: build("parallel", bases=(Laplace(e, query=Count()), Laplace(e / 2.0, query=Count()))),
+    "subsampled": lambda e: build("subsampled", base=Laplace(e, query=Count()), rate=0.4),
+    "user-level": lambda e: build("user-level", base=Laplace(e, query=Count()), most_records=3),
+    "repeated": lambda e: build("repeated", base=Laplace(e), times=2),
+    "private-vote-epsilon": lambda e: build(
+        "private-vote-epsilon",
+        aggregator=GNMax(deviation(e), n_teachers=60, n_classes=3, n_queries=2),
+        order=3.0,
+        delta=1e-4,
+    ),
+    **{
+        name: lambda e, name=name: replace(built(name, {}), base=None, epsilon=e, n_candidates=4)
+        for name in ("best-of-repetitions", "first-good-enough")
+    },
+}
+NETWORKS = {"dp-sgd", "fine-tuning", "federated-averaging", "federated-local-noise", "noisy-projected-sgd"}
+LEFT_OUT = {"laplace-top-k", "bernoulli-parameter"} | NETWORKS
+"""A theorem for small epsilons only; a law that cancels far from its interval; and training, whose claims are those of
+compositions: tests/mechanisms/guarantees."""
+NAMES = [
+    name
+    for name in catalogue
+    if not name.startswith("broken-")
+    and name not in LEFT_OUT
+    and (name in MADE or name in OTHERWISE or OPTIONS.keys() & inspect.signature(get(name)).parameters.keys())
+]
+REFUSED = {
+    "staircase": "epsilon must be at most 700",
+    "snapping": "bound must lie above",
+    "private-vote-epsilon": "no table of votes costs less than another",
+    "noisy-max-with-gap": "density of the gap is known",
+}
+"""Where a mechanism says by name what it cannot do."""
+GRID = {"laplace-matrix", "naive-bayes-counts", "noisy-entropies", "noisy-family-counts", "repeated", "sum-and-count"}
+GRID |= {"laplace-subset-counts"}
+"""Exact curves that are privacy-loss distributions: seconds each, and above the exact ones by a grid."""
+FIRST = dict.fromkeys(("stability-histogram", "propose-test-release", "deniable-release"), 2)
+"""Place of the least epsilon: below it, worst cases have more than a million records, or nothing is promised."""
+
+
+def built(name, options):
+    parameters = inspect.signature(get(name)).parameters.values()
+    extra = EXTRA.get(name, {})
+    required = {p.name: SAMPLE[p.name] for p in parameters if p.default is p.empty and p.name not in extra}
+    return build(name, **(required | extra | options))
+
+
+def weak(name, epsilon):
+    """The mechanism of this name with noise for about this epsilon."""
+    if name in MADE:
+        return MADE[name](epsilon)
+    names = OTHERWISE.get(name) or OPTIONS.keys() & inspect.signature(get(name)).parameters.keys()
+    return built(name, {option: OPTIONS.get(option, float)(epsilon) for option in names})
+
+
+def three_views(guarantee):
+    """epsilon, delta and trade-off, which are numbers and monotone."""
+    views = np.asarray(guarantee.epsilon(DELTAS)), np.asarray(guarantee.delta(LEVELS)), guarantee.tradeoff(RATES)
+    for view in views:
+        assert not np.isnan(view).any()
+        finite = view[np.isfinite(view)]
+        assert (np.diff(finite) <= 1e-9 * np.maximum(1.0, finite[1:])).all()
+    epsilon, delta, fnr = views
+    assert (epsilon >= 0.0).all()
+    assert not np.isinf(epsilon[np.argmax(np.isfinite(epsilon)) :]).any()
+    assert ((delta >= 0.0) & (delta <= 1.0)).all()
+    assert ((fnr >= 0.0) & (fnr <= 1.0 - RATES + 1e-12)).all()
+    return views
+
+
+def unless_refused(name, make):
+    """What `make` returns; None where the mechanism refuses by name."""
+    try:
+        return make()
+    except ParameterError as refusal:
+        if REFUSED.get(name, "no refusal is known") not in str(refusal):
+            raise
+        return None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_claims_are_numbers_at_every_epsilon(name):
+    for epsilon in EPSILONS[FIRST.get(name, 0) :]:
+        mechanism = unless_refused(name, lambda e=epsilon: weak(name, e))
+        if mechanism is not None:
+            claim = mechanism.guarantee()
+            three_views(claim)
+            assert math.isfinite(claim.epsilon(claim.default_delta or 1e-6))
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in GRID else n for n in NAMES])
+def test_exact_curves_keep_below_their_claims_at_every_epsilon(name):
+    for epsilon in (1.0, 351.0, 711.0, 1e6) if name in GRID else EPSILONS[FIRST.get(name, 0) :]:
+        mechanism = unless_refused(name, lambda e=epsilon: weak(name, e))
+        exact = None if mechanism is None else unless_refused(name, mechanism.exact_guarantee)
+        if exact is None:
+            continue
+        claimed, shown = three_views(mechanism.guarantee()), three_views(exact)
+        grid = 1e-4 * max(100.0, epsilon) if name in GRID else 1e-9 * max(1.0, epsilon)
+        assert ((shown[0] <= claimed[0] + grid) | np.isinf(claimed[0])).all()
+        if name not in GRID:
+            assert (shown[1] <= claimed[1] + 1e-9).all()
+            assert (shown[2] >= claimed[2] - 1e-9).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_output_of_weak_noise_is_impossible(name):
+    for epsilon in (50.0, 351.0, 745.0, 1e4, 1e6):
+        mechanism = unless_refused(name, lambda e=epsilon: weak(name, e))
+        law = None if mechanism is None else mechanism.output_law()
+        if law is None:
+            continue
+        pair, no_delta_left = mechanism.worst_case(), float(mechanism.guarantee().delta(math.inf)) == 0.0
+        for side in (0, 1):
+            outputs = mechanism.release(pair.side(side), 50, np.random.default_rng(side))
+            for other in (0, 1):
+                density = unless_refused(name, partial(law.log_density, outputs, pair.side(other)))
+                if density is not None:
+                    assert not np.isnan(density).any()
+                    assert np.isfinite(density).all() or (side != other and not no_delta_left)
