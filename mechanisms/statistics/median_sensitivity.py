@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +12,8 @@ from ..base import Dataset
 from ..errors import ParameterError
 from ..queries.base import Floats, column_of
 from ..validation import finite
+
+_LEAST_SHARE = 1e-200
 
 
 @dataclass(frozen=True)
@@ -37,9 +41,10 @@ class BoundedMedian:
 
     def __post_init__(self) -> None:
         finite(lower=self.lower, upper=self.upper)
-        if not self.lower < self.upper:
+        if not 0.0 < float(self.upper) - float(self.lower) < math.inf:
             raise ParameterError(
-                f"lower must be below upper, but they are {self.lower!r} and {self.upper!r}.", argument="lower"
+                f"lower must be below upper, by a finite number, but they are {self.lower!r} and {self.upper!r}.",
+                argument="lower",
             )
 
     def sorted(self, dataset: Dataset) -> Floats:
@@ -54,24 +59,45 @@ class BoundedMedian:
         values = self.sorted(dataset)
         return float(values[(len(values) + 1) // 2 - 1])
 
+    def local(self, dataset: Dataset) -> float:
+        """A_0, the local sensitivity."""
+        return _largest_move(*self._sides(dataset), 0)
+
     def within(self, dataset: Dataset) -> Floats:
         """A_0, ..., A_n, shape `(n + 1,)`: the largest local sensitivity within 0, ..., n replacements."""
-        values = self.sorted(dataset)
-        n = len(values)
-        pad = n + 2
-        padded = np.concatenate([np.full(pad, self.lower), values, np.full(pad, self.upper)])
-        middle = pad + (n + 1) // 2 - 1
-        found = np.empty(n + 1)
-        for k in range(n + 1):
-            t = middle + np.arange(k + 2)
-            found[k] = np.max(padded[t] - padded[t - k - 1])
-        return found
+        below, above = self._sides(dataset)
+        return np.array([_largest_move(below, above, k) for k in range(len(below) - 1)])
 
     def smooth(self, dataset: Dataset, decay: float) -> float:
-        """Smooth sensitivity: the largest e^(-decay k) A_k."""
-        within = self.within(dataset)
-        return float(np.max(np.exp(-decay * np.arange(len(within))) * within))
+        """Smooth sensitivity: the largest e^(-decay k) A_k, or 1e-200 (upper - lower) where that is more.
+
+        A scale of 0 next to one that is not would show in the outputs; with the least one it is as smooth as before.
+        """
+        below, above = self._sides(dataset)
+        width = self.upper - self.lower
+        found = _LEAST_SHARE * width
+        for k in range(len(below) - 1):
+            share = math.exp(-decay * k)
+            if share * width <= found:
+                break
+            found = max(found, share * _largest_move(below, above, k))
+        return found
 
     def distance(self, dataset: Dataset, bound: float) -> int:
         """Fewest replacements after which the local sensitivity can exceed `bound`; n + 1 if it never can."""
-        return int(np.append(self.within(dataset) > bound, True).argmax())
+        below, above = self._sides(dataset)
+        return bisect_right(range(len(below) - 1), bound, key=lambda k: _largest_move(below, above, k))
+
+    def _sides(self, dataset: Dataset) -> tuple[Floats, Floats]:
+        """x_m and what lies below it, downwards, and what lies above it, upwards: `(n + 2,)` each."""
+        values = self.sorted(dataset)
+        n = len(values)
+        m = (n + 1) // 2
+        below = np.concatenate([values[:m][::-1], np.full(n + 2 - m, self.lower)])
+        above = np.concatenate([values[m - 1 :], np.full(m + 1, self.upper)])
+        return below, above
+
+
+def _largest_move(below: Floats, above: Floats, k: int) -> float:
+    """A_k: the largest difference between t above and k + 1 - t below the median."""
+    return float((above[: k + 2] - below[: k + 2][::-1]).max())

@@ -91,8 +91,13 @@ class ProposeTestRelease(Mechanism):
 
     def answer_probability(self, dataset: Dataset) -> float:
         """Probability that the dataset is not refused."""
+        return math.exp(self._log_chances(dataset)[0])
+
+    def _log_chances(self, dataset: Dataset) -> tuple[float, float]:
+        """Log probability that it is answered, and that it is refused."""
         short = (self.threshold - self.distance(dataset)) * self.epsilon / 2.0
-        return 0.5 * math.exp(-short) if short >= 0.0 else 1.0 - 0.5 * math.exp(short)
+        rare, usual = -math.log(2.0) - abs(short), math.log1p(-0.5 * math.exp(-abs(short)))
+        return (rare, usual) if short >= 0.0 else (usual, rare)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """`size` pairs, shape `(size, 2)`: (1, noisy median), or (0, 0) where it is refused."""
@@ -108,9 +113,9 @@ class ProposeTestRelease(Mechanism):
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Log density of each output under `dataset`, shape `(size,)`; log probability of a refusal."""
         given, answers = np.asarray(outputs.values, dtype=np.float64).T
-        probability = self.answer_probability(dataset)
-        density = math.log(probability) + log_laplace(answers, self.median(dataset), self.scale)
-        return np.where(given == 1.0, density, math.log1p(-probability))
+        log_answered, log_refused = self._log_chances(dataset)
+        density = log_answered + log_laplace(answers, self.median(dataset), self.scale)
+        return np.where(given == 1.0, density, log_refused)
 
     def guarantee(self) -> Guarantee:
         """`ApproximateDP(epsilon, delta)`."""
