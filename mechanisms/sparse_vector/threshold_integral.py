@@ -99,7 +99,7 @@ class ThresholdIntegral:
     @property
     def _corners(self) -> Floats:
         found = np.unique([self.threshold, *self.values])
-        return found[np.append(True, np.diff(found) > NEAR * self._step)]
+        return np.asarray(found[np.append(True, np.diff(found) > NEAR * self._step)])
 
     @property
     def _step(self) -> float:

@@ -138,8 +138,9 @@ def test_few_records_and_records_alike_leave_the_outputs_ordinary(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in OTHERS if name not in FIXED | SLOW_LAWS])
 def test_many_records_leave_the_outputs_ordinary(name):
-    for pair in record_pairs(name, 100_000):
-        check(of_size(name, 100_000), pair)
+    n = 2_000 if name == "swapped-tables" else 100_000  # each run looks at each record
+    for pair in record_pairs(name, n):
+        check(of_size(name, n), pair)
 
 
 @pytest.mark.parametrize("name", sorted(FIXED))

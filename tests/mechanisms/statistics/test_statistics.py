@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.base import Neighbours
+from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.guarantees import ExactDP, LaplaceDP
 from dpassay.mechanisms.guarantees.two_laws import TwoCauchysDP, two_laplaces
@@ -15,6 +15,7 @@ from dpassay.mechanisms.statistics import (
     BoundedMedian,
     LaplaceChoiceDP,
     ProposeTestRelease,
+    Quantile,
     RestrictedEdgeCount,
     SmoothSensitivityMedian,
     StabilityHistogram,
@@ -277,11 +278,11 @@ def test_very_stable_medians_keep_noise_and_cost_no_more_than_others():
         losses = mechanism.log_density(outputs, d0) - mechanism.log_density(outputs, d1)
         assert np.abs(losses).max() <= 1.0 + 1e-9
     tested = ProposeTestRelease(1.0, 1e-3)
-    assert tested.distance(d0) == 49_999
+    assert tested.distance(d0) == 50_000  # x_m+t is the upper bound for m + t > n, m = n / 2, with t <= k + 1
     outputs = tested.release(d0, 200, np.random.default_rng(0))
     assert np.isfinite(tested.log_density(outputs, d0)).all()
     assert tested.log_density(Outputs(np.zeros((1, 2))), d0)[0] == pytest.approx(
-        (tested.threshold - 49_999) / 2.0 - math.log(2.0)
+        (tested.threshold - 50_000) / 2.0 - math.log(2.0)
     )
 
 
