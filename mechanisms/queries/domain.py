@@ -211,6 +211,6 @@ def _advice(value: object, number: float) -> str:
         return "Missing values need a code of their own, or their records left out."
     if math.isnan(number):
         return "Code the values: pandas.Categorical(values, categories=PUBLIC_LIST).codes."
-    if number != math.floor(number):
+    if math.isfinite(number) and number != math.floor(number):
         return "Give its bins: numpy.digitize(values, PUBLIC_EDGES)."
     return "Take more values into the domain, which must be public, or code the value as one of them."

@@ -50,6 +50,10 @@ class PublishRandomRecord(Mechanism):
                 f"n_records is {self.n_records}, but the dataset has shape {found.shape}. Give one number a record.",
                 argument="n_records",
             )
+        if not np.isfinite(found).all():
+            raise ParameterError(
+                "the dataset must hold finite numbers, which are what is published.", argument="dataset"
+            )
         return found
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:

@@ -26,7 +26,7 @@ from ..queries.base import AnyQuery, Floats
 from ..relation import Relation
 from ..validation import finite, positive, whole
 from .answers import ABOVE, STOPPED, Answers, all_patterns, as_answers, distinct, possible
-from .threshold_integral import ThresholdIntegral, threshold_integral
+from .threshold_integral import FAR, ThresholdIntegral, threshold_integral
 
 MOST_PATTERNS = 20_000
 """Up to this many patterns of answers the exact curve is computed."""
@@ -174,7 +174,8 @@ class SparseVector(Mechanism):
 
     def _integral(self, values: Floats) -> ThresholdIntegral:
         scales = (self.threshold_scale, self.query_scale)
-        return threshold_integral(self.threshold, *scales, tuple(float(value) for value in values))
+        near = np.clip(values, self.threshold - FAR * max(scales), self.threshold + FAR * max(scales))
+        return threshold_integral(self.threshold, *scales, tuple(float(value) for value in near))
 
     def exact_guarantee(self) -> Guarantee | None:
         """The exact curve of `worst_case()`; None where there are too many patterns of answers."""

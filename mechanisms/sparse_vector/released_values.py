@@ -20,7 +20,7 @@ from ..queries.base import Floats
 from ..validation import whole
 from .answers import ABOVE, BELOW, STOPPED, Answers, all_patterns, distinct
 from .base import MOST_PATTERNS, SparseVector
-from .threshold_integral import REACH, panels
+from .threshold_integral import FAR, REACH, panels
 
 CELLS, NODES = 6, 4
 """Parts of a panel, and Gauss-Legendre nodes in each, in the exact curve."""
@@ -89,7 +89,8 @@ class ReleasesValues(SparseVector):
         return np.where((above >= self.stop_after) & (patterns == BELOW), STOPPED, patterns).astype(np.int8)
 
     def curve(self, neighbours: Neighbours) -> Guarantee | None:
-        """The exact curve of a pair, where at most one number is released; None for more.
+        """The exact curve of a pair, where at most one number is released; None for more, and for answers so far from
+        the threshold that cells cannot be laid up to them.
 
         The density of the number is integrated by Gauss-Legendre panels that end where a density has a corner. A cell
         that one likelihood ratio holds for is exact; delta is off by what its ratio varies within a cell, about 1e-6.
@@ -98,6 +99,9 @@ class ReleasesValues(SparseVector):
         if patterns is None:
             return None
         sides = (neighbours.d0, neighbours.d1)
+        scales = (self.threshold_scale, self.query_scale, self.value_scale)
+        if max(float(np.abs(self.answers(side) - self.threshold).max()) for side in sides) > FAR * max(scales):
+            return None
         nodes, weights = self._cells(sides)
         log0, log1 = (self._log_cell_probabilities(patterns, nodes, weights, side) for side in sides)
         return ExactDP.of_logs(log0, log1, self.relation)

@@ -34,6 +34,10 @@ GROWTH = 1.4
 """Of a panel against the one before, on the way from a corner."""
 REACH = 60.0
 """How many scales beyond the last corner the integral goes: what is left out is e^-60 of what is there."""
+NEAR = 1e-9
+"""Steps between two corners, up to which they are one."""
+FAR = 1e6
+"""Scales of the noise from the threshold, beyond which an answer counts as no further: it is on its side for certain."""
 CUTS = 40
 """Parts of a panel between two points of an interpolated curve."""
 
@@ -94,7 +98,8 @@ class ThresholdIntegral:
 
     @property
     def _corners(self) -> Floats:
-        return np.unique([self.threshold, *self.values])
+        found = np.unique([self.threshold, *self.values])
+        return np.asarray(found[np.append(True, np.diff(found) > NEAR * self._step)])
 
     @property
     def _step(self) -> float:

@@ -39,9 +39,10 @@ class BoundedMedian:
 
     def __post_init__(self) -> None:
         finite(lower=self.lower, upper=self.upper)
-        if not self.lower < self.upper:
+        if not 0.0 < float(self.upper) - float(self.lower) < math.inf:
             raise ParameterError(
-                f"lower must be below upper, but they are {self.lower!r} and {self.upper!r}.", argument="lower"
+                f"lower must be below upper, by a finite number, but they are {self.lower!r} and {self.upper!r}.",
+                argument="lower",
             )
 
     def sorted(self, dataset: Dataset) -> Floats:
@@ -55,6 +56,10 @@ class BoundedMedian:
         """The median."""
         values = self.sorted(dataset)
         return float(values[(len(values) + 1) // 2 - 1])
+
+    def local(self, dataset: Dataset) -> float:
+        """A_0, the local sensitivity."""
+        return _furthest(self._padded(dataset), 0)
 
     def within(self, dataset: Dataset) -> Floats:
         """A_0, ..., A_n, shape `(n + 1,)`: the largest local sensitivity within 0, ..., n replacements."""

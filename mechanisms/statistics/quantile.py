@@ -76,7 +76,9 @@ class Quantile(Mechanism):
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """`size` numbers in [lower, upper], shape `(size,)`, by inversion of the distribution function."""
         ends, log_density = self.intervals(dataset)
-        steps = np.append(0.0, np.cumsum(np.exp(log_density) * np.diff(ends)))
+        with np.errstate(divide="ignore"):
+            masses = np.exp(log_density + np.log(np.diff(ends)))
+        steps = np.append(0.0, np.cumsum(masses))
         return Outputs(np.interp(rng.random(size), steps / steps[-1], ends))
 
     def output_law(self) -> LogDensity:

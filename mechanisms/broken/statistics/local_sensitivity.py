@@ -46,7 +46,7 @@ class LocalSensitivityMedian(BrokenStatistic):
 
     def noise_scale(self, dataset: Dataset) -> float:
         """Local sensitivity / epsilon."""
-        return (1.0 if self.correct else float(BoundedMedian().within(dataset)[0])) / self.epsilon
+        return (1.0 if self.correct else BoundedMedian().local(dataset)) / self.epsilon
 
     def worst_case(self) -> Neighbours:
         """(0.4, 0.5, 0.6), of which the last becomes 1."""

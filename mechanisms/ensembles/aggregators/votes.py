@@ -61,7 +61,8 @@ def check_votes(dataset: Dataset, n_queries: int, n_classes: int, n_teachers: in
         )
     if counts.dtype.kind not in "biuf" or not np.all((counts >= 0) & (counts == np.floor(counts))):
         raise ParameterError(f"votes must be whole numbers >= 0, but are {_short(dataset)}.", argument="dataset")
-    totals = counts.sum(axis=1)
+    with np.errstate(over="ignore"):
+        totals = counts.sum(axis=1)
     if not np.all(totals == n_teachers):
         raise ParameterError(
             f"each query must have the votes of all n_teachers = {n_teachers} teachers, but one has "

@@ -52,7 +52,7 @@ class TwoCauchysDP(TwoLawsDP):
 
 def log_cauchy(values: Floats, centre: float, scale: float) -> Floats:
     """Log density of centre + Cauchy(scale) at each value."""
-    return np.asarray(-np.log(np.pi * scale) - np.log1p(np.square((values - centre) / scale)))
+    return np.asarray(-np.log(np.pi * scale) - 2.0 * np.log(np.hypot(1.0, (values - centre) / scale)))
 
 
 def _between(law: Law, low: Floats, high: Floats) -> Floats:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, Neighbours, Outputs
+from ...base import Dataset, Mechanism, Neighbours, Outputs
 from ...errors import ParameterError
 from ...guarantees import PureDP
 from ...guarantees.base import Guarantee
@@ -103,6 +103,12 @@ class GridLaplace(AdditiveNoise):
                 f"the answer must lie within 2^53 grid points of 0, but is {answers}. Choose a larger granularity."
             )
         return np.floor(answers / self.granularity) * self.granularity
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        fitted = super().fitted_to(neighbours)
+        for side in (neighbours.d0, neighbours.d1):
+            self._centre(self.answers(side))
+        return fitted
 
     def worst_case(self) -> Neighbours:
         """Answers `sensitivity` apart, the larger one on the grid: the rounding sets them the most steps apart."""

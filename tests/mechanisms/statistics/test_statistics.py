@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.base import Neighbours
+from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.guarantees import ExactDP, LaplaceDP
 from dpassay.mechanisms.guarantees.two_laws import TwoCauchysDP, two_laplaces
@@ -15,6 +15,7 @@ from dpassay.mechanisms.statistics import (
     BoundedMedian,
     LaplaceChoiceDP,
     ProposeTestRelease,
+    Quantile,
     RestrictedEdgeCount,
     SmoothSensitivityMedian,
     StabilityHistogram,
@@ -263,3 +264,31 @@ def test_a_choice_without_noise_is_a_finite_law_and_one_choice_is_laplace_noise(
 def test_bad_options_and_data_are_refused(build, message):
     with pytest.raises(ParameterError, match=message):
         build()
+
+
+def test_very_stable_medians_keep_noise_and_cost_no_more_than_others():
+    """100,000 equal values at the lower bound: e^-beta k is 0 in floats long before k reaches another value."""
+    d0 = np.zeros(100_000)
+    d1 = np.append(d0[1:], 1.0)
+    for mechanism in (SmoothSensitivityMedian(1.0), SmoothSensitivityMedian(1.0, noise="laplace", delta=1e-6)):
+        scales = [mechanism.scale(data) for data in (d0, d1)]
+        assert min(scales) > 0.0
+        assert abs(math.log(scales[1] / scales[0])) <= mechanism.beta * (1.0 + 1e-9)
+        outputs = mechanism.release(d0, 200, np.random.default_rng(0))
+        losses = mechanism.log_density(outputs, d0) - mechanism.log_density(outputs, d1)
+        assert np.abs(losses).max() <= 1.0 + 1e-9
+    tested = ProposeTestRelease(1.0, 1e-3)
+    assert tested.distance(d0) == 50_000  # x_m+t is the upper bound for m + t > n, m = n / 2, with t <= k + 1
+    outputs = tested.release(d0, 200, np.random.default_rng(0))
+    assert np.isfinite(tested.log_density(outputs, d0)).all()
+    assert tested.log_density(Outputs(np.zeros((1, 2))), d0)[0] == pytest.approx(
+        (tested.threshold - 50_000) / 2.0 - math.log(2.0)
+    )
+
+
+def test_quantiles_of_values_as_near_as_floats_can_be_are_numbers():
+    data = np.repeat([0.0, 5e-324], [500, 500])
+    mechanism = Quantile(50.0)
+    outputs = mechanism.release(data, 100, np.random.default_rng(0))
+    assert np.isfinite(outputs.values).all()
+    assert np.isfinite(mechanism.log_density(outputs, data)).all()
