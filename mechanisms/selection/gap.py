@@ -21,6 +21,7 @@ _DEGREE = 15
 _LONGEST = 1.5
 """Length of a piece, in scales, on which a log density is a polynomial of that degree to rounding."""
 _MOST_PIECES = 20_000
+_LARGEST_EPSILON = 1e4
 _MOST_POLYNOMIALS = 1_000_000
 """For all distinct utilities together: 128 MB of coefficients."""
 
@@ -75,8 +76,11 @@ class NoisyMaxWithGap(Selection):
         them on `d0`, and epsilon / 2 ahead on `d1`."""
         return self.leading(1, -0.5 * self.epsilon)
 
-    def exact_guarantee(self) -> Guarantee:
-        """The curve of `worst_case()`, by quadrature over the gap if candidate 0 is chosen, and if another one is."""
+    def exact_guarantee(self) -> Guarantee | None:
+        """The curve of `worst_case()`, by quadrature over the gap if candidate 0 is chosen, and if another one is; None
+        above epsilon 10,000, where the gaps are too many."""
+        if self.epsilon > _LARGEST_EPSILON:
+            return None
         half = 0.5 * self.epsilon
         ends = pieces(np.array([-half, 0.0, half]), 0.25)
         gap, weights = nodes_between(np.concatenate([[0.0], ends[ends > 0.0]]))
@@ -112,8 +116,9 @@ class _LeadLaw:
     @classmethod
     def of(cls, scores: Floats) -> _LeadLaw:
         knots, which, counts = np.unique(scores, return_inverse=True, return_counts=True)
-        ends = pieces(scores, _LONGEST)
-        if len(ends) > _MOST_PIECES:
+        far = np.ptp(scores) > _LONGEST * _MOST_PIECES
+        ends = np.empty(0) if far else pieces(scores, _LONGEST)
+        if far or len(ends) > _MOST_PIECES:
             raise ParameterError(
                 f"the utilities lie {np.ptp(scores):g} scales of the noise apart, and the density of the gap is known "
                 f"up to about {_LONGEST * _MOST_PIECES:g}. Clip the utilities, or take attack='classifier'.",
