@@ -26,13 +26,14 @@ def complete(data: Data, *, name: str) -> Data:
         dpassay.mechanisms.errors.DataError: dataset 'csv' has no value in column 'age' of record 1 (from 0 on), and 1 \
 missing value in all. Fill them in, leave the records out, or choose other columns: columns = [...] in [data].
     """
-    if not hasattr(data, "columns"):
+    table: Any = data
+    if not hasattr(table, "columns"):
         return data
-    missing = np.argwhere(data.isna().to_numpy())
+    missing = np.argwhere(table.isna().to_numpy())
     if len(missing):
         row, place = missing[0]
         raise DataError(
-            f"dataset {name!r} has no value in column {data.columns[place]!r} of record {row} (from 0 on), and "
+            f"dataset {name!r} has no value in column {table.columns[place]!r} of record {row} (from 0 on), and "
             f"{len(missing):,} missing value{'s' if len(missing) > 1 else ''} in all. Fill them in, leave the records "
             "out, or choose other columns: columns = [...] in [data].",
             argument="path",
