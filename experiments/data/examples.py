@@ -11,8 +11,35 @@ from typing import Any
 import numpy as np
 
 from ...attacks.canaries import gradients
-from ...mechanisms.errors import ParameterError
+from ...mechanisms.errors import DataError, ParameterError
 from .datasets import Data, columns
+
+
+def complete(data: Data, *, name: str) -> Data:
+    """`data`; raises `DataError` for the first missing value of a table, by its column and record.
+
+    Example:
+        >>> import pandas as pd
+        >>> complete(pd.DataFrame({"age": [30.0, None]}), name="csv")
+        Traceback (most recent call last):
+        ...
+        dpassay.mechanisms.errors.DataError: dataset 'csv' has no value in column 'age' of record 1 (from 0 on), and 1 \
+missing value in all. Fill them in, leave the records out, or choose other columns: columns = [...] in [data].
+    """
+    table: Any = data
+    if not hasattr(table, "columns"):
+        return data
+    missing = np.argwhere(table.isna().to_numpy())
+    if len(missing):
+        row, place = missing[0]
+        raise DataError(
+            f"dataset {name!r} has no value in column {table.columns[place]!r} of record {row} (from 0 on), and "
+            f"{len(missing):,} missing value{'s' if len(missing) > 1 else ''} in all. Fill them in, leave the records "
+            "out, or choose other columns: columns = [...] in [data].",
+            argument="path",
+            owner=name,
+        )
+    return data
 
 
 def with_target(data: Data, target: str, *, name: str) -> Data:
@@ -107,7 +134,11 @@ def _numbers(values: Any, column: str) -> Any:
         values = np.unique(values.astype(str), return_inverse=True)[1]
     numbers = values.astype(np.float64)
     if not np.isfinite(numbers).all():
+        row = int(np.argmin(np.isfinite(numbers)))
         raise ParameterError(
-            f"column {column!r} holds missing or infinite values. Choose columns without.", argument="column"
+            f"column {column!r} holds {numbers[row]} in record {row} (from 0 on), and must hold finite numbers. Choose "
+            "columns without missing or infinite values, or leave the records out.",
+            argument="column",
+            value=float(numbers[row]),
         )
     return numbers

@@ -172,10 +172,12 @@ def load_data(section: DataSection) -> Dataset:
     if section.column is not None and section.columns is not None:
         raise ParameterError("give either column or columns, but not both.", argument=("column", "columns"))
     if section.column is not None:
+        examples.complete(datasets.columns(data, [section.column], "column", name=section.name), name=section.name)
         return datasets.columns(data, [section.column], "column", name=section.name)[section.column].to_numpy()
     if section.columns is not None:
         wanted = [*section.columns, *([section.target] if section.target else [])]
         data = datasets.columns(data, wanted, "columns", name=section.name)
+    data = examples.complete(data, name=section.name)
     if section.target is not None:
         data = examples.with_target(data, section.target, name=section.name)
     data = examples.with_classes(data, section.classes, name=section.name)

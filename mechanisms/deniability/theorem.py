@@ -89,7 +89,7 @@ class DeniabilityDP(ProfileGuarantee):
 
     def _epsilon(self, delta: Floats) -> Floats:
         nominal, least = self.points
-        beyond = np.maximum(0.0, delta - least) / (1.0 - least)
+        beyond = np.maximum(0.0, delta - least) / np.maximum(1.0 - least, np.finfo(np.float64).tiny)
         return np.asarray(np.where(delta < least, np.inf, response_epsilon(nominal, beyond)).min(axis=0))
 
     def _tradeoff(self, fpr: Floats) -> Floats:

@@ -151,6 +151,8 @@ class OneTimeRAPPOR(_BloomReports):
 
     def __post_init__(self) -> None:
         open_unit(f=self.f)
+        if self.p_one == 1.0:
+            raise ParameterError(argument="f", value=self.f, allowed="be at least 1e-15, or no bit is ever replaced")
         self._check_filter()
 
     @property

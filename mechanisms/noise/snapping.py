@@ -22,6 +22,8 @@ from .uniforms import full_precision_uniform
 
 ROUNDING = 2.0**-49
 """What the arithmetic of floats adds to the sensitivity of an answer, as a share of `bound` (Mironov 2012)."""
+MOST_CELLS = 10_000_000
+"""Of the rounding between two answers, up to which the exact curve is computed."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,11 @@ class Snapping(AdditiveNoise):
         """The claim, `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
-    def exact_guarantee(self) -> Guarantee:
-        """The law of the cells between the two answers of the worst case, and of all cells on either side."""
+    def exact_guarantee(self) -> Guarantee | None:
+        """The law of the cells between the two answers of the worst case, and of all cells on either side; None where
+        these are more than ten million."""
+        if self.sensitivity > MOST_CELLS * self.granularity:
+            return None
         steps = np.arange(math.ceil(self.sensitivity / self.granularity) + 1)
         edges = np.multiply(self.granularity, steps, dtype=np.float64)
         edges = edges[edges <= self.last_edge - 0.5 * self.granularity]

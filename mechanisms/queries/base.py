@@ -83,3 +83,31 @@ def column_of(dataset: Dataset, column: Column) -> NDArray[Any]:
         "position for shape (n_records, n_columns), a name for a DataFrame.",
         argument="column",
     )
+
+
+def numbers_of(dataset: Dataset, column: Column) -> Floats:
+    """One number a record, shape `(n_records,)`; missing values are NaN.
+
+    Raises:
+        ParameterError: there is no such column, or it holds something else than numbers.
+    """
+    values = column_of(dataset, column)
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        row = next(row for row, value in enumerate(values) if not _is_number(value))
+    named = "the dataset" if column is None else f"column {column!r}"
+    raise ParameterError(
+        f"{named} must hold numbers, but holds {values[row]!r} in record {row} (from 0 on). Choose a column of "
+        "numbers, code texts as numbers, or count them with Histogram(categories=...).",
+        argument="column",
+        value=values[row],
+    )
+
+
+def _is_number(value: object) -> bool:
+    try:
+        np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True

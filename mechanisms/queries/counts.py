@@ -13,7 +13,7 @@ from ..base import Dataset
 from ..errors import ParameterError
 from ..relation import Relation
 from ..validation import finite
-from .base import Column, Floats, Query, column_of
+from .base import Column, Floats, Query, column_of, numbers_of
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Count(Query):
         values = column_of(dataset, self.column)
         meets = np.ones(len(values), dtype=np.bool_)
         if self.above is not None:
-            meets &= values > self.above
+            meets &= numbers_of(dataset, self.column) > self.above
         if self.below is not None:
-            meets &= values < self.below
+            meets &= numbers_of(dataset, self.column) < self.below
         if self.equals is not None:
             meets &= values == self.equals
         return float(np.count_nonzero(meets))
@@ -117,7 +117,7 @@ class Histogram(Query):
         values = column_of(dataset, self.column)
         if self.categories is not None:
             return np.array([np.count_nonzero(values == category) for category in self.categories], dtype=np.float64)
-        return _between(values.astype(np.float64), np.asarray(self.edges, dtype=np.float64))
+        return _between(numbers_of(dataset, self.column), np.asarray(self.edges, dtype=np.float64))
 
     def sensitivity(self, relation: Relation, *, norm: float = 1.0) -> float:
         moved = 1 if relation is Relation.ADD_REMOVE or self.n_answers == 1 else 2
@@ -164,7 +164,7 @@ class PrefixCounts(Query):
         return len(self.thresholds)
 
     def __call__(self, dataset: Dataset) -> Floats:
-        values = np.sort(np.asarray(column_of(dataset, self.column), dtype=np.float64))
+        values = np.sort(numbers_of(dataset, self.column))
         return np.searchsorted(values, self.thresholds, side="right").astype(np.float64)
 
     def sensitivity(self, relation: Relation, *, norm: float = 1.0) -> float:

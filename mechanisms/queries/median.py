@@ -10,7 +10,7 @@ from ..base import Dataset
 from ..errors import ParameterError
 from ..relation import Relation
 from ..validation import finite
-from .base import Column, Floats, Query, column_of
+from .base import Column, Floats, Query, numbers_of
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class MedianUtility(Query):
         return len(self.candidates)
 
     def __call__(self, dataset: Dataset) -> Floats:
-        values = np.asarray(column_of(dataset, self.column), dtype=np.float64)
+        values = numbers_of(dataset, self.column)
         values = np.sort(values[~np.isnan(values)])
         at_most = np.searchsorted(values, self.candidates, side="right")
         at_least = len(values) - np.searchsorted(values, self.candidates, side="left")

@@ -10,7 +10,7 @@ from ..base import Dataset
 from ..errors import ParameterError
 from ..relation import Relation
 from ..validation import finite, whole
-from .base import Column, Floats, Query, column_of
+from .base import Column, Floats, Query, numbers_of
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Sum(Query):
         return float(np.clip(0.0, self.lower, self.upper))
 
     def __call__(self, dataset: Dataset) -> float:
-        return float(np.sum(_clipped(column_of(dataset, self.column), self)))
+        return float(np.sum(_clipped(numbers_of(dataset, self.column), self)))
 
     def sensitivity(self, relation: Relation, *, norm: float = 1.0) -> float:
         return {
@@ -97,6 +97,5 @@ class Mean(Query):
         return self._sum.sensitivity(relation, norm=norm) / self.n_records
 
 
-def _clipped(values: Floats, query: Sum) -> Floats:
-    numbers = np.asarray(values, dtype=np.float64)
+def _clipped(numbers: Floats, query: Sum) -> Floats:
     return np.clip(np.where(np.isnan(numbers), query.blank, numbers), query.lower, query.upper)

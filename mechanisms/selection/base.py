@@ -80,8 +80,8 @@ class Selection(Mechanism):
     def scores(self, dataset: Dataset) -> Floats:
         """Utilities in units of the noise, the largest being 0, shape `(n_candidates,)`.
 
-        From one candidate to the next best one it is ten million at most: the noise never bridges that, whereas it would
-        be lost in the rounding of larger numbers.
+        From one candidate to the next best one it is at most ten million: the noise never bridges that, and it would be
+        lost in the rounding of larger numbers.
         """
         utilities = self.utilities(dataset)
         order = np.argsort(-utilities, kind="stable")

@@ -37,7 +37,7 @@ REACH = 60.0
 NEAR = 1e-9
 """Steps between two corners, up to which they are one."""
 FAR = 1e6
-"""Scales of the noise from the threshold, beyond which an answer counts as no further: it is on its side for certain."""
+"""Distance from the threshold, in scales of the noise, at which farther answers are cut off: their side is certain."""
 CUTS = 40
 """Parts of a panel between two points of an interpolated curve."""
 

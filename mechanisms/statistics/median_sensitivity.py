@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base import Dataset
 from ..errors import ParameterError
-from ..queries.base import Floats, column_of
+from ..queries.base import Floats, numbers_of
 from ..validation import finite
 
 
@@ -47,7 +47,7 @@ class BoundedMedian:
 
     def sorted(self, dataset: Dataset) -> Floats:
         """The clipped values in order, shape `(n,)`, n >= 1."""
-        values = np.asarray(column_of(dataset, None), dtype=np.float64)
+        values = numbers_of(dataset, None)
         if len(values) == 0:
             raise ParameterError("the dataset must hold at least one record, but is empty.", argument="dataset")
         return np.sort(np.clip(np.where(np.isnan(values), self.lower, values), self.lower, self.upper))

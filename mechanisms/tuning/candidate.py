@@ -29,6 +29,8 @@ from .base import Cells, Trial
 NOISES = ("laplace", "gaussian")
 MOST_SCALES = 1000.0
 """Of the noise, in one piece of an integral, that are cut finely; the middle of a longer one holds e^-40 of the law."""
+_BLOCK = 2_000_000
+"""Numbers that are held at once."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +94,20 @@ class NoisyCandidate(Trial):
 
     def chances(self, scores: Floats, dataset: Dataset) -> tuple[Floats, Floats]:
         """Averages over the candidates."""
-        distance = (np.asarray(scores)[:, np.newaxis] - self.scores(dataset)) / self.scale
-        if self.noise == "gaussian":
-            return ndtr(distance).mean(axis=1), ndtr(-distance).mean(axis=1)
-        tail = 0.5 * np.exp(-np.abs(distance))
-        return np.where(distance < 0, tail, 1 - tail).mean(axis=1), np.where(distance < 0, 1 - tail, tail).mean(axis=1)
+        distinct, counts = np.unique(self.scores(dataset), return_counts=True)
+        shares, asked = counts / self.n_candidates, np.asarray(scores)
+        worse, better = np.empty((2, len(asked)))
+        block = max(1, _BLOCK // len(distinct))
+        for start in range(0, len(asked), block):
+            some = slice(start, start + block)
+            distance = (asked[some, np.newaxis] - distinct) / self.scale
+            if self.noise == "gaussian":
+                worse[some], better[some] = ndtr(distance) @ shares, ndtr(-distance) @ shares
+            else:
+                tail = 0.5 * np.exp(-np.abs(distance))
+                worse[some] = np.where(distance < 0, tail, 1 - tail) @ shares
+                better[some] = np.where(distance < 0, 1 - tail, tail) @ shares
+        return worse, better
 
     def cells(self, pair: Neighbours, cuts: tuple[float, ...] = ()) -> Cells:
         """Candidates that move alike are one; scores are integrated between the scores on both sides, and 40 scales

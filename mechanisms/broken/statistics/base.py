@@ -23,7 +23,7 @@ from ...guarantees import PureDP
 from ...guarantees.base import Guarantee
 from ...guarantees.two_laws.laplace import log_laplace, two_laplaces
 from ...noise.laplace import draw_laplace
-from ...queries.base import Floats, column_of
+from ...queries.base import Floats, numbers_of
 from ...records import check_records
 from ...relation import Relation
 from ...validation import positive
@@ -95,7 +95,7 @@ class BrokenStatistic(Mechanism):
 def numbers(dataset: Dataset) -> Floats:
     """One number a record, shape `(n_records,)`; raises `ParameterError` for anything else."""
     try:
-        return np.asarray(column_of(dataset, None), dtype=np.float64)
+        return numbers_of(dataset, None)
     except (TypeError, ValueError) as error:
         if isinstance(error, ParameterError):
             raise

@@ -168,7 +168,7 @@ class NoisyProjectedSGD(Mechanism):
         return (rate if isinstance(rate, Schedule) else Constant(rate)).rates(self.n_steps)
 
     def _gradients(self, rows: Floats, theta: Floats) -> Floats:
-        """The clipped gradient of one record at each iterate, `(size, n_features)`; zeros where it has no finite norm."""
+        """Return the clipped gradient of one record at each iterate, `(size, n_features)`; 0 where its norm is inf."""
         with np.errstate(over="ignore", invalid="ignore"):
             slopes = _SLOPES[self.loss](np.einsum("rd,rd->r", rows, theta))
             norms = np.abs(slopes) * np.sqrt(np.einsum("rd,rd->r", rows, rows))

@@ -37,7 +37,7 @@ def factors(clipping: str, squared_norms: Sequence[Floats], clip_norm: float) ->
 
 
 def clip_rows(clipping: str, gradients: Floats, clip_norm: float, model: Model) -> Floats:
-    """Explicit flat gradients, one a row, clipped; one without a finite norm becomes zeros: there is nothing to clip."""
+    """Return explicit flat gradients, one a row, clipped; one without a finite norm becomes zeros."""
     with np.errstate(over="ignore", invalid="ignore"):
         parts = [gradients[:, layer.span] for layer in model.layers]
         squared_norms = [np.einsum("np,np->n", part, part) for part in parts]

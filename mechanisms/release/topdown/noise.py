@@ -9,10 +9,11 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import logsumexp
 
+from ...errors import ParameterError
 from ...guarantees import ConcentratedDP, PureDP
 from ...guarantees.base import Guarantee
 from ...guarantees.numerics.binomial import response_logs
-from ...noise.discrete.discrete_gaussian import DiscreteGaussian
+from ...noise.discrete.discrete_gaussian import LARGEST_SIGMA, DiscreteGaussian
 from ...noise.discrete.geometric import Geometric
 from ...queries.base import Floats
 from ...validation import positive
@@ -79,6 +80,13 @@ class GaussianTopDown(TopDown):
     def __post_init__(self) -> None:
         positive(rho=self.rho)
         super().__post_init__()
+        if max(self.standard_deviations) > LARGEST_SIGMA:
+            raise ParameterError(
+                f"rho = {self.rho!r} needs noise of standard deviation {max(self.standard_deviations):.3g}, and at "
+                f"most {LARGEST_SIGMA:g} is drawn exactly. Choose a larger rho, or larger shares of the queries.",
+                argument="rho",
+                value=self.rho,
+            )
 
     def _rho(self, query: LevelQuery) -> float:
         """What a query costs a person who moves it."""

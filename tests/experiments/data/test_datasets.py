@@ -6,7 +6,9 @@ import random
 import numpy as np
 import pytest
 
+from dpassay.experiments.config.sections import DataSection
 from dpassay.experiments.data import datasets
+from dpassay.experiments.tasks.build import load_data
 from dpassay.mechanisms.errors import DataError, ParameterError, UnknownNameError
 
 
@@ -199,3 +201,18 @@ def test_a_file_that_was_downloaded_in_part_is_named_or_was_whole_enough(folder)
 def test_an_impossible_data_directory_is_an_error_of_the_library(directory):
     with pytest.raises(DataError, match=r"names no folder|lacks"):
         datasets.load("adult", directory=directory)
+
+
+@pytest.mark.parametrize("chosen", [{}, {"columns": ["name", "age"]}, {"column": "age"}, {"target": "name"}])
+def test_a_blank_in_a_table_is_refused_with_its_column_and_record(tmp_path, chosen):
+    (tmp_path / "people.csv").write_text("age,name,income\n31,Ann,5\n,Bob,6\n44,Eve,7\n")
+    section = DataSection(name="csv", path=str(tmp_path / "people.csv"), **chosen)
+    with pytest.raises(DataError, match=r"no value in column 'age' of record 1 .from 0 on.*Fill them in") as caught:
+        load_data(section)
+    assert caught.value.argument == "path"
+
+
+def test_a_blank_in_a_column_that_is_not_chosen_does_not_matter(tmp_path):
+    (tmp_path / "people.csv").write_text("age,name\n31,Ann\n,Bob\n")
+    section = DataSection(name="csv", path=str(tmp_path / "people.csv"), columns=["name"])
+    assert load_data(section)["name"].tolist() == ["Ann", "Bob"]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dpassay.mechanisms.errors import ParameterError, UnknownNameError
-from dpassay.mechanisms.queries import Count, Histogram, Mean, MedianUtility, Query, Sum
+from dpassay.mechanisms.queries import Count, Histogram, Mean, MedianUtility, PrefixCounts, Query, Sum
 from dpassay.mechanisms.queries.catalogue import build, catalogue
 from dpassay.mechanisms.relation import Relation
 
@@ -134,3 +134,22 @@ def test_every_query_is_found_by_name():
     assert all(issubclass(found, Query) for found in classes.values())
     with pytest.raises(UnknownNameError, match="Did you mean 'count'"):
         build("cuont")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Sum("name", lower=0.0, upper=9.0),
+        Mean("name", lower=0.0, upper=9.0, n_records=3),
+        Histogram("name", edges=(0.0, 1.0, 2.0)),
+        PrefixCounts("name", thresholds=(0.0, 1.0)),
+        Count("name", above=1.0),
+        Count("name", below=1.0),
+    ],
+    ids=lambda query: type(query).__name__,
+)
+def test_texts_in_a_column_of_numbers_are_named(query):
+    table = pd.DataFrame({"name": ["31", "Ann", "44"]})
+    with pytest.raises(ParameterError, match=r"column 'name' must hold numbers, but holds 'Ann' in record 1") as caught:
+        query(table)
+    assert caught.value.argument == "column"
