@@ -128,9 +128,9 @@ class Replayed:
         )
 
     @property
-    def seeds_itself(self) -> bool:
-        """Whether every run draws from a generator that it sets to the same state before, whatever the seed."""
-        return self.alike and all(one.drawn for side in (0, 1) for one in self._first(side))
+    def draws(self) -> bool:
+        """Whether every run is seen to draw, if only from a generator that it sets to one state before."""
+        return all(one.drawn or "entropy" in one.outside for side in (0, 1) for one in self._first(side))
 
     def _first(self, side: int) -> Runs:
         """The first run of each interpreter, of which the randomness is known."""
@@ -176,7 +176,8 @@ def doubt(first: FirstRuns, replayed: Replayed) -> Doubt | None:
         return Doubt("the function cannot be run in a fresh interpreter, which would show whether it remembers")
     if replayed.outside:
         return Doubt(f"it reads {' and '.join(replayed.outside[:3])}")
-    held = replayed.unexplained(first.long if replayed.seeds_itself else first.held)
+    options = first.written if replayed.draws else ()  # what draws has its noise from there
+    held = replayed.unexplained(tuple(name for name in first.held if name not in options))
     if held:
         return Doubt(f"it holds {_listed(held)} from before the audit, which may be noise that was drawn once")
     kept = tuple(sorted({*first.changed, *replayed.differs}))

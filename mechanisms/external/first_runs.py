@@ -57,7 +57,7 @@ class FirstRuns:
         changed: what the function keeps and changed in these runs, such as "its closure 'cache'"; empty if nothing.
         held: what it holds from before these runs and did not change, and what a copy of it holds too; None, texts and
             what an import makes anew are left out. It may be noise that was drawn earlier.
-        long: those of them with a number of many digits, which nobody wrote down.
+        written: those of them that are one number of few digits, as one writes down an option such as epsilon = 0.5.
         pools: what holds many numbers that look drawn and did not change, whether a copy holds them or an import makes
             them anew.
         generators: generators of its own, named alike.
@@ -69,7 +69,7 @@ class FirstRuns:
 
     changed: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
-    long: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
     pools: tuple[str, ...] = ()
     generators: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
@@ -141,7 +141,7 @@ class Snapshot:
         return FirstRuns(
             changed=tuple(sorted(changed)),
             held=names,
-            long=tuple(name for name in names if any(map(_is_long, held[name]))),
+            written=tuple(name for name in names if len(held[name]) == 1 and not _is_long(held[name][0])),
             pools=tuple(name for name, values in held.items() if _looks_drawn(values)),
             generators=tuple(now.generators),
             sources=tuple(sources),

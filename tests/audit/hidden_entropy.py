@@ -1,8 +1,8 @@
 """Correct k-ary randomised response whose entropy no audit sees, or that remembers it, at any epsilon.
 
 Each maker takes epsilon and gives a function that is exactly epsilon-DP in a process of its own: the answer to "are
-there 3 records?" is true with probability e^epsilon / (1 + e^epsilon). Most of them draw it from elsewhere than the rng;
-some draw it once, and give the same answer to the same question ever after.
+there 3 records?" is true with probability e^epsilon / (1 + e^epsilon). Most of them draw it from elsewhere than the
+rng; some draw it once, and give the same answer to the same question ever after.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import ctypes
 import functools
 import itertools
 import math
-import os
 import random
 import secrets
 import subprocess
 import sys
+import tempfile
 import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -214,7 +214,7 @@ class CoinAtConstruction:
 
 
 def in_a_default(epsilon):
-    return lambda dataset, rng, u=SYSTEM.random(): answer(dataset, u, epsilon)
+    return lambda dataset, rng, u=SYSTEM.random(): answer(dataset, u, epsilon)  # noqa: B008 - drawn once
 
 
 def in_a_partial(epsilon):
@@ -276,7 +276,7 @@ def by_the_hash_of_a_text(epsilon):
 
 
 def in_a_file(epsilon):
-    path = Path(os.environ.get("TMPDIR", "/tmp")) / f"noise-{uuid.uuid4().hex}"  # noqa: S108
+    path = Path(tempfile.gettempdir()) / f"noise-{uuid.uuid4().hex}"
 
     def release(dataset, rng):
         if not path.exists():

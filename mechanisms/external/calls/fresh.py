@@ -29,7 +29,7 @@ from ...base import Neighbours
 from ..first_runs import Address, address_of, globals_of
 from ..forms import Form
 
-COPIES = 200
+COPIES = 100
 """Runs on each side, each with a copy of its own, in one interpreter."""
 ENOUGH = 10.0
 """Seconds after which an interpreter makes no more than it has made, but for one on each side."""

@@ -197,8 +197,9 @@ def test_runs_of_rare_outputs_are_called_dependent_no_more_often_than_they_may()
         (FirstRuns(), Replayed((), seen(1.0, 2.0)), "cannot be run", False),
         (FirstRuns(), both(ran(1.0, 1.0), ran(2.0, 2.0, outside=("open noise.bin",))), "reads open noise.bin", False),
         (FirstRuns(held=("its x",), changed=("its y",)), both(undrawn(1.0), undrawn(2.0)), "holds its x", False),
-        (FirstRuns(held=("its x",), long=("its x",)), both(ran(1.0, 1.0), ran(2.0, 2.0)), "holds its x", False),
-        (FirstRuns(held=("its x",)), both(ran(1.0, 1.0), ran(2.0, 2.0)), None, None),  # it sets the state that it draws
+        (FirstRuns(held=("its x",)), both(ran(1.0, 1.0), ran(2.0, 2.0)), "holds its x", False),
+        (FirstRuns(held=("its x",), written=("its x",)), both(undrawn(1.0), undrawn(2.0)), "holds its x", False),
+        (FirstRuns(held=("its x",), written=("its x",)), both(ran(1.0, 1.0), ran(2.0, 2.0)), None, None),  # an option
         (FirstRuns(changed=("its y",)), both(ran(1.0, 1.0), ran(2.0, 2.0)), "keeps its y", True),
         (
             FirstRuns(),
