@@ -19,20 +19,17 @@ import hashlib
 import io
 import json
 import os
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...mechanisms.errors import FingerprintError, StoreError
+from .array_files import NUMBERS, Arrays, read_npz
 from .folder import Folder, is_temporary
 
-Arrays = dict[str, NDArray[Any]]
 _FORMAT = "dpassay.trials"
 _VERSION = 1
 
@@ -169,9 +166,8 @@ def _name(key: str) -> str:
 def _arrays(content: bytes) -> Arrays | None:
     """The arrays of a chunk; None for what `TrialStore.save` cannot have written, such as pickled objects."""
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error):
+        return read_npz(content, kinds=f"{NUMBERS}cU")
+    except (ValueError, OSError):
         return None
 
 
