@@ -187,8 +187,6 @@ def read(file):
     try:
         return read_evidence(file, prior_success=0.1 if file.name.startswith("success-") else None)
     except ParameterError as error:
-        assert str(file) in str(error)
-        assert len(str(error)) < 2_000
         return str(error)
 
 
@@ -196,7 +194,11 @@ def test_no_hostile_file_ends_in_an_error_without_a_name(tmp_path, capsys):
     refused = 0
     for name, content in (*crafted(), *mutated(150, seed=0)):
         (tmp_path / name).write_bytes(content)
-        refused += isinstance(read(tmp_path / name), str)
+        found = read(tmp_path / name)
+        if isinstance(found, str):
+            refused += 1
+            assert name in found
+            assert len(found) < 2_000
     assert refused > 200
     assert "unpickled" not in capsys.readouterr().out
 
@@ -238,7 +240,7 @@ def test_numbers_of_every_width_and_byte_order_are_the_same_scores(name, tmp_pat
 def test_an_archive_that_does_not_fit_into_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
     (tmp_path / "bomb.npz").write_bytes(dict(crafted())["bomb.npz"])
     monkeypatch.setattr(array_files, "available_memory", lambda: 2**20)
-    with pytest.raises(ParameterError, match="its arrays take 38.1 MiB, but 1.0 MiB of memory are available"):
+    with pytest.raises(ParameterError, match=r"its arrays take 38\.1 MiB, but 1\.0 MiB of memory are available"):
         read_evidence(tmp_path / "bomb.npz")
 
 
