@@ -1,7 +1,5 @@
 """Attacks learn where the audit runs, whatever backend the caller has set for trials."""
 
-import time
-
 import joblib
 import numpy as np
 import pytest
