@@ -89,7 +89,7 @@ class Guard:
             raise self.outside
         if replaced_names and error is not None and error is not self.outside:
             said = (
-                f"{self.name or 'the audited code'} changed {', '.join(replaced_names)}, which the library itself calls. "
+                f"{self.name or 'the audited code'} changed {', '.join(replaced_names)}, which the library calls, too. "
                 "Change it for the time of a call only, as unittest.mock.patch does, or in a process of its own."
             )
             if not isinstance(error, DpassayError):

@@ -21,11 +21,26 @@ from typing import Any
 import numpy as np
 
 WATCHED = (
-    "builtins sys time math os io json copy copyreg random hashlib pickle struct threading signal itertools functools "
-    "collections contextlib dataclasses re warnings tempfile shutil pathlib zipfile importlib inspect weakref operator "
-    "numpy numpy.random numpy.linalg numpy.ma numpy.lib.format scipy.special scipy.stats scipy.optimize scipy.linalg "
-    "pandas joblib"
-).split()
+    *(
+        "builtins",
+        "sys",
+        "time",
+        "math",
+        "os",
+        "io",
+        "json",
+        "copy",
+        "copyreg",
+        "random",
+        "hashlib",
+        "pickle",
+        "struct",
+    ),
+    *("threading", "signal", "itertools", "functools", "collections", "contextlib", "dataclasses", "re", "warnings"),
+    *("tempfile", "shutil", "pathlib", "zipfile", "importlib", "inspect", "weakref", "operator"),
+    *("numpy", "numpy.random", "numpy.linalg", "numpy.ma", "numpy.lib.format", "pandas", "joblib"),
+    *("scipy.special", "scipy.stats", "scipy.optimize", "scipy.linalg"),
+)
 """Modules whose functions the library calls after audited code has run."""
 NEEDED = frozenset({*sys.stdlib_module_names, "dpassay", "numpy", "scipy", "pandas", "sklearn", "joblib"})
 """Packages whose entries in `sys.modules` are put back: those that the library imports later."""

@@ -79,7 +79,7 @@ def test_every_way_of_leaving_is_an_outcome_or_a_named_error_and_the_process_is_
     assert process() == before
 
 
-@pytest.mark.parametrize(("patch", "after"), zip(PATCHES, cycle([0, 60]), strict=False))
+@pytest.mark.parametrize(("patch", "after"), list(zip(PATCHES, cycle([0, 60]), strict=False)))
 def test_a_patched_name_of_a_module_is_put_back_and_named(patch, after):
     """In the first runs, or in the trials: what the library then calls would break it."""
     module, name = PATCHES[patch]
