@@ -1,14 +1,21 @@
-"""Memory: how much there is, and a refusal of what does not fit, before it is allocated."""
+"""Memory: how much there is, and an error instead of a process that is ended where something does not fit."""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .errors import ParameterError
-
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_NUMPY_SAYS = (
+    "array is too big",
+    "Maximum allowed dimension exceeded",
+    "Maximum allowed size exceeded",
+    "too large to convert to C",
+    "cannot fit 'int' into an index-sized integer",
+    "larger than the maximum possible size",
+)
 _USED = ("/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory/memory.usage_in_bytes")
 
 
@@ -17,8 +24,10 @@ def available_memory() -> int:
     `ulimit -v` leave. 2^63 - 1 where the system does not say."""
     found = [2**63 - 1]
     with suppress(OSError, ValueError, IndexError):
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        found += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+        lines = [line.split() for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines()]
+        sizes = {words[0]: int(words[1]) * 1024 for words in lines}
+        if "MemAvailable:" in sizes:
+            found.append(sizes["MemAvailable:"] + sizes.get("SwapFree:", 0))
     for limit, used in zip(_LIMITS, _USED, strict=True):
         with suppress(OSError, ValueError):  # "max" is no limit
             found.append(int(Path(limit).read_text(encoding="ascii")) - int(Path(used).read_text(encoding="ascii")))
@@ -32,21 +41,35 @@ def available_memory() -> int:
     return max(min(found), 0)
 
 
-def fits_in_memory(n_bytes: float, what: str, *, argument: str | tuple[str, ...], advice: str = "") -> None:
-    """Raise `ParameterError` if `n_bytes` exceed the available memory.
+@contextmanager
+def no_more_than_available() -> Iterator[None]:
+    """Within this context an allocation beyond the available memory raises `MemoryError` at once.
 
-    Args:
-        n_bytes: bytes about to be allocated.
-        what: what they hold, such as "the noise of 10 runs".
-        argument: the argument that decides how many they are; several, with the first to be reduced first.
-        advice: what to do, a sentence.
+    Else the system grants it, and ends the process when it is used. Worker processes that are started within inherit
+    the limit. It has no effect where the system has no `RLIMIT_DATA`.
     """
-    if n_bytes <= (room := available_memory()):
-        return
-    raise ParameterError(
-        f"{what} would take {in_units(n_bytes)} of memory, but {in_units(room)} are available. "
-        f"{advice or f'Reduce {argument if isinstance(argument, str) else argument[0]}.'}",
-        argument=argument,
+    before = None
+    with suppress(ImportError, AttributeError, OSError, ValueError, IndexError):
+        import resource
+
+        before = resource.getrlimit(resource.RLIMIT_DATA)
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
+        most = min(pages * os.sysconf("SC_PAGE_SIZE") + available_memory(), 2**62)
+        limits = [limit for limit in (most, *before) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_DATA, (min(limits), before[1]))
+    try:
+        yield
+    finally:
+        if before is not None:
+            with suppress(OSError, ValueError):
+                resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Return whether an error says that something does not fit into memory, or into any: numpy has several words."""
+    said = str(error)
+    return isinstance(error, MemoryError) or (
+        isinstance(error, (ValueError, OverflowError)) and any(words in said for words in _NUMPY_SAYS)
     )
 
 
@@ -62,4 +85,4 @@ def in_units(n_bytes: float) -> str:
     return f"{n_bytes:g} bytes"
 
 
-__all__ = ["available_memory", "fits_in_memory", "in_units"]
+__all__ = ["available_memory", "in_units", "lacks_memory", "no_more_than_available"]

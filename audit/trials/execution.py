@@ -23,7 +23,7 @@ from ...mechanisms.errors import ReleaseError
 from ...mechanisms.label import label
 from .guards.replay import ReplayGuard
 from .plan import Chunk
-from .progress import Reporter, Silent
+from .progress import Reporter, Silent, TimeLeft
 from .reduction import Reduction
 from .store import Arrays, TrialStore
 from .workers import died, options
@@ -85,6 +85,7 @@ def execute(
     else:
         results = _spread(missing, len(chunks) - len(stored), work, n_jobs, workers)
     next_note = time.monotonic() + NOTE_SECONDS if type(reporter) is not Silent else math.inf
+    timed = TimeLeft(first, lambda: sum(chunk.size for chunk in chunks if chunk.key not in stored), reporter)
     with closing(results):
         for chunk, arrays in results:
             repeats.check(chunk, arrays)
@@ -92,6 +93,7 @@ def execute(
                 store.save(chunk.key, arrays)
             into.add(chunk, arrays)
             before = time.monotonic()
+            timed.add(chunk.size)
             due = before >= next_note
             reporter.advance(chunk.size, note() if due else "")
             if due:
