@@ -64,6 +64,7 @@ class TrialStore:
             with _disk(self.directory):
                 self._claim_directory()
                 self._known = self._read_journal()
+                self._folder.remove_temporaries()
                 self._folder.remove_temporaries("chunks")
         except BaseException:
             self._journal.close()
