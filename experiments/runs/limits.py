@@ -19,8 +19,8 @@ from ..config.schema import Config
 
 SECONDS = 60.0
 """After which a step that is not over is announced."""
-LARGE, SMALL = 1e6, 1e-6
-"""Numbers beyond these are extreme."""
+LARGE, ASTRONOMICAL = 1e6, 1e15
+"""Numbers beyond these, or below one divided by these, are extreme or astronomical."""
 _MOST = 5
 
 
@@ -29,7 +29,8 @@ def within_limits(config: Config) -> Iterator[None]:
     """Refuse what needs more memory than there is, or numbers that no float holds; name the extreme numbers.
 
     Raises:
-        ConfigError: instead of `MemoryError`, and instead of `ArithmeticError` where a number is extreme.
+        ConfigError: instead of `MemoryError`; of `ArithmeticError` where a number is extreme; of any error where one is
+            astronomical.
     """
     room = available_memory()
     try:
@@ -45,7 +46,8 @@ def within_limits(config: Config) -> Iterator[None]:
                 f"this configuration needs more memory than there is ({str(error).rstrip('.') or 'MemoryError'}; "
                 f"{in_units(room)} were available).{numbers} Reduce a size."
             ) from error
-        if isinstance(error, ArithmeticError) and found:
+        beyond = found if isinstance(error, ArithmeticError) else extremes(config.resolved(), large=ASTRONOMICAL)
+        if beyond:
             raise ConfigError(
                 f"this configuration cannot be computed ({error}).{numbers} Bring them closer to 1."
             ) from error
@@ -72,14 +74,14 @@ def announced(what: str, config: Config, tell: Callable[[str], None] | None, bar
         timer.cancel()
 
 
-def extremes(table: Mapping[str, Any]) -> list[str]:
+def extremes(table: Mapping[str, Any], *, large: float = LARGE) -> list[str]:
     """Return "key = value" of the most extreme numbers of a configuration, seeds aside.
 
     >>> extremes({"seed": 10**9, "mechanism": {"rounds": 10**12, "epsilon": 1.0}})
     ['mechanism.rounds = 1,000,000,000,000']
     """
     found = [(max(abs(value), 1.0 / abs(value)), key, value) for key, value in _numbers(table, "") if value]
-    extreme = sorted((one for one in found if one[0] >= (LARGE if abs(one[2]) > 1 else 1 / SMALL)), reverse=True)
+    extreme = sorted((one for one in found if one[0] >= large), reverse=True)
     return [
         f"{key} = {value:,}" if isinstance(value, int) else f"{key} = {value:g}" for _, key, value in extreme[:_MOST]
     ]
