@@ -219,7 +219,7 @@ def run_training(
             repeats=ReplayGuard(label(learner)),
             reporter=reporter,
         )
-    return joined.arrays()
+        return joined.arrays()
 
 
 @dataclass(frozen=True, eq=False)

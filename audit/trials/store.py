@@ -10,6 +10,7 @@ Guarantees
     * No write leaves the directory: links in it are refused; see `dpassay.audit.trials.folder`.
     * A store of other trials is refused, and the difference is named.
     * A chunk whose bytes do not match the journal, or that is missing, is recomputed and reported.
+    * A chunk that is intact by its checksum, but does not hold what it has to, ends in a `StoreError`.
     * Nothing is ever unpickled.
 """
 
@@ -26,10 +27,12 @@ from typing import IO, Any
 
 import numpy as np
 
-from ...mechanisms.errors import FingerprintError, StoreError
+from ...mechanisms.errors import DpassayError, FingerprintError, StoreError
 from .array_files import NUMBERS, Arrays, read_npz
 from .folder import Folder, is_temporary
 
+_OF_CONTENT = (KeyError, IndexError, ValueError, TypeError, AttributeError, AssertionError)
+"""Errors that arrays lead to which are not those of a chunk."""
 _FORMAT = "dpassay.trials"
 _VERSION = 1
 
@@ -54,6 +57,7 @@ class TrialStore:
         self._warn = warn
         self._journal: IO[bytes] | None = None
         self._known: dict[str, str] = {}
+        self._has_read = False
 
     def __enter__(self) -> TrialStore:
         with _disk(self.directory):
@@ -71,9 +75,14 @@ class TrialStore:
             raise
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if self._journal is not None:
             self._journal.close()
+        if self._has_read and isinstance(error, _OF_CONTENT) and not isinstance(error, DpassayError):
+            raise StoreError(
+                f"the trials in {self.directory} cannot be used ({type(error).__name__}: {error}): some chunks are not "
+                "as this version writes them, or were changed together with the journal. Remove it to start over."
+            ) from error
 
     def load(self, key: str) -> Arrays | None:
         """The arrays of a finished chunk, or None if it has to be run."""
@@ -90,6 +99,7 @@ class TrialStore:
             raise
         except OSError as error:
             raise StoreError(f"cannot read {self.directory / name}: {error.strerror or error}.") from error
+        self._has_read = True
         arrays = _arrays(content) if hashlib.sha256(content).hexdigest() == expected else None
         if arrays is None:
             self._warn(f"chunk {key} in {self.directory} is damaged (checksum differs); running it again")

@@ -158,9 +158,9 @@ def panels(corners: Floats, step: float, reach: float) -> Floats:
     largest = float(np.abs(corners).max())
     if not (math.isfinite(largest + reach) and 8.0 * math.ulp(largest) < step and (largest + reach) / step < math.inf):
         raise AccountingError(
-            f"the noise of a threshold or a query has scale {2.0 * step:.3g}, which floats cannot resolve next to answers up "
-            f"to {largest:.3g}, so that its output distribution cannot be integrated. Choose another epsilon, or scale the "
-            "answers."
+            f"the noise of a threshold or a query has scale {2.0 * step:.3g}, which floats cannot resolve next to "
+            f"answers up to {largest:.3g}, so that its output distribution cannot be integrated. Choose another "
+            "epsilon, or scale the answers."
         )
     longest = max(reach, float(np.ptp(corners)))
     widths = step * GROWTH ** np.arange(1 + int(np.log(1.0 + longest / step) / np.log(GROWTH)))
