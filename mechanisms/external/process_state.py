@@ -72,8 +72,8 @@ class Names:
                 if self._is_fixed(name, key, before[key]):
                     now[key] = before[key]
                     changed += [f"{name}.{key}"]
-        get = self._modules.get
-        for name in [name for name, module in self._imported.items() if get(name, _Missing) is not module]:
+        there = self._modules.get
+        for name in [name for name, module in self._imported.items() if there(name, _Missing) is not module]:
             if name.partition(".")[0] in NEEDED:
                 self._modules[name] = self._imported[name]
                 changed += [f"sys.modules[{name!r}]"]
