@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ...audit.evidence.verdict import Verdict
 from ...audit.membership.result import MembershipResult
 from ...audit.results.audit_result import AuditResult
-from ...audit.trials.progress import Bar
+from ...audit.trials.progress import LONG_SECONDS, Bar, in_words
 from ...mechanisms.errors import ResultError, StoreError
 from ...mechanisms.printable import csv_cell
 from ..config.schema import Config
@@ -151,10 +151,14 @@ def _audits(
     asked = plan_tasks(config, source)
 
     def answer(directory: RunDirectory) -> SweepResult:
-        results = [
-            _answer(task, config, directory, n_jobs, progress, tell, f"[{place}/{len(asked)}]", len(asked))
-            for place, task in enumerate(asked, start=1)
-        ]
+        results: list[AuditResult] = []
+        began = time.monotonic()
+        for place, task in enumerate(asked, start=1):
+            number = f"[{place}/{len(asked)}]"
+            results.append(_answer(task, config, directory, n_jobs, progress, tell, number, len(asked)))
+            left = (time.monotonic() - began) * (len(asked) - 1)
+            if tell is not None and place == 1 and left >= LONG_SECONDS:
+                tell(f"about {in_words(left)} left for the other {len(asked) - 1} audits, if they take as long")
         return _conclude(config, source.name, asked, results)
 
     return answer

@@ -10,7 +10,7 @@ from dpassay.audit.trials.plan import Chunk
 from dpassay.audit.trials.progress import Silent, TimeLeft
 from dpassay.audit.trials.seeds import Stage
 from dpassay.experiments.config.schema import Config
-from dpassay.experiments.runs import limits
+from dpassay.experiments.runs import limits, runner
 from dpassay.experiments.runs.limits import announced, within_limits
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import memory
@@ -102,3 +102,18 @@ def test_time_left_is_extrapolated_from_the_first_chunks_and_announced_once(monk
     now[0] = 10.0
     quick.add(50)
     assert len(reporter.said) == 1
+
+
+def test_time_left_for_the_other_audits_is_that_of_the_first(tmp_path, monkeypatch, without_pictures):
+    def slow(task, *given):
+        now[0] += 100.0
+        return answered(task, *given)
+
+    now, answered, said = [0.0], runner._answer, []
+    monkeypatch.setattr(runner, "_answer", slow)
+    monkeypatch.setattr(runner.time, "monotonic", lambda: now[0])
+    settings = {"audit.trials": 200, "sweep": {"mechanism.epsilon": [0.5, 1.0, 2.0]}}
+    run("laplace-count", settings=settings, out=tmp_path / "run", tell=said.append)
+    assert [line for line in said if "left" in line] == [
+        "about 3 minutes left for the other 2 audits, if they take as long"
+    ]
