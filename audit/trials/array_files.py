@@ -38,11 +38,14 @@ _ENCRYPTED = 0x1
 
 
 def open_regular(path: Path) -> IO[bytes]:
-    """Open a regular file for reading; raise `ValueError` for a pipe, a device, a socket or a folder."""
+    """Open a regular file for reading; raise `ValueError` for anything else, and for one beyond the memory."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+    found, room = os.fstat(descriptor), available_memory()
+    if stat.S_ISREG(found.st_mode) and found.st_size <= room:
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
+    if stat.S_ISREG(found.st_mode):
+        raise ValueError(f"it takes {in_units(found.st_size)}, but {in_units(room)} of memory are available")
     raise ValueError("it is no regular file, but a folder, a pipe or a device; copy its content into a file")
 
 

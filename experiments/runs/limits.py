@@ -63,7 +63,7 @@ def announced(what: str, config: Config, tell: Callable[[str], None] | None, bar
             return
         found = extremes(config.resolved())
         numbers = f" Extreme numbers in the configuration: {', '.join(found)}." if found else ""
-        tell(f"{what}: nothing is done after {SECONDS:g} seconds, so this will take long.{numbers}")
+        tell(f"{what}: not over after {SECONDS:g} seconds.{numbers}")
 
     timer = threading.Timer(SECONDS, announce)
     timer.daemon = True

@@ -245,6 +245,15 @@ def test_an_archive_that_does_not_fit_into_memory_is_refused_before_it_is_read(t
 
 
 @pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])
+def test_a_file_beyond_the_memory_is_refused_before_it_is_read(ending, tmp_path):
+    file = tmp_path / f"scores.{ending}"
+    file.write_bytes(b"score,side\n")
+    os.truncate(file, 2**43)  # 8 TiB of nothing
+    with pytest.raises(ParameterError, match=r"it takes 8\.0 TiB, but .* of memory are available"):
+        read_evidence(file)
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])
 def test_what_is_no_regular_file_is_refused_at_once(ending, tmp_path):
     pipe, folder = tmp_path / f"pipe.{ending}", tmp_path / f"folder.{ending}"
     os.mkfifo(pipe)
