@@ -210,7 +210,8 @@ class FunctionMechanism(Mechanism):
         guard.begin()
         try:
             results = self.function(dataset, size, rng)
-            guard.put_back()
+            if size > 1:  # after single runs, at the end of their chunk
+                guard.put_back()
             try:
                 return self._rows(results, size)
             except DpassayError:
