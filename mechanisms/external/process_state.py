@@ -48,7 +48,15 @@ _NOT_WATCHED = frozenset({"stdin", "stdout", "stderr", "excepthook", "displayhoo
 _DATA = frozenset({"float_info", "int_info", "maxsize", "modules", "meta_path", "path_hooks", "environ"})
 _SHOWN = 5
 _Missing = object()
-_callable, _isinstance, _float = callable, isinstance, float
+_callable, _isinstance, _float, _Anything = callable, isinstance, float, BaseException
+
+
+def _same(now: dict[str, Any], before: dict[str, Any]) -> bool:
+    """Whether nothing was changed or added; a quick look, which compares by identity where it can."""
+    try:
+        return now == before
+    except _Anything:  # from a value that was put there
+        return False
 
 
 class Names:
@@ -60,6 +68,17 @@ class Names:
         found = [(name, sys.modules[name]) for name in WATCHED if name in sys.modules]
         self._saved = [(name, vars(module), dict(vars(module))) for name, module in found]
 
+    @classmethod
+    def now(cls) -> Names:
+        """Return what they stand for now; the last copy again where nothing has changed since."""
+        if not _last or not _last[0]._hold():
+            _last[:] = [cls()]
+        return _last[0]
+
+    def _hold(self) -> bool:
+        watched = all(_same(vars(sys.modules[name]), before) for name, _, before in self._saved if name in sys.modules)
+        return watched and sys.modules is self._modules and _same(sys.modules, self._imported)
+
     def put_back(self) -> list[str]:
         """Put back every function, class, module or number that was replaced or removed; return their names.
 
@@ -67,11 +86,15 @@ class Names:
         """
         changed = []
         for name, now, before in self._saved:
+            if _same(now, before):
+                continue
             get = now.get
             for key in [key for key, value in before.items() if get(key, _Missing) is not value]:
                 if self._is_fixed(name, key, before[key]):
                     now[key] = before[key]
                     changed += [f"{name}.{key}"]
+        if _same(self._modules, self._imported):
+            return changed
         there = self._modules.get
         for name in [name for name, module in self._imported.items() if there(name, _Missing) is not module]:
             if name.partition(".")[0] in NEEDED:
@@ -85,6 +108,9 @@ class Names:
         if key in _NOT_WATCHED or (key[0] == "_" and module != "builtins") or key == "_":
             return False
         return key in _DATA or _callable(value) or _isinstance(value, (ModuleType, _float))
+
+
+_last: list[Names] = []
 
 
 @dataclass(frozen=True)
@@ -193,7 +219,7 @@ class ProcessState:
 
     def __init__(self, seed: int | None = None) -> None:
         self._modules = len(sys.modules)
-        self.names = Names()
+        self.names = Names.now()
         self._renamed: list[str] = []
         self._saved = [aspect.read() for aspect in ASPECTS]
         self._started = self._saved
