@@ -43,6 +43,7 @@ What they share
 errors.py        every error that the library raises on purpose
 fingerprint.py   what a run is known by: a description that changes with the behaviour of what runs, and its digest
 label.py         what a thing is called in front of people
+memory.py        available memory, and an error where something does not fit
 printable.py     text of strangers, cleaned for the medium that it is shown on
 record_edits.py  one entry of a column taken out, replaced or blanked
 records.py       datasets as collections of records: pairs built from one dataset

@@ -88,12 +88,24 @@ def counted(minimum: int, /, **value: Any) -> int:
     return int(number)
 
 
+def real_numbers(**value: Any) -> NDArray[np.float64]:
+    """The one value as an array of real numbers of any shape, infinities and NaN included."""
+    ((name, given),) = value.items()
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind not in "biufO" or any(isinstance(one, complex) for one in array.flat if array.dtype == "O"):
+            raise TypeError
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(f"{name} must be real numbers, but is {reprlib.repr(given)}.", argument=name) from None
+
+
 def numeric_rows(**value: Any) -> NDArray[np.float64]:
     """The one value as a table of finite numbers, `(n, n_features)`."""
     ((name, given),) = value.items()
     try:
-        rows = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+        rows = real_numbers(**value)
+    except ParameterError:
         shown = reprlib.repr(given)
         raise ParameterError(f"{name} must be rows of numbers, but is {shown}.", argument=name) from None
     if rows.ndim != 2:

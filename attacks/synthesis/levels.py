@@ -79,5 +79,5 @@ def agreeing(tables: Tables, interval: Sequence[float], column: int) -> NDArray[
     """Which rows of which tables have a value within the interval, ends included: `(size, n_rows)`."""
     values, (low, high) = tables[:, :, column], interval
     if low == high:
-        return np.asarray(values == (int(low) if values.dtype.kind in "iu" and low == int(low) else low))
+        return np.asarray(values == (int(low) if values.dtype.kind in "iu" and float(low).is_integer() else low))
     return np.asarray((values >= low) & (values <= high))

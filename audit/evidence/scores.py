@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.relation import Relation
-from ...mechanisms.validation import unit_interval, whole
+from ...mechanisms.validation import real_numbers, unit_interval, whole
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -66,7 +66,7 @@ class PairScores:
 
     def __post_init__(self) -> None:
         for name in ("out", "in_"):
-            scores = np.asarray(getattr(self, name), dtype=np.float64)
+            scores = real_numbers(**{name: getattr(self, name)})
             if scores.ndim != 1:
                 raise ParameterError(
                     f"{name} must be one score a run, shape (n,), but has shape {scores.shape}.", argument=name
@@ -189,14 +189,14 @@ class BitScores:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        bits, scores = np.asarray(self.bits), np.asarray(self.scores, dtype=np.float64)
+        bits, scores = np.asarray(self.bits), real_numbers(scores=self.scores)
         if bits.ndim != 2 or bits.size == 0:
             raise ParameterError(
                 f"bits must have shape (n_runs, n_canaries), both at least 1, but has shape {bits.shape}. "
                 "One run is one row: bits[None, :].",
                 argument="bits",
             )
-        if bits.dtype != np.bool_ and not np.isin(bits, (0, 1)).all():
+        if bits.dtype != np.bool_ and (bits.dtype.kind == "c" or not np.isin(bits, (0, 1)).all()):
             raise ParameterError(
                 "bits must be True (in) and False (out), or 1 and 0; other values were given.", argument="bits"
             )

@@ -152,9 +152,9 @@ class _Game:
             )
             for warning in changed.warnings():
                 reporter.message(warning)
-        if independence is not None and (found := independence.dependence(DEPENDENT)) is not None:
-            raise DependentTrialsError(name, found.what, INDEPENDENT)
-        evidence: Successes | BitScores = into.evidence()
+            if independence is not None and (found := independence.dependence(DEPENDENT)) is not None:
+                raise DependentTrialsError(name, found.what, INDEPENDENT)
+            evidence: Successes | BitScores = into.evidence()
         return evidence
 
     def _bytes_per_round(self) -> int:

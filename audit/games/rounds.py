@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ...attacks.reconstruction.base import Guesser, SecretTarget
 from ...mechanisms.base import Mechanism, Outputs
-from ...mechanisms.errors import AttackError
+from ...mechanisms.errors import AttackError, ParameterError
 from ...mechanisms.relation import Relation
 from ..evidence.scores import BitScores, Floats, Successes
 from ..trials.guards.independence import Independence, order
@@ -32,6 +32,8 @@ from ..trials.seeds import Stage, stream
 from ..trials.store import Arrays
 from ..trials.work import run_each
 
+MOST_CHUNKS = 10**6
+"""Chunks of a game, at most."""
 _UNSIGNED = np.empty(0, dtype=np.uint8)
 """In the place of a chunk's signature: rounds that are independent by construction do not repeat each other."""
 _NO_EVENTS = np.empty(0)
@@ -45,6 +47,12 @@ def plan_rounds(n_rounds: int, bytes_per_round: int, smallest: int = 1) -> list[
     """
     wanted = max(-(-n_rounds // CHUNKS_A_SIDE), smallest)
     size = min(wanted, CHUNK_TRIALS, max(1, CHUNK_BYTES // bytes_per_round))
+    if n_rounds > MOST_CHUNKS * size:
+        raise ParameterError(
+            f"n_rounds must be at most {MOST_CHUNKS * size:,} here, but is {n_rounds:,}: they would take days. Ask for "
+            "fewer.",
+            argument="n_rounds",
+        )
     starts = enumerate(range(0, n_rounds, size))
     return [Chunk(Stage.EVALUATION, 0, index, start, min(size, n_rounds - start)) for index, start in starts]
 

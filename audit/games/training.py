@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from ...attacks.membership.queries import ask, shadows_of, shows_trajectory, train
 from ...attacks.membership.shadows import Shadows, draw_inclusion
@@ -209,10 +208,10 @@ def run_training(
     """
     joined = Joined()
     description = {**about, "chunk_size": chunks[0].size, "scikit-learn": version("scikit-learn"), **versions()}
-    with options.opened(description) as (store, reporter), threadpool_limits(limits=1):
+    with options.opened(description) as (store, reporter):
         execute(
             chunks,
-            _OneThread(work),
+            _Unsigned(work),
             joined,
             store=store,
             n_jobs=options.n_jobs,
@@ -220,18 +219,17 @@ def run_training(
             repeats=ReplayGuard(label(learner)),
             reporter=reporter,
         )
-    return joined.arrays()
+        return joined.arrays()
 
 
 @dataclass(frozen=True, eq=False)
-class _OneThread:
-    """Work by one thread of BLAS, in every process: the rounding of a product depends on the number of threads."""
+class _Unsigned:
+    """Work whose chunks may repeat each other."""
 
     work: Callable[[Chunk], Arrays]
 
     def __call__(self, chunk: Chunk) -> Arrays:
-        with threadpool_limits(limits=1):
-            return self.work(chunk) | {"signature": UNSIGNED}
+        return self.work(chunk) | {"signature": UNSIGNED}
 
 
 def _examples(name: str, dataset: Any, learner: Learner) -> TrainingData:

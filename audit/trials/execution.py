@@ -8,6 +8,8 @@ processes.
 from __future__ import annotations
 
 import math
+import os
+import platform
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -21,7 +23,7 @@ from ...mechanisms.errors import ReleaseError
 from ...mechanisms.label import label
 from .guards.replay import ReplayGuard
 from .plan import Chunk
-from .progress import Reporter, Silent
+from .progress import Reporter, Silent, TimeLeft
 from .reduction import Reduction
 from .store import Arrays, TrialStore
 from .workers import died, options
@@ -83,6 +85,7 @@ def execute(
     else:
         results = _spread(missing, len(chunks) - len(stored), work, n_jobs, workers)
     next_note = time.monotonic() + NOTE_SECONDS if type(reporter) is not Silent else math.inf
+    timed = TimeLeft(first, lambda: sum(chunk.size for chunk in chunks if chunk.key not in stored), reporter)
     with closing(results):
         for chunk, arrays in results:
             repeats.check(chunk, arrays)
@@ -90,6 +93,7 @@ def execute(
                 store.save(chunk.key, arrays)
             into.add(chunk, arrays)
             before = time.monotonic()
+            timed.add(chunk.size)
             due = before >= next_note
             reporter.advance(chunk.size, note() if due else "")
             if due:
@@ -121,26 +125,42 @@ def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | No
     handfuls = iter(lambda: list(islice(chunks, size)), [])
     more = options(workers.value, getattr(work, "timeout", None))
     parallel = Parallel(n_jobs=n_jobs, prefer=workers.value, return_as="generator_unordered", batch_size=1, **more)
-    finished = parallel(delayed(_run_all)(work, handful) for handful in handfuls)
     name = label(getattr(work, "mechanism", work))
-    try:
-        with threadpool_limits(limits=1):
+    with threadpool_limits(limits=1):  # before the first chunk is handed out, which joblib does at once
+        finished = parallel(delayed(_run_all)(work, handful, _this_process()) for handful in handfuls)
+        try:
             for handful in finished:
                 yield from handful
-    except BrokenExecutor as error:
-        raise died(error, name, getattr(work, "timeout", None)) from error
-    except PicklingError as error:
-        raise ReleaseError(
-            f"{name} cannot be sent to worker processes ({error}). Use n_jobs=1, or leave out what cannot be pickled."
-        ) from error
-    finally:
-        with warnings.catch_warnings():  # work that is thrown away when a run ends early is no surprise
-            warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
-            finished.close()
+        except BrokenExecutor as error:
+            raise died(error, name, getattr(work, "timeout", None)) from error
+        except PicklingError as error:
+            raise ReleaseError(
+                f"{name} cannot be sent to worker processes ({error}). Use n_jobs=1, or leave out what cannot be "
+                "pickled."
+            ) from error
+        finally:
+            with warnings.catch_warnings():  # work that is thrown away when a run ends early is no surprise
+                warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
+                finished.close()
 
 
-def _run_all(work: Work, chunks: list[Chunk]) -> list[tuple[Chunk, Arrays]]:
-    return [(chunk, work(chunk)) for chunk in chunks]
+def _run_all(work: Work, chunks: list[Chunk], sender: tuple[str, int]) -> list[tuple[Chunk, Arrays]]:
+    """Run chunks by one thread of BLAS and OpenMP: the rounding of a product depends on the number of threads.
+
+    The limit of BLAS belongs to the process, that of OpenMP to the calling thread. In the process that sent the chunks
+    the former is set already; another one keeps it, as lifting it would change chunks that its other threads run.
+    """
+    from threadpoolctl import threadpool_limits
+
+    if _this_process() != sender:
+        threadpool_limits(limits=1)
+    with threadpool_limits(limits=1, user_api="openmp"):
+        return [(chunk, work(chunk)) for chunk in chunks]
+
+
+def _this_process() -> tuple[str, int]:
+    """What tells this process from those of this and other machines."""
+    return platform.node(), os.getpid()
 
 
 @contextmanager

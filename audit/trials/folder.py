@@ -55,15 +55,14 @@ class Folder:
     def write(self, name: str, content: bytes) -> Path:
         """Writes a file, whole or not at all; on return it will survive a crash. Returns its path."""
         *way, last = _parts(name)
-        temporary = f".{last}.{secrets.token_hex(8)}.tmp"
         with self._within(way, file=last) as here:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o666, dir_fd=here)
+            temporary, descriptor = _new_temporary(last, here)
             try:
-                with os.fdopen(descriptor, "wb") as file:
+                with os.fdopen(descriptor, "wb") as file:  # its lock says until the end that somebody writes it
                     file.write(content)
                     file.flush()
                     os.fsync(file.fileno())
-                os.replace(temporary, last, src_dir_fd=here, dst_dir_fd=here)
+                    os.replace(temporary, last, src_dir_fd=here, dst_dir_fd=here)
             except BaseException:
                 with suppress(OSError):
                     os.unlink(temporary, dir_fd=here)
@@ -81,15 +80,25 @@ class Folder:
             return file.read()
 
     def remove_temporaries(self, name: str = "", *, seconds: float = 0.0) -> None:
-        """Removes what killed processes left half-written, if it is at least so old."""
+        """Remove what killed processes left half-written: files that nobody has locked.
+
+        Args:
+            name: of the folder.
+            seconds: where the file system has no locks, the age from which on a file counts as left behind.
+        """
         before = time.time() - seconds
         with self._within(_parts(name)) as here:
             with os.scandir(here) as entries:
                 names = [entry.name for entry in entries]
             for left in filter(is_temporary, names):
                 with suppress(OSError):
-                    if os.stat(left, dir_fd=here, follow_symlinks=False).st_mtime <= before:
-                        os.unlink(left, dir_fd=here)
+                    descriptor = os.open(left, os.O_RDONLY | _FILE, dir_fd=here)
+                    try:
+                        locked = _lock(descriptor, wait=False)
+                        if locked or (locked is None and os.fstat(descriptor).st_mtime <= before):
+                            os.unlink(left, dir_fd=here)
+                    finally:
+                        os.close(descriptor)
 
     def _open(self, name: str, flags: int, mode: str) -> IO[bytes]:
         *way, last = _parts(name)
@@ -125,6 +134,30 @@ class Folder:
             raise
         finally:
             os.close(here)
+
+
+def _new_temporary(last: str, here: int) -> tuple[str, int]:
+    """A new file in the folder, by its name and descriptor, locked by this process."""
+    while True:
+        temporary = f".{last}.{secrets.token_hex(8)}.tmp"
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o666, dir_fd=here)
+        _lock(descriptor, wait=True)
+        if os.fstat(descriptor).st_nlink:
+            return temporary, descriptor
+        os.close(descriptor)  # it was removed before it was locked
+
+
+def _lock(descriptor: int, *, wait: bool) -> bool | None:
+    """Whether the file is locked by this process now; None where there are no locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return None
+    return True
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from ...mechanisms.printable import line
+from .plan import Chunk
 
 
 class Reporter(Protocol):
@@ -75,6 +78,7 @@ class Bar(Silent):
         self._name = line(name)
         self._task: Any = None
         self._note = ""
+        self.moved = False
 
     def start(self, stage: str, total: int) -> None:
         """Begins a line for the stage."""
@@ -91,6 +95,7 @@ class Bar(Silent):
 
     def advance(self, runs: int, note: str = "") -> None:
         """Moves the bar."""
+        self.moved = True
         task = self._progress.tasks[0] if self._progress.tasks else None
         rate = f"{task.speed:,.0f}/s" if task is not None and task.speed else ""
         self._note = note or self._note
@@ -103,6 +108,49 @@ class Bar(Silent):
     def close(self) -> None:
         """Takes the bar away."""
         self._progress.stop()
+
+
+MEASURED_SECONDS, LONG_SECONDS = 2.0, 60.0
+"""How long the first chunks of a stage are timed, and from which remaining time on it is announced."""
+
+
+class TimeLeft:
+    """Announces once how long a stage will take, extrapolated from its first chunks, where that is over a minute.
+
+    Args:
+        first: the first chunk; a stage that goes on after another round is not announced again.
+        n_runs: how many runs there are to do; asked once.
+        reporter: is told; not one that is silent.
+    """
+
+    def __init__(self, first: Chunk, n_runs: Callable[[], int], reporter: Reporter) -> None:
+        self._stage, self._n_runs, self._reporter = first.stage.label, n_runs, reporter
+        self._open = first.start == 0 and type(reporter) is not Silent
+        self._began, self._done = time.monotonic(), 0
+
+    def add(self, runs: int) -> None:
+        """So many more runs are done."""
+        self._done += runs
+        seconds = time.monotonic() - self._began
+        if not self._open or seconds < MEASURED_SECONDS:
+            return
+        self._open, n_runs = False, self._n_runs()
+        left = seconds * (n_runs - self._done) / self._done
+        if left >= LONG_SECONDS:
+            said = f"about {in_words(left)} left, as the first {self._done:,} of {n_runs:,} runs show"
+            self._reporter.message(f"{self._stage}: {said}")
+
+
+def in_words(seconds: float) -> str:
+    """Return a long time in the largest unit that it fills.
+
+    >>> in_words(90.0), in_words(8_000.0), in_words(1e6)
+    ('2 minutes', '2 hours', '12 days')
+    """
+    for size, unit in ((31_557_600.0, "years"), (86_400.0, "days"), (3_600.0, "hours")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:,.0f} {unit}"
+    return f"{seconds / 60.0:.0f} minutes"
 
 
 def reporter_for(progress: bool | Reporter) -> Reporter:

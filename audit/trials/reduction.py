@@ -87,6 +87,9 @@ class EvaluationScores:
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
         """One finished evaluation chunk."""
         assert chunk.stage is Stage.EVALUATION
+        name, shape = ("hits", self._hits[0].shape) if self._grid is not None else ("scores", (chunk.size,))
+        if arrays[name].shape != shape:  # it would be broadcast
+            raise ValueError(f"{name} of {chunk.key} have shape {arrays[name].shape}, not {shape}")
         if self._grid is None:
             self._scores[chunk.side][chunk.start : chunk.start + chunk.size] = arrays["scores"]
         else:

@@ -10,6 +10,7 @@ Guarantees
     * No write leaves the directory: links in it are refused; see `dpassay.audit.trials.folder`.
     * A store of other trials is refused, and the difference is named.
     * A chunk whose bytes do not match the journal, or that is missing, is recomputed and reported.
+    * A chunk that is intact by its checksum, but does not hold what it has to, ends in a `StoreError`.
     * Nothing is ever unpickled.
 """
 
@@ -19,20 +20,19 @@ import hashlib
 import io
 import json
 import os
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...mechanisms.errors import FingerprintError, StoreError
+from ...mechanisms.errors import DpassayError, FingerprintError, StoreError
+from .array_files import NUMBERS, Arrays, read_npz
 from .folder import Folder, is_temporary
 
-Arrays = dict[str, NDArray[Any]]
+_OF_CONTENT = (KeyError, IndexError, ValueError, TypeError, AttributeError, AssertionError)
+"""Errors that arrays lead to which are not those of a chunk."""
 _FORMAT = "dpassay.trials"
 _VERSION = 1
 
@@ -57,6 +57,7 @@ class TrialStore:
         self._warn = warn
         self._journal: IO[bytes] | None = None
         self._known: dict[str, str] = {}
+        self._has_read = False
 
     def __enter__(self) -> TrialStore:
         with _disk(self.directory):
@@ -67,15 +68,21 @@ class TrialStore:
             with _disk(self.directory):
                 self._claim_directory()
                 self._known = self._read_journal()
+                self._folder.remove_temporaries()
                 self._folder.remove_temporaries("chunks")
         except BaseException:
             self._journal.close()
             raise
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if self._journal is not None:
             self._journal.close()
+        if self._has_read and isinstance(error, _OF_CONTENT) and not isinstance(error, DpassayError):
+            raise StoreError(
+                f"the trials in {self.directory} cannot be used ({type(error).__name__}: {error}): some chunks are not "
+                "as this version writes them, or were changed together with the journal. Remove it to start over."
+            ) from error
 
     def load(self, key: str) -> Arrays | None:
         """The arrays of a finished chunk, or None if it has to be run."""
@@ -92,6 +99,7 @@ class TrialStore:
             raise
         except OSError as error:
             raise StoreError(f"cannot read {self.directory / name}: {error.strerror or error}.") from error
+        self._has_read = True
         arrays = _arrays(content) if hashlib.sha256(content).hexdigest() == expected else None
         if arrays is None:
             self._warn(f"chunk {key} in {self.directory} is damaged (checksum differs); running it again")
@@ -169,9 +177,8 @@ def _name(key: str) -> str:
 def _arrays(content: bytes) -> Arrays | None:
     """The arrays of a chunk; None for what `TrialStore.save` cannot have written, such as pickled objects."""
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error):
+        return read_npz(content, kinds=f"{NUMBERS}cU")
+    except (ValueError, OSError):
         return None
 
 
@@ -221,3 +228,6 @@ def _lock(file: IO[bytes], directory: Path) -> None:
         raise StoreError(
             f"{directory} is being used by another process. Wait for it, or choose another directory."
         ) from error
+
+
+__all__ = ["Arrays", "TrialStore", "differences"]

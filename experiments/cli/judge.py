@@ -8,7 +8,6 @@ column  success                    rounds of a reconstruction, 1 where the guess
 from __future__ import annotations
 
 import shlex
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,16 +16,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ...audit.evidence.scores import BitScores, PairScores, Successes
 from ...audit.games.outside import audit_scores
 from ...audit.results.audit_result import AuditResult
+from ...audit.trials.array_files import NUMBERS, open_regular, read_npz
 from ...mechanisms.errors import ParameterError
+from ..results.formatting import cut
 from .check import Claimed
 
 if TYPE_CHECKING:
     from ..runs.runner import Run
 
+LONGEST_REASON = 300
+"""Characters of what a reader says about a file."""
+ROW_WITHOUT_SCORE = "A run that gave nothing has a score too: the lowest or the highest one."
 Evidence = PairScores | BitScores | Successes
 COLUMNS = "`score, side`, or `score, bit` with `run` and `canary` where there are several runs, or `success`"
 ASSUMED: dict[type[Evidence], str] = {
@@ -146,11 +151,12 @@ def read_evidence(file: Path, *, prior_success: float | None = None) -> Evidence
 
 def _bits(table: pd.DataFrame, file: Path) -> BitScores:
     """One row a run, one column a canary; rows without `run` are those of one run."""
-    table = table.assign(bit=_flags(table, "bit", file), score=_numbers(table, "score", file))
+    bits, scores = _flags(table, "bit", file), _numbers(table, "score", file)
     if "run" not in table:
-        return BitScores(bits=table["bit"].to_numpy()[None], scores=table["score"].to_numpy()[None])
-    runs = [rows for _, rows in table.groupby("run", sort=True)]
-    if "canary" in table:
+        return BitScores(bits=bits[None], scores=scores[None])
+    named = {column: _names(table, column, file) for column in ("run", "canary") if column in table}
+    runs = [rows for _, rows in pd.DataFrame(named | {"bit": bits, "score": scores}).groupby("run", sort=True)]
+    if "canary" in named:
         runs = [rows.sort_values("canary", kind="stable") for rows in runs]
         unlike = any(rows["canary"].tolist() != runs[0]["canary"].tolist() for rows in runs)
         if unlike or runs[0]["canary"].duplicated().any():
@@ -171,50 +177,89 @@ def _table(file: Path) -> pd.DataFrame:
         raise ParameterError(f"{file} is Parquet, which needs pyarrow: pip install pyarrow, or write a CSV.") from error
     except OSError as error:
         raise ParameterError(f"{file} cannot be read: {error.strerror or error}.") from error
-    except (ValueError, zipfile.BadZipFile) as error:
-        raise ParameterError(f"{file} cannot be read as {file.suffix[1:]}: {error}.") from error
+    except Exception as error:  # readers raise what they like on a damaged file
+        why = cut(str(error) or type(error).__name__, LONGEST_REASON)
+        raise ParameterError(f"{file} cannot be read as {file.suffix[1:]}: {why}.") from error
     if table.empty:
         raise ParameterError(f"{file} must have the columns {COLUMNS}, and rows, but has none.")
+    if not table.columns.is_unique:
+        raise ParameterError(f"{file} must have one column of each name, but has {_listed(table)}.")
     return table
 
 
+def _csv(file: Path) -> pd.DataFrame:
+    with open_regular(file) as stream:
+        return pd.read_csv(stream, low_memory=False)  # one type for the whole of a column
+
+
 def _npz(file: Path) -> pd.DataFrame:
-    with np.load(file, allow_pickle=False) as arrays:
-        found = {name: arrays[name] for name in arrays.files}
+    found = read_npz(file)
     sizes = {name: values.shape for name, values in found.items()}
     if any(len(shape) != 1 for shape in sizes.values()) or len(set(sizes.values())) > 1:
-        raise ParameterError(f"{file} must hold arrays of one length, shape (n,), but holds {sizes}.")
+        raise ValueError(f"it must hold arrays of one length, shape (n,), but holds {sizes}")
     return pd.DataFrame(found)
 
 
-_READERS: dict[str, Callable[[Path], pd.DataFrame]] = {".csv": pd.read_csv, ".npz": _npz, ".parquet": pd.read_parquet}
+def _parquet(file: Path) -> pd.DataFrame:
+    with open_regular(file) as stream:
+        return pd.read_parquet(stream)
+
+
+_READERS: dict[str, Callable[[Path], pd.DataFrame]] = {".csv": _csv, ".npz": _npz, ".parquet": _parquet}
+
+
+def _entries(table: pd.DataFrame, column: str, file: Path) -> NDArray[Any]:
+    """The entries of a column: real numbers or bools in native byte order, or objects where it holds anything else."""
+    values = table[column].to_numpy()
+    kind = values.dtype.kind
+    if kind not in f"{NUMBERS}O":
+        raise ParameterError(f"{column} must be a column of real numbers in {file}, but is of type {values.dtype}.")
+    wide = {"f": np.float64, "i": np.int64, "u": np.uint64}
+    return values.astype(wide[kind]) if kind in wide else values
 
 
 def _numbers(table: pd.DataFrame, column: str, file: Path) -> Any:
-    values = pd.to_numeric(table[column], errors="coerce").to_numpy(dtype=np.float64)
-    if np.isnan(values).any():
-        row = int(np.flatnonzero(np.isnan(values))[0])
-        found = table[column].tolist()[row]
-        raise ParameterError(
-            f"{column} must be a number in every row of {file}, but is {found!r} in row {row + 1}. "
-            "A run that gave nothing has a score too: the lowest or the highest one."
-        )
+    entries = _entries(table, column, file)
+    try:
+        read: NDArray[Any] = np.asarray(pd.to_numeric(entries, errors="coerce"))
+    except (TypeError, ValueError, OverflowError):  # lists and the like
+        read = np.full(len(entries), np.nan)
+    values = read.astype(np.float64) if read.dtype.kind in NUMBERS else np.full(len(entries), np.nan)
+    _check(~np.isnan(values), entries, f"{column} must be a number in every row of {file}", ROW_WITHOUT_SCORE)
     return values
 
 
 def _flags(table: pd.DataFrame, column: str, file: Path) -> Any:
-    values = table[column].to_numpy()
-    wrong = ~np.isin(values, (0, 1))
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise ParameterError(
-            f"{column} must be 0 or 1 in every row of {file}, but is {table[column].tolist()[row]!r} in row {row + 1}."
-        )
-    return values.astype(np.bool_)
+    entries = _entries(table, column, file)
+    if entries.dtype.kind == "O":
+        fine = np.array([isinstance(one, bool | int | float) and one in (0, 1) for one in entries], dtype=np.bool_)
+    else:
+        fine = np.isin(entries, (0, 1))
+    _check(fine, entries, f"{column} must be 0 or 1 in every row of {file}")
+    return entries.astype(np.bool_)
+
+
+def _names(table: pd.DataFrame, column: str, file: Path) -> Any:
+    """What tells runs or canaries apart: numbers, or text; none is missing."""
+    entries = _entries(table, column, file)
+    if entries.dtype.kind == "O":
+        fine = np.array([isinstance(one, str) for one in entries], dtype=np.bool_)
+    else:
+        fine = ~np.isnan(entries)
+    _check(fine, entries, f"{column} must be a number in every row of {file}, or text in every row")
+    return entries
+
+
+def _check(fine: NDArray[np.bool_], entries: NDArray[Any], must: str, advice: str = "") -> None:
+    """Raises `ParameterError` with the first row that is not fine."""
+    if not fine.all():
+        row = int(np.flatnonzero(~fine)[0])
+        found = cut(repr(entries.tolist()[row]), 60)
+        raise ParameterError(f"{must}, but is {found} in row {row + 1}. {advice}".rstrip())
 
 
 def _listed(table: pd.DataFrame) -> str:
-    return ", ".join(map(str, table.columns))
+    return cut(", ".join(map(str, table.columns)), LONGEST_REASON)
 
 
 __all__ = ["ASSUMED", "Judgement", "read_evidence"]

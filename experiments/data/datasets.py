@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ...audit.trials.array_files import read_npz
 from ...mechanisms.errors import DataError, ParameterError, UnknownNameError, unknown_name_message
 from ...mechanisms.validation import unit_interval, whole
 from .census import census_blocks
@@ -139,7 +140,7 @@ def mnist(*, directory: str | None = None, part: str = "train") -> tuple[NDArray
     if directory is None and not (Path(os.environ.get(VARIABLE, "")) / MNIST).is_file():
         return _mnist_from_openml(part)
     folder = _directory(directory, "mnist", [MNIST])
-    arrays = _read(folder / MNIST, _arrays)
+    arrays = _read(folder / MNIST, read_npz)
     missing = {f"x_{part}", f"y_{part}"} - arrays.keys()
     if missing:
         raise DataError(f"{folder / 'mnist.npz'} lacks the arrays {', '.join(sorted(missing))}.")
@@ -227,11 +228,6 @@ def _directory(given: str | None, name: str, files: Sequence[str]) -> Path:
         lacks = f"{folder} lacks {' and '.join(missing)}"
         raise DataError(f"{needs}, but {lacks}. Put them there, or name another folder.", **blame)
     return folder
-
-
-def _arrays(path: Path) -> dict[str, NDArray[Any]]:
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        return dict(arrays)
 
 
 def _domain(path: Path) -> dict[str, int]:

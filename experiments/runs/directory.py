@@ -30,7 +30,7 @@ from ..config.source import Source
 
 JUDGED = "judged.toml"
 LEFT_BEHIND = 3600.0
-"""Seconds after which a file that is still being written counts as left behind by a process that was killed."""
+"""Seconds after which a file that is still being written counts as left behind, where the system has no locks."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +157,8 @@ class RunDirectory:
             raise StoreError(f"{self.path} is a file, and a run directory has to be a folder. Choose another --out.")
         self.folder.make()
         self.folder.remove_temporaries(seconds=LEFT_BEHIND)
+        if (self.path / "figures").is_dir() and not (self.path / "figures").is_symlink():
+            self.folder.remove_temporaries("figures", seconds=LEFT_BEHIND)
         before = (self.path / name).exists()
         if not before:
             self._refuse_foreign_files()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ...audit.evidence.verdict import Verdict
 from ...audit.membership.result import MembershipResult
 from ...audit.results.audit_result import AuditResult
-from ...audit.trials.progress import Bar
+from ...audit.trials.progress import LONG_SECONDS, Bar, in_words
 from ...mechanisms.errors import ResultError, StoreError
 from ...mechanisms.printable import csv_cell
 from ..config.schema import Config
@@ -28,6 +28,7 @@ from ..results import times
 from ..results.formatting import cut, parameters_text
 from ..results.sweep import SweepResult, corrected
 from .directory import RunDirectory
+from .limits import announced, within_limits
 from .record import Finished, append_session, finished, left
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ def run(
         The result, and where it lies. A run that was finished by this very code is read back, not run again.
 
     Raises:
-        ConfigError: something in the configuration cannot be run; nothing has been written.
+        ConfigError: something in the configuration cannot be run, and nothing has been written; or it needs more
+            memory than there is.
         FingerprintError, StoreError: the directory holds something else, or cannot be written.
         DataError, ReleaseError, AttackError: see `dpassay.mechanisms.errors`.
     """
@@ -94,11 +96,13 @@ def run(
     if not own_file and (done := finished(directory, config)) is not None:
         return _again(done, config, source.name, directory, tell)
     ask = _audits if config.membership is None else _study
-    answer = ask(config, source, n_jobs, progress, tell)
-    directory.claim(config)
-    with session(directory, config.seed, n_jobs):
-        result = answer(directory)
-        files = write_results(result, config, source.name, directory)
+    with within_limits(config):
+        with announced("checking the configuration", config, tell):
+            answer = ask(config, source, n_jobs, progress, tell)
+        directory.claim(config)
+        with session(directory, config.seed, n_jobs):
+            result = answer(directory)
+            files = write_results(result, config, source.name, directory)
     return Run(directory.path, result, tuple(files))
 
 
@@ -147,10 +151,14 @@ def _audits(
     asked = plan_tasks(config, source)
 
     def answer(directory: RunDirectory) -> SweepResult:
-        results = [
-            _answer(task, directory, n_jobs, progress, tell, f"[{place}/{len(asked)}]", len(asked))
-            for place, task in enumerate(asked, start=1)
-        ]
+        results: list[AuditResult] = []
+        began = time.monotonic()
+        for place, task in enumerate(asked, start=1):
+            number = f"[{place}/{len(asked)}]"
+            results.append(_answer(task, config, directory, n_jobs, progress, tell, number, len(asked)))
+            left = (time.monotonic() - began) * (len(asked) - 1)
+            if tell is not None and place == 1 and left >= LONG_SECONDS:
+                tell(f"about {in_words(left)} left for the other {len(asked) - 1} audits, if they take as long")
         return _conclude(config, source.name, asked, results)
 
     return answer
@@ -167,11 +175,12 @@ def _study(
     made = "tables" if isinstance(asked.learner, ShadowTables) else "models"
 
     def answer(directory: RunDirectory) -> MembershipResult:
+        doing = "making" if made == "tables" else "training"
         if tell is not None:
-            doing = "making" if made == "tables" else "training"
             tell(f"{doing} {asked.section.n_models} {made}, then attacking them")
         bar = Bar(f"shadow {made}:") if progress else False
-        return asked.answer(n_jobs=n_jobs, store=directory.trials(SHADOWS), progress=bar)
+        with announced(f"{doing} {made}", config, tell, bar):
+            return asked.answer(n_jobs=n_jobs, store=directory.trials(SHADOWS), progress=bar)
 
     return answer
 
@@ -234,6 +243,7 @@ def _read(text: str, config: Config, directory: RunDirectory) -> SweepResult | M
 
 def _answer(
     task: Task,
+    config: Config,
     directory: RunDirectory,
     n_jobs: int | None,
     progress: bool,
@@ -244,7 +254,7 @@ def _answer(
     """One of `n_hypotheses` audits, in its own folder of trials."""
     store, point = directory.trials(task.folder), parameters_text(task.parameters)
     bar = Bar(f"{place} {cut(point, 40)}") if progress else False
-    with _timed(directory, task.folder):
+    with _timed(directory, task.folder), announced(f"{place} {cut(point, 40)}", config, tell, bar):
         result = task.answer(n_hypotheses=n_hypotheses, n_jobs=n_jobs, store=store, progress=bar)
     if tell is not None:
         tell(f"{place} {point or result.mechanism}: {_found(result)}")

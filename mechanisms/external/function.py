@@ -148,7 +148,9 @@ class FunctionMechanism(Mechanism):
         if self.style == "many-runs":
             results = self._many(dataset, size, rng)
             return collect_array(results, self.form) if isinstance(results, np.ndarray) else collect(results, self.form)
-        return collect([self._one(dataset, rng) for _ in range(size)], self.form)
+        singly = [self._one(dataset, rng) for _ in range(size)]
+        current().put_back()
+        return collect(singly, self.form)
 
     def guarantee(self) -> Guarantee:
         """The claim."""
@@ -208,6 +210,8 @@ class FunctionMechanism(Mechanism):
         guard.begin()
         try:
             results = self.function(dataset, size, rng)
+            if size > 1:  # after single runs, at the end of their chunk
+                guard.put_back()
             try:
                 return self._rows(results, size)
             except DpassayError:

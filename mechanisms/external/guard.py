@@ -30,7 +30,7 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import IO, Any
 
-from ..errors import ParameterError, ReleaseError
+from ..errors import DpassayError, ParameterError, ReleaseError
 from ..validation import positive
 from .process_state import ProcessState
 
@@ -77,6 +77,7 @@ class Guard:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if not self._active:
             return
+        replaced_names = self.put_back()  # before anything else, which may call them
         self._end_copies()
         _state["open"] = None
         replaced = self._return_signals()
@@ -86,6 +87,18 @@ class Guard:
             signal.setitimer(signal.ITIMER_REAL, max(left, 1e-3), self._alarm[1])
         if self.outside is not None and error is not self.outside:
             raise self.outside
+        if replaced_names and error is not None and error is not self.outside:
+            said = (
+                f"{self.name or 'the audited code'} changed {', '.join(replaced_names)}, which the library calls, too. "
+                "Change it for the time of a call only, as unittest.mock.patch does, or in a process of its own."
+            )
+            if not isinstance(error, DpassayError):
+                raise ReleaseError(f"no verdict: {said}") from error
+            error.add_note(said)
+
+    def put_back(self) -> tuple[str, ...]:
+        """Put back what names of modules stand for, such as `numpy.sum`; return those that were changed."""
+        return self._process.put_back_names() if self._active else ()
 
     def begin(self) -> None:
         """Before each call."""

@@ -1,4 +1,8 @@
-"""What audited code may change in the process that calls it: read before, compared and put back after."""
+"""What audited code may change in the process that calls it: read before, compared and put back after.
+
+Two kinds: `ASPECTS`, each with functions that read and restore it, and the names of the modules in `WATCHED`, such as
+`numpy.sum` or `builtins.open`. The names are put back first, by code that looks up none of them.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,102 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+WATCHED = (
+    *(
+        "builtins",
+        "sys",
+        "time",
+        "math",
+        "os",
+        "io",
+        "json",
+        "copy",
+        "copyreg",
+        "random",
+        "hashlib",
+        "pickle",
+        "struct",
+    ),
+    *("threading", "signal", "itertools", "functools", "collections", "contextlib", "dataclasses", "re", "warnings"),
+    *("tempfile", "shutil", "pathlib", "zipfile", "importlib", "inspect", "weakref", "operator"),
+    *("numpy", "numpy.random", "numpy.linalg", "numpy.ma", "numpy.lib.format", "pandas", "joblib"),
+    *("scipy.special", "scipy.stats", "scipy.optimize", "scipy.linalg"),
+)
+"""Modules whose functions the library calls after audited code has run."""
+NEEDED = frozenset({*sys.stdlib_module_names, "dpassay", "numpy", "scipy", "pandas", "sklearn", "joblib"})
+"""Packages whose entries in `sys.modules` are put back: those that the library imports later."""
+_NOT_WATCHED = frozenset({"stdin", "stdout", "stderr", "excepthook", "displayhook", "unraisablehook", "breakpointhook"})
+_DATA = frozenset({"float_info", "int_info", "maxsize", "modules", "meta_path", "path_hooks", "environ"})
+_SHOWN = 5
+_Missing = object()
+_callable, _isinstance, _float, _Anything = callable, isinstance, float, BaseException
+
+
+def _same(now: dict[str, Any], before: dict[str, Any]) -> bool:
+    """Whether nothing was changed or added; a quick look, which compares by identity where it can."""
+    try:
+        return now == before
+    except _Anything:  # from a value that was put there
+        return False
+
+
+class Names:
+    """What the names of the watched modules stand for at one moment, and what is imported."""
+
+    def __init__(self) -> None:
+        self._modules = sys.modules
+        self._imported = dict(sys.modules)
+        found = [(name, sys.modules[name]) for name in WATCHED if name in sys.modules]
+        self._saved = [(name, vars(module), dict(vars(module))) for name, module in found]
+
+    @classmethod
+    def now(cls) -> Names:
+        """Return what they stand for now; the last copy again where nothing has changed since."""
+        if not _last or not _last[0]._hold():
+            _last[:] = [cls()]
+        return _last[0]
+
+    def _hold(self) -> bool:
+        watched = all(_same(vars(sys.modules[name]), before) for name, _, before in self._saved if name in sys.modules)
+        return watched and sys.modules is self._modules and _same(sys.modules, self._imported)
+
+    def put_back(self) -> list[str]:
+        """Put back every function, class, module or number that was replaced or removed; return their names.
+
+        What was added stays: modules are imported, and packages add attributes to themselves.
+        """
+        changed = []
+        for name, now, before in self._saved:
+            if _same(now, before):
+                continue
+            get = now.get
+            for key in [key for key, value in before.items() if get(key, _Missing) is not value]:
+                if self._is_fixed(name, key, before[key]):
+                    now[key] = before[key]
+                    changed += [f"{name}.{key}"]
+        if _same(self._modules, self._imported):
+            return changed
+        there = self._modules.get
+        for name in [name for name, module in self._imported.items() if there(name, _Missing) is not module]:
+            if name.partition(".")[0] in NEEDED:
+                self._modules[name] = self._imported[name]
+                changed += [f"sys.modules[{name!r}]"]
+        return changed
+
+    @staticmethod
+    def _is_fixed(module: str, key: str, value: Any) -> bool:
+        """Whether nothing but a patch replaces it: a function, a class, a module, a constant."""
+        if key in _NOT_WATCHED or (key[0] == "_" and module != "builtins") or key == "_":
+            return False
+        return key in _DATA or _callable(value) or _isinstance(value, (ModuleType, _float))
+
+
+_last: list[Names] = []
 
 
 @dataclass(frozen=True)
@@ -122,6 +219,8 @@ class ProcessState:
 
     def __init__(self, seed: int | None = None) -> None:
         self._modules = len(sys.modules)
+        self.names = Names.now()
+        self._renamed: list[str] = []
         self._saved = [aspect.read() for aspect in ASPECTS]
         self._started = self._saved
         if seed is not None:
@@ -131,12 +230,18 @@ class ProcessState:
                 sys.modules["torch"].manual_seed(seed % 2**32)
             self._started = [*self._saved[:-3], *(aspect.read() for aspect in ASPECTS[-3:])]
 
+    def put_back_names(self) -> tuple[str, ...]:
+        """Put back the names of the watched modules; return those that were changed, the first of many."""
+        self._renamed += [name for name in self.names.put_back() if name not in self._renamed]
+        more = len(self._renamed) - _SHOWN
+        return (*self._renamed[:_SHOWN], *([f"{more} other functions"] if more > 0 else []))
+
     def restore(self) -> tuple[str, ...]:
         """Puts back what has changed since, and names it.
 
         Nothing is named if modules were imported meanwhile: importing changes this and that, once in every process.
         """
-        changed = []
+        changed = [*self.put_back_names()]
         for aspect, saved, started in zip(ASPECTS, self._saved, self._started, strict=True):
             same = aspect.same(started, aspect.read())
             if not same:

@@ -13,6 +13,7 @@ all but an exponential: Gauss-Legendre panels that widen away from the corners g
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -21,6 +22,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
+
+from ..errors import AccountingError
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicHermiteSpline
@@ -152,7 +155,18 @@ def log_cdf(x: Floats) -> Floats:
 
 
 def panels(corners: Floats, step: float, reach: float) -> Floats:
-    """Edges of panels from `reach` below the first corner to `reach` above the last, `step` wide at the corners."""
+    """Edges of panels from `reach` below the first corner to `reach` above the last, `step` wide at the corners.
+
+    Raises:
+        AccountingError: floats do not resolve panels of this width next to these corners.
+    """
+    largest = float(np.abs(corners).max())
+    if not (math.isfinite(largest + reach) and 8.0 * math.ulp(largest) < step and (largest + reach) / step < math.inf):
+        raise AccountingError(
+            f"the noise of a threshold or a query has scale {2.0 * step:.3g}, which floats cannot resolve next to "
+            f"answers up to {largest:.3g}, so that its output distribution cannot be integrated. Choose another "
+            "epsilon, or scale the answers."
+        )
     longest = max(reach, float(np.ptp(corners)))
     widths = step * GROWTH ** np.arange(1 + int(np.log(1.0 + longest / step) / np.log(GROWTH)))
     steps = np.cumsum(widths)

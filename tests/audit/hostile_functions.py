@@ -6,6 +6,12 @@ write a function of (dataset, rng) or (dataset, size, rng) and a line of the tab
 
 from __future__ import annotations
 
+import builtins
+import copy
+import hashlib
+import itertools
+import json
+import math
 import os
 import random
 import signal
@@ -202,6 +208,59 @@ def from_global_python(dataset, rng):
 def reseeding(dataset, rng):
     np.random.seed(int(rng.integers(2**32)))  # noqa: NPY002
     return noisy(dataset, rng)
+
+
+# --- names of modules -------------------------------------------------------------------------------------------------
+
+
+def refuse(*_, **__):
+    raise ZeroDivisionError("patched")
+
+
+def patching(module, name, value=refuse, *, after=0):
+    """A function that replaces a name of a module in one of its runs, and leaves it so."""
+    runs = itertools.count()
+
+    def release(dataset, rng):
+        found = noisy(dataset, rng)
+        if next(runs) >= after:
+            setattr(module, name, value)
+        return found
+
+    release.__qualname__ = release.__name__ = f"patching_{module.__name__}_{name}_after_{after}".replace(".", "_")
+    return release
+
+
+def without_json(dataset, rng):
+    sys.modules["json"] = None
+    sys.modules.pop("zipfile", None)
+    return noisy(dataset, rng)
+
+
+def without_modules(dataset, rng):
+    sys.modules = {}
+    return noisy(dataset, rng)
+
+
+PATCHES = {
+    f"{module.__name__}.{name}": (module, name)
+    for module, names in {
+        np: "sum asarray array zeros errstate finfo float64 inf isnan unique concatenate",
+        np.random: "default_rng SeedSequence",
+        builtins: "open __import__ isinstance len zip map range sorted str float type min getattr print",
+        time: "monotonic time perf_counter",
+        math: "exp log isfinite inf",
+        os: "getpid getcwd fsync environ",
+        sys: "float_info getrecursionlimit",
+        signal: "signal getsignal setitimer",
+        threading: "current_thread main_thread",
+        copy: "deepcopy",
+        hashlib: "blake2b sha256",
+        json: "dumps",
+    }.items()
+    for name in names.split()
+}
+"""What a result or an error has to name -> module and name."""
 
 
 def hanging(dataset, rng):

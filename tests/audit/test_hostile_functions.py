@@ -2,18 +2,31 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 import warnings
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hostile_functions import CASES, CHANGES, from_global_numpy, hanging_on, noisy, to_another_directory
+from hostile_functions import (
+    CASES,
+    CHANGES,
+    PATCHES,
+    from_global_numpy,
+    hanging_on,
+    noisy,
+    patching,
+    to_another_directory,
+    without_json,
+    without_modules,
+)
 
 from dpassay.audit import audit
 from dpassay.mechanisms import Mechanism, Neighbours, PureDP
-from dpassay.mechanisms.errors import ParameterError, ReleaseError
+from dpassay.mechanisms.errors import DpassayError, ParameterError, ReleaseError
 from dpassay.mechanisms.external.function import FunctionMechanism
 
 pytestmark = pytest.mark.usefixtures("without_power")
@@ -64,6 +77,33 @@ def test_every_way_of_leaving_is_an_outcome_or_a_named_error_and_the_process_is_
         assert bool(given) == (case.function in CHANGES)
         assert type(result).from_json(result.to_json()) == result
     assert process() == before
+
+
+@pytest.mark.parametrize(("patch", "after"), list(zip(PATCHES, cycle([0, 60]), strict=False)))
+def test_a_patched_name_of_a_module_is_put_back_and_named(patch, after):
+    """In the first runs, or in the trials: what the library then calls would break it."""
+    module, name = PATCHES[patch]
+    before = getattr(module, name)
+    try:
+        result = audited(patching(module, name, after=after))
+        said = " ".join(result.warnings)
+    except DpassayError as error:
+        said = " ".join([str(error), *getattr(error, "__notes__", ())])
+    finally:
+        left, module.__dict__[name] = getattr(module, name), before
+    assert left is before
+    assert patch in said
+
+
+@pytest.mark.parametrize(
+    ("function", "names"), [(without_json, ("json", "zipfile")), (without_modules, ("sys.modules",))]
+)
+def test_what_is_taken_out_of_sys_modules_is_put_back_and_named(function, names):
+    modules, content = sys.modules, dict(sys.modules)
+    result = audited(function)
+    assert sys.modules is modules
+    assert {name: sys.modules.get(name) for name in content} == content
+    assert all(name in " ".join(result.warnings) for name in names)
 
 
 def test_changes_and_global_randomness_are_the_same_in_workers_and_repeat_with_the_seed():

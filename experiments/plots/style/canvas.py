@@ -34,6 +34,9 @@ SMALL, TEXT, TITLE = 8.0, 9.0, 10.5
 ROW = 14.0
 """Points that a row of a legend needs."""
 
+LOWEST = 1e-300
+"""What a logarithmic axis begins at, at least; it ends at 1 / LOWEST, at most."""
+
 
 class NotebookFigure(Figure):
     """A figure that notebooks show, without any plotting window being involved."""
@@ -109,15 +112,16 @@ def _figure(ax: Axes) -> Figure:
 
 
 def logarithmic(axis: Axis, low: float, high: float, *, zero: bool = False) -> None:
-    """A logarithmic axis from `low` to `high`, > 0, whose ticks are written in one notation.
+    """A logarithmic axis from `low` to `high`, > 0, within what can be drawn, whose ticks are written in one notation.
 
     With `zero`, 0 is a place of its own, half a decade below `low`: the scale is linear between the two.
     """
     set_scale, set_limits = (getattr(axis.axes, f"set_{axis.axis_name}{what}") for what in ("scale", "lim"))  # type: ignore[attr-defined]
+    low, high = max(low, LOWEST), min(high, 1.0 / LOWEST)
     ticks = _log_ticks(low, high)
     if zero:
         set_scale("symlog", linthresh=low, linscale=0.5)
-        below = 0.03 * (1.0 + math.log10(high / low)) * low
+        below = 0.03 * (1.0 + math.log10(high) - math.log10(low)) * low
         set_limits(-below, high)
         ticks = [0.0, *ticks]
     else:
@@ -130,7 +134,7 @@ def logarithmic(axis: Axis, low: float, high: float, *, zero: bool = False) -> N
 def _log_ticks(low: float, high: float) -> list[float]:
     """Whole powers of ten, at most 8 of them; 1, 2 and 5 times these as well over less than a factor of 200."""
     first, last = math.floor(math.log10(low) + 1e-9), math.floor(math.log10(high) + 1e-9)
-    if high / low < 200:
+    if math.log10(high) - math.log10(low) < math.log10(200.0):
         every = [m * 10.0**k for k in range(first, last + 1) for m in (1, 2, 5)]
     else:
         step = math.ceil((last - first + 1) / 8)

@@ -7,7 +7,7 @@ import pytest
 from table_laws import REAL, TABLE, Bootstrap, sides, target
 
 from dpassay.attacks.synthesis.generated_queries import AgreementCounts, GeneratedQueries, draw_queries
-from dpassay.attacks.synthesis.levels import Levels
+from dpassay.attacks.synthesis.levels import Levels, agreeing
 from dpassay.mechanisms.errors import ParameterError
 
 
@@ -78,3 +78,11 @@ def test_a_data_frame_is_a_table():
     pair = remove_record(frame, -1)
     attack = GeneratedQueries(n_queries=5).features(target(pair), TABLE[None], TABLE[None], np.random.default_rng(0))
     assert attack.intervals[0, :, 0].tolist() == [9] * 5
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(np.inf, 0), (-np.inf, 0), (np.nan, 0), (1e300, 0), (2.5, 0), (2.0, 4)]
+)
+def test_a_value_that_no_whole_number_equals_agrees_with_none(value, expected):
+    tables = np.array([[[1], [2], [2]], [[2], [3], [2]]])
+    assert agreeing(tables, (value, value), 0).sum() == expected

@@ -1,12 +1,20 @@
 """Attacks learn where the audit runs, whatever backend the caller has set for trials."""
 
 import joblib
+import numpy as np
 import pytest
 from joblib.parallel import BACKENDS, SequentialBackend
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpassay.attacks.distinguishing import Classifier
 from dpassay.audit import audit
+from dpassay.audit.trials.execution import execute
+from dpassay.audit.trials.guards.replay import ReplayGuard
+from dpassay.audit.trials.plan import Chunk
+from dpassay.audit.trials.progress import Silent
+from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import Laplace
+from dpassay.mechanisms.base import Workers
 
 
 class Elsewhere(SequentialBackend):
@@ -36,3 +44,68 @@ def test_a_classifier_of_the_library_is_not_handed_to_the_backend_of_the_trials(
     """A forest asks joblib for workers; on a cluster its sums came back with other last digits."""
     audit(Laplace(epsilon=1.0), attack=Classifier(model="forest"), trials=400, n_jobs=1)
     assert elsewhere.handed == 0
+
+
+class ThreadsSeen:
+    """A reduction that keeps how many threads of BLAS each chunk has seen."""
+
+    def __init__(self):
+        self.threads = []
+
+    def add(self, chunk, arrays):
+        self.threads += arrays["threads"].tolist()
+
+
+def blas_threads():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+def in_threads(chunk):
+    return {"threads": np.array(blas_threads()), "signature": np.empty(0, dtype=np.uint8)}
+
+
+def in_processes(chunk):
+    """Takes two threads, which the next chunk must not see."""
+    found = in_threads(chunk)
+    threadpool_limits(limits=2)
+    return found
+
+
+class HandedOut(list):
+    """Chunks that note how many threads BLAS has when each of them is handed out, which is when its work may begin."""
+
+    def __iter__(self):
+        for chunk in super().__iter__():
+            self.threads = [*getattr(self, "threads", []), *blas_threads()]
+            yield chunk
+
+
+@pytest.mark.parametrize(
+    ("work", "workers", "n_jobs"),
+    [
+        (in_threads, Workers.THREADS, 1),
+        (in_threads, Workers.THREADS, 2),
+        (in_processes, Workers.PROCESSES, 2),
+    ],
+)
+def test_every_chunk_from_the_first_on_has_one_thread_of_the_linear_algebra(work, workers, n_jobs):
+    """Else the rounding of its products, and so its bytes, depend on when and where it ran."""
+    seen = ThreadsSeen()
+    chunks = HandedOut(Chunk(Stage.EVALUATION, 0, index, 10 * index, 10) for index in range(12))
+    with threadpool_limits(limits=2):
+        execute(
+            chunks,
+            work,
+            seen,
+            store=None,
+            n_jobs=n_jobs,
+            workers=workers,
+            repeats=ReplayGuard("test"),
+            reporter=Silent(),
+            total=120,
+        )
+        assert set(blas_threads()) == {2}
+    looked_at = len(chunks.threads) // (len(chunks) + 1)  # the first chunk is looked at before
+    assert set(chunks.threads[looked_at:]) == {1}
+    assert len(seen.threads) >= len(chunks)
+    assert set(seen.threads) == {1}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -117,19 +119,61 @@ def test_writers_of_one_file_never_meet(folder):
     assert [p.name for p in folder.root.iterdir()] == ["x"]
 
 
-def test_temporary_names_are_random_and_old_ones_are_removed(folder, monkeypatch):
-    names = []
-    monkeypatch.setattr(os, "replace", lambda source, *_, **__: names.append(source))
-    for _ in range(5):
-        folder.write("x", b"")
-    assert len(set(names)) == 5
-    assert all(is_temporary(name) and re.fullmatch(r"\.x\.[0-9a-f]{16}\.tmp", name) for name in names)
+WRITER = """
+import os, sys
+from pathlib import Path
+from dpassay.audit.trials.folder import Folder
+def stay(*_, **__):
+    print("written", flush=True)
+    sys.stdin.read()
+os.replace = stay
+Folder(Path(sys.argv[1])).write("x", b"half")
+"""
+
+
+def temporaries(folder):
+    return sorted(path.name for path in folder.root.iterdir() if is_temporary(path.name))
+
+
+def test_what_a_killed_writer_left_is_removed_and_what_is_being_written_is_not(folder):
     (folder.root / "mine.tmp").write_bytes(b"")
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, folder.root], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert writer.stdout.readline() == b"written\n"
+    (name,) = temporaries(folder)
+    assert re.fullmatch(r"\.x\.[0-9a-f]{16}\.tmp", name)
+    folder.remove_temporaries()
+    assert temporaries(folder) == [name]
+    writer.kill()
+    writer.communicate()
+    folder.remove_temporaries(seconds=3600)
+    assert [path.name for path in folder.root.iterdir()] == ["mine.tmp"]
+
+
+def test_where_there_are_no_locks_old_temporaries_are_removed(folder, monkeypatch):
+    monkeypatch.setattr("dpassay.audit.trials.folder._lock", lambda *_, **__: None)
+    names = [f".x.{digit * 16}.tmp" for digit in "ab"]
+    for name in names:
+        (folder.root / name).write_bytes(b"")
     os.utime(folder.root / names[0], (time.time() - 7200,) * 2)
     folder.remove_temporaries(seconds=3600)
-    assert sorted(p.name for p in folder.root.iterdir()) == sorted([*names[1:], "mine.tmp"])
-    folder.remove_temporaries()
-    assert [p.name for p in folder.root.iterdir()] == ["mine.tmp"]
+    assert temporaries(folder) == names[1:]
+
+
+def test_a_temporary_that_is_removed_before_it_is_locked_is_made_again(folder, monkeypatch):
+    made = []
+
+    def locked(descriptor, *, wait):
+        made.extend(temporaries(folder))
+        if len(made) == 1:
+            (folder.root / made[0]).unlink()
+        return True
+
+    monkeypatch.setattr("dpassay.audit.trials.folder._lock", locked)
+    folder.write("x", b"whole")
+    assert folder.read("x") == b"whole"
+    assert len(set(made)) == 2
 
 
 def test_a_file_has_the_permissions_that_the_user_gives_new_files(tmp_path):

@@ -264,3 +264,80 @@ def test_nothing_is_left_of_a_check_that_is_ended(tmp_path, number, code):
         assert time.monotonic() < deadline, _alive(below)
         time.sleep(0.1)
     assert not [path for path in Path("/dev/shm").glob("*") if f"-{child}-" in path.name or f"_{child}_" in path.name]
+
+
+LEAVING = """
+import os, subprocess
+def leave():
+    subprocess.Popen(["sleep", "60"])
+    subprocess.Popen(["sleep", "60"], start_new_session=True)
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.execvp("sh", ["sh", "-c", "trap '' TERM; sleep 60; sleep 60"])
+        os._exit(0)
+def leaving(dataset, rng):
+    if not os.path.exists(f"left-{os.getpid()}"):
+        open(f"left-{os.getpid()}", "w").close()
+        leave()
+    return sum(dataset) + rng.laplace(scale=2.0)
+def leaving_slowly(dataset, rng):
+    import time
+    time.sleep(0.005)
+    return leaving(dataset, rng)
+"""
+
+
+def _with_token(token):
+    """Processes whose environment holds it; those that have ended have none."""
+    found = set()
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if token.encode() in environment.read_bytes():
+                found.add(int(environment.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_no_worker_and_no_process_of_the_audited_code_outlives_the_command(tmp_path, jobs):
+    (tmp_path / "leaving.py").write_text(LEAVING)
+    token = f"LEFT_BY_{tmp_path.name}_{os.getpid()}"
+    words = [sys.executable, "-m", "dpassay", "check", "leaving.py:leaving", *CHECK, "--jobs", jobs]
+    process = subprocess.Popen(
+        words,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src"), token: "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.wait(timeout=300) == 0
+    assert not _with_token(token)
+    assert len(list(tmp_path.glob("left-*"))) == int(jobs) + (jobs == "2")
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+def test_processes_of_the_audited_code_end_where_the_command_is_killed(tmp_path):
+    (tmp_path / "leaving.py").write_text(LEAVING)
+    token = f"LEFT_BY_{tmp_path.name}_{os.getpid()}"
+    words = ["check", "leaving.py:leaving_slowly", *CHECK[:-3], "--trials", "20000", "--quiet"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dpassay", *words],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src"), token: "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("left-*")):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 30
+    while _with_token(token):
+        assert time.monotonic() < deadline, _with_token(token)
+        time.sleep(0.1)

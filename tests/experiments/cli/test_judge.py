@@ -1,16 +1,19 @@
 """A claim against scores that lie in a file."""
 
 import html
+import os
 import shlex
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from hostile_arrays import crafted, mutated
 from typer.testing import CliRunner
 
 from dpassay.audit.evidence.scores import BitScores, PairScores, Successes
 from dpassay.audit.results.audit_result import AuditResult
+from dpassay.audit.trials import array_files
 from dpassay.experiments.cli import app
 from dpassay.experiments.cli.judge import read_evidence
 from dpassay.experiments.results.sweep import SweepResult
@@ -192,3 +195,125 @@ def test_the_default_confidence_is_one_that_the_kind_of_evidence_can_give(tmp_pa
         frame.to_csv(tmp_path / "a.csv", index=False)
         judge(tmp_path / "a.csv", "--epsilon", 1, *more, "--json", tmp_path / "a.json")
         assert AuditResult.from_json((tmp_path / "a.json").read_text()).confidence == 1 - 1e-6
+
+
+# --- files of other people --------------------------------------------------------------------------------------------
+
+
+def read(file):
+    """The evidence, or the message of the named error; anything else is raised, warnings included."""
+    try:
+        return read_evidence(file, prior_success=0.1 if file.name.startswith("success-") else None)
+    except ParameterError as error:
+        return str(error)
+
+
+def test_no_hostile_file_ends_in_an_error_without_a_name(tmp_path, capsys):
+    refused = 0
+    for name, content in (*crafted(), *mutated(150, seed=0)):
+        (tmp_path / name).write_bytes(content)
+        found = read(tmp_path / name)
+        if isinstance(found, str):
+            refused += 1
+            assert name in found
+            assert len(found) < 2_000
+    assert refused > 200
+    assert "unpickled" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("7-tib.npz", "has the shape .* takes 8.0 TiB, but holds 320 bytes"),
+        ("2^70.npz", "has the shape .*, but holds 320 bytes"),
+        ("complex.npz", "must hold real numbers .* its dtype is complex128"),
+        ("structured.npz", "must hold real numbers"),
+        ("objects.npz", "must hold real numbers"),
+        ("text-0.npz", "must hold real numbers"),
+        ("flags-1.npz", "is encrypted"),
+        ("claimed-method-99.npz", "is compressed by method 99"),
+        ("nested.npz", "has a header of 10,000 bytes"),
+        ("descr-deep.npz", "has a header that cannot be read"),
+        ("not-an-array.npz", "'score.txt', which is no array"),
+        ("two-of-one-name.npz", "two arrays of one name"),
+        ("bool-2.npz", "holds bytes other than 0 and 1"),
+        ("complex.csv", r"score must be a number in every row .* but is '1\+2j' in row 1"),
+        ("no-run.csv", "run must be a number in every row .* but is nan in row 1"),
+    ],
+)
+def test_a_hostile_file_is_refused_with_what_is_wrong(name, message, tmp_path):
+    (tmp_path / name).write_bytes(dict(crafted())[name])
+    with pytest.raises(ParameterError, match=message):
+        read_evidence(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["float16.npz", "float128.npz", "big-endian.npz", "big-endian-int.npz", "honest.npz"])
+def test_numbers_of_every_width_and_byte_order_are_the_same_scores(name, tmp_path):
+    (tmp_path / name).write_bytes(dict(crafted())[name])
+    found = read_evidence(tmp_path / name)
+    assert found.out.tolist() == list(range(0, 40, 2))
+    assert found.in_.tolist() == list(range(1, 40, 2))
+
+
+def test_an_archive_that_does_not_fit_into_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    (tmp_path / "bomb.npz").write_bytes(dict(crafted())["bomb.npz"])
+    monkeypatch.setattr(array_files, "available_memory", lambda: 2**20)
+    with pytest.raises(ParameterError, match=r"its arrays take 38\.1 MiB, but 1\.0 MiB of memory are available"):
+        read_evidence(tmp_path / "bomb.npz")
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])
+def test_a_file_beyond_the_memory_is_refused_before_it_is_read(ending, tmp_path):
+    file = tmp_path / f"scores.{ending}"
+    file.write_bytes(b"score,side\n")
+    os.truncate(file, 2**43)  # 8 TiB of nothing
+    with pytest.raises(ParameterError, match=r"it takes 8\.0 TiB, but .* of memory are available"):
+        read_evidence(file)
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])
+def test_what_is_no_regular_file_is_refused_at_once(ending, tmp_path):
+    pipe, folder = tmp_path / f"pipe.{ending}", tmp_path / f"folder.{ending}"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    for file in (pipe, folder):
+        with pytest.raises(ParameterError, match="no regular file"):
+            read_evidence(file)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(4) * 1j,
+        [1 + 2j, 2.0, 3.0, 4.0],
+        [[1.0], [2.0], [3.0], [4.0]],
+        [{}, 1, 2, 3],
+        [None, 1.0, 2.0, 3.0],
+        pd.array([1, None, 2, 3], dtype="Int64"),
+        pd.date_range("2020", periods=4),
+        pd.Categorical(["a", "b", "a", "b"]),
+    ],
+)
+def test_columns_of_parquet_that_are_no_numbers_are_refused(values, tmp_path, monkeypatch):
+    """pandas reads Parquet; here it is made to return what a file may hold."""
+    file = tmp_path / "scores.parquet"
+    file.write_bytes(b"PAR1")
+    honest = {"score": [1.0, 2.0, 3.0, 4.0], "bit": [0, 1, 0, 1], "run": [0, 0, 1, 1], "canary": [0, 1, 0, 1]}
+    for column in ("score", "bit"):
+        table = pd.DataFrame(honest | {column: values})
+        monkeypatch.setattr(pd, "read_parquet", lambda _, table=table: table)
+        with pytest.raises(ParameterError, match=f"{column} must be"):
+            read_evidence(file)
+
+
+def test_parquet_columns_of_half_precision_and_nullable_types_are_read(tmp_path, monkeypatch):
+    file = tmp_path / "scores.parquet"
+    file.write_bytes(b"PAR1")
+    honest = {
+        "score": np.array([1, 2, 3, 4], dtype=np.float16),
+        "bit": pd.array([0, 1, 0, 1], dtype="Int8"),
+        "run": np.array([0, 0, 1, 1], dtype=np.float16),
+        "canary": pd.Categorical(["a", "b", "a", "b"]),
+    }
+    monkeypatch.setattr(pd, "read_parquet", lambda _: pd.DataFrame(honest))
+    assert read_evidence(file).scores.tolist() == [[1.0, 2.0], [3.0, 4.0]]

@@ -36,7 +36,7 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.plots import BoundClaim, Ladder, Profile, ScoreHistogram, Tradeoff, draw_all, draw_result
 from dpassay.experiments.plots.draw import overview, shown
-from dpassay.experiments.plots.style.canvas import new_figure, spread
+from dpassay.experiments.plots.style.canvas import logarithmic, new_figure, spread
 from dpassay.experiments.plots.style.files import described, save, svg_text
 from dpassay.experiments.plots.style.palette import PAGE, PALETTE, RULE
 from dpassay.experiments.plots.tradeoff import with_corners
@@ -226,6 +226,15 @@ def test_corners_never_enlarge_what_the_claim_forbids(mu: float) -> None:
 def test_a_small_error_rate_gets_logarithmic_axes() -> None:
     assert Tradeoff.from_result(laplace_result(6.0)).plot().get_xscale() == "symlog"
     assert Tradeoff.from_result(laplace_result(1.0)).plot().get_xscale() == "linear"
+
+
+@pytest.mark.parametrize("zero", [False, True])
+@pytest.mark.parametrize(("low", "high"), [(1e-320, 1e300), (1e-300, math.inf), (0.0, 1.0), (1e-5, 1e308)])
+def test_a_logarithmic_axis_is_drawn_whatever_its_range(low: float, high: float, zero: bool) -> None:
+    ax = new_figure().add_subplot()
+    logarithmic(ax.xaxis, low, high, zero=zero)
+    assert np.isfinite(ax.get_xlim()).all()
+    assert len(ax.get_xticks()) >= 2
 
 
 # profile

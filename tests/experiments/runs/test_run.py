@@ -368,6 +368,16 @@ def test_a_finished_run_is_answered_without_what_plans_and_draws(config, one_pic
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_the_next_start_removes_what_a_killed_one_left_half_drawn(config, without_pictures):
+    run(config)
+    half = Path("runs/mine/figures") / f".audit.svg.{'a' * 16}.tmp"
+    half.parent.mkdir(exist_ok=True)
+    half.write_bytes(b"<svg")
+    Path("runs/mine/results.json").unlink()
+    run(config)
+    assert not half.exists()
+
+
 def test_a_report_of_nothing_is_refused(tmp_path):
     with pytest.raises(StoreError, match=r"is no run directory: it has no config\.toml|is no run directory"):
         report(tmp_path)

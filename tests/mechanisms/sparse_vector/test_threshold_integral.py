@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
+from dpassay.mechanisms.errors import AccountingError
 from dpassay.mechanisms.sparse_vector.threshold_integral import ThresholdIntegral, log_cdf
 
 CASES = [
@@ -66,3 +67,20 @@ def test_probabilities_of_many_alike_queries_sum_to_one():
     ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
     total = logsumexp(ways + one.log_probability(k[:, None], n - k[:, None]))
     assert total == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (0.0, 1e-300, 1e-300, (1.0,)),
+        (0.0, 1e300, 1e-300, (0.0,)),
+        (0.0, 1.0, 1.0, (1e20,)),
+        (0.0, 1e307, 1e307, (0.0,)),
+    ],
+)
+def test_noise_that_floats_do_not_resolve_is_refused(case):
+    one = ThresholdIntegral(*case)
+    with pytest.raises(AccountingError, match="cannot resolve"):
+        one.log_probability(np.array([[1]]), np.array([[0]]))
+    with pytest.raises(AccountingError, match="cannot resolve"):
+        one.log_probability_up_to((1,), np.array([0.5]))

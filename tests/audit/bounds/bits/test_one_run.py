@@ -66,6 +66,8 @@ def test_bits_and_scores_keep_their_shape_and_type():
         ([[0, 2]], [[1.0, 2.0]], r"True \(in\) and False \(out\)"),
         ([[0, 1]], [[1.0]], r"scores must have the shape of bits, \(1, 2\), but has shape \(1, 1\)"),
         ([[0, 1]], [[1.0, np.nan]], "scores holds NaN"),
+        ([[0, 1]], [[1.0, 2j]], "scores must be real numbers"),
+        ([[0j, 1 + 0j]], [[1.0, 2.0]], "bits must be True"),
     ],
 )
 def test_malformed_games_are_refused(bits, scores, message):

@@ -1,0 +1,69 @@
+"""What worker processes leave in shared memory, where nobody was left to remove it."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from dpassay.audit.trials import workers
+
+OWNER = """
+import sys, time
+from pathlib import Path
+from dpassay.audit.trials import workers
+workers.SHARED = Path(sys.argv[1])
+workers._note_owner(__import__("os").getpid())
+print("noted", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "SHARED", tmp_path)
+    return tmp_path
+
+
+def owner(shared):
+    """A process that starts workers, and what it keeps in shared memory."""
+    process = subprocess.Popen([sys.executable, "-c", OWNER, shared], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"noted\n"
+    (shared / f"sem.loky-{process.pid}-abc").write_bytes(b"")
+    (shared / f"joblib_memmapping_folder_{process.pid}_a_b").mkdir()
+    (shared / f"joblib_memmapping_folder_{process.pid}_a_b" / "values").write_bytes(b"")
+    return process
+
+
+def test_semaphores_of_a_killed_owner_are_removed_and_those_of_others_are_not(shared):
+    dead, alive = owner(shared), owner(shared)
+    (shared / "sem.loky-1-abc").write_bytes(b"")  # of another program
+    dead.send_signal(signal.SIGKILL)
+    dead.communicate()
+    workers.remove_left_behind()
+    left = sorted(path.name for path in shared.iterdir())
+    assert left == sorted(
+        [
+            "sem.loky-1-abc",
+            f"dpassay-workers-{alive.pid}",
+            f"sem.loky-{alive.pid}-abc",
+            f"joblib_memmapping_folder_{alive.pid}_a_b",
+        ]
+    )
+    alive.communicate()
+    assert not (shared / f"dpassay-workers-{alive.pid}").exists()
+
+
+def test_a_link_in_the_place_of_an_owner_or_of_what_it_kept_is_not_followed(shared, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "mine").write_bytes(b"")
+    (shared / "dpassay-workers-77").symlink_to(outside / "mine")
+    dead = owner(shared)
+    (shared / f"joblib_memmapping_folder_{dead.pid}_link").symlink_to(outside)
+    dead.kill()
+    dead.communicate()
+    workers.remove_left_behind()
+    assert (outside / "mine").exists()
+    assert (shared / "dpassay-workers-77").is_symlink()
+    assert not os.path.lexists(shared / f"joblib_memmapping_folder_{dead.pid}_link")
