@@ -1,0 +1,63 @@
+"""The output of a program as a list of its parts, numbers and others, so that two outputs can be compared."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...mechanisms.external.recording.noisy import SLACK, at_last
+
+Leaves = list[Any]
+DEEPEST = 8
+"""Containers within each other that are looked into."""
+
+
+def leaves_of(output: Any, depth: int = 0) -> Leaves:
+    """The parts of an output, in an order of their own: numbers as float, and whatever else can be compared."""
+    if isinstance(output, (str, bytes, type(None), type)):
+        return [output]
+    if isinstance(output, (numbers.Real, np.bool_)):
+        return [float(at_last(output))]
+    if depth == DEEPEST:
+        return [type(output).__name__]
+    if isinstance(output, Mapping):
+        keys = sorted(output, key=str)
+        return [leaf for key in keys for leaf in (*leaves_of(key, depth + 1), *leaves_of(output[key], depth + 1))]
+    if isinstance(output, (list, tuple)):
+        return [leaf for part in output for leaf in leaves_of(part, depth + 1)]
+    if isinstance(output, (set, frozenset)):
+        return [leaf for part in sorted(output, key=str) for leaf in leaves_of(part, depth + 1)]
+    if isinstance(output, np.ndarray):
+        return leaves_of(np.asarray(at_last(output)).ravel().tolist(), depth + 1)
+    if hasattr(output, "to_numpy"):  # pandas
+        names = [*getattr(output, "columns", ()), *getattr(output, "index", ())]
+        return [*leaves_of(names, depth + 1), *leaves_of(output.to_numpy(), depth + 1)]
+    if hasattr(output, "__array__"):
+        return leaves_of(np.asarray(output), depth + 1)
+    return [type(output).__name__, *leaves_of(vars(output) if hasattr(output, "__dict__") else None, depth + 1)]
+
+
+def changes(one: Leaves, other: Leaves) -> NDArray[np.float64]:
+    """How far each part moves; infinite for one that is no number, NaN where their number changes."""
+    if len(one) != len(other):
+        return np.full(len(one), np.nan)
+    return np.array([_change(*pair) for pair in zip(one, other, strict=True)], dtype=np.float64)
+
+
+def same(one: Leaves, other: Leaves) -> bool:
+    """Whether two outputs are equal up to rounding."""
+    return len(one) == len(other) and not changes(one, other).any()
+
+
+def _change(one: Any, other: Any) -> float:
+    if not (isinstance(one, float) and isinstance(other, float)):
+        return 0.0 if type(one) is type(other) and one == other else np.inf
+    if one == other or (np.isnan(one) and np.isnan(other)):
+        return 0.0
+    if not (np.isfinite(one) and np.isfinite(other)):
+        return np.inf
+    return 0.0 if abs(other - one) <= SLACK * max(1.0, abs(one)) else other - one
