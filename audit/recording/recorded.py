@@ -194,7 +194,7 @@ class Recorded:
                     )
                     yield Finding("parameters", text, at)
             draw = self.tapes[1].draws.get(at)
-            if draw is not None and draw.uneven is not None:
+            if draw is not None and draw.uneven is not None and not self.parted:
                 by0, by1 = draw.uneven
                 sides = f"by {by0:.6g} on side 0 and by {by1:.6g} on side 1"
                 text = f"the noise of primitive {at + 1} ({one}) is multiplied {sides}."

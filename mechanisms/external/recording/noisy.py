@@ -169,7 +169,7 @@ def _moved(view: View, result: Any, multiply: Any, add: Any) -> Any:
     if not (np.isfinite(factor) & (factor != 0.0)).all():
         return result
     places = np.broadcast_to(view.places, shape)
-    step = Step(places, factor, offset, np.asarray(result, dtype=np.float64))
+    step = Step(places, factor, offset, np.array(result, dtype=np.float64))
     values = view.draw.followed(step)
     if isinstance(result, np.ndarray):
         found = values.astype(result.dtype, copy=False) if not np.array_equal(values, step.value) else result
@@ -184,11 +184,15 @@ def _combined(name: str, one: Any, other: Any, result: Any) -> Any:
     for view in (first, second):
         if view is not None:
             view.draw.added = True
-    if name in ("multiply", "divide") and first is not None and second is not None:
-        return result
-    if first is not None and second is not None:  # the one that can still be moved is followed
-        first, second = (None, second) if first.draw.settled.all() else (first, None)
-    one, other = plain(one), plain(other)
+    if first is not None and second is not None:
+        if name in ("multiply", "divide") or first.draw is second.draw:
+            return (
+                type(result)(UFUNCS[name](at_last(one), at_last(other)))
+                if np.ndim(result) == 0
+                else UFUNCS[name](at_last(one), at_last(other))
+            )
+        second = None
+    one, other = at_last(one), at_last(other)
     if first is not None:
         with np.errstate(all="ignore"):
             return {
@@ -212,6 +216,7 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "multiply": operator.mul,
     "divide": operator.truediv,
 }
+UFUNCS = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide}
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "less": operator.lt,
     "less_equal": operator.le,
@@ -386,7 +391,12 @@ for _name, _dunder in (("less", "lt"), ("less_equal", "le"), ("greater", "gt"), 
     setattr(_Scalar, f"__{_dunder}__", _comparison(_name))
 
 SCALARS: dict[type[Any], type[Any]] = {
-    kind: type(f"Noisy{kind.__name__.title()}", (_Scalar, kind), {"_kind": kind})
+    kind: type(
+        f"Noisy{kind.__name__.title()}",
+        (kind, _Scalar),  # numpy takes the first base of a number of its own for its type
+        {"_kind": kind}
+        | {name: part for name, part in vars(_Scalar).items() if name not in ("__dict__", "__weakref__")},
+    )
     for kind in (float, int, np.float64, np.float32, np.int64)
 }
 """Kinds of numbers, and those of them that have a view."""
