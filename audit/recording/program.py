@@ -64,7 +64,7 @@ class _Program:
         seen = Recorded(name_of(self.function), (first, other), outputs, same(output, repeated))
         if seen.parted or not seen.repeatable:
             return seen
-        unsettled, influence = self._reached(pair.d0, seed, seen), self._influence(pair.d0, seed, seen)
+        unsettled, influence = frozenset(self._reached(pair.d0, seed, seen)), self._influence(pair.d0, seed, seen)
         return dataclasses.replace(seen, unsettled=unsettled, influence=influence)
 
     def run(self, dataset: Any, seed: Sequence[int], tape: Tape) -> Leaves:

@@ -122,10 +122,15 @@ class Recorded:
         ]
 
     def step(self) -> float:
-        """How far draws are moved to see what they influence: the largest scale of noise, the same for all."""
+        """How far draws are moved to see what they influence: about the largest scale, the same for all.
+
+        It is a whole number where scales are not small, so that rounding to whole numbers does not swallow it.
+        """
         scales = [np.ravel(call.parameters.get("scale", 1.0)) for call in self.tapes[0].calls if call.additive]
         largest = float(np.max(np.concatenate([*scales, np.zeros(1)])))
-        return largest if 0.0 < largest < np.inf else 1.0
+        if not 0.0 < largest < np.inf:
+            return 1.0
+        return largest if largest < 0.1 else float(np.ceil(largest))
 
     def along(self, elements: Sequence[Element], step: float) -> Mapping[int, Floats]:
         """The amounts by which draws are moved where some numbers of them are."""
@@ -279,8 +284,9 @@ class Recordings:
     def spent(self) -> Guarantee | None:
         """What the primitives give away together on this pair, by composition; None where that is not known.
 
-        It is known where the output determines the noisy values: where no way to move noise leaves the outputs of all
-        runs as they are, except for noise that hides nothing.
+        It is known where the output determines the noisy values that were kept: each of them shows in the output of
+        every run, and no way to move noise, other than noise that hides nothing, leaves the outputs of all runs as they
+        are. So the sum of two noises, the largest of several noisy values, and comparisons have no known cost.
         """
         charges = [run.charged() for run in self.runs]
         if any(charge is None for charge in charges) or not self._determined():
@@ -294,22 +300,21 @@ class Recordings:
             return all(not run.moved_elements() for run in self.runs)
         if any(run.moved_elements() != moved_in or not run.influence for run in self.runs):
             return False
-        known = [one for one in self.runs[0].influence if one is not None]
+        known: list[Element] = [one for one in self.runs[0].influence if one is not None]
         if any([one for one in run.influence if one is not None] != known for run in self.runs):
             return False
-        rows = []
+        places, tables = [known.index(one) for one in moved_in], []
         for run in self.runs:
-            block = np.stack([run.influence[one] for one in known], axis=1)
-            clear = np.isfinite(block).all(axis=1)
+            table = np.stack([run.influence[one] for one in known], axis=1)
+            clear = np.isfinite(table).all(axis=1)
             if None in run.influence:
                 clear &= run.influence[None] == 0.0
-            rows.append(block[clear])
-        table = np.concatenate(rows) / self.runs[0].step()
-        table = table[np.argsort(-np.abs(table).max(axis=1, initial=0.0))]
-        _, sizes, directions = np.linalg.svd(table) if table.size else (None, np.zeros(0), np.eye(len(known)))
-        silent = directions[int((sizes > 1e-6 * sizes.max(initial=0.0)).sum()) :]
-        places = [known.index(one) for one in moved_in]
-        return bool((np.abs(silent[:, places]) < 1e-6).all())
+            if not table[clear][:, places].any(axis=0).all():
+                return False
+            tables.append(table[clear])
+        _, sizes, directions = np.linalg.svd(np.concatenate(tables))
+        unseen = directions[int((sizes > 1e-6 * sizes[0]).sum()) :]
+        return bool((np.abs(unseen[:, places]) < 1e-6).all())
 
     @property
     def calls(self) -> tuple[Call, ...]:

@@ -242,7 +242,7 @@ def _ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[
     if np.asarray(result).dtype.kind not in "fi":
         return result
     if method == "__call__" and name in OPERATIONS and "where" not in options:
-        found = _combined(name, *inputs, result=result)
+        found = _combined(name, inputs[0], inputs[1], result)
     elif method == "__call__" and name == "negative" and (view := _view(inputs[0])) is not None:
         found = _moved(view, result, -1.0, 0.0)
     elif method == "reduce" and name == "add" and options.get("where", True) is True:
@@ -295,7 +295,7 @@ class NoisyArray(np.ndarray[Any, Any]):
 
     _view: View | None = None
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:  # type: ignore[override]
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         return _ufunc(ufunc, method, inputs, options)
 
     def __getitem__(self, key: Any) -> Any:
@@ -316,7 +316,7 @@ class NoisyArray(np.ndarray[Any, Any]):
         found, view = self.view(np.ndarray).ravel(*order, **options), self._view
         return found if view is None else _made(found, view.picked(lambda part: part.ravel(*order, **options)))
 
-    flatten = ravel  # type: ignore[assignment]
+    flatten = ravel
 
     def copy(self, *order: Any, **options: Any) -> Any:
         """A copy with the same view."""

@@ -279,7 +279,7 @@ def _plain_picks() -> Iterator[AbstractContextManager[None]]:
         n = len(seq)
         return seq[int(_places("random", n, None, (), lambda: sample(self, range(n), 1)[0]))]
 
-    own: random.Random = random._inst  # type: ignore[attr-defined]
+    own: random.Random = random._inst
     for name, substitute in (("shuffle", shuffled), ("sample", sampled), ("choice", chosen)):
         yield replaced(random.Random, name, substitute)
         yield replaced(random, name, partial(substitute, own))

@@ -1,9 +1,9 @@
 """Correct programs of many shapes pass the recorder, and wrong ones are named."""
 
 import pytest
+from recorded_programs import RIGHT, WRONG
 
 from dpassay.audit import record
-from recorded_programs import RIGHT, WRONG
 
 
 @pytest.mark.parametrize(("program", "pair", "claim"), RIGHT)
