@@ -11,7 +11,7 @@ It is chosen from what is public: the dataset, the model and its initial paramet
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeAlias
 
@@ -22,14 +22,14 @@ from ...mechanisms.errors import ParameterError
 from ...mechanisms.learning.base import Floats, TrainingData
 from ...mechanisms.learning.capabilities import TakesCanaries, needed
 from ...mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
-from ...mechanisms.validation import whole
+from ...mechanisms.validation import Options, whole
 
 Example: TypeAlias = tuple[Floats, int | float]
 """Features `(n_features,)` and label."""
 
 
 @dataclass(frozen=True)
-class Canary(ABC):
+class Canary(metaclass=Options):
     """A way to choose the record in question. Subclasses are frozen dataclasses whose fields are the options.
 
     Args:
