@@ -129,7 +129,8 @@ def one_run(shadows: Shadows, attack: str | MembershipAttack, *, model: int = 0)
         raise AttackError(
             "no bound on epsilon follows from this split: the bits of its records were not tossed as independent fair "
             "coins, and differential privacy says nothing about two natural samples. Report metrics "
-            "(dpassay.audit.membership.evaluate), or toss coins: train_shadows, or membership_game."
+            "(dpassay.audit.membership.evaluate), or toss coins: train_shadows, or membership_game. If the bits of "
+            "your own models are such coins, say so: Shadows(..., fair=True)."
         )
     whole(0, model=model)
     if model >= len(shadows):

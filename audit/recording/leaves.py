@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from ...mechanisms.external.recording.noisy import SLACK, at_last
 
+__tracebackhide__ = True  # pytest shows the lines of the program, and not what runs it
+
 Leaves = list[Any]
 DEEPEST = 8
 """Containers within each other that are looked into."""

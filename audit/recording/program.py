@@ -17,6 +17,8 @@ from ...mechanisms.external.recording import RecordingGenerator, Tape, running
 from .leaves import Leaves, changes, leaves_of, same
 from .recorded import Element, Recorded, Recordings
 
+__tracebackhide__ = True  # pytest shows the lines of the program, and not what runs it
+
 RUNS = 3
 """Recordings, from seeds of their own: a finding must be in each of them."""
 TRACED = 64

@@ -17,5 +17,5 @@ def training() -> Any:
             raise
         raise ParameterError(
             f"training with Opacus needs the package {error.name}, which is not installed. Install the extra: "
-            'pip install "dpassay[torch]".'
+            'pip install ".[torch]".'
         ) from error

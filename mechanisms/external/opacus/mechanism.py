@@ -60,7 +60,7 @@ class OpacusTraining(OpacusRuns, Mechanism):
             differs (`fitted_to`), or, outside of one, the first parameter.
 
     Raises:
-        ParameterError: a value out of range; or the extra is missing: pip install "dpassay[torch]".
+        ParameterError: a value out of range; or the extra is missing: pip install ".[torch]".
 
     Guarantees:
         * Runs are a function of dataset and generator, and leave the global random state of PyTorch as it was.

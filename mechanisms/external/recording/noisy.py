@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+__tracebackhide__ = True  # pytest shows the lines of the program, and not what runs it
+
 Floats = NDArray[np.float64]
 SLACK = 1e-9
 """Relative difference below which two numbers are taken to be equal."""

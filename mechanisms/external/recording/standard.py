@@ -23,6 +23,8 @@ from .charges import Charge, of_choice, of_coin, of_laplace, of_normal, of_vecto
 from .noisy import plain
 from .tape import Call, current, replaced
 
+__tracebackhide__ = True  # pytest shows the lines of the program, and not what runs it
+
 SIGNATURES: dict[str, tuple[str, ...]] = {
     "laplace": ("loc", "scale", "size"),
     "normal": ("loc", "scale", "size"),

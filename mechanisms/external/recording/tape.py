@@ -21,6 +21,8 @@ from ...guarantees.base import Guarantee
 from .charges import moved
 from .noisy import Draw, Floats, noisy
 
+__tracebackhide__ = True  # pytest shows the lines of the program, and not what runs it
+
 LOCATION_SCALE = frozenset({"laplace", "normal", "gumbel", "logistic", "cauchy", "multivariate_normal"})
 """Primitives whose result is location + scale * noise: noise that is meant to be added to something."""
 PICKS = frozenset({"choice", "permutation", "shuffle", "sample"})

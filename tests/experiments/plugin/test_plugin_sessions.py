@@ -78,13 +78,17 @@ class TestVerdicts:
         assert set(verdicts.values()) == {"consistent"}
         assert len(verdicts) == 7
 
-    def test_a_failure_is_the_line_of_the_test_and_ten_lines_of_evidence(self, session):
+    def test_a_failure_is_the_line_of_the_test_and_twelve_lines_of_evidence(self, session):
         lines = session.section("test_leak")
         assert lines[0] == "test_broken.py:8: in test_leak"
         assert lines[1].strip() == "dp_audit(leaky_count)"
         evidence = [line for line in lines if line.startswith("E ")]
-        assert len(evidence) == 10
-        assert len(lines) == 12
+        assert len(evidence) == 12
+        assert len(lines) == 14
+        assert [line for line in evidence if line.startswith(("E   d0", "E   d1"))] == [
+            "E   d0          [1, 2]",
+            "E   d1          [1, 2, 3]",
+        ]
         assert "PrivacyViolation: VIOLATION:" in evidence[0]
         assert "but 1 is claimed" in evidence[0]
         assert any("leaky_count" in line for line in evidence)
@@ -95,8 +99,7 @@ class TestVerdicts:
 
     def test_the_short_summary_names_the_violation(self, session):
         line = next(line for line in session.output.splitlines() if line.startswith("FAILED"))
-        assert "test_leak" in line
-        assert "PrivacyViolation" in line
+        assert "test_leak - VIOLATION: epsilon >= " in line
 
 
 class TestBudget:
