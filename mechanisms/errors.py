@@ -220,13 +220,13 @@ def listed(names: Iterable[str], last: str = "and") -> str:
     return f"{', '.join(first)} {last} {final}" if first else final
 
 
-def counted(n: int, noun: str, plural: str = "") -> str:
+def plural(n: int, noun: str, several: str = "") -> str:
     """A number and what it counts.
 
-    >>> counted(1, "canary", "canaries"), counted(2_000, "run")
+    >>> plural(1, "canary", "canaries"), plural(2_000, "run")
     ('1 canary', '2,000 runs')
     """
-    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+    return f"{n:,} {noun if n == 1 else several or noun + 's'}"
 
 
 def missing_message(thing: str, needed: Sequence[str], missing: Sequence[str]) -> str:

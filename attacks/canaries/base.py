@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...mechanisms.base import Dataset, Mechanism, Neighbours
-from ...mechanisms.errors import ParameterError
+from ...mechanisms.errors import ParameterError, plural
 from ...mechanisms.learning.base import Floats, TrainingData
 from ...mechanisms.learning.capabilities import TakesCanaries, needed
 from ...mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
@@ -151,5 +151,7 @@ def least_likely(
         log_p = models.log_probabilities(np.asarray(x)[None, :])[0, 0]
         order = order[np.argsort(np.round(log_p[order], 9), kind="stable")]
     if rank >= len(order):
-        raise ParameterError(f"the model has only {n_classes} classes: too few for this canary.", argument="model")
+        raise ParameterError(
+            f"the model has only {plural(n_classes, 'class', 'classes')}: too few for this canary.", argument="model"
+        )
     return int(order[rank])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.errors import AttackError
+from ...mechanisms.errors import AttackError, plural
 from ...mechanisms.validation import Options
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class MembershipAttack(metaclass=Options):
         if left < self.minimum_references:
             raise AttackError(
                 f"attack {self.name!r} needs at least {self.minimum_references} reference models a target besides "
-                f"{aside}, but {n_models} models leave {max(left, 0)}. "
+                f"{aside}, but {plural(n_models, 'model')} leave {max(left, 0)}. "
                 f"Train n_models={_even(self.minimum_references + n_models - left)} or more.",
                 argument="n_models",
             )

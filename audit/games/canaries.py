@@ -22,7 +22,7 @@ from ...attacks.membership.catalogue import build
 from ...attacks.membership.queries import shadows_of
 from ...attacks.membership.shadows import Shadows
 from ...attacks.membership.target.gradients import canary_log_ratio
-from ...mechanisms.errors import AttackError, ParameterError, RelationError
+from ...mechanisms.errors import AttackError, ParameterError, RelationError, plural
 from ...mechanisms.fingerprint import describe
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
 from ...mechanisms.learning.capabilities import ShowsNoisyGradients, needed
@@ -278,7 +278,8 @@ def _without_bits(shadows: Shadows, model: int) -> Shadows:
 def _joined(first: TrainingData, second: TrainingData) -> TrainingData:
     if first.X.shape[1] != second.X.shape[1]:
         raise ParameterError(
-            f"canaries have {first.X.shape[1]} features, but records have {second.X.shape[1]}. Give both the same.",
+            f"canaries have {plural(first.X.shape[1], 'feature')}, but records have {second.X.shape[1]}. Give both "
+            "the same.",
             argument=("canaries", "records"),
         )
     return TrainingData(np.concatenate([first.X, second.X]), np.concatenate([first.y, second.y]))

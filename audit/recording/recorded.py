@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.errors import AccountingError, PrivacyViolation
+from ...mechanisms.errors import AccountingError, PrivacyViolation, plural
 from ...mechanisms.external.labels import shown
 from ...mechanisms.external.recording import Call, Tape
 from ...mechanisms.external.recording.charges import moved
@@ -240,7 +240,7 @@ class Recorded:
             return
         if len(out0) != len(out1):
             if not self.unsettled:
-                text = f"the output has {_counted(len(out0))} on side 0 and {len(out1)} on side 1."
+                text = f"the output has {plural(len(out0), 'part')} on side 0 and {len(out1)} on side 1."
                 yield Finding("no noise", text)
             return
         for i in np.flatnonzero(changes(out0, out1)):
@@ -366,10 +366,6 @@ def equal(one: Any, other: Any) -> bool:
 
 def _numeric(*fed: Any) -> bool:
     return all(np.asarray(one).dtype.kind in "biuf" for one in fed)
-
-
-def _counted(n: int) -> str:
-    return f"{n} part{'s' if n != 1 else ''}"
 
 
 def _part(part: Any) -> str:

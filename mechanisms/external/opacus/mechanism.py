@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
-from ...errors import AccountingError, NeighboursError, ParameterError, ReleaseError
+from ...errors import AccountingError, NeighboursError, ParameterError, ReleaseError, plural
 from ...guarantees import ApproximateDP
 from ...guarantees.base import Guarantee
 from ...learning.base import TrainingData
@@ -124,7 +124,8 @@ class OpacusTraining(OpacusRuns, Mechanism):
         data = TrainingData.of(dataset)
         if len(data) != self.n_records - 1:
             raise ParameterError(
-                f"dataset must leave room for the canary: n_records - 1 = {self.n_records - 1} records, but has "
+                f"dataset must leave room for the canary: n_records - 1 = {plural(self.n_records - 1, 'record')}, but "
+                "has "
                 f"{len(data)}. Give n_records={len(data) + 1}, or other data."
             )
         extreme = self.max_grad_norm * self.seen_directions[:1]
@@ -144,7 +145,8 @@ class OpacusTraining(OpacusRuns, Mechanism):
         check_records(Neighbours(_records(sides[0]), _records(sides[1]), neighbours.relation))
         if max(map(len, sides)) != self.n_records:
             raise ParameterError(
-                f"n_records is {self.n_records}, but the larger dataset has {max(map(len, sides))} records: the claim "
+                f"n_records is {self.n_records}, but the larger dataset has {plural(max(map(len, sides)), 'record')}: "
+                "the claim "
                 f"would be that of another sampling rate. Give n_records={max(map(len, sides))}."
             )
         if self.view == "noisy_gradients":
