@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ....mechanisms.base import Neighbours
-from ....mechanisms.errors import ParameterError, plural
+from ....mechanisms.errors import ParameterError
 from ....mechanisms.relation import Relation
 from ....mechanisms.validation import whole
 from .base import Domain, pick
@@ -72,7 +72,7 @@ class Records(Domain[RecordPair]):
 
     def __str__(self) -> str:
         size = str(self.largest) if self.smallest == self.largest else f"{self.smallest}..{self.largest}"
-        return f"{self.of}; {plural(size, 'record')}"
+        return f"{self.of}; {size} records"
 
     def neighbours(self, sketch: RecordPair, relation: Relation) -> Neighbours:
         before, after = sketch.common[: sketch.place], sketch.common[sketch.place :]
