@@ -42,7 +42,7 @@ def test_a_wrong_option_of_a_class_stays_a_type_error_and_names_the_nearest(name
 def test_a_missing_option_of_a_class_is_the_error_of_python():
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'epsilon'"):
         Laplace()
-    with pytest.raises(TypeError, match="unknown option of PureDP: 'eps'. Did you mean 'epsilon'"):
+    with pytest.raises(TypeError, match=r"unknown option of PureDP: 'eps'. Did you mean 'epsilon'"):
         PureDP(eps=1.0)
 
 
