@@ -253,7 +253,7 @@ def calibrate_command(
         list[str] | None, typer.Option(metavar="NAME", help="See `dpassay list bounds`; repeatable. Default: all.")
     ] = None,
     repeats: Annotated[int | None, typer.Option(metavar="N", help="Audits per setting. Default: as planned.")] = None,
-    peers: Annotated[bool, typer.Option("--peers", help="Measure jax-privacy too; needs dpassay[peers].")] = False,
+    peers: Annotated[bool, typer.Option("--peers", help="Measure jax-privacy too; needs the extra peers.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Default: runs/certificate.")] = None,
     seed: option.Seed = 0,
     jobs: option.Jobs = 1,

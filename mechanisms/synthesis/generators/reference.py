@@ -47,7 +47,7 @@ class ReferenceModel(Generator):
             mbi: Any = import_module("mbi")
         except ImportError as error:
             raise ParameterError(
-                'ReferenceModel needs mbi: pip install ".[pgm]". GraphicalModel does without.',
+                'ReferenceModel needs mbi; in a copy of dpassay: pip install ".[pgm]". GraphicalModel does without.',
                 argument="generator",
             ) from error
         tree = JunctionTree.of(domain, [one.attributes for one in measured])
