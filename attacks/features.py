@@ -110,8 +110,7 @@ def _matrix(kind: str | Featuriser, values: NDArray[Any]) -> Floats:
     if made.ndim == 0 or len(made) != len(values):
         raise AttackError(
             f"features must return one row a run, {plural(len(values), 'row')}, but returned shape {made.shape}. Make "
-            "it work on "
-            "all runs at once: (size, ...) -> (size, n_features)."
+            "it work on all runs at once: (size, ...) -> (size, n_features)."
         )
     rows = as_matrix(made)
     if not np.isfinite(rows).all():

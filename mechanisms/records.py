@@ -325,8 +325,8 @@ def _check_add_remove(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:
     if sorted((only0, only1)) != [0, 1]:
         raise NeighboursError(
             "under 'add_remove' one dataset must be the other plus one record, but d0 has "
-            f"{plural(len(keys0), 'record')}, d1 "
-            f"has {len(keys1)}, and {only0} of d0 are not in d1, {only1} of d1 not in d0. "
+            f"{plural(len(keys0), 'record')}, d1 has {len(keys1)}, and {only0} of d0 are not in d1, {only1} of d1 not "
+            "in d0. "
             "Build the pair with dpassay.mechanisms.records.remove_record.",
             argument="relation",
         )
@@ -338,8 +338,7 @@ def _check_replace_one(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None
         raise NeighboursError(
             f"under 'replace_one' both datasets must hold equally many records and differ in exactly one, but d0 has "
             f"{plural(len(keys0), 'record')}, d1 has {len(keys1)}, and {_surplus(keys0, keys1)[0]} of d0 are not in "
-            "d1. "
-            "Build the pair with dpassay.mechanisms.records.replace_record.",
+            "d1. Build the pair with dpassay.mechanisms.records.replace_record.",
             argument="relation",
         )
 

@@ -125,8 +125,8 @@ class Dirac(GradientCanary):
             raise ParameterError(
                 f"n_canaries is {n:,}, but only {len(weights):,} weights belong to dead features, which are 0 in all "
                 f"records: {plural(len(dead), 'feature')}, {plural(len(every), 'unit')}. Add more, by "
-                "with_dead_features(dataset, "
-                f"{missing}) or in a config by dead_features = {missing} in [data], and give the model n_features = "
+                f"with_dead_features(dataset, {missing}) or in a config by dead_features = {missing} in [data], and "
+                "give the model n_features = "
                 f"{data.X.shape[1] + missing}; or take random directions.",
                 argument="n_canaries",
             )

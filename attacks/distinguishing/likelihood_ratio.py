@@ -117,8 +117,7 @@ def _both_infinite(log_p0: NDArray[np.float64], log_p1: NDArray[np.float64], law
     if bad.any():
         raise AttackError(
             f"{type(law).__name__}.log_density is NaN for {np.count_nonzero(bad)} of {plural(len(bad), 'output')}. It "
-            "must "
-            "be a number, or -inf where an output is impossible. Fix it, or use attack='classifier'."
+            "must be a number, or -inf where an output is impossible. Fix it, or use attack='classifier'."
         )
     both: NDArray[np.bool_] = np.isinf(log_p0) & (log_p0 == log_p1)
     return both

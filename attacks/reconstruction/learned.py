@@ -101,8 +101,7 @@ class Learned(Reconstructor):
             raise AttackError(
                 f"outputs of {plural(width, 'number')} are too large for the learned attack, which needs at least "
                 f"{plural(self.minimum_pilot, 'pilot run')} of each of {k} candidates and keeps {MAX_ENTRIES:,} "
-                "numbers. Let the "
-                "mechanism return fewer numbers, or give a Reconstructor of your own."
+                "numbers. Let the mechanism return fewer numbers, or give a Reconstructor of your own."
             )
         return min(self.pilot_runs, most)
 

@@ -166,8 +166,8 @@ def tables_of(outputs: Outputs, neighbours: Neighbours) -> Tables:
         raise AttackError(
             f"attacks on synthetic tables need outputs of shape (size, n_rows, {n_columns}), a table with the "
             f"{plural(n_columns, 'column')} of the data from every run, but got shape {values.shape}, dtype "
-            f"{values.dtype}. "
-            "Release equally many rows in every run and on both sides, such as 1,000 (not as many as the data have, "
+            f"{values.dtype}. Release equally many rows in every run and on both sides, such as 1,000 (not as many as "
+            "the data have, "
             "where a record is added or removed), and the values of a column as numbers."
         )
     return values

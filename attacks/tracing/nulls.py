@@ -128,8 +128,7 @@ def empirical(scores: ArrayLike, reference: ArrayLike) -> Floats:
     if len(known) < FEWEST:
         raise ParameterError(
             f"there are {plural(len(known), 'person', 'people')} of reference, with whom no p-value is below "
-            f"1/{len(known) + 1}. Give "
-            f"{FEWEST} or more, and 999 for a p-value of 0.001.",
+            f"1/{len(known) + 1}. Give {FEWEST} or more, and 999 for a p-value of 0.001.",
             argument="reference",
         )
     as_high = len(known) - np.searchsorted(known, np.asarray(scores, dtype=np.float64), side="left")

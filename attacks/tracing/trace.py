@@ -154,8 +154,7 @@ def _halves(reference: NDArray[np.uint8], seed: int) -> tuple[NDArray[np.uint8],
     if len(reference) < 2 * nulls.FEWEST:
         raise ParameterError(
             f"reference holds {plural(len(reference), 'person', 'people')}, but half of them give the frequencies and "
-            "half the p-values: "
-            f"give {2 * nulls.FEWEST} or more, or public frequencies.",
+            f"half the p-values: give {2 * nulls.FEWEST} or more, or public frequencies.",
             argument="reference",
         )
     order = np.random.default_rng(seed).permutation(len(reference))

@@ -94,8 +94,7 @@ class Summary:
         spent = math.fsum(check["significance"] for check in self.checks.values())
         return (
             f"{plural(len(self.checks), 'check')}, seed {self.plan.seed}. False alarm in any of them: probability at "
-            "most "
-            f"{spent:.2g}, of a budget of {self.plan.false_alarm:g} for the session."
+            f"most {spent:.2g}, of a budget of {self.plan.false_alarm:g} for the session."
         )
 
 

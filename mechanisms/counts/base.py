@@ -63,8 +63,7 @@ class SubsetCounts(Mechanism):
             if given.shape != (self.n_queries, self.n_records) or not np.isin(given, (0, 1)).all():
                 raise ParameterError(
                     f"queries must be 0 and 1 in {plural(self.n_queries, 'row')} (n_queries) of {self.n_records} "
-                    "(n_records), "
-                    f"but have shape {given.shape}.",
+                    f"(n_records), but have shape {given.shape}.",
                     argument="queries",
                 )
             object.__setattr__(self, "queries", tuple(tuple(row) for row in given.astype(int).tolist()))
@@ -94,8 +93,7 @@ class SubsetCounts(Mechanism):
             given = " ".join(f"{dataset!r}".split())[:60]
             raise ParameterError(
                 f"a dataset must be a column of {plural(self.n_records, 'bit')} (n_records), 0 or 1, in one "
-                "dimension, but is "
-                f"{given}{shape}.",
+                f"dimension, but is {given}{shape}.",
                 argument="dataset",
             )
         return np.asarray(self.subsets @ bits.astype(np.float64))

@@ -191,8 +191,7 @@ class DeniableRelease(Mechanism):
         if self.relation is Relation.ADD_REMOVE and min(sizes) < self.k:
             raise NeighboursError(
                 f"each side must have k = {plural(self.k, 'record')} at least, which the theorem asks for, but one "
-                "has "
-                f"{min(sizes)}. Give more records, or a smaller k.",
+                f"has {min(sizes)}. Give more records, or a smaller k.",
                 argument="k",
             )
         check_records(neighbours)

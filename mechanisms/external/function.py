@@ -238,8 +238,7 @@ class FunctionMechanism(Mechanism):
         if not shape or shape[0] != size:
             raise ReleaseError(
                 f"{self.name} was asked for size={plural(size, 'run')} and returned shape {shape}: expected one row a "
-                "run, "
-                f"({size},) or ({size}, ...). Give a function release(dataset, rng) if it does one run at a time."
+                f"run, ({size},) or ({size}, ...). Give a function release(dataset, rng) if it does one run at a time."
             )
         if isinstance(array, list):
             return array

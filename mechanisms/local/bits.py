@@ -58,8 +58,7 @@ class BitReports(LocalMechanism):
         if m > _LARGEST_TABLE:
             raise ParameterError(
                 f"{type(self).__name__} has messages of {plural(m, 'bit')}, of which there are 2^{m}: no table holds "
-                "them. Take "
-                f"one with {_LARGEST_TABLE} bits at most."
+                f"them. Take one with {_LARGEST_TABLE} bits at most."
             )
         return ((np.arange(1 << m)[:, None] >> np.arange(m)[::-1]) & 1).astype(np.int8)
 

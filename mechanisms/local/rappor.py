@@ -94,8 +94,7 @@ class _BloomReports(BitReports):
         if np.linalg.matrix_rank(self.codes) < self.k:
             raise ParameterError(
                 f"the filters of {plural(self.k, 'value')} in {plural(self.n_bits, 'bit')} are linearly dependent, "
-                "so that reports do not "
-                "tell how often each value is held. Take fewer values or more bits.",
+                "so that reports do not tell how often each value is held. Take fewer values or more bits.",
                 argument="k",
             )
         return np.asarray(np.linalg.pinv(self.codes.astype(np.float64)))

@@ -99,8 +99,7 @@ class SubsetSelection(FrequencyOracle):
         if self.n_messages > _LARGEST_TABLE:
             raise ParameterError(
                 f"SubsetSelection has {plural(self.n_messages, 'set')} of {self.d} of {plural(self.k, 'value')}: no "
-                "table holds them. Take "
-                f"fewer values or smaller sets, with at most {_LARGEST_TABLE} sets.",
+                f"table holds them. Take fewer values or smaller sets, with at most {_LARGEST_TABLE} sets.",
                 argument="k",
             )
         members = np.array(list(combinations(range(self.k), self.d)))

@@ -177,8 +177,7 @@ class Shuffled(Mechanism):
         if values.shape != (self.n_users,):
             raise ParameterError(
                 f"the dataset must hold the values of n_users = {plural(self.n_users, 'user')}, but has shape "
-                f"{values.shape}: "
-                "the guarantee depends on how many there are.",
+                f"{values.shape}: the guarantee depends on how many there are.",
                 argument="n_users",
             )
         return values

@@ -33,8 +33,7 @@ def check_frequencies(frequencies: ArrayLike, name: str = "frequencies") -> Floa
     if wrong.size:
         raise ParameterError(
             f"{name} must lie in [0, 1], but that of column {wrong[0]} is {found[wrong[0]]} "
-            f"({plural(wrong.size, 'column')} in "
-            "all). Give the shares of people with a 1, not counts or percentages.",
+            f"({plural(wrong.size, 'column')} in all). Give the shares of people with a 1, not counts or percentages.",
             argument=name,
             value=float(found[wrong[0]]),
         )

@@ -205,8 +205,7 @@ class RandomMechanism(Trial):
             if flat.shape[1] + 2 != rows.shape[1]:
                 raise ParameterError(
                     f"mechanisms must give outputs of one shape, but some are {plural(rows.shape[1] - 2, 'number')} "
-                    "and others "
-                    f"{flat.shape[1]}.",
+                    f"and others {flat.shape[1]}.",
                     argument="mechanisms",
                 )
             rows[runs, 1:-1], rows[runs, -1] = flat, scores

@@ -125,8 +125,7 @@ class OpacusTraining(OpacusRuns, Mechanism):
         if len(data) != self.n_records - 1:
             raise ParameterError(
                 f"dataset must leave room for the canary: n_records - 1 = {plural(self.n_records - 1, 'record')}, but "
-                "has "
-                f"{len(data)}. Give n_records={len(data) + 1}, or other data."
+                f"has {len(data)}. Give n_records={len(data) + 1}, or other data."
             )
         extreme = self.max_grad_norm * self.seen_directions[:1]
         other = [] if data.gradients is None else [data.gradients]
@@ -146,8 +145,7 @@ class OpacusTraining(OpacusRuns, Mechanism):
         if max(map(len, sides)) != self.n_records:
             raise ParameterError(
                 f"n_records is {self.n_records}, but the larger dataset has {plural(max(map(len, sides)), 'record')}: "
-                "the claim "
-                f"would be that of another sampling rate. Give n_records={max(map(len, sides))}."
+                f"the claim would be that of another sampling rate. Give n_records={max(map(len, sides))}."
             )
         if self.view == "noisy_gradients":
             self._check_seen(neighbours)

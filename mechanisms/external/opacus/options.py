@@ -110,7 +110,6 @@ class OpacusOptions:
         if found.ndim != 2 or found.shape[1] != self.n_parameters or not (np.abs(norms - 1.0) < 1e-6).all():
             raise ParameterError(
                 f"directions must be unit vectors of {plural(self.n_parameters, 'number')}, one a parameter, but have "
-                "shape "
-                f"{found.shape} and norms {norms}."
+                f"shape {found.shape} and norms {norms}."
             )
         return found

@@ -179,8 +179,8 @@ class NoisyProjectedSGD(Mechanism):
         if data.n_gradients or data.n_examples != self.n_records:
             raise ParameterError(
                 f"the dataset must hold n_records = {plural(self.n_records, 'example')}, but holds "
-                f"{plural(data.n_examples, 'example')} "
-                f"and {data.n_gradients} gradients. Set n_records, on which noise and steps depend, to the number of "
+                f"{plural(data.n_examples, 'example')} and {data.n_gradients} gradients. Set n_records, on which noise "
+                "and steps depend, to the number of "
                 "examples."
             )
         if not np.isin(data.y, (0, 1)).all():

@@ -58,8 +58,7 @@ class SignedExamples:
         if data.n_gradients:
             raise ParameterError(
                 f"the dataset holds {plural(data.n_gradients, 'record')} given by their gradient, which have no loss "
-                "to "
-                "minimise. Give examples (X, y)."
+                "to minimise. Give examples (X, y)."
             )
         if not data.n_examples:
             raise ParameterError("the dataset is empty. Give at least one example.")

@@ -99,8 +99,7 @@ class GroupPrivacy(Mechanism):
         if not 1 <= most <= self.size:
             raise NeighboursError(
                 f"d0 and d1 differ in {plural(most, 'record')}, but the claim is for a group of 1 to {self.size}. "
-                "Give the group "
-                "its size, or the datasets fewer differences.",
+                "Give the group its size, or the datasets fewer differences.",
                 argument="d0",
             )
         if self.relation is Relation.ADD_REMOVE:

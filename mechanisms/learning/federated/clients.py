@@ -128,8 +128,7 @@ def _check_places(relation: Relation, sides: list[list[Client]]) -> None:
     if counts[0] != counts[1] or len(differ) != 1:
         raise NeighboursError(
             f"d0 has {counts[0]} and d1 {plural(counts[1], 'client')}, of which {len(differ)} differ in place, but "
-            "under "
-            f"{relation.value!r} exactly one may. Change all records of one client, and keep the order.",
+            f"under {relation.value!r} exactly one may. Change all records of one client, and keep the order.",
             argument="d0",
         )
     if relation is Relation.ZERO_OUT and not differ[0][0].blank:

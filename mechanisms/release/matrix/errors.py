@@ -35,8 +35,7 @@ def reconstruction(workload: Workload, measured: Workload) -> Floats:
         raise ParameterError(
             f"the strategy must span the workload, but {np.count_nonzero(missed > SPANNED):,} of its "
             f"{plural(workload.n_answers, 'query', 'queries')} do not follow from {measured}. Add measurements, or "
-            "take "
-            "strategy = {name = 'identity'}, which spans everything.",
+            "take strategy = {name = 'identity'}, which spans everything.",
             argument="strategy",
         )
     return found

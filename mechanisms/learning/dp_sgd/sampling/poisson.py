@@ -112,8 +112,7 @@ class PoissonSampling(Sampling):
         if 2 ** len(shifts) > MOST_SUBSETS:
             raise ParameterError(
                 f"{plural(len(shifts), 'gradient record')} are observed: a Poisson sample of them has too many "
-                "possible sums for "
-                f"a density. Use at most {int(math.log2(MOST_SUBSETS))}, or another attack."
+                f"possible sums for a density. Use at most {int(math.log2(MOST_SUBSETS))}, or another attack."
             )
         members = (np.arange(2 ** len(shifts))[:, None] >> np.arange(len(shifts))) & 1
         taken = members.sum(axis=1)
