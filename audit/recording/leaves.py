@@ -34,7 +34,10 @@ def leaves_of(output: Any, depth: int = 0) -> Leaves:
     if isinstance(output, (set, frozenset)):
         return [leaf for part in sorted(output, key=str) for leaf in leaves_of(part, depth + 1)]
     if isinstance(output, np.ndarray):
-        return leaves_of(np.asarray(at_last(output)).ravel().tolist(), depth + 1)
+        found = np.asarray(at_last(output)).ravel()
+        if found.dtype.kind in "biuf":
+            return list(found.astype(np.float64).tolist())
+        return leaves_of(found.tolist(), depth + 1)
     if hasattr(output, "to_numpy"):  # pandas
         names = [*getattr(output, "columns", ()), *getattr(output, "index", ())]
         return [*leaves_of(names, depth + 1), *leaves_of(output.to_numpy(), depth + 1)]
@@ -47,7 +50,15 @@ def changes(one: Leaves, other: Leaves) -> NDArray[np.float64]:
     """How far each part moves; infinite for one that is no number, NaN where their number changes."""
     if len(one) != len(other):
         return np.full(len(one), np.nan)
-    return np.array([_change(*pair) for pair in zip(one, other, strict=True)], dtype=np.float64)
+    before, now = (np.array([part if type(part) is float else np.nan for part in leaves]) for leaves in (one, other))
+    with np.errstate(all="ignore"):
+        moved = now - before
+        close = np.abs(moved) <= SLACK * np.maximum(1.0, np.abs(before))
+    finite = np.isfinite(before) & np.isfinite(now)
+    found = np.where(finite & ~close, moved, np.where(finite | (before == now), 0.0, np.inf))
+    for i in np.flatnonzero(np.isnan(before) | np.isnan(now)):
+        found[i] = 0.0 if _equal(one[i], other[i]) else np.inf
+    return found
 
 
 def same(one: Leaves, other: Leaves) -> bool:
@@ -55,11 +66,6 @@ def same(one: Leaves, other: Leaves) -> bool:
     return len(one) == len(other) and not changes(one, other).any()
 
 
-def _change(one: Any, other: Any) -> float:
-    if not (isinstance(one, float) and isinstance(other, float)):
-        return 0.0 if type(one) is type(other) and one == other else np.inf
-    if one == other or (np.isnan(one) and np.isnan(other)):
-        return 0.0
-    if not (np.isfinite(one) and np.isfinite(other)):
-        return np.inf
-    return 0.0 if abs(other - one) <= SLACK * max(1.0, abs(one)) else other - one
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two parts that are not both numbers are the same; NaN equals itself."""
+    return type(one) is type(other) and (one == other or (one != one and other != other))

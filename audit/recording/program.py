@@ -66,7 +66,7 @@ class _Program:
         seen = Recorded(name_of(self.function), (first, other), outputs, same(output, repeated))
         if seen.parted or not seen.repeatable:
             return seen
-        unsettled, influence = frozenset(self._reached(pair.d0, seed, seen)), self._influence(pair.d0, seed, seen)
+        unsettled, influence = frozenset(self._reached(pair, seed, seen)), self._influence(pair.d0, seed, seen)
         return dataclasses.replace(seen, unsettled=unsettled, influence=influence)
 
     def run(self, dataset: Any, seed: Sequence[int], tape: Tape) -> Leaves:
@@ -79,19 +79,23 @@ class _Program:
                 result = self.function(given, rng) if self.style == "one-run" else self.function(given, 1, rng)
             return leaves_of(result)
 
-    def _nudged(self, dataset: Any, seed: Sequence[int], seen: Recorded, by: Mapping[int, Any]) -> np.ndarray[Any, Any]:
-        """How far each part of the output on side 0 moves when draws are moved."""
-        return changes(seen.outputs[0], self.run(dataset, seed, Tape(seen.tapes[0], follow=False, nudge=by)))
+    def _nudged(self, dataset: Any, seed: Sequence[int], first: Tape, by: Mapping[int, Any]) -> Leaves:
+        """The output on a dataset when draws are moved, and no noisy value is kept."""
+        return self.run(dataset, seed, Tape(first, follow=False, nudge=by))
 
-    def _reached(self, dataset: Any, seed: Sequence[int], seen: Recorded) -> set[int]:
-        """The parts of the output that noise reaches which was not moved, and may hide what differs in them."""
+    def _reached(self, pair: Neighbours, seed: Sequence[int], seen: Recorded) -> set[int]:
+        """The parts of the output that noise reaches on both sides which was not moved: it may hide a difference."""
         if same(*seen.outputs):
             return set()
-        open_calls, step = seen.open_calls(), seen.step()
+        first, open_calls, step = seen.tapes[0], seen.open_calls(), seen.step()
         if any(not seen.is_noise(at) for at in open_calls):
             return set(range(len(seen.outputs[0])))
-        by = {at: step * (1.0 + np.arange(np.size(seen.tapes[0].calls[at].result)) / 7.0) for at in open_calls}
-        return set(np.flatnonzero(self._nudged(dataset, seed, seen, by)).tolist()) if by else set()
+        by = {at: step * (1.0 + np.arange(np.size(first.calls[at].result)) / 7.0) for at in open_calls}
+        if not by:
+            return set()
+        moved0 = changes(seen.outputs[0], self._nudged(pair.d0, seed, first, by))
+        moved1 = changes(self._nudged(pair.d1, seed, first, {}), self._nudged(pair.d1, seed, first, by))
+        return set(np.flatnonzero(moved0).tolist()) & set(np.flatnonzero(moved1).tolist())
 
     def _influence(self, dataset: Any, seed: Sequence[int], seen: Recorded) -> dict[Element, np.ndarray[Any, Any]]:
         """How far the output moves with each number of noise that was moved, and with the others."""
@@ -100,7 +104,10 @@ class _Program:
         if not moved or len(moved) > TRACED:
             return {}
         one_by_one = [*moved, *others] if len(moved) + len(others) <= TRACED else moved
-        found = {one: self._nudged(dataset, seed, seen, seen.along([one], step)) for one in one_by_one}
+        groups: dict[Element, list[Element]] = {one: [one] for one in one_by_one}
         if one_by_one is moved:
-            found[None] = self._nudged(dataset, seed, seen, seen.along(others, step))
-        return found
+            groups[None] = others
+        return {
+            one: changes(seen.outputs[0], self._nudged(dataset, seed, seen.tapes[0], seen.along(group, step)))
+            for one, group in groups.items()
+        }

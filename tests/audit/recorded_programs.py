@@ -290,6 +290,17 @@ def correlated_normal(d, rng):
     return np.asarray(d).sum(axis=0) + rng.multivariate_normal(np.zeros(3), 4.0 * np.eye(3))
 
 
+def sorted_in_place(d, rng):
+    noisy = counts(d) + rng.laplace(size=3)
+    noisy.sort()
+    np.maximum(noisy, 0.0, out=noisy)
+    return noisy / noisy.sum()
+
+
+def large_histogram(d, rng):
+    return np.bincount(d, minlength=100_001) + rng.laplace(size=100_001)
+
+
 def propose_test_release(d, rng):
     if len(d) + rng.laplace(scale=2.0) < 2.0:
         return None
@@ -346,6 +357,8 @@ RIGHT = [
     (truncated_noise, VALUES, ApproximateDP(2.0, 1e-6)),
     (confidence_interval, VALUES, GaussianDP(1.0)),
     (correlated_normal, VECTORS, GaussianDP(0.5)),
+    (sorted_in_place, LABELS, ONE),
+    (large_histogram, LABELS, ONE),
     (propose_test_release, VALUES, ONE),
 ]
 
@@ -460,6 +473,11 @@ def shuffled_raw(d, rng):
     return values[:3] + 0.0
 
 
+def branch_of_output(d, rng):
+    noisy = len(d) + rng.laplace()
+    return noisy if sum(d) > 2.5 else -1.0
+
+
 def unclipped_gradient(d, rng):
     x = 10.0 * np.asarray(d, dtype=float)
     return x.sum(axis=0) + rng.normal(size=3)
@@ -489,5 +507,6 @@ WRONG = [
     (noise_taken_back, VALUES, ONE, "no noise"),
     (exact_total_beside_noisy_parts, LABELS, ONE, "parameters"),
     (shuffled_raw, CHANGED, ONE, "no noise"),
+    (branch_of_output, CHANGED, ONE, "no noise"),
     (unclipped_gradient, VECTORS, GaussianDP(1.0), "spent"),
 ]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ __tracebackhide__ = True  # pytest shows the lines of the program, and not what 
 Floats = NDArray[np.float64]
 SLACK = 1e-9
 """Relative difference below which two numbers are taken to be equal."""
+LARGEST = 100_000
+"""Numbers of a draw whose use is followed; larger ones are read as they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +124,14 @@ class View:
 def noisy(result: Any, script: Draw | None) -> tuple[Any, Draw | None]:
     """A result of a primitive as a number or an array whose use is followed, and its draw; itself if it is neither."""
     array = np.asarray(result)
-    if array.dtype.kind not in "fi" or not (isinstance(result, np.ndarray) or type(result) in SCALARS):
+    if array.dtype.kind not in "fi" or array.size > LARGEST:
+        return result, None
+    if not (isinstance(result, np.ndarray) or type(result) in SCALARS):
         return result, None
     draw = Draw(array.astype(np.float64).ravel(), script)
     places = np.arange(array.size).reshape(array.shape)
-    view = View(draw, places, np.ones(array.shape), np.zeros(array.shape), np.zeros(array.shape))
+    one, none = np.broadcast_to(1.0, array.shape), np.broadcast_to(0.0, array.shape)
+    view = View(draw, places, one, none, none)
     return _made(result, view), draw
 
 
@@ -241,6 +247,9 @@ def _ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[
         if np.isfinite(difference).all():
             return ufunc(difference, 0)
     result = getattr(ufunc, method)(*bare, **options)
+    for one in out:
+        if isinstance(one, NoisyArray):
+            one._view = None
     if np.asarray(result).dtype.kind not in "fi":
         return result
     if method == "__call__" and name in OPERATIONS and "where" not in options:
@@ -332,6 +341,15 @@ class NoisyArray(np.ndarray[Any, Any]):
 
     def __reduce__(self) -> Any:
         return self.view(np.ndarray).__reduce__()
+
+    def _changed(self, name: str, *given: Any, **options: Any) -> None:
+        getattr(self.view(np.ndarray), name)(*given, **options)
+        self._view = None
+
+    sort = partialmethod(_changed, "sort")
+    partition = partialmethod(_changed, "partition")
+    fill = partialmethod(_changed, "fill")
+    put = partialmethod(_changed, "put")
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self.copy()
