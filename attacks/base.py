@@ -19,7 +19,7 @@ independent and identically distributed on each side.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from ..mechanisms.base import Mechanism, Neighbours, Outputs
 from ..mechanisms.errors import AttackError
+from ..mechanisms.validation import Options
 
 
 class Scorer(Protocol):
@@ -54,14 +55,14 @@ class Target:
     neighbours: Neighbours
 
 
-class Attack(ABC):
+class Attack(metaclass=Options):
     """A way to tell side 1 from side 0. Subclasses are frozen dataclasses whose fields are the options."""
 
     minimum_pilot: ClassVar[int] = 1
     """Fewest ordinary pilot outputs a side that `fit` needs; with fewer it raises `AttackError`. 0: the scorer does not
     depend on them."""
 
-    def check(self, target: Target) -> None:  # noqa: B027 - most attacks can be used everywhere
+    def check(self, target: Target) -> None:
         """Raises `AttackError`, with the reason, where this attack cannot be used on `target`; so does `fit`."""
 
     def supports(self, target: Target) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..mechanisms.errors import AttackError
+from ..mechanisms.errors import AttackError, plural
 from ..mechanisms.validation import one_of
 
 Floats = NDArray[np.float64]
@@ -109,8 +109,8 @@ def _matrix(kind: str | Featuriser, values: NDArray[Any]) -> Floats:
     made = np.asarray(kind(values))
     if made.ndim == 0 or len(made) != len(values):
         raise AttackError(
-            f"features must return one row a run, {len(values)} rows, but returned shape {made.shape}. Make it work on "
-            "all runs at once: (size, ...) -> (size, n_features)."
+            f"features must return one row a run, {plural(len(values), 'row')}, but returned shape {made.shape}. Make "
+            "it work on all runs at once: (size, ...) -> (size, n_features)."
         )
     rows = as_matrix(made)
     if not np.isfinite(rows).all():

@@ -25,7 +25,7 @@ Side 0 ("out") runs on `d0`, without the record in question; side 1 ("in") runs 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from .errors import ParameterError, RelationError
 from .relation import Relation
+from .validation import Options
 
 if TYPE_CHECKING:
     from .guarantees.base import Guarantee
@@ -99,7 +100,7 @@ class Outputs:
         return np.array(self.values, dtype=dtype, copy=copy)
 
 
-class Mechanism(ABC):
+class Mechanism(metaclass=Options):
     """A randomised algorithm with a claimed guarantee.
 
     Subclasses are frozen dataclasses: their fields are the configuration; datasets and `rng` are call arguments.

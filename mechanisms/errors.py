@@ -175,13 +175,58 @@ class PrivacyViolation(AssertionError):  # noqa: N818 - a verdict, not a fault o
         self.result = result
 
 
+NEAREST = 5
+"""Names that are proposed for an unknown one."""
+LISTED = 12
+"""Names at most that are all listed."""
+
+
 def unknown_name_message(kind: str, name: str, known: Iterable[str]) -> str:
-    """One sentence that names the unknown, the nearest names and all that is allowed."""
+    """One sentence that names the unknown and the nearest names, and all of them where they are few.
+
+    >>> unknown_name_message("bound", "Betting", ["betting", "one-run"])
+    "unknown bound 'Betting'. Did you mean 'betting'? Known: betting, one-run."
+    """
     known = sorted(known)
-    near = get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-    listed = ", ".join(known) if known else "none"
-    return f"unknown {kind} {name!r}.{hint} Known: {listed}."
+    near = nearest(name, known)
+    hint = f" Did you mean {listed(map(repr, near), 'or')}?" if near else ""
+    if len(known) > LISTED:
+        if not near:
+            near = nearest(name, known, cutoff=0.0)
+        return f"unknown {kind} {name!r}.{hint or f' The nearest of {len(known)} names: {listed(near)}.'}"
+    return f"unknown {kind} {name!r}.{hint} Known: {', '.join(known) if known else 'none'}."
+
+
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.5) -> list[str]:
+    """The names that are most like an unknown one, whatever its case, the nearest first."""
+    plain: dict[str, str] = {}
+    for one in known:
+        plain.setdefault(_plain(one), one)
+    found = get_close_matches(_plain(name), plain, n=NEAREST, cutoff=cutoff)
+    return [plain[one] for one in found[: 1 if found[:1] == [_plain(name)] else NEAREST]]
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-").replace(" ", "-")
+
+
+def listed(names: Iterable[str], last: str = "and") -> str:
+    """Names as a list in a sentence.
+
+    >>> listed("abc")
+    'a, b and c'
+    """
+    *first, final = names
+    return f"{', '.join(first)} {last} {final}" if first else final
+
+
+def plural(n: int, noun: str, several: str = "") -> str:
+    """A number and what it counts.
+
+    >>> plural(1, "canary", "canaries"), plural(2_000, "run")
+    ('1 canary', '2,000 runs')
+    """
+    return f"{n:,} {noun if n == 1 else several or noun + 's'}"
 
 
 def missing_message(thing: str, needed: Sequence[str], missing: Sequence[str]) -> str:
@@ -193,10 +238,5 @@ def missing_message(thing: str, needed: Sequence[str], missing: Sequence[str]) -
     if len(needed) == 1:
         return f"{thing} needs {needed[0]}, which is missing"
     if len(needed) == len(missing):
-        return f"{thing} needs {_listed(needed)}, which are missing"
-    return f"{thing} needs {_listed(needed)}, but {_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing"
-
-
-def _listed(names: Sequence[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
+        return f"{thing} needs {listed(needed)}, which are missing"
+    return f"{thing} needs {listed(needed)}, but {listed(missing)} {'is' if len(missing) == 1 else 'are'} missing"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ParameterError
+from .errors import ParameterError, plural
 
 
 def is_pandas(part: Any) -> bool:
@@ -68,7 +68,7 @@ def _replaced_row(part: Any, index: int, new: Any) -> Any:
         values = [new[c] for c in part.columns] if hasattr(new, "keys") else list(new)
         if len(values) != part.shape[1]:
             raise ParameterError(
-                f"replacement must have {part.shape[1]} values, one a column, but has {len(values)}.",
+                f"replacement must have {plural(part.shape[1], 'value')}, one a column, but has {len(values)}.",
                 argument="replacement",
             )
         row = pandas.DataFrame({c: [v] for c, v in zip(part.columns, values, strict=True)})

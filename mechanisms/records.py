@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import Dataset, Neighbours
-from .errors import NeighboursError, ParameterError
+from .errors import NeighboursError, ParameterError, plural
 from .record_edits import blanked, is_pandas, mixed, replaced, without
 from .relation import Relation
 
@@ -344,8 +344,9 @@ def _check_add_remove(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:
     only0, only1 = _surplus(keys0, keys1)
     if sorted((only0, only1)) != [0, 1]:
         raise NeighboursError(
-            f"under 'add_remove' one dataset must be the other plus one record, but d0 has {len(keys0)} records, d1 "
-            f"has {len(keys1)}, and {only0} of d0 are not in d1, {only1} of d1 not in d0. "
+            "under 'add_remove' one dataset must be the other plus one record, but d0 has "
+            f"{plural(len(keys0), 'record')}, d1 has {len(keys1)}, and {only0} of d0 are not in d1, {only1} of d1 not "
+            "in d0. "
             "Build the pair with dpassay.mechanisms.records.remove_record.",
             argument="relation",
         )
@@ -356,8 +357,8 @@ def _check_replace_one(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None
     if len(keys0) != len(keys1) or (len(in_place) != 1 and _surplus(keys0, keys1) != (1, 1)):
         raise NeighboursError(
             f"under 'replace_one' both datasets must hold equally many records and differ in exactly one, but d0 has "
-            f"{len(keys0)} records, d1 has {len(keys1)}, and {_surplus(keys0, keys1)[0]} of d0 are not in d1. "
-            "Build the pair with dpassay.mechanisms.records.replace_record.",
+            f"{plural(len(keys0), 'record')}, d1 has {len(keys1)}, and {_surplus(keys0, keys1)[0]} of d0 are not in "
+            "d1. Build the pair with dpassay.mechanisms.records.replace_record.",
             argument="relation",
         )
 
@@ -365,7 +366,7 @@ def _check_replace_one(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None
 def _check_zero_out(neighbours: Neighbours, keys0: Keys, keys1: Keys) -> None:
     in_place = _differing(keys0, keys1)
     if len(keys0) != len(keys1) or len(in_place) != 1:
-        problem = f"d0 has {len(keys0)} records, d1 has {len(keys1)}, and {len(in_place)} differ in place"
+        problem = f"d0 has {plural(len(keys0), 'record')}, d1 has {len(keys1)}, and {len(in_place)} differ in place"
     elif not _is_blank(neighbours.d0, in_place[0]):
         problem = f"record {in_place[0]} of d0, the one that differs, is not all zeros"
     else:

@@ -5,16 +5,49 @@ positive(epsilon=epsilon, sensitivity=sensitivity)
 
 from __future__ import annotations
 
+import inspect
 import math
 import reprlib
+from abc import ABCMeta
 from collections.abc import Collection
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ParameterError, unknown_name_message
+
+
+class Options(ABCMeta):
+    """Class whose constructor proposes the right word for an option that it does not have.
+
+    The error stays the `TypeError` of Python.
+    """
+
+    if not TYPE_CHECKING:  # a type checker reads the signature of the class
+
+        @property
+        def __signature__(cls) -> inspect.Signature:  # else it would be that of __call__
+            whole = inspect.signature(cls.__init__)
+            return whole.replace(parameters=list(whole.parameters.values())[1:])
+
+        def __call__(cls, *args: Any, **options: Any) -> Any:
+            try:
+                return super().__call__(*args, **options)
+            except TypeError as error:
+                if (message := _unknown_option(cls, options)) is None:
+                    raise
+                raise TypeError(message).with_traceback(error.__traceback__) from None
+
+
+def _unknown_option(cls: type[Any], options: Collection[str]) -> str | None:
+    """What is wrong with the names of some options; None where they are right."""
+    taken = inspect.signature(cls).parameters
+    if any(one.kind is one.VAR_KEYWORD for one in taken.values()):
+        return None
+    wrong = next((name for name in options if name not in taken), None)
+    return None if wrong is None else unknown_name_message(f"option of {cls.__name__}:", wrong, taken)
 
 
 def _number(name: str, value: Any, allowed: str) -> float:

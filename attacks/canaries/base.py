@@ -11,25 +11,25 @@ It is chosen from what is public: the dataset, the model and its initial paramet
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ...mechanisms.base import Dataset, Mechanism, Neighbours
-from ...mechanisms.errors import ParameterError
+from ...mechanisms.errors import ParameterError, plural
 from ...mechanisms.learning.base import Floats, TrainingData
 from ...mechanisms.learning.capabilities import TakesCanaries, needed
 from ...mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
-from ...mechanisms.validation import whole
+from ...mechanisms.validation import Options, whole
 
 Example: TypeAlias = tuple[Floats, int | float]
 """Features `(n_features,)` and label."""
 
 
 @dataclass(frozen=True)
-class Canary(ABC):
+class Canary(metaclass=Options):
     """A way to choose the record in question. Subclasses are frozen dataclasses whose fields are the options.
 
     Args:
@@ -151,5 +151,7 @@ def least_likely(
         log_p = models.log_probabilities(np.asarray(x)[None, :])[0, 0]
         order = order[np.argsort(np.round(log_p[order], 9), kind="stable")]
     if rank >= len(order):
-        raise ParameterError(f"the model has only {n_classes} classes: too few for this canary.", argument="model")
+        raise ParameterError(
+            f"the model has only {plural(n_classes, 'class', 'classes')}: too few for this canary.", argument="model"
+        )
     return int(order[rank])

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.errors import ParameterError
+from ...mechanisms.errors import ParameterError, plural
 from ...mechanisms.learning.base import TrainingData
 from ...mechanisms.learning.capabilities import ClipsGradients, HasInputWeights, TakesCanaries, needed
 from ...mechanisms.relation import Relation
@@ -124,8 +124,9 @@ class Dirac(GradientCanary):
             missing = -(-n // len(every)) - len(dead)
             raise ParameterError(
                 f"n_canaries is {n:,}, but only {len(weights):,} weights belong to dead features, which are 0 in all "
-                f"records: {len(dead)} features, {len(every)} units. Add more, by with_dead_features(dataset, "
-                f"{missing}) or in a config by dead_features = {missing} in [data], and give the model n_features = "
+                f"records: {plural(len(dead), 'feature')}, {plural(len(every), 'unit')}. Add more, by "
+                f"with_dead_features(dataset, {missing}) or in a config by dead_features = {missing} in [data], and "
+                "give the model n_features = "
                 f"{data.X.shape[1] + missing}; or take random directions.",
                 argument="n_canaries",
             )

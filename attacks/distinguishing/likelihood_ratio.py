@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.base import LogDensity, Outputs
-from ...mechanisms.errors import AttackError
+from ...mechanisms.errors import AttackError, plural
 from ..base import Attack, Scorer, Target
 
 RESOLUTION = 2.0**-30
@@ -116,8 +116,8 @@ def _both_infinite(log_p0: NDArray[np.float64], log_p1: NDArray[np.float64], law
     bad = np.isnan(log_p0) | np.isnan(log_p1)
     if bad.any():
         raise AttackError(
-            f"{type(law).__name__}.log_density is NaN for {np.count_nonzero(bad)} of {len(bad)} outputs. It must "
-            "be a number, or -inf where an output is impossible. Fix it, or use attack='classifier'."
+            f"{type(law).__name__}.log_density is NaN for {np.count_nonzero(bad)} of {plural(len(bad), 'output')}. It "
+            "must be a number, or -inf where an output is impossible. Fix it, or use attack='classifier'."
         )
     both: NDArray[np.bool_] = np.isinf(log_p0) & (log_p0 == log_p1)
     return both

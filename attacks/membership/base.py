@@ -11,13 +11,14 @@ tries, the smallest variance of LiRA). A membership metric is no bound on epsilo
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.errors import AttackError
+from ...mechanisms.errors import AttackError, plural
+from ...mechanisms.validation import Options
 
 if TYPE_CHECKING:
     from .shadows import Shadows
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class MembershipAttack(ABC):
+class MembershipAttack(metaclass=Options):
     """Tells members from non-members. Subclasses are frozen dataclasses whose fields are the options."""
 
     name: ClassVar[str]
@@ -77,7 +78,7 @@ class MembershipAttack(ABC):
         if left < self.minimum_references:
             raise AttackError(
                 f"attack {self.name!r} needs at least {self.minimum_references} reference models a target besides "
-                f"{aside}, but {n_models} models leave {max(left, 0)}. "
+                f"{aside}, but {plural(n_models, 'model')} leave {max(left, 0)}. "
                 f"Train n_models={_even(self.minimum_references + n_models - left)} or more.",
                 argument="n_models",
             )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.base import Outputs
-from ...mechanisms.errors import AttackError
+from ...mechanisms.errors import AttackError, plural
 from ...mechanisms.validation import whole
 from ..features import Featuriser, check_kind
 from ..models.multiclass import ClassModel, fit_classes
@@ -99,9 +99,9 @@ class Learned(Reconstructor):
         most = MAX_ENTRIES // (k * width)
         if most < self.minimum_pilot:
             raise AttackError(
-                f"outputs of {width:,} numbers are too large for the learned attack, which needs at least "
-                f"{self.minimum_pilot} pilot runs of each of {k} candidates and keeps {MAX_ENTRIES:,} numbers. Let the "
-                "mechanism return fewer numbers, or give a Reconstructor of your own."
+                f"outputs of {plural(width, 'number')} are too large for the learned attack, which needs at least "
+                f"{plural(self.minimum_pilot, 'pilot run')} of each of {k} candidates and keeps {MAX_ENTRIES:,} "
+                "numbers. Let the mechanism return fewer numbers, or give a Reconstructor of your own."
             )
         return min(self.pilot_runs, most)
 

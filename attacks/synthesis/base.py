@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.base import Dataset, Neighbours, Outputs
-from ...mechanisms.errors import AttackError
+from ...mechanisms.errors import AttackError, plural
 from ...mechanisms.learning.pairs import surplus
 from ..base import Attack, Scorer, Target
 from ..distinguishing.classifier import Classifier, ClassifierScorer
@@ -165,8 +165,9 @@ def tables_of(outputs: Outputs, neighbours: Neighbours) -> Tables:
     if values.ndim != 3 or values.shape[2] != n_columns or values.dtype.kind not in "biuf":
         raise AttackError(
             f"attacks on synthetic tables need outputs of shape (size, n_rows, {n_columns}), a table with the "
-            f"{n_columns} columns of the data from every run, but got shape {values.shape}, dtype {values.dtype}. "
-            "Release equally many rows in every run and on both sides, such as 1,000 (not as many as the data have, "
+            f"{plural(n_columns, 'column')} of the data from every run, but got shape {values.shape}, dtype "
+            f"{values.dtype}. Release equally many rows in every run and on both sides, such as 1,000 (not as many as "
+            "the data have, "
             "where a record is added or removed), and the values of a column as numbers."
         )
     return values

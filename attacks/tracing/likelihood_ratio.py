@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.errors import ParameterError
+from ...mechanisms.errors import ParameterError, plural
 from ...mechanisms.studies.column_means import ColumnMeans
 from ...mechanisms.studies.study import Study
 from .base import Statistic
@@ -79,7 +79,7 @@ class ExactLikelihoodRatio(Statistic):
         d = len(frequencies)
         if d != self.means.n_attributes:
             raise ParameterError(
-                f"{d:,} columns are published, but the mechanism has n_attributes {self.means.n_attributes:,}.",
+                f"{plural(d, 'column')} are published, but the mechanism has n_attributes {self.means.n_attributes:,}.",
                 argument="released",
             )
         values = np.atleast_2d(released)

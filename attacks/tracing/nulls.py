@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from ...mechanisms.errors import ParameterError
+from ...mechanisms.errors import ParameterError, plural
 from .base import Linear
 
 Floats = NDArray[np.float64]
@@ -127,8 +127,8 @@ def empirical(scores: ArrayLike, reference: ArrayLike) -> Floats:
     known = np.sort(np.asarray(reference, dtype=np.float64))
     if len(known) < FEWEST:
         raise ParameterError(
-            f"there are {len(known)} people of reference, with whom no p-value is below 1/{len(known) + 1}. Give "
-            f"{FEWEST} or more, and 999 for a p-value of 0.001.",
+            f"there are {plural(len(known), 'person', 'people')} of reference, with whom no p-value is below "
+            f"1/{len(known) + 1}. Give {FEWEST} or more, and 999 for a p-value of 0.001.",
             argument="reference",
         )
     as_high = len(known) - np.searchsorted(known, np.asarray(scores, dtype=np.float64), side="left")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...mechanisms.errors import ParameterError
+from ...mechanisms.errors import ParameterError, plural
 from ...mechanisms.studies.study import check_people
 
 Floats = NDArray[np.float64]
@@ -45,7 +45,7 @@ class PackedPeople:
         needed = -(-self.n_attributes // 8)
         if self.bits.ndim != 2 or self.bits.dtype != np.uint8 or len(self.bits) != needed:
             raise ParameterError(
-                f"bits must be uint8 of shape ({needed}, n_people) for {self.n_attributes:,} columns, but are "
+                f"bits must be uint8 of shape ({needed}, n_people) for {plural(self.n_attributes, 'column')}, but are "
                 f"{self.bits.dtype} of shape {self.bits.shape}. PackedPeople.of(people) makes them.",
                 argument="bits",
             )
@@ -70,7 +70,8 @@ class PackedPeople:
         """sum_j slopes_j y_j of each person: `(n_people,)` for `(d,)`, `(runs, n_people)` for `(runs, d)`."""
         if slopes.shape[-1] != self.n_attributes:
             raise ParameterError(
-                f"people have {self.n_attributes:,} columns, but {slopes.shape[-1]:,} are published.", argument="people"
+                f"people have {plural(self.n_attributes, 'column')}, but {slopes.shape[-1]:,} are published.",
+                argument="people",
             )
         if slopes.ndim > 1:
             return np.stack([self.products(each) for each in slopes])

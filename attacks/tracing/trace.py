@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...mechanisms.errors import ParameterError
+from ...mechanisms.errors import ParameterError, plural
 from ...mechanisms.studies.populations import check_frequencies
 from ...mechanisms.studies.study import check_people
 from ...mechanisms.validation import one_of
@@ -108,7 +108,10 @@ def trace(
         assert reference is not None
         first, reference = _halves(reference, seed)
         frequencies = first.mean(axis=0)
-        notes.append(f"frequencies are those of {len(first):,} people of reference; the other half gives the p-values")
+        notes.append(
+            f"frequencies are those of {plural(len(first), 'person', 'people')} of reference; the other half gives "
+            "the p-values"
+        )
     frequencies = check_frequencies(frequencies)
     released = check_released(released, len(frequencies))
     if released.ndim > 1:
@@ -150,8 +153,8 @@ def _halves(reference: NDArray[np.uint8], seed: int) -> tuple[NDArray[np.uint8],
     """Two halves of the people of reference, no one in both."""
     if len(reference) < 2 * nulls.FEWEST:
         raise ParameterError(
-            f"reference holds {len(reference)} people, but half of them give the frequencies and half the p-values: "
-            f"give {2 * nulls.FEWEST} or more, or public frequencies.",
+            f"reference holds {plural(len(reference), 'person', 'people')}, but half of them give the frequencies and "
+            f"half the p-values: give {2 * nulls.FEWEST} or more, or public frequencies.",
             argument="reference",
         )
     order = np.random.default_rng(seed).permutation(len(reference))
@@ -165,7 +168,7 @@ def _noted(statistic: Statistic, released: Floats, frequencies: Floats) -> list[
     outside = int(np.count_nonzero((released < 0.0) | (released > 1.0)))
     notes = []
     if constant:
-        notes.append(f"{constant:,} of {len(frequencies):,} columns are constant in the population: left out")
+        notes.append(f"{constant:,} of {plural(len(frequencies), 'column')} are constant in the population: left out")
     if outside and isinstance(statistic, Homer | LikelihoodRatio):
         notes.append(f"{outside:,} means lie outside [0, 1]: clipped to it")
     return notes

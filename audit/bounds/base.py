@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
 from ...mechanisms.errors import ParameterError
+from ...mechanisms.validation import Options
 from ..evidence.scores import BitScores, PairScores, Scores, Successes
 from ..evidence.statement import Statement
 from .curve import CurveViolation
@@ -90,7 +91,7 @@ class PilotMissingError(ParameterError):
     """A bound is to choose something on the pilot, and there is none."""
 
 
-class Bound(ABC, Generic[E]):
+class Bound(Generic[E], metaclass=Options):
     """A method that turns evidence into a lower bound on epsilon. Subclasses are frozen dataclasses of its options.
 
     Attributes:

@@ -29,7 +29,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from ...mechanisms.errors import ParameterError, RelationError
+from ...mechanisms.errors import ParameterError, RelationError, plural
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.relation import Relation
 from ...mechanisms.validation import one_of, open_unit, unit_interval, whole
@@ -188,7 +188,8 @@ class FixedReconstruction(FixedBound[Successes]):
         return Rectangle(*map(np.asarray, (x, missed, rest, gamma)))
 
     def _ledger(self, successes: Successes) -> tuple[LedgerEntry, ...]:
-        seen = f"{successes.n_success} of {successes.n_runs} rounds, prior success {successes.prior_success:.6g}"
+        rounds = plural(successes.n_runs, "round")
+        seen = f"{successes.n_success} of {rounds}, prior success {successes.prior_success:.6g}"
         entries = (
             LedgerEntry("success", seen, "one exact binomial limit; prior, tolerance and attack fixed beforehand"),
             LedgerEntry("direction", "both", "one limit serves both, and every delta"),

@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ...mechanisms.errors import plural
+
 
 @dataclass(frozen=True)
 class Trials:
@@ -108,7 +110,9 @@ class Game(StrEnum):
 
 def _numbers(trials: Trials) -> dict[str, str]:
     numbers = {name: f"{value or 0:,}" for name, value in vars(trials).items()}
-    return numbers | {"runs": "1 run" if trials.per_side == 1 else f"{trials.per_side:,} runs"}
+    counts = {"runs": trials.per_side, "rounds": trials.per_side, "bits": trials.n_canaries}
+    words = {name: plural(n or 0, name.removesuffix("s")) for name, n in counts.items()}
+    return numbers | words | {"canaries": plural(trials.n_canaries or 0, "canary", "canaries")}
 
 
 _WORDS = {
@@ -142,8 +146,8 @@ _WORDS = {
         other="one that was out",
         sides="those that were out (side 0) and those that were in (side 1),",
         legend=("side 0: out", "side 1: in"),
-        trials="{runs} with {n_canaries} canaries, each in or out by the toss of a coin",
-        cell="{per_side} × {n_canaries} canaries",
+        trials="{runs} with {canaries}, each in or out by the toss of a coin",
+        cell="{per_side} × {canaries}",
     ),
     Game.RECONSTRUCTION: Words(
         unit="rounds",
@@ -159,8 +163,8 @@ _WORDS = {
         other="one without it",
         sides="guesses,",
         legend=("without the output", "with it"),
-        trials="{per_side} rounds, each with a fresh secret, a fresh run and one guess",
-        cell="{per_side} rounds",
+        trials="{rounds}, each with a fresh secret, a fresh run and one guess",
+        cell="{rounds}",
     ),
     Game.RECONSTRUCTION_OF_BITS: Words(
         unit="bits",
@@ -177,7 +181,7 @@ _WORDS = {
         other="one that was 0",
         sides="bits that were 0 (side 0) and bits that were 1 (side 1),",
         legend=("side 0: bit 0", "side 1: bit 1"),
-        trials="{runs} with {n_canaries} bits, each by the toss of a coin",
-        cell="{per_side} × {n_canaries} bits",
+        trials="{runs} with {bits}, each by the toss of a coin",
+        cell="{per_side} × {bits}",
     ),
 }

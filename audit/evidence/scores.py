@@ -172,13 +172,13 @@ class BitScores:
     randomness.
 
     Args:
-        bits: `(n_runs, n_canaries)` True where the canary was in the run.
-        scores: `(n_runs, n_canaries)` higher = in; infinite allowed, NaN not.
+        bits: `(n_runs, n_canaries)`, or `(n_canaries,)` for one run; True where the canary was in the run.
+        scores: of the same shape, higher = in; infinite allowed, NaN not.
         relation: of two datasets that differ in one bit: "add_remove" where the canary is there or not, "replace_one"
             where a record has the value of a 1 or that of a 0.
 
     Example:
-        >>> one_run = BitScores(bits=[[True, False, True]], scores=[[2.0, -1.0, 0.5]])
+        >>> one_run = BitScores(bits=[True, False, True], scores=[2.0, -1.0, 0.5])
         >>> one_run.n_runs, one_run.n_canaries, one_run.n_bits
         (1, 3, 3)
     """
@@ -190,10 +190,11 @@ class BitScores:
     def __post_init__(self) -> None:
         object.__setattr__(self, "relation", Relation.of(self.relation))
         bits, scores = np.asarray(self.bits), real_numbers(scores=self.scores)
+        if bits.ndim == 1 and scores.ndim == 1:  # one run
+            bits, scores = bits[None, :], scores[None, :]
         if bits.ndim != 2 or bits.size == 0:
             raise ParameterError(
-                f"bits must have shape (n_runs, n_canaries), both at least 1, but has shape {bits.shape}. "
-                "One run is one row: bits[None, :].",
+                f"bits must have shape (n_runs, n_canaries), or (n_canaries,) for one run, but has shape {bits.shape}.",
                 argument="bits",
             )
         if bits.dtype != np.bool_ and (bits.dtype.kind == "c" or not np.isin(bits, (0, 1)).all()):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 
 from ...mechanisms.base import Mechanism
 from ...mechanisms.errors import AccountingError, ParameterError, RelationError
@@ -48,7 +49,7 @@ class Statement:
     n_hypotheses: int = 1
 
     def __post_init__(self) -> None:
-        _check_claim(self.claim)
+        check_claim(self.claim, self.delta)
         delta_range(delta=self.delta)
         open_unit(confidence=self.confidence)
         whole(1, n_hypotheses=self.n_hypotheses)
@@ -81,6 +82,8 @@ class Statement:
             ParameterError: no claim, no delta, or something out of range.
             RelationError: the claim holds for another relation than the evidence.
         """
+        if claim is not None:
+            check_claim(claim, delta)
         claim = _claimed(mechanism, claim)
         if None not in (relation, claim.relation) and claim.relation is not relation:
             assert relation is not None
@@ -118,15 +121,21 @@ class Statement:
         return replace(self, confidence=1.0 - self.significance * part / n)
 
 
-def _check_claim(claim: object) -> None:
-    if not isinstance(claim, Guarantee):
-        raise ParameterError(f"claim must be a guarantee, such as PureDP(1.0), but is {claim!r}.", argument="claim")
+def check_claim(claim: object, delta: float | None = None) -> None:
+    """Raise `ParameterError` for a claim that is no guarantee; a number is taken for its epsilon in the advice."""
+    if isinstance(claim, Guarantee):
+        return
+    meant = "PureDP(1.0)"
+    if isinstance(claim, Real) and not isinstance(claim, bool):
+        meant = f"ApproximateDP({claim!r}, {delta!r})" if delta else f"PureDP({claim!r})"
+    raise ParameterError(
+        f"claim must be a guarantee, such as {meant}, but is {claim!r}.", argument="claim", value=claim
+    )
 
 
 def _claimed(mechanism: Mechanism | None, claim: Guarantee | None) -> Guarantee:
     """The claim that is tested."""
     if claim is not None:
-        _check_claim(claim)
         return claim
     if mechanism is None:
         raise ParameterError(
@@ -135,4 +144,4 @@ def _claimed(mechanism: Mechanism | None, claim: Guarantee | None) -> Guarantee:
     return mechanism.guarantee()
 
 
-__all__ = ["SMALLEST_SIGNIFICANCE", "Statement"]
+__all__ = ["SMALLEST_SIGNIFICANCE", "Statement", "check_claim"]

@@ -22,7 +22,7 @@ from ...attacks.membership.catalogue import build
 from ...attacks.membership.queries import shadows_of
 from ...attacks.membership.shadows import Shadows
 from ...attacks.membership.target.gradients import canary_log_ratio
-from ...mechanisms.errors import AttackError, ParameterError, RelationError
+from ...mechanisms.errors import AttackError, ParameterError, RelationError, plural
 from ...mechanisms.fingerprint import describe
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
 from ...mechanisms.learning.capabilities import ShowsNoisyGradients, needed
@@ -129,7 +129,8 @@ def one_run(shadows: Shadows, attack: str | MembershipAttack, *, model: int = 0)
         raise AttackError(
             "no bound on epsilon follows from this split: the bits of its records were not tossed as independent fair "
             "coins, and differential privacy says nothing about two natural samples. Report metrics "
-            "(dpassay.audit.membership.evaluate), or toss coins: train_shadows, or membership_game."
+            "(dpassay.audit.membership.evaluate), or toss coins: train_shadows, or membership_game. If the bits of "
+            "your own models are such coins, say so: Shadows(..., fair=True)."
         )
     whole(0, model=model)
     if model >= len(shadows):
@@ -277,7 +278,8 @@ def _without_bits(shadows: Shadows, model: int) -> Shadows:
 def _joined(first: TrainingData, second: TrainingData) -> TrainingData:
     if first.X.shape[1] != second.X.shape[1]:
         raise ParameterError(
-            f"canaries have {first.X.shape[1]} features, but records have {second.X.shape[1]}. Give both the same.",
+            f"canaries have {plural(first.X.shape[1], 'feature')}, but records have {second.X.shape[1]}. Give both "
+            "the same.",
             argument=("canaries", "records"),
         )
     return TrainingData(np.concatenate([first.X, second.X]), np.concatenate([first.y, second.y]))

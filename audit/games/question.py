@@ -21,7 +21,7 @@ from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.label import label
 from ..bounds.base import LedgerEntry, PairBound, PilotMissingError
 from ..bounds.choose import BoundChoice, choose_bounds
-from ..evidence.statement import Statement
+from ..evidence.statement import Statement, check_claim
 from ..trials.guards.independence import SHARE, independent_by_construction
 from ..trials.options import versions
 from ..trials.plan import TrialPlan, check_width, plan_trials
@@ -60,6 +60,8 @@ class Question:
     ) -> Question:
         """Checks the arguments against each other and fills in the defaults."""
         _check_pair(neighbours)
+        if claim is not None:
+            check_claim(claim, delta)
         mechanism = _as_mechanism(mechanism, neighbours, claim)
         pair = mechanism.worst_case() if neighbours is None else neighbours
         mechanism = mechanism.fitted_to(pair)

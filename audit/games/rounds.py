@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ...attacks.reconstruction.base import Guesser, SecretTarget
 from ...mechanisms.base import Mechanism, Outputs
-from ...mechanisms.errors import AttackError, ParameterError
+from ...mechanisms.errors import AttackError, ParameterError, plural
 from ...mechanisms.relation import Relation
 from ..evidence.scores import BitScores, Floats, Successes
 from ..trials.guards.independence import Independence, order
@@ -134,7 +134,8 @@ class BitRounds(Rounds):
         if found.shape != (len(outputs), n) or np.isnan(found).any():
             raise AttackError(
                 f"{type(self.guesser).__name__}.guess must return a score, no NaN, for each of {n} bits of each of "
-                f"{len(outputs)} outputs, but returned shape {found.shape}{' with NaN' * bool(np.isnan(found).any())}."
+                f"{plural(len(outputs), 'output')}, but returned shape "
+                f"{found.shape}{' with NaN' * bool(np.isnan(found).any())}."
             )
         return found
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ...attacks.membership.queries import ask, shadows_of, shows_trajectory, train
 from ...attacks.membership.shadows import Shadows, draw_inclusion
 from ...mechanisms.base import Workers
-from ...mechanisms.errors import ParameterError
+from ...mechanisms.errors import ParameterError, plural
 from ...mechanisms.fingerprint import describe
 from ...mechanisms.label import label
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
@@ -236,7 +236,8 @@ def _examples(name: str, dataset: Any, learner: Learner) -> TrainingData:
     data = examples_for(learner, dataset)
     if data.n_gradients:
         raise ParameterError(
-            f"{name} must be examples with labels, but hold {data.n_gradients} gradient records.", argument=name
+            f"{name} must be examples with labels, but hold {plural(data.n_gradients, 'gradient record')}.",
+            argument=name,
         )
     if (data.y < 0).any() or (data.y != np.rint(data.y)).any():
         raise ParameterError(

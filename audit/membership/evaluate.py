@@ -16,6 +16,7 @@ from ...mechanisms.errors import AttackError, ParameterError
 from ...mechanisms.guarantees.base import Guarantee
 from ...mechanisms.label import label
 from ...mechanisms.validation import open_unit
+from ..evidence.statement import check_claim
 from .feature_baseline import FeatureBaseline, feature_baseline
 from .records import FEWEST, group_rows, record_table
 from .result import AttackMetrics, MembershipResult, Region
@@ -67,8 +68,8 @@ def evaluate(
         0.76
     """
     open_unit(confidence=confidence)
-    if claim is not None and not isinstance(claim, Guarantee):
-        raise ParameterError(f"claim must be a guarantee, such as PureDP(1.0), but is {claim!r}.", argument="claim")
+    if claim is not None:
+        check_claim(claim)
     names = None if groups is None else np.asarray(groups).astype(str)
     if names is not None and names.shape != (shadows.n_records,):
         raise ParameterError(

@@ -1,9 +1,10 @@
-"""Runs a program on both sides of a pair with the same noise."""
+"""Runs a program on both sides of a pair with the same noisy values."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,19 +12,21 @@ import numpy as np
 
 from ...mechanisms.base import Neighbours
 from ...mechanisms.external.calls.style import name_of, style_of
-from ...mechanisms.external.forms import by_name
 from ...mechanisms.external.guard import Guard
-from ...mechanisms.external.recording import Call, RecordingGenerator, Tape, running
-from .recorded import SLACK, Floats, Recorded, Recordings, equal
+from ...mechanisms.external.recording import RecordingGenerator, Tape, running
+from .leaves import Leaves, changes, leaves_of, same
+from .recorded import Element, Recorded, Recordings
+
+__tracebackhide__ = True  # pytest shows the lines of the program, and not what runs it
 
 RUNS = 3
 """Recordings, from seeds of their own: a finding must be in each of them."""
 TRACED = 64
-"""Calls at most whose noise is followed."""
+"""Numbers of noise at most whose influence on the output is measured one by one."""
 
 
 def record(function: Callable[..., Any], neighbours: Neighbours, *, seed: int = 0, runs: int = RUNS) -> Recordings:
-    """Runs `function` on both datasets with the same noise, `runs` times.
+    """Run `function` on both datasets with the same noisy values, `runs` times.
 
     Args:
         function: release(dataset, rng), release(dataset, size, rng), of which size 1 is asked, or release(dataset).
@@ -55,18 +58,18 @@ class _Program:
     style: str
 
     def recorded(self, pair: Neighbours, seed: Sequence[int]) -> Recorded:
-        first, again, other = Tape(), Tape(), Tape()
-        out0 = self.run(pair.d0, seed, first)
-        script = tuple(first.calls)
-        again, other = Tape(script), Tape(script)
+        first = Tape()
+        output = self.run(pair.d0, seed, first)
+        again, other = Tape(first, follow=False), Tape(first)
         repeated = self.run(pair.d0, seed, again)
-        out1 = self.run(pair.d1, seed, other)
-        gains = {} if other.parted is not None else self._gains(pair, seed, script, (out0, out1))
-        calls = (script, tuple(other.calls))
-        same = (out0 is None) == (repeated is None) and (out0 is None or equal(out0, repeated))
-        return Recorded(name_of(self.function), calls, (out0, out1), gains, other.parted, same)
+        outputs = output, self.run(pair.d1, seed, other)
+        seen = Recorded(name_of(self.function), (first, other), outputs, same(output, repeated))
+        if seen.parted or not seen.repeatable:
+            return seen
+        unsettled, influence = frozenset(self._reached(pair, seed, seen)), self._influence(pair.d0, seed, seen)
+        return dataclasses.replace(seen, unsettled=unsettled, influence=influence)
 
-    def run(self, dataset: Any, seed: Sequence[int], tape: Tape) -> Floats | None:
+    def run(self, dataset: Any, seed: Sequence[int], tape: Tape) -> Leaves:
         rng = RecordingGenerator(np.random.PCG64(np.random.SeedSequence(seed)))
         given = copy.deepcopy(dataset)
         with Guard(name_of(self.function), seed=seed[0]), running(tape):
@@ -74,41 +77,37 @@ class _Program:
                 result = self.function(given)
             else:
                 result = self.function(given, rng) if self.style == "one-run" else self.function(given, 1, rng)
-        return _flat(result)
+            return leaves_of(result)
 
-    def _gains(
-        self,
-        pair: Neighbours,
-        seed: Sequence[int],
-        script: tuple[Call, ...],
-        outputs: tuple[Floats | None, Floats | None],
-    ) -> dict[int, tuple[Floats, Floats]]:
-        """How far the outputs move when the result of a call moves by 1; for the calls that have a charge."""
-        found: dict[int, tuple[Floats, Floats]] = {}
-        for at in [at for at, call in enumerate(script) if _additive(call)][:TRACED]:
-            moves = []
-            for dataset, output in zip((pair.d0, pair.d1), outputs, strict=True):
-                after = self.run(dataset, seed, Tape(script, shift=at))
-                if after is None or output is None or after.shape != output.shape:
-                    break
-                moves.append(
-                    np.where(np.abs(after - output) > SLACK * np.maximum(1.0, np.abs(output)), after - output, 0.0)
-                )
-            if len(moves) == 2:
-                found[at] = (moves[0], moves[1])
-        return found
+    def _nudged(self, dataset: Any, seed: Sequence[int], first: Tape, by: Mapping[int, Any]) -> Leaves:
+        """The output on a dataset when draws are moved, and no noisy value is kept."""
+        return self.run(dataset, seed, Tape(first, follow=False, nudge=by))
 
+    def _reached(self, pair: Neighbours, seed: Sequence[int], seen: Recorded) -> set[int]:
+        """The parts of the output that noise reaches on both sides which was not moved: it may hide a difference."""
+        if same(*seen.outputs):
+            return set()
+        first, open_calls, step = seen.tapes[0], seen.open_calls(), seen.step()
+        if any(not seen.is_noise(at) for at in open_calls):
+            return set(range(len(seen.outputs[0])))
+        by = {at: step * (1.0 + np.arange(np.size(first.calls[at].result)) / 7.0) for at in open_calls}
+        if not by:
+            return set()
+        moved0 = changes(seen.outputs[0], self._nudged(pair.d0, seed, first, by))
+        moved1 = changes(self._nudged(pair.d1, seed, first, {}), self._nudged(pair.d1, seed, first, by))
+        return set(np.flatnonzero(moved0).tolist()) & set(np.flatnonzero(moved1).tolist())
 
-def _additive(call: Call) -> bool:
-    return call.additive and np.asarray(call.result).dtype.kind == "f"
-
-
-def _flat(result: Any) -> Floats | None:
-    """An output as numbers, one after the other; None for one that is not made of numbers."""
-    if isinstance(result, dict):
-        parts = [_flat(result[key]) for key in sorted(result, key=by_name)]
-        return None if any(part is None for part in parts) else np.concatenate([np.empty(0), *parts])
-    try:
-        return np.asarray(result, dtype=np.float64).ravel()
-    except (TypeError, ValueError):
-        return None
+    def _influence(self, dataset: Any, seed: Sequence[int], seen: Recorded) -> dict[Element, np.ndarray[Any, Any]]:
+        """How far the output moves with each number of noise that was moved, and with the others."""
+        moved, step = seen.moved_elements(), seen.step()
+        others = [one for one in seen.elements() if one not in moved]
+        if not moved or len(moved) > TRACED:
+            return {}
+        one_by_one = [*moved, *others] if len(moved) + len(others) <= TRACED else moved
+        groups: dict[Element, list[Element]] = {one: [one] for one in one_by_one}
+        if one_by_one is moved:
+            groups[None] = others
+        return {
+            one: changes(seen.outputs[0], self._nudged(dataset, seed, seen.tapes[0], seen.along(group, step)))
+            for one, group in groups.items()
+        }

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.errors import AccountingError, PrivacyViolation
+from ...mechanisms.errors import AccountingError, PrivacyViolation, plural
 from ...mechanisms.external.labels import shown
-from ...mechanisms.external.recording import Call
+from ...mechanisms.external.recording import Call, Tape
 from ...mechanisms.external.recording.charges import moved
+from ...mechanisms.external.recording.noisy import SLACK
+from ...mechanisms.external.recording.tape import PICKS, SOURCES
 from ...mechanisms.guarantees import ConcentratedDP, PureDP, compose, to_concentrated
 from ...mechanisms.guarantees.base import Guarantee
+from .leaves import Leaves, changes, same
 
 Floats = NDArray[np.float64]
-
-SLACK = 1e-9
-"""Relative difference below which numbers are taken to be equal."""
+Element = tuple[int, int] | None
+"""A number of noise: the place of its call and its place there; None for all others together."""
+ROUNDING = 1e-6
+"""Relative excess over a claim that is taken for rounding: claims are written with a few digits, and privacy maps round
+up (OpenDP says 1.000000009 for Laplace noise of scale 1). It multiplies odds by exp(1e-6 epsilon) at most."""
+COINS = frozenset({"random", "uniform", "random_sample", "rand", "binomial", "choice", "integers", "randint", "bytes"})
+"""Primitives that decide rather than hide: how they influence an output is not measured by moving them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,95 +53,143 @@ class Recorded:
 
     Args:
         name: of the program.
-        calls: the primitives of either side.
-        outputs: of either side, flattened to numbers; None for an output that is not made of numbers.
-        gains: for each call whose noise was followed: how far the outputs of either side move when it moves by 1.
-        parted: place of the first call of side 1 that is not that of side 0; None where there is none.
+        tapes: the primitives of either side.
+        outputs: of either side, as the list of their parts.
         repeatable: whether side 0 gives the same output again under the same primitives.
+        unsettled: parts of the output that noise reaches whose use was not followed, which may hide a difference.
+        influence: how far the parts of the output on side 0 move when a number of noise moves by `step()`.
     """
 
     name: str
-    calls: tuple[tuple[Call, ...], tuple[Call, ...]]
-    outputs: tuple[Floats | None, Floats | None]
-    gains: dict[int, tuple[Floats, Floats]]
-    parted: int | None
+    tapes: tuple[Tape, Tape]
+    outputs: tuple[Leaves, Leaves]
     repeatable: bool
+    unsettled: frozenset[int] = frozenset()
+    influence: Mapping[Element, Floats] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> tuple[tuple[Call, ...], tuple[Call, ...]]:
+        """The primitives of either side."""
+        return tuple(self.tapes[0].calls), tuple(self.tapes[1].calls)
+
+    @property
+    def parted(self) -> bool:
+        """Whether the sides call different primitives, or a different number of them."""
+        return self.tapes[1].parted is not None or len(self.tapes[0].calls) != len(self.tapes[1].calls)
 
     def distance(self, at: int) -> Floats | None:
-        """How far what lies under the noise of a call moves; None where that cannot be seen."""
-        one, other = (calls[at] for calls in self.calls)
+        """How far what lies under the noise of a call moves, for each of its numbers; None where it is no noise."""
+        one, other = (tape.calls[at] for tape in self.tapes)
         if not one.additive:
             return None
-        fed = moved(one.fed, other.fed)
-        steps = self._steps(at)
-        if steps is None or not steps.size:
-            return fed if fed.any() and steps is not None else None
-        if steps.size == np.size(one.result):
-            return steps
-        return steps[:1] if np.size(one.result) == 1 and _alike(steps) else None
+        draw = self.tapes[1].draws.get(at)
+        fed = other.distance(one)
+        return fed if draw is None else np.where(fed != 0.0, fed, draw.shift)
 
-    def _steps(self, at: int) -> Floats | None:
-        """How far the outputs that the noise of a call reaches move, in units of that noise; empty if it reaches none,
-        None where another noise reaches them too."""
-        out0, out1 = self.outputs
-        if at not in self.gains or out0 is None or out1 is None or out0.shape != out1.shape:
-            return np.empty(0)
-        gain = self.gains[at][0]
-        reached = gain != 0.0
-        others = [other for place, (other, _) in self.gains.items() if place != at]
-        if any((other[reached] != 0.0).any() for other in others):
-            return None
-        with np.errstate(all="ignore"):
-            steps: Floats = moved(out0[reached], out1[reached]) / np.abs(gain[reached])
-        return steps
+    def is_noise(self, at: int) -> bool:
+        """Whether a call returned noise that is added to something, or may be."""
+        draw = self.tapes[0].draws.get(at)
+        return draw is not None and (
+            self.tapes[0].calls[at].additive or (draw.added and self.tapes[0].calls[at].name not in COINS)
+        )
 
-    def spent(self) -> Guarantee | None:
-        """What the calls give away together on this pair; None where that of one of them is not known."""
-        parts: list[Guarantee] = []
-        for at, (one, other) in enumerate(zip(*self.calls, strict=False)):
-            distance = self.distance(at)
-            if one.charge is None or (one.additive and distance is None):
-                return None
-            if distance is None:
-                parts.append(one.charge(one.fed, other.fed))
-            else:
-                parts.append(one.charge(np.zeros(distance.shape), distance))
-        return total(parts)
+    def open_calls(self, until: int | None = None) -> list[int]:
+        """Calls that may hide a difference in a way that was not followed."""
+        found = []
+        for at, (one, other) in enumerate(self._common(until)):
+            hidden = one.fed is not None and bool(moved(one.fed, other.fed).any()) if _numeric(one.fed) else False
+            picks = one.name in PICKS and one.fed is None
+            draw = self.tapes[1].draws.get(at)
+            settled = draw is not None and draw.settled.any()
+            if not (hidden or picks or settled or one.source not in (*SOURCES, "secrets")):
+                found.append(at)
+        return found
+
+    def elements(self) -> list[Element]:
+        """The numbers of all noise with a known cost or location."""
+        return [
+            (at, i)
+            for at, call in enumerate(self.tapes[0].calls)
+            if self.is_noise(at)
+            for i in range(np.size(call.result))
+        ]
+
+    def moved_elements(self) -> list[Element]:
+        """Those of the numbers of noise that were moved to keep a noisy value."""
+        distances = {at: self.distance(at) for at in range(len(self.tapes[0].calls))}
+        return [
+            (at, int(i)) for at, distance in distances.items() if distance is not None for i in np.flatnonzero(distance)
+        ]
+
+    def step(self) -> float:
+        """How far draws are moved to see what they influence: about the largest scale, the same for all.
+
+        It is a whole number where scales are not small, so that rounding to whole numbers does not swallow it.
+        """
+        scales = [np.ravel(call.parameters.get("scale", 1.0)) for call in self.tapes[0].calls if call.additive]
+        largest = float(np.max(np.concatenate([*scales, np.zeros(1)])))
+        if not 0.0 < largest < np.inf:
+            return 1.0
+        return largest if largest < 0.1 else float(np.ceil(largest))
+
+    def along(self, elements: Sequence[Element], step: float) -> Mapping[int, Floats]:
+        """The amounts by which draws are moved where some numbers of them are."""
+        by: dict[int, Floats] = {}
+        for element in elements:
+            if element is not None:
+                at, i = element
+                by.setdefault(at, np.zeros(np.size(self.tapes[0].calls[at].result)))[i] = step
+        return by
 
     def findings(self, claim: Guarantee | None = None, *, delta: float | None = None) -> tuple[Finding, ...]:
-        """What is wrong by construction on this pair; empty if nothing was seen.
+        """As `Recordings.findings`, of this run alone."""
+        return Recordings((self,)).findings(claim, delta=delta)
 
-        Args:
-            claim: what the whole is said to give away at most; None leaves the budget out.
-            delta: at which the epsilons of the claim and of what was spent are compared; None takes the claim's own.
-        """
+    def faults(self) -> tuple[Finding, ...]:
+        """What is wrong by construction, apart from the budget."""
         if not self.repeatable:
             return (
                 Finding("hidden randomness", "equal primitives give unequal outputs: some randomness is not seen."),
             )
-        found = [*self._flow(), *self._parameters(), *self._distances(), *self._bare()]
-        if claim is None or found:
-            return tuple(found)
-        spent, at = self.spent(), _delta(claim, delta)
-        promised = float(claim.epsilon(at))
-        if spent is not None and (given := float(spent.epsilon(at))) > promised * (1.0 + SLACK):
-            text = f"the primitives give away epsilon {given:.6g} at delta {at:g}, but {promised:.6g} is claimed."
-            found.append(Finding("spent", text))
-        return tuple(found)
+        return (*self._flow(), *self._parameters(), *self._distances(), *self._bare())
 
-    def _flow(self) -> list[Finding]:
-        n0, n1 = map(len, self.calls)
-        if self.parted is None and n0 == n1:
-            return []
-        at = min(n0, n1) if self.parted is None else self.parted
-        said = [str(calls[at]) if at < len(calls) else "no more" for calls in self.calls]
-        shapes = [f" of shape {calls[at].parameters.get('shape')}" if at < len(calls) else "" for calls in self.calls]
+    def spent(self) -> Guarantee | None:
+        """What this run gives away; None where that is not known."""
+        return Recordings((self,)).spent()
+
+    def charged(self) -> Guarantee | None:
+        """What the calls give away if each noisy value that was kept is released; None where one has no known cost."""
+        if self.parted or not self.repeatable or not same(*self.outputs):
+            return None
+        parts: list[Guarantee] = []
+        for at, (one, other) in enumerate(self._common()):
+            if one.charge is None:
+                return None
+            distance = self.distance(at)
+            if distance is None:
+                parts.append(one.charge(one.fed, other.fed))
+            elif distance.any():
+                distance = distance.reshape(np.shape(one.result))
+                parts.append(one.charge(np.zeros(distance.shape), distance))
+        return total(parts)
+
+    def _flow(self) -> Iterator[Finding]:
+        if not self.parted:
+            return
+        n0, n1 = (len(tape.calls) for tape in self.tapes)
+        at = min(n0, n1) if self.tapes[1].parted is None else self.tapes[1].parted
+        for earlier in self.open_calls(at):
+            draw = self.tapes[1].draws.get(earlier)
+            if draw is None or not self.is_noise(earlier) or not draw.added:
+                return  # it may have decided the way
+        said = [str(tape.calls[at]) if at < len(tape.calls) else "no more" for tape in self.tapes]
+        shapes = [
+            f" of shape {tape.calls[at].parameters.get('shape')}" if at < len(tape.calls) else "" for tape in self.tapes
+        ]
         sides = " and ".join(f"{said[side]}{shapes[side]} on side {side}" for side in (0, 1))
-        text = f"primitive {at + 1} is {sides}, after equal noise."
-        return [Finding("control flow", text, at)]
+        yield Finding("control flow", f"primitive {at + 1} is {sides}, after equal noisy values.", at)
 
-    def _parameters(self) -> list[Finding]:
-        found = []
+    def _parameters(self) -> Iterator[Finding]:
         for at, (one, other) in enumerate(self._common()):
             for key in one.parameters:
                 before, now = one.parameters[key], other.parameters.get(key)
@@ -142,73 +197,63 @@ class Recorded:
                     text = (
                         f"{key} of primitive {at + 1} ({one}) is {shown(before)} on side 0 and {shown(now)} on side 1."
                     )
-                    found.append(Finding("parameters", text, at))
-            if at in self.gains and not self._as_far(*self.gains[at]):
-                by0, by1 = (_short(gain) for gain in self.gains[at])
-                text = (
-                    f"the noise of primitive {at + 1} ({one}) is multiplied by {by0} on side 0 and by {by1} on side 1."
-                )
-                found.append(Finding("parameters", text, at))
-        return found
+                    yield Finding("parameters", text, at)
+            draw = self.tapes[1].draws.get(at)
+            if draw is not None and draw.uneven is not None and not self.parted:
+                by0, by1 = draw.uneven
+                sides = f"by {by0:.6g} on side 0 and by {by1:.6g} on side 1"
+                text = f"the noise of primitive {at + 1} ({one}) is multiplied {sides}."
+                yield Finding("parameters", text, at)
 
-    def _as_far(self, gain0: Floats, gain1: Floats) -> bool:
-        """Whether noise moves the outputs of both sides as far, wherever both are numbers."""
-        out0, out1 = self.outputs
-        if out0 is None or out1 is None or gain0.shape != gain1.shape:
-            return True  # told by another finding
-        both = np.isfinite(out0) & np.isfinite(out1)
-        return bool(np.allclose(gain0[both], gain1[both], rtol=1e-6, atol=1e-6))
-
-    def _distances(self) -> list[Finding]:
-        found = []
+    def _distances(self) -> Iterator[Finding]:
         for at, (one, other) in enumerate(self._common()):
-            if one.fed is None or not (one.additive or one.sensitivity is not None):
-                continue
-            distance = moved(one.fed, other.fed) if _numeric(one.fed, other.fed) else np.zeros(0)
-            most, said = distance.max(initial=0.0), f"what primitive {at + 1} ({one}) is fed"
-            if not np.isfinite(distance).all():
-                text = f"{said} is {shown(one.fed)} on side 0 and {shown(other.fed)} on side 1."
-                found.append(Finding("distance", text, at))
-            elif one.sensitivity is not None and most > one.sensitivity * (1.0 + SLACK):
-                text = f"{said} moves by {most:.6g}, and the sensitivity that it is told is {one.sensitivity:g}."
-                found.append(Finding("distance", text, at))
-        return found
+            said = f"what primitive {at + 1} ({one})"
+            distance = self.distance(at)
+            if distance is not None and not np.isfinite(distance).all():
+                sides = " and ".join(f"{shown(fed)} on side {side}" for side, fed in enumerate(self._under(at)))
+                yield Finding("distance", f"{said} is added to is {sides}.", at)
+            elif one.sensitivity is not None and one.fed is not None and _numeric(one.fed, other.fed):
+                most = moved(one.fed, other.fed).max(initial=0.0)
+                if not np.isfinite(most):
+                    text = f"{said} is fed is {shown(one.fed)} on side 0 and {shown(other.fed)} on side 1."
+                    yield Finding("distance", text, at)
+                elif most > one.sensitivity * (1.0 + SLACK):
+                    told = f"the sensitivity that it is told is {one.sensitivity:g}"
+                    text = f"{said} is fed moves by {most:.6g}, and {told}."
+                    yield Finding("distance", text, at)
 
-    def _bare(self) -> list[Finding]:
+    def _under(self, at: int) -> Iterator[Any]:
+        """What noise is added to on either side, at the first place where it is no number on one of them."""
+        calls, draws = [tape.calls[at] for tape in self.tapes], [tape.draws.get(at) for tape in self.tapes]
+        if draws[0] is None or draws[1] is None or (moved(calls[0].fed, calls[1].fed) != 0.0).any():
+            yield from (call.fed for call in calls)
+            return
+        for before, now in zip(draws[0].steps, draws[1].steps, strict=False):
+            bad = np.flatnonzero(~np.isfinite(before.offset) | ~np.isfinite(now.offset))
+            if bad.size:
+                yield from (float(step.offset.ravel()[bad[0]]) for step in (before, now))
+                return
+
+    def _bare(self) -> Iterator[Finding]:
         out0, out1 = self.outputs
-        if out0 is None or out1 is None or self.parted is not None:
-            return []
-        if out0.shape != out1.shape:
-            return [Finding("no noise", f"the output has {out0.size} numbers on side 0 and {out1.size} on side 1.")]
-        lost = np.flatnonzero(np.isfinite(out0) != np.isfinite(out1))
-        if lost.size:
-            sides = f"{out0[lost[0]]:.6g} on side 0 and {out1[lost[0]]:.6g} on side 1"
-            return [Finding("distance", f"number {lost[0] + 1} of the output is {sides}, under equal noise.")]
-        reached = np.zeros(out0.shape, dtype=np.bool_)
-        for gain0, gain1 in self.gains.values():
-            if gain0.shape == gain1.shape == reached.shape:
-                reached |= (gain0 != 0.0) | (gain1 != 0.0)
-        bare = np.flatnonzero((moved(out0, out1) > 0.0) & ~reached)
-        if len(self.gains) < len(self.calls[0]):
-            return []  # where the noise of one of them goes is not known
-        for at, call in enumerate(self.calls[0]):
-            steps = self._steps(at)
-            if np.size(call.result) == 1 and steps is not None and not _alike(steps):
-                text = (
-                    f"{steps.size} numbers of the output share primitive {at + 1} ({call}), and move by unequal steps."
-                )
-                return [Finding("no noise", text, at)]
-        if not bare.size:
-            return []
-        i = bare[0]
-        sides = f"{out0[i]:.6g} on side 0 and {out1[i]:.6g} on side 1"
-        text = f"number {i + 1} of the output is {sides}, and no noise reaches it."
-        return [Finding("no noise", text)]
+        if self.parted:
+            return
+        if len(out0) != len(out1):
+            if not self.unsettled:
+                text = f"the output has {plural(len(out0), 'part')} on side 0 and {len(out1)} on side 1."
+                yield Finding("no noise", text)
+            return
+        for i in np.flatnonzero(changes(out0, out1)):
+            if int(i) not in self.unsettled:
+                sides = f"{_part(out0[i])} on side 0 and {_part(out1[i])} on side 1"
+                text = f"part {i + 1} of the output is {sides}, after equal noisy values: no noise hides it."
+                yield Finding("no noise", text)
+                return
 
-    def _common(self) -> list[tuple[Call, Call]]:
+    def _common(self, until: int | None = None) -> list[tuple[Call, Call]]:
         """The calls that both sides make."""
-        until = None if self.parted is None else self.parted
-        return list(zip(self.calls[0][:until], self.calls[1][:until], strict=False))
+        until = self.tapes[1].parted if until is None else until
+        return list(zip(self.tapes[0].calls[:until], self.tapes[1].calls[:until], strict=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,14 +263,58 @@ class Recordings:
     runs: tuple[Recorded, ...]
 
     def findings(self, claim: Guarantee | None = None, *, delta: float | None = None) -> tuple[Finding, ...]:
-        """As `Recorded.findings`: those of the first run whose kind every run has."""
-        found = [run.findings(claim, delta=delta) for run in self.runs]
+        """What is wrong by construction on this pair; empty if nothing was seen.
+
+        Args:
+            claim: what the whole is said to give away at most; None leaves the budget out.
+            delta: at which the epsilons of the claim and of what was spent are compared; None takes the claim's own.
+        """
+        found = [run.faults() for run in self.runs]
         kinds = set.intersection(*({one.kind for one in some} for some in found))
-        return tuple(one for one in found[0] if one.kind in kinds)
+        if claim is None or any(found):
+            return tuple(one for one in found[0] if one.kind in kinds)
+        spent, at = self.spent(), _delta(claim, delta)
+        promised = float(claim.epsilon(at))
+        if spent is None or (given := float(spent.epsilon(at))) <= promised * (1.0 + ROUNDING):
+            return ()
+        given_text, promised_text = _apart(given, promised)
+        text = f"the primitives give away epsilon {given_text} at delta {at:g}, but {promised_text} is claimed."
+        return (Finding("spent", text),)
 
     def spent(self) -> Guarantee | None:
-        """What the first run gives away; None where that is not known."""
-        return self.runs[0].spent()
+        """What the primitives give away together on this pair, by composition; None where that is not known.
+
+        It is known where the output determines the noisy values that were kept: each of them shows in the output of
+        every run, and no way to move noise, other than noise that hides nothing, leaves the outputs of all runs as they
+        are. So the sum of two noises, the largest of several noisy values, and comparisons have no known cost.
+        """
+        charges = [run.charged() for run in self.runs]
+        if any(charge is None for charge in charges) or not self._determined():
+            return None
+        return max((charge for charge in charges if charge is not None), key=lambda one: one.epsilon(1e-6))
+
+    def _determined(self) -> bool:
+        """Whether the outputs of all runs together determine the noise that was moved."""
+        moved_in = self.runs[0].moved_elements()
+        if not moved_in:
+            return all(not run.moved_elements() for run in self.runs)
+        if any(run.moved_elements() != moved_in or not run.influence for run in self.runs):
+            return False
+        known: list[Element] = [one for one in self.runs[0].influence if one is not None]
+        if any([one for one in run.influence if one is not None] != known for run in self.runs):
+            return False
+        places, tables = [known.index(one) for one in moved_in], []
+        for run in self.runs:
+            table = np.stack([run.influence[one] for one in known], axis=1)
+            clear = np.isfinite(table).all(axis=1)
+            if None in run.influence:
+                clear &= run.influence[None] == 0.0
+            if not table[clear][:, places].any(axis=0).all():
+                return False
+            tables.append(table[clear])
+        _, sizes, directions = np.linalg.svd(np.concatenate(tables))
+        unseen = directions[int((sizes > 1e-6 * sizes[0]).sum()) :]
+        return bool((np.abs(unseen[:, places]) < 1e-6).all())
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -275,15 +364,18 @@ def equal(one: Any, other: Any) -> bool:
         return bool(one == other)
 
 
-def _alike(steps: Floats) -> bool:
-    """Whether all steps are the same, so that one noise hides them all."""
-    return steps.size < 2 or bool(np.allclose(steps, steps[0], rtol=1e-6, atol=1e-9))
-
-
 def _numeric(*fed: Any) -> bool:
     return all(np.asarray(one).dtype.kind in "biuf" for one in fed)
 
 
-def _short(gain: Floats) -> str:
-    values = np.unique(gain[gain != 0.0])
-    return " and ".join(f"{value:.6g}" for value in values[:3]) or "0"
+def _part(part: Any) -> str:
+    return f"{part:.6g}" if isinstance(part, float) else shown(part)
+
+
+def _apart(given: float, promised: float) -> tuple[str, str]:
+    """Two numbers with as many digits as it takes to see that they differ, 6 at least."""
+    for digits in range(6, 17):
+        one, other = f"{given:.{digits}g}", f"{promised:.{digits}g}"
+        if one != other:
+            break
+    return one, other

@@ -188,6 +188,7 @@ def evidence(result: AuditResult) -> str:
         _headline(result),
         ("mechanism", result.mechanism),
         ("claim", f"{result.claim_name} at delta = {result.delta:g}, relation {result.relation}"),
+        *((f"d{side}", shortened(dataset)) for side, dataset in enumerate(result.datasets or ())),
         *explained.step("the witness", lambda: witnessed(result), []),
         *explained.step("the deciding event", event, []),
         ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
@@ -198,6 +199,16 @@ def evidence(result: AuditResult) -> str:
     rows += [("warning", text) for text in (*result.warnings, *explained.warnings)]
     rows += [("assumes", text) for text in bound.assumptions]
     return "\n".join(f"{name:<11} {line(text)}" for name, text in rows)
+
+
+def shortened(text: str, longest: int = 80) -> str:
+    """The beginning and the end of a long text.
+
+    >>> shortened("[1, 2, 3, 4, 5, 6, 7, 8]", 20)
+    '[1, 2, 3, ... 7, 8]'
+    """
+    end = longest // 4
+    return text if len(text) <= longest else f"{text[: longest - end - 5].rstrip()} ... {text[-end:].lstrip()}"
 
 
 def _event(result: AuditResult, decided: LowerBound | CurveViolation) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...mechanisms.base import Dataset, Neighbours
+from ...mechanisms.errors import plural
 from ..bounds.base import LedgerEntry, LowerBound
 from ..evidence.verdict import Verdict
 from ..results import consistency
@@ -136,7 +137,8 @@ def entries_of_candidates(looks: tuple[Look, ...], winner: int | None, n_pairs: 
     """What a search among given candidates looked at, look by look."""
     if winner is None:
         return ()
-    size = f"{len(looks)} looks: {n_pairs} pairs x {n_attacks} attacks, {looks[0].trials:,} trials a side each"
+    size = f"{plural(len(looks), 'look')}: {plural(n_pairs, 'pair')} x {plural(n_attacks, 'attack')}"
+    size = f"{size}, {plural(looks[0].trials, 'trial')} a side each"
     listed = (
         _entry(look, place, winner, f"pair {look.candidate + 1} [{look.pair}]") for place, look in enumerate(looks)
     )
@@ -150,7 +152,7 @@ def entries_of_domain(
     """How much a search in a domain looked at, and its best looks."""
     fewest = min(look.trials for look in looks)
     n_pairs, n_again = len({look.candidate for look in looks}), sum(look.trials > fewest for look in looks)
-    size = f"{n_pairs:,} pairs of {domain}: {len(looks) - n_again:,} looks of {fewest:,} trials a side"
+    size = f"{plural(n_pairs, 'pair')} of {domain}: {plural(len(looks) - n_again, 'look')} of {fewest:,} trials a side"
     if n_again:
         size += f", then {n_again} of {max(look.trials for look in looks):,} between the best"
     if skipped:

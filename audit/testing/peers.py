@@ -64,7 +64,8 @@ def jax_privacy_methods() -> list[PeerMethod]:
         from jax_privacy import auditing
     except ImportError as error:
         raise ParameterError(
-            f"peers needs jax-privacy, which cannot be imported ({error}). Install dpassay[peers], or leave it out.",
+            f"peers needs jax-privacy, which cannot be imported ({error}). In a copy of dpassay: "
+            "pip install '.[peers]', or leave it out.",
             argument="peers",
         ) from error
     strategies = {

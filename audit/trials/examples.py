@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.base import Outputs
+from ...mechanisms.errors import plural
 from ...mechanisms.external.forms import Form
 from ...mechanisms.external.labels import cut, in_words
 from ...mechanisms.external.outcomes import BELOW_ZERO
@@ -59,7 +60,7 @@ def text(outputs: Outputs, row: int, form: Form | None = None) -> str:
     if np.ndim(values) == 0:
         return _number(values)
     parts, label = (np.ravel(values).tolist(), "") if form is None or form.plain else form.parts(values)
-    more = f", ... {len(parts):,} numbers" if len(parts) > LONGEST else ""
+    more = f", ... {plural(len(parts), 'number')}" if len(parts) > LONGEST else ""
     return f"{f'{cut(label)}: ' if label else ''}[{', '.join(map(_number, parts[:LONGEST]))}{more}]"
 
 

@@ -14,7 +14,7 @@ from ...attacks.base import Scorer
 from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatioScorer
 from ...attacks.events import mark
 from ...mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
-from ...mechanisms.errors import DpassayError, ReleaseError
+from ...mechanisms.errors import DpassayError, ReleaseError, plural
 from ...mechanisms.external.function import FunctionMechanism
 from ...mechanisms.external.guard import Guard
 from ...mechanisms.external.labels import cut, in_words
@@ -95,7 +95,7 @@ def _read(mechanism: Mechanism, outputs: Any, size: int) -> Outputs:
     found = outputs if isinstance(outputs, Outputs) else Outputs(np.asarray(outputs))
     if found.values.ndim == 0 or len(found) != size:
         raise ReleaseError(
-            f"{type(mechanism).__name__}.release was asked for {size} runs and returned an array of shape "
+            f"{type(mechanism).__name__}.release was asked for {plural(size, 'run')} and returned an array of shape "
             f"{found.values.shape}: axis 0 must be the run."
         )
     return found

@@ -8,6 +8,7 @@ the configuration or the machine, or trials that are not independent, 3 underpow
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import traceback
 from collections.abc import Callable
@@ -64,7 +65,8 @@ def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
                 from ...mechanisms.errors import DpassayError
 
                 if isinstance(error, DpassayError):
-                    _complain("\n  ".join([str(error), *getattr(error, "__notes__", ())]))
+                    said = option.in_options(str(error), error.arguments, inspect.signature(function).parameters)
+                    _complain("\n  ".join([said, *_all_names(error), *getattr(error, "__notes__", ())]))
                 else:  # exit code 1 would say that a claim is violated
                     traceback.print_exception(error)
                     _complain("this error was not foreseen. Please report it with the lines above.")
@@ -260,7 +262,7 @@ def calibrate_command(
         list[str] | None, typer.Option(metavar="NAME", help="See `dpassay list bounds`; repeatable. Default: all.")
     ] = None,
     repeats: Annotated[int | None, typer.Option(metavar="N", help="Audits per setting. Default: as planned.")] = None,
-    peers: Annotated[bool, typer.Option("--peers", help="Measure jax-privacy too; needs dpassay[peers].")] = False,
+    peers: Annotated[bool, typer.Option("--peers", help="Measure jax-privacy too; needs the extra peers.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Default: runs/certificate.")] = None,
     seed: option.Seed = 0,
     jobs: option.Jobs = 1,
@@ -358,6 +360,16 @@ def _tell(line: str) -> None:
     from ...mechanisms.printable import line as one_line
 
     sys.stderr.write(one_line(line) + "\n")
+
+
+def _all_names(error: Exception) -> list[str]:
+    """Where all names are listed, for an unknown one among many."""
+    from ...mechanisms.errors import LISTED, UnknownNameError
+    from .listing import KINDS
+
+    if not isinstance(error, UnknownNameError) or len(error.known) <= LISTED:
+        return []
+    return [f"`dpassay list {kind}` lists them." for kind in (f"{error.kind}s", error.kind) if kind in KINDS][:1]
 
 
 def _complain(message: str) -> None:

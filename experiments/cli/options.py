@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -108,3 +110,42 @@ JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="W
 WitnessFile = Annotated[
     Path | None, typer.Option("--witness", metavar="FILE", help="Write a violation as JSON that others can check.")
 ]
+
+
+# --- in the words of the command line ---------------------------------------------------------------------------------
+
+OF_ARGUMENTS = {
+    **{
+        name: name
+        for name in ("attack", "bound", "confidence", "delta", "epsilon", "seed", "stop", "timeout", "trials")
+    },
+    **{"bounds": "bound", "domain": "search", "n_jobs": "jobs"},
+}
+"""Arguments of the library -> the options that set them."""
+
+
+def in_options(message: str, arguments: Sequence[str], parameters: Collection[str]) -> str:
+    """A message of the library in the options of a command: `n_jobs=1` is `--jobs 1` there.
+
+    Args:
+        message: about arguments of Python.
+        arguments: those that are to blame, which may be named alone at the beginning of the message.
+        parameters: of the function behind the command.
+
+    Example:
+        >>> in_options("delta must be given. Try delta=1e-5 and view='table'.", ["delta"], ["delta", "seed"])
+        "--delta must be given. Try --delta 1e-5 and view='table'."
+    """
+    options = {name: f"--{option}" for name, option in OF_ARGUMENTS.items() if option in parameters}
+    for name in arguments:
+        if name in options:
+            message = re.sub(rf"^{re.escape(name)}\b(?!=)", options[name], message)
+    named = "|".join(map(re.escape, options))
+    given = rf"(?<![\w.(-])({named})=('[^']*'|\"[^\"]*\"|[\w.+-]*\w)(?![\w(])"
+    return re.sub(given, lambda found: f"{options[found[1]]} {_bare(found[2])}", message) if options else message
+
+
+def _bare(value: str) -> str:
+    """A value as it is written on a command line: quotes stay where there are blanks."""
+    inner = value.strip("'\"")
+    return value if " " in inner else inner

@@ -127,6 +127,9 @@ def _overlap(path: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return path[: len(other)] == other[: len(path)]
 
 
+LISTED_BY = "`dpassay list experiments` lists the names."
+
+
 def shipped() -> list[str]:
     """Names of the configurations that come with dpassay."""
     return sorted(path.stem for path in CONFIGS.glob("*.toml"))
@@ -142,8 +145,8 @@ def _path_of(name_or_path: str | Path) -> Path:
         return CONFIGS / f"{name}.toml"
     if path.suffix == ".toml" or path.parent != Path():
         kind = "is a folder" if path.is_dir() else "does not exist"
-        raise ConfigError(f"the configuration {path} {kind}. Give a .toml file, or one of: {', '.join(shipped())}.")
-    raise ConfigError(str(UnknownNameError("experiment", str(name_or_path), shipped())))
+        raise ConfigError(f"the configuration {path} {kind}. Give a .toml file, or a name. {LISTED_BY}")
+    raise ConfigError(f"{UnknownNameError('experiment', str(name_or_path), shipped())} {LISTED_BY}")
 
 
 def _shown(path: Path) -> str:

@@ -34,7 +34,7 @@ class DPRecord:
         """
         __tracebackhide__ = True
         from ...audit.recording import record
-        from ...mechanisms.errors import ParameterError
+        from ...mechanisms.errors import DpassayError, ParameterError, PrivacyViolation
 
         outcome = Outcome()
         if CALLS in self._item.stash:
@@ -45,6 +45,9 @@ class DPRecord:
                 raise ParameterError("d0 and d1 are missing: a recording needs a pair.", argument=("d0", "d1"))
             recorded = record(function, arguments["neighbours"])
             recorded.require(arguments.get("claim"), delta=arguments.get("delta"))
+        except (DpassayError, PrivacyViolation) as error:
+            outcome.error = error
+            raise error.with_traceback(None)  # noqa: B904 - the way through the library explains nothing
         except BaseException as error:
             outcome.error = error
             raise

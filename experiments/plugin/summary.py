@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -71,20 +72,24 @@ class Summary:
         terminalreporter.write_line(
             f"{'verdict':<13} {'claim':>8} {'bound':>8} {'detects':>8} {'false alarm':>11}  test"
         )
+        alike = Counter(warning for check in self.checks.values() for warning in set(check["warnings"]))
         for _, check in sorted(self.checks.items()):
             colours = COLOURS.get(check["verdict"], {})
             terminalreporter.write_line(_row(check), **colours)
             if check["verdict"] == "underpowered":
                 terminalreporter.write_line(f"    {underpowered(check)}", **colours)
             for warning in check["warnings"]:
-                terminalreporter.write_line(f"    warning: {warning}", yellow=True)
+                if n := alike.pop(warning, 0):  # once a session, such as that of a library which draws from the system
+                    more = f" (so in {n} checks)" if n > 1 else ""
+                    terminalreporter.write_line(f"    warning: {warning}{more}", yellow=True)
 
     def _headline(self) -> str:
+        from ...mechanisms.errors import plural
+
         spent = math.fsum(check["significance"] for check in self.checks.values())
-        n = len(self.checks)
         return (
-            f"{n} check{'s' if n > 1 else ''}, seed {self.plan.seed}. False alarm in any of them: probability at most "
-            f"{spent:.2g}, of a budget of {self.plan.false_alarm:g} for the session."
+            f"{plural(len(self.checks), 'check')}, seed {self.plan.seed}. False alarm in any of them: probability at "
+            f"most {spent:.2g}, of a budget of {self.plan.false_alarm:g} for the session."
         )
 
 

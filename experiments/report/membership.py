@@ -13,6 +13,7 @@ from ...audit.membership.result import MembershipResult
 from ...audit.membership.text import auc_with_interval, cells, head, notes
 from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically
+from ...mechanisms.errors import plural
 from ..results.formatting import cut
 from .content import Table
 from .figures import load
@@ -83,7 +84,7 @@ def answer(result: MembershipResult) -> str:
         f"{best.auc:.3f}. Guessing would find {100 * AT:g} %."
     )
     exposed = len(best.records.exposed()) if best.records and best.records.resolvable else None
-    records = "" if exposed is None else f" It exposes {exposed:,} of {result.n_records:,} records one by one."
+    records = "" if exposed is None else f" It exposes {exposed:,} of {plural(result.n_records, 'record')} one by one."
     return f"{found}{records} These are metrics: no bound on epsilon follows from them."
 
 

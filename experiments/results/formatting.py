@@ -7,6 +7,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from ...mechanisms.errors import plural
 from ...mechanisms.printable import line
 from ..config.sweep import CASE
 
@@ -143,7 +144,9 @@ def refuted_text(refuted: int, total: int, elsewhere: int) -> str:
     'The claim is refuted, at another delta'
     """
     if elsewhere == 0:
-        return "More epsilon was shown than is claimed" + (f" at {refuted} of {total} points" if total > 1 else "")
+        return "More epsilon was shown than is claimed" + (
+            f" at {refuted} of {plural(total, 'point')}" if total > 1 else ""
+        )
     if total == 1:
         return "The claim is refuted, at another delta"
     claims = f"{refuted} of {total} claims {'is' if refuted == 1 else 'are'} refuted"

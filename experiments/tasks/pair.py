@@ -20,7 +20,7 @@ from ...audit.evidence.scores import PairScores
 from ...audit.results.audit_result import AuditResult
 from ...audit.trials.plan import MINIMUM_TRIALS
 from ...mechanisms.base import Dataset, Mechanism, Neighbours
-from ...mechanisms.errors import ParameterError, RelationError
+from ...mechanisms.errors import ParameterError, RelationError, plural
 from ...mechanisms.learning.capabilities import TakesCanaries, has
 from ...mechanisms.records import check_records, n_records, remove_record, replace_record, zero_record
 from ...mechanisms.relation import Relation
@@ -187,7 +187,7 @@ def _worst_pair(relation: Relation, data: Dataset, replacement: Any, query: Any)
     candidates = _distinct_records(data)
     if len(candidates) > SEARCHED:
         raise ParameterError(
-            f"record is 'worst-case', but {len(candidates):,} records are more than the {SEARCHED:,} that are "
+            f"record is 'worst-case', but {plural(len(candidates), 'record')} are more than the {SEARCHED:,} that are "
             "searched. Give the position of one.",
             argument="record",
         )

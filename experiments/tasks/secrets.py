@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ...attacks.reconstruction.base import FairBits, OneOf, Secret
 from ...mechanisms.base import Dataset, Mechanism
-from ...mechanisms.errors import ParameterError
+from ...mechanisms.errors import ParameterError, plural
 from ...mechanisms.local.base import LocalMechanism
 from ...mechanisms.record_edits import is_pandas
 from ...mechanisms.records import n_records
@@ -160,7 +160,9 @@ def _one_record(section: SecretSection, data: Dataset | None) -> OneOf:
     k, n = int(section.candidates or 0), n_records(data) or 0
     if n < k:
         there = "there is no [data]" if data is None else f"[data] has {n}"
-        raise ParameterError(f"secret needs {k} records of [data] as candidates, but {there}.", argument="secret")
+        raise ParameterError(
+            f"secret needs {plural(k, 'record')} of [data] as candidates, but {there}.", argument="secret"
+        )
     rows = [[place, *range(k, n)] for place in range(k)]
     whole: Any = data if isinstance(data, tuple) else (data,)
     found = [tuple(_of(part, kept) for part in whole) for kept in rows]

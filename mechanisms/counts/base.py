@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ..errors import NeighboursError, ParameterError
+from ..errors import NeighboursError, ParameterError, plural
 from ..records import check_records
 from ..relation import Relation
 from ..validation import open_unit, whole
@@ -62,8 +62,8 @@ class SubsetCounts(Mechanism):
             given = np.asarray(self.queries)
             if given.shape != (self.n_queries, self.n_records) or not np.isin(given, (0, 1)).all():
                 raise ParameterError(
-                    f"queries must be 0 and 1 in {self.n_queries} rows (n_queries) of {self.n_records} (n_records), "
-                    f"but have shape {given.shape}.",
+                    f"queries must be 0 and 1 in {plural(self.n_queries, 'row')} (n_queries) of {self.n_records} "
+                    f"(n_records), but have shape {given.shape}.",
                     argument="queries",
                 )
             object.__setattr__(self, "queries", tuple(tuple(row) for row in given.astype(int).tolist()))
@@ -92,8 +92,8 @@ class SubsetCounts(Mechanism):
             shape = "" if bits.shape == (self.n_records,) else f", of shape {bits.shape}"
             given = " ".join(f"{dataset!r}".split())[:60]
             raise ParameterError(
-                f"a dataset must be a column of {self.n_records} bits (n_records), 0 or 1, in one dimension, but is "
-                f"{given}{shape}.",
+                f"a dataset must be a column of {plural(self.n_records, 'bit')} (n_records), 0 or 1, in one "
+                f"dimension, but is {given}{shape}.",
                 argument="dataset",
             )
         return np.asarray(self.subsets @ bits.astype(np.float64))

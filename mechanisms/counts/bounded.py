@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ..base import Dataset, Neighbours, Outputs
-from ..errors import NeighboursError
+from ..errors import NeighboursError, plural
 from ..guarantees import ApproximateDP
 from ..guarantees.base import Guarantee
 from ..validation import whole
@@ -137,5 +137,5 @@ class RoundedSubsetCounts(SubsetCounts):
                     return Neighbours(d0, d1, self.relation)
         raise NeighboursError(
             f"rounding to {self.rounded_to} and suppression below {self.suppressed_below} hide every count of these "
-            f"{self.n_records} records: all answers are 0. Round less, or take more records."
+            f"{plural(self.n_records, 'record')}: all answers are 0. Round less, or take more records."
         )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ..errors import NeighboursError, ParameterError
+from ..errors import NeighboursError, ParameterError, plural
 from ..guarantees import ExactDP
 from ..guarantees.base import Guarantee
 from ..noise.laplace import draw_laplace
@@ -194,8 +194,8 @@ class DeniableRelease(Mechanism):
         sizes = [len(self._cells(neighbours.side(side))) for side in (0, 1)]
         if self.relation is Relation.ADD_REMOVE and min(sizes) < self.k:
             raise NeighboursError(
-                f"each side must have k = {self.k} records at least, which the theorem asks for, but one has "
-                f"{min(sizes)}. Give more records, or a smaller k.",
+                f"each side must have k = {plural(self.k, 'record')} at least, which the theorem asks for, but one "
+                f"has {min(sizes)}. Give more records, or a smaller k.",
                 argument="k",
             )
         check_records(neighbours)

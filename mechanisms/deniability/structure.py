@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import Dataset, LogDensity, Neighbours, Outputs
-from ..errors import ParameterError
+from ..errors import ParameterError, plural
 from ..guarantees import ApproximateDP
 from ..guarantees.base import Guarantee
 from ..noise.laplace import draw_laplace, laplace_log_density
@@ -131,7 +131,8 @@ class NoisyEntropies(LaplaceParts):
         records = self.domain.records(dataset)
         if self.epsilon_n is None and len(records) != self.n_records:
             raise ParameterError(
-                f"the dataset has {len(records):,} records, but n_records is {self.n_records:,}, a public number.",
+                f"the dataset has {plural(len(records), 'record')}, but n_records is {self.n_records:,}, a public "
+                "number.",
                 argument="n_records",
             )
         names = self.domain.names

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ..errors import ParameterError
+from ..errors import ParameterError, plural
 from ..guarantees.base import Guarantee
 from ..learning.base import TrainingData
 from ..learning.models.linear import SoftmaxRegression
@@ -122,7 +122,7 @@ class PATE(VotesOfParts):
         more = numeric_rows(unlabelled=self.unlabelled)
         if more.shape[1:] != queries.shape[1:] or self.student == ANSWERS:
             raise ParameterError(
-                f"unlabelled must be rows of {queries.shape[1]} numbers, as queries are, for a student that "
+                f"unlabelled must be rows of {plural(queries.shape[1], 'number')}, as queries are, for a student that "
                 f"uses them (label-spreading), but has shape {more.shape}, and student is {self.student!r}.",
                 argument="unlabelled",
             )

@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from ..base import Dataset
-from ..errors import ParameterError, ReleaseError
+from ..errors import ParameterError, ReleaseError, plural
 from ..validation import positive
 from .forms import Raised
 
@@ -85,7 +85,8 @@ class Command:
         lines = [line for line in self._ask(asked).split("\n") if line.strip()]
         if len(lines) != size:
             raise ReleaseError(
-                f"{self.line!r} was asked for size={size} runs and wrote {len(lines)} lines: expected one a run."
+                f"{self.line!r} was asked for size={plural(size, 'run')} and wrote {plural(len(lines), 'line')}: "
+                "expected one a run."
             )
         return [self._outcome(line) for line in lines]
 

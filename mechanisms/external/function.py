@@ -16,6 +16,7 @@ from ..errors import (
     ParameterError,
     RelationError,
     ReleaseError,
+    plural,
 )
 from ..guarantees.base import Guarantee
 from ..records import check_different, check_records
@@ -240,8 +241,8 @@ class FunctionMechanism(Mechanism):
         shape = (len(array),) if isinstance(array, list) else array.shape
         if not shape or shape[0] != size:
             raise ReleaseError(
-                f"{self.name} was asked for size={size} runs and returned shape {shape}: expected one row a run, "
-                f"({size},) or ({size}, ...). Give a function release(dataset, rng) if it does one run at a time."
+                f"{self.name} was asked for size={plural(size, 'run')} and returned shape {shape}: expected one row a "
+                f"run, ({size},) or ({size}, ...). Give a function release(dataset, rng) if it does one run at a time."
             )
         if isinstance(array, list):
             return array

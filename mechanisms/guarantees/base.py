@@ -10,18 +10,19 @@ an upper bound, the numbers err on the safe side: epsilon and delta never too sm
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..relation import Relation
+from ..validation import Options
 
 Floats = NDArray[np.float64]
 
 
-class Guarantee(ABC):
+class Guarantee(metaclass=Options):
     """What theory promises about one mechanism, for one run on one neighbouring pair.
 
     Attributes:

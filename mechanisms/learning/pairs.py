@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import Neighbours
-from ..errors import NeighboursError
+from ..errors import NeighboursError, plural
 from .base import Floats, TrainingData
 
 UNSEEN = 1e-6
@@ -30,7 +30,8 @@ def check_in_place(neighbours: Neighbours, batches: str) -> None:
     if differ != 1:
         raise NeighboursError(
             f"{batches} are cut from the records in their order, so that neighbours must differ in one place, "
-            f"but {differ} records differ in place. Build the pair with dpassay.mechanisms.records.replace_record.",
+            f"but {plural(differ, 'record')} differ in place. Build the pair with "
+            "dpassay.mechanisms.records.replace_record.",
             argument="d0",
         )
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ..errors import NeighboursError, ParameterError
+from ..errors import NeighboursError, ParameterError, plural
 from ..relation import Relation
 
 
@@ -103,7 +103,7 @@ class LocalMechanism(Mechanism):
         if values0.shape != values1.shape:
             problem = f"d0 has shape {values0.shape} and d1 {values1.shape}"
         elif (changed := int(np.count_nonzero(values0 != values1))) > 1:
-            problem = f"{changed} users do. Change one entry only"
+            problem = f"{plural(changed, 'user')} do. Change one entry only"
         else:
             return self
         raise NeighboursError(

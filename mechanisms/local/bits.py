@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ..errors import ParameterError
+from ..errors import ParameterError, plural
 from ..guarantees import ExactDP
 from ..guarantees.base import Guarantee
 from ..guarantees.numerics.binomial import response_logs
@@ -67,8 +67,8 @@ class BitReports(LocalMechanism):
         (m,) = self.message_shape
         if m > _LARGEST_TABLE:
             raise ParameterError(
-                f"{type(self).__name__} has messages of {m} bits, of which there are 2^{m}: no table holds them. Take "
-                f"one with {_LARGEST_TABLE} bits at most."
+                f"{type(self).__name__} has messages of {plural(m, 'bit')}, of which there are 2^{m}: no table holds "
+                f"them. Take one with {_LARGEST_TABLE} bits at most."
             )
         return ((np.arange(1 << m)[:, None] >> np.arange(m)[::-1]) & 1).astype(np.int8)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base import Neighbours
-from ..errors import ParameterError
+from ..errors import ParameterError, plural
 from ..guarantees import PureDP
 from ..guarantees.base import Guarantee
 from ..relation import Relation
@@ -93,8 +93,8 @@ class _BloomReports(BitReports):
         """Shares of set bits -> shares of the values: `(n_bits, k)`."""
         if np.linalg.matrix_rank(self.codes) < self.k:
             raise ParameterError(
-                f"the filters of {self.k} values in {self.n_bits} bits are linearly dependent, so that reports do not "
-                "tell how often each value is held. Take fewer values or more bits.",
+                f"the filters of {plural(self.k, 'value')} in {plural(self.n_bits, 'bit')} are linearly dependent, "
+                "so that reports do not tell how often each value is held. Take fewer values or more bits.",
                 argument="k",
             )
         return np.asarray(np.linalg.pinv(self.codes.astype(np.float64)))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from ..errors import ParameterError
+from ..errors import ParameterError, plural
 from ..guarantees import ExactDP
 from ..guarantees.base import Guarantee
 from ..relation import Relation
@@ -98,8 +98,8 @@ class SubsetSelection(FrequencyOracle):
         """
         if self.n_messages > _LARGEST_TABLE:
             raise ParameterError(
-                f"SubsetSelection has {self.n_messages} sets of {self.d} of {self.k} values: no table holds them. Take "
-                f"fewer values or smaller sets, with at most {_LARGEST_TABLE} sets.",
+                f"SubsetSelection has {plural(self.n_messages, 'set')} of {self.d} of {plural(self.k, 'value')}: no "
+                f"table holds them. Take fewer values or smaller sets, with at most {_LARGEST_TABLE} sets.",
                 argument="k",
             )
         members = np.array(list(combinations(range(self.k), self.d)))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import Dataset
-from ..errors import ParameterError, unknown_name_message
+from ..errors import ParameterError, plural, unknown_name_message
 from ..validation import whole
 from .base import Floats
 
@@ -187,7 +187,7 @@ at most 2.0 GB are taken. Give fewer attributes, or fewer values of them.
     """
     if 8 * n_numbers > LARGEST_TABLE:
         raise ParameterError(
-            f"{what} of {n_numbers:,} numbers would take {8 * n_numbers / 1e9:,.1f} GB, and at most "
+            f"{what} of {plural(n_numbers, 'number')} would take {8 * n_numbers / 1e9:,.1f} GB, and at most "
             f"{LARGEST_TABLE / 1e9:.1f} GB are taken. {advice}",
             argument="domain",
             value=n_numbers,

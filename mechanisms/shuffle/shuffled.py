@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp, xlogy
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ..errors import NeighboursError, ParameterError
+from ..errors import NeighboursError, ParameterError, plural
 from ..guarantees import ClonesDP, ExactDP
 from ..guarantees.base import Guarantee
 from ..guarantees.numerics.binomial import binomial_logs, convolved_logs
@@ -215,8 +215,8 @@ class Shuffled(Mechanism):
         values = self.randomizer.values(dataset)
         if values.shape != (self.n_users,):
             raise ParameterError(
-                f"the dataset must hold the values of n_users = {self.n_users} users, but has shape {values.shape}: "
-                "the guarantee depends on how many there are.",
+                f"the dataset must hold the values of n_users = {plural(self.n_users, 'user')}, but has shape "
+                f"{values.shape}: the guarantee depends on how many there are.",
                 argument="n_users",
             )
         return values

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ..errors import NeighboursError, ParameterError
+from ..errors import NeighboursError, ParameterError, plural
 from ..guarantees import ApproximateDP, GaussianDP, PureDP
 from ..guarantees.base import Guarantee
 from ..noise.laplace import Laplace, draw_laplace
@@ -287,14 +287,16 @@ class ColumnMeans(Mechanism):
         if isinstance(dataset, Study):
             if len(dataset.frequencies) != self.n_attributes:
                 raise ParameterError(
-                    f"the study has {len(dataset.frequencies):,} columns, but n_attributes is {self.n_attributes:,}.",
+                    f"the study has {plural(len(dataset.frequencies), 'column')}, but n_attributes is "
+                    f"{self.n_attributes:,}.",
                     argument="n_attributes",
                 )
             return dataset
         people = check_people(dataset, self.n_attributes, "dataset")
         if len(people) != self.n_records:
             raise ParameterError(
-                f"the dataset has {len(people):,} people, but n_records is {self.n_records:,}, a public number.",
+                f"the dataset has {plural(len(people), 'person', 'people')}, but n_records is {self.n_records:,}, a "
+                "public number.",
                 argument="n_records",
             )
         return people

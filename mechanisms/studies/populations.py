@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import ParameterError
+from ..errors import ParameterError, plural
 from ..registry import Catalogue
 from ..validation import open_unit, unit_interval, whole
 
@@ -32,8 +32,8 @@ def check_frequencies(frequencies: ArrayLike, name: str = "frequencies") -> Floa
     wrong = np.flatnonzero(~((found >= 0.0) & (found <= 1.0)))
     if wrong.size:
         raise ParameterError(
-            f"{name} must lie in [0, 1], but that of column {wrong[0]} is {found[wrong[0]]} ({wrong.size:,} columns in "
-            "all). Give the shares of people with a 1, not counts or percentages.",
+            f"{name} must lie in [0, 1], but that of column {wrong[0]} is {found[wrong[0]]} "
+            f"({plural(wrong.size, 'column')} in all). Give the shares of people with a 1, not counts or percentages.",
             argument=name,
             value=float(found[wrong[0]]),
         )

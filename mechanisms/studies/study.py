@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import ParameterError
+from ..errors import ParameterError, plural
 from .populations import Floats, check_frequencies
 
 
@@ -17,7 +17,8 @@ def check_people(people: ArrayLike, n_attributes: int, name: str = "people") -> 
     rows = np.asarray(people)
     if rows.ndim != 2 or rows.shape[1] != n_attributes:
         raise ParameterError(
-            f"{name} must have a row a person and {n_attributes:,} columns, but have shape {rows.shape}.", argument=name
+            f"{name} must have a row a person and {plural(n_attributes, 'column')}, but have shape {rows.shape}.",
+            argument=name,
         )
     if rows.size and (rows.dtype.kind not in "biuf" or not _binary(rows)):
         raise ParameterError(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import Dataset
-from ..errors import ParameterError, unknown_name_message
+from ..errors import ParameterError, plural, unknown_name_message
 from ..validation import whole
 
 Ints = NDArray[np.int64]
@@ -128,7 +128,8 @@ class CensusDomain:
         for age, *values in rows:
             if len(values) != len(self.attributes):
                 raise ParameterError(
-                    f"a person must have an age and {len(self.attributes)} values, but is {(age, *values)!r}.",
+                    f"a person must have an age and {plural(len(self.attributes), 'value')}, but is "
+                    f"{(age, *values)!r}.",
                     argument="rows",
                 )
             numbers = [

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
-from ..errors import ParameterError
+from ..errors import ParameterError, plural
 from ..guarantees import GaussianDP, LaplaceDP, PureDP, RenyiDP
 from ..guarantees.base import Guarantee
 from ..guarantees.conversion.convert import to_renyi
@@ -217,8 +217,8 @@ class RandomMechanism(Trial):
                 rows = np.empty((size, flat.shape[1] + 2))
             if flat.shape[1] + 2 != rows.shape[1]:
                 raise ParameterError(
-                    f"mechanisms must give outputs of one shape, but some are {rows.shape[1] - 2} numbers and others "
-                    f"{flat.shape[1]}.",
+                    f"mechanisms must give outputs of one shape, but some are {plural(rows.shape[1] - 2, 'number')} "
+                    f"and others {flat.shape[1]}.",
                     argument="mechanisms",
                 )
             rows[runs, 1:-1], rows[runs, -1] = flat, scores

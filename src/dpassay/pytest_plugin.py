@@ -161,9 +161,19 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """The report of a privacy violation: the line of the test, and the evidence. Not the way through the library."""
+    """The report of a privacy test: the lines of the test, and the evidence. Not the way through the library."""
     report = yield
-    if report.failed and CALLS in item.stash and call.excinfo and call.excinfo.typename == "PrivacyViolation":
-        call.excinfo.traceback = call.excinfo.traceback.cut(path=item.path)
-        report.longrepr = call.excinfo.getrepr(style="short", chain=False)
+    if report.failed and call.excinfo and call.excinfo.typename == "PrivacyViolation":
+        if not {"dp_audit", "dp_record"}.isdisjoint(getattr(item, "fixturenames", ())) or CALLS in item.stash:
+            call.excinfo.traceback = call.excinfo.traceback.cut(path=item.path)
+            report.longrepr = call.excinfo.getrepr(style="short", chain=False)
+        crash = getattr(report.longrepr, "reprcrash", None)
+        if crash is not None:  # the line of the short summary, which is cut on the right
+            crash.message = _headline(str(call.excinfo.value))
     return report
+
+
+def _headline(message: str) -> str:
+    """The first line of a violation, with VIOLATION in front."""
+    first = " ".join(message.partition("\n")[0].split())
+    return first if first.startswith("VIOLATION") else f"VIOLATION: {first}"

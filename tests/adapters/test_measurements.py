@@ -21,7 +21,7 @@ CONFIDENCE = 1 - 1e-6
 
 def opendp():
     dp = pytest.importorskip("opendp.prelude", reason="needs dpassay[peers]", exc_type=ImportError)
-    dp.enable_features("contrib")
+    dp.enable_features("contrib", "honest-but-curious")
     return dp
 
 
@@ -98,6 +98,8 @@ def of_diffprivlib():
 OPENDP = ("laplace", "laplace of a vector", "discrete laplace", "geometric", "gaussian", "discrete gaussian",
     "gaussian of a vector", "gaussian as approximate", "randomised response", "k-ary response", "noisy max",
     "noisy top-k", "canonical noise")  # fmt: skip
+PROFILES = ("gaussian as approximate",)
+"""Measurements whose map is a privacy profile."""
 DIFFPRIVLIB = ("Laplace", "LaplaceTruncated", "LaplaceFolded", "LaplaceBoundedDomain", "Gaussian", "GaussianAnalytic",
     "Staircase", "Uniform", "Snapping", "Geometric", "GeometricTruncated", "GaussianDiscrete", "Binary", "Exponential",
     "PermuteAndFlip", "mean", "sum", "var", "median")  # fmt: skip
@@ -115,7 +117,8 @@ def test_every_release_is_in_the_table():
 @pytest.mark.parametrize("name", OPENDP)
 def test_measurements_of_opendp_keep_what_their_map_promises(name):
     measurement, d0, d1, delta = of_opendp()[name]
-    result = audited(opendp_measurement(measurement, d0, d1, delta=delta), delta)
+    profile = delta if name in PROFILES else None
+    result = audited(opendp_measurement(measurement, d0, d1, delta=profile), delta)
     assert result.verdict is Verdict.CONSISTENT
     assert result.bound.epsilon > 0.1 * result.claim  # a weak attack would prove nothing
 
@@ -149,9 +152,45 @@ def test_pairs_and_deltas_that_say_nothing_are_refused():
         opendp_measurement(found["laplace"][0], 1.0, 1.0)
     with pytest.raises(ParameterError, match="delta is missing"):
         opendp_measurement(*found["gaussian as approximate"][:3])
+    for name in ("laplace", "gaussian", "canonical noise"):
+        with pytest.raises(ParameterError, match=r"delta=0.001 is for a measurement whose map gives a privacy profile"):
+            opendp_measurement(*found[name][:3], delta=1e-3)
     mechanism = diffprivlib().mechanisms.Laplace(epsilon=1.0, sensitivity=1.0)
     with pytest.raises(NeighboursError, match="2 apart, but the mechanism is told a sensitivity of 1"):
         diffprivlib_mechanism(mechanism, 0.0, 2.0)
+
+
+def clamped_sum(metric, size=None):
+    dp = opendp()
+    space = dp.vector_domain(dp.atom_domain(T=int), size=size), metric
+    return space >> dp.t.then_clamp((0, 10)) >> dp.t.then_sum() >> dp.m.then_laplace(scale=10.0)
+
+
+def test_pairs_are_measured_in_the_metric_of_the_measurement():
+    dp = opendp()
+    multiset, ordered = clamped_sum(dp.symmetric_distance()), clamped_sum(dp.insert_delete_distance())
+    for measurement in (multiset, ordered):
+        assert opendp_measurement(measurement, [1, 2], [1, 2, 3]).guarantee() == PureDP(1.0)
+        replaced = opendp_measurement(measurement, [1, 2], [1, 3], relation="replace_one")
+        assert replaced.guarantee() == PureDP(2.0)
+        with pytest.raises(NeighboursError, match=r"lie 2 apart .* Give relation='replace_one'"):
+            opendp_measurement(measurement, [1, 2], [1, 3])
+    assert opendp_measurement(multiset, [1, 2, 3], [3, 2, 1, 4]).guarantee() == PureDP(1.0)
+    with pytest.raises(NeighboursError, match=r"lie 5 apart .* in which the order of records counts"):
+        opendp_measurement(ordered, [1, 2, 3], [3, 2, 1, 4])
+
+
+def test_metrics_of_one_size_know_no_added_record():
+    dp = opendp()
+    for metric in (dp.change_one_distance(), dp.hamming_distance()):
+        measurement = dp.m.make_user_measurement(
+            dp.vector_domain(dp.atom_domain(T=int)), metric, dp.max_divergence(), sum, lambda distance: float(distance)
+        )
+        assert opendp_measurement(measurement, [1, 2], [1, 3], relation="replace_one").guarantee() == PureDP(1.0)
+        with pytest.raises(NeighboursError, match="relation='add_remove' has no distance in the metric"):
+            opendp_measurement(measurement, [1, 2], [1, 2, 3])
+        with pytest.raises(NeighboursError, match="lie inf apart"):
+            opendp_measurement(measurement, [1, 2], [1, 2, 3], relation="replace_one")
 
 
 def test_the_page_in_the_docs_says_what_happens():

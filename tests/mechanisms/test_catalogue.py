@@ -1,11 +1,13 @@
 """The catalogue of mechanisms: names lead to classes, and options are checked."""
 
+import inspect
 import subprocess
 import sys
 from pydoc import locate
 
 import pytest
 
+from dpassay.mechanisms import PureDP
 from dpassay.mechanisms.base import Mechanism
 from dpassay.mechanisms.catalogue import build, catalogue, get
 from dpassay.mechanisms.errors import ParameterError, UnknownNameError
@@ -26,6 +28,22 @@ def test_a_mechanism_is_built_by_name():
 def test_unknown_names_are_refused_with_the_nearest():
     with pytest.raises(UnknownNameError, match="Did you mean 'laplace'"):
         get("laplas")
+
+
+@pytest.mark.parametrize("name", list(catalogue))
+def test_a_wrong_option_of_a_class_stays_a_type_error_and_names_the_nearest(name):
+    kind = get(name)
+    options = [key for key in inspect.signature(kind).parameters if not key.startswith("_")]
+    for option in options:
+        with pytest.raises(TypeError, match=f"Did you mean .*{option!r}"):
+            kind(**{f"{option}x": 1})
+
+
+def test_a_missing_option_of_a_class_is_the_error_of_python():
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'epsilon'"):
+        Laplace()
+    with pytest.raises(TypeError, match=r"unknown option of PureDP: 'eps'. Did you mean 'epsilon'"):
+        PureDP(eps=1.0)
 
 
 def test_unknown_and_missing_options_are_refused():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ....mechanisms.counts.answerer import Answerer
+from ....mechanisms.errors import plural
 from ....mechanisms.validation import one_of, whole
 from .base import Decoded, Floats, Status
 
@@ -87,6 +88,6 @@ class Differencing:
 def _with_gaps(values: Floats) -> Decoded:
     """NaN becomes 1/2, and the note counts it."""
     missing = np.isnan(values).sum(axis=1)
-    notes = tuple(f"no answer about {k} of {values.shape[1]} records" if k else "" for k in missing.tolist())
+    notes = tuple(f"no answer about {k} of {plural(values.shape[1], 'record')}" if k else "" for k in missing.tolist())
     status = tuple(Status.SEVERAL if k else Status.OPTIMAL for k in missing.tolist())
     return Decoded(np.clip(np.where(np.isnan(values), 0.5, values), 0.0, 1.0), status, notes)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ....mechanisms.base import Outputs
 from ....mechanisms.counts.base import SubsetCounts
-from ....mechanisms.errors import AttackError, ParameterError
+from ....mechanisms.errors import AttackError, ParameterError, plural
 from ....mechanisms.validation import open_unit
 from ..base import FairBits, Guesser, Reconstructor, SecretTarget
 
@@ -241,8 +241,11 @@ def about(queries: Floats) -> str:
     rank = int(np.linalg.matrix_rank(queries.T @ queries, hermitian=True))
     if rank == n:
         return ""
-    asked, fixed = "1 query fixes" if m == 1 else f"{m} queries fix", f"{rank} combination{'s' * (rank != 1)}"
-    said = [f"{asked} {fixed} of {n} bits: even exact answers may fit several columns"]
+    asked, fixed = (
+        "1 query fixes" if m == 1 else f"{plural(m, 'query', 'queries')} fix",
+        f"{rank} combination{'s' * (rank != 1)}",
+    )
+    said = [f"{asked} {fixed} of {plural(n, 'bit')}: even exact answers may fit several columns"]
     if len(missing):
         shown = ", ".join(map(str, missing[:5].tolist())) + (", ..." if len(missing) > 5 else "")
         said.append(f"no query counts record {shown}, of which nothing is known")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.errors import ParameterError
+from ....mechanisms.errors import ParameterError, plural
 from ....mechanisms.validation import non_negative
 from .base import TOLERANCE, Decoded, Decoder, Floats, Status, check_answers, stacked
 
@@ -78,7 +78,7 @@ class Exhaustive(Decoder):
             return values, Status.INFEASIBLE, note
         if len(kept) == 1:
             return values, Status.OPTIMAL, "one column fits"
-        return values, Status.SEVERAL, f"{len(kept)} columns fit, up to {apart} bits apart"
+        return values, Status.SEVERAL, f"{plural(len(kept), 'column')} fit, up to {plural(apart, 'bit')} apart"
 
 
 def all_columns(n: int) -> NDArray[np.bool_]:

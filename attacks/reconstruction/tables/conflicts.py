@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ....mechanisms.errors import plural
 from ....mechanisms.validation import positive
 from .encoding import encode
 from .integer_programme import LONGEST, Deadline, Status
@@ -25,7 +26,7 @@ class Conflict:
     n_people: int | None = None
 
     def __str__(self) -> str:
-        known = f"With {self.n_people} people, these" if self.n_people is not None else "These"
+        known = f"With {plural(self.n_people, 'person', 'people')}, these" if self.n_people is not None else "These"
         lines = [f"{known} published cells contradict each other:", *(f"  {cell}" for cell in self.cells)]
         lines.append(
             "No block has them all; without any one of them the others fit together."

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.errors import AttackError
+from ....mechanisms.errors import AttackError, plural
 from ....mechanisms.tables.domain import CensusDomain, Ints
 from ....mechanisms.validation import positive, whole
 from .encoding import Encoding, encode
@@ -71,9 +71,8 @@ class Solutions:
         if self.unique:
             return "exactly 1 block has these tables: everybody in it is found"
         if self.complete:
-            return (
-                f"exactly {n} blocks have these tables; they share {len(self.certain)} of {len(self.blocks[0])} people"
-            )
+            people = plural(len(self.blocks[0]), "person", "people")
+            return f"exactly {n} blocks have these tables; they share {len(self.certain)} of {people}"
         why = "the search stopped at the limit" if self.ended == "limit" else f"time ran out after {self.seconds:.3g} s"
         if n == 0:
             return f"{why}, before a block was found: nothing is known. Give more seconds"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ....mechanisms.errors import ParameterError
+from ....mechanisms.errors import ParameterError, plural
 from ....mechanisms.learning.models.perceptron import MultiLayerPerceptron
 from ....mechanisms.validation import whole
 from .gradient_inversion import checked_gradients
@@ -71,7 +71,8 @@ class Imprint:
         h, cuts = np.asarray(self.measurement, dtype=np.float64), np.asarray(self.cuts, dtype=np.float64)
         if h.shape != (model.n_features,) or not h.any():
             raise ParameterError(
-                f"measurement must hold {model.n_features} numbers, one a feature, not all 0, but has shape {h.shape}.",
+                f"measurement must hold {plural(model.n_features, 'number')}, one a feature, not all 0, but has shape "
+                f"{h.shape}.",
                 argument="measurement",
             )
         if cuts.shape != model.hidden_widths or not np.all(np.diff(cuts) > 0.0):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp, softmax
 
-from ....mechanisms.errors import AttackError, ParameterError
+from ....mechanisms.errors import AttackError, ParameterError, plural
 from ....mechanisms.learning.base import TrainingData
 from ....mechanisms.validation import non_negative, one_of, whole
 
@@ -143,9 +143,9 @@ class Regression:
         flat = np.atleast_2d(np.asarray(parameters, dtype=np.float64))
         p = n_features + self.intercept
         if flat.ndim != 2 or flat.shape[1] != self.n_outputs * p:
-            classes = f"{self.n_classes} classes of " if self.loss == "softmax" else ""
+            classes = f"{plural(self.n_classes, 'class', 'classes')} of " if self.loss == "softmax" else ""
             raise ParameterError(
-                f"parameters must have length {self.n_outputs * p}, for {classes}{n_features} features"
+                f"parameters must have length {self.n_outputs * p}, for {classes}{plural(n_features, 'feature')}"
                 f"{' and an intercept' if self.intercept else ''}, but have shape {np.shape(parameters)}. Give the "
                 "weights and then the intercept of one model, or one flat row a model.",
                 argument="parameters",

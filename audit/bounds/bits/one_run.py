@@ -255,7 +255,7 @@ def ledger(
 ) -> tuple[LedgerEntry, ...]:
     """What a bound from guesses looked at; `sizes[best]` gave it, with `right` of them right."""
     paid = "fixed beforehand" if len(sizes) == 1 else f"fixed beforehand, Bonferroni over {len(sizes)}"
-    runs = "1 run" if scores.n_runs == 1 else f"{scores.n_runs} independent runs"
+    runs = "1 run" if scores.n_runs == 1 else f"{scores.n_runs:,} independent runs"
     return (
         LedgerEntry("bits", f"{scores.n_bits} in {runs}", "independent fair coins, recorded before the run"),
         LedgerEntry("guesses", f"{guessing.describe(sizes, sizes[best])}; {right} right", paid),

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import plural
 from ..forms import Event, Floats, Row
 from ..outcomes import read
 
@@ -93,7 +94,7 @@ def _forms(outcomes: Sequence[tuple[Row | Event, Row | Event]]) -> tuple[str, ..
     (form0, form1), _ = differ.most_common(1)[0]
     return (
         f"with the same seed, side 0 gave {form0} and side 1 {form1}: results of different forms in "
-        f"{differ.total()} of {len(outcomes)} runs.",
+        f"{differ.total()} of {plural(len(outcomes), 'run')}.",
     )
 
 

@@ -68,7 +68,8 @@ def diffprivlib_tool(tool: Callable[..., Any], neighbours: Neighbours, **options
         accounting = import_module("diffprivlib.accountant")
     except ModuleNotFoundError as error:
         raise ParameterError(
-            'tools of diffprivlib need diffprivlib, which is not installed: pip install "dpassay[peers]".'
+            "tools of diffprivlib need diffprivlib, which is not installed. In a copy of dpassay: "
+            'pip install ".[peers]".'
         ) from error
     spent = accounting.BudgetAccountant()
     tool(neighbours.d1, accountant=spent, **options)

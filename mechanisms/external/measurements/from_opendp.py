@@ -26,19 +26,25 @@ def opendp_measurement(
     Args:
         measurement: an `opendp.mod.Measurement`.
         d0, d1: inputs of it, at a positive distance in its input metric; numbers, texts, or lists of these.
-        relation: how the two differ, for people: the promise is about their distance.
-        delta: for a measurement whose map is a whole privacy profile: at which epsilon is claimed.
+        relation: how the two differ. Where the input metric counts records, it is checked: neighbours lie at most
+            1 apart under add_remove and 2 under replace_one in the symmetric distance (order does not count) and in the
+            insert-delete distance (order counts), and at most 1 apart under replace_one in the change-one distance
+            (order does not count) and the Hamming distance (order counts), which know no add_remove. In other metrics
+            it is for people.
+        delta: at which epsilon is claimed, for a measurement whose map is a whole privacy profile; None for others,
+            which state their own guarantee.
 
     Returns:
         The mechanism, whose claim is `measurement.map(distance of d0 and d1)`. The library draws from the operating
         system, so that runs cannot be repeated, and all of them are made in one process.
 
     Raises:
-        NeighboursError: the distance is 0 or infinite.
-        ParameterError: no delta for a privacy profile.
+        NeighboursError: the distance is 0 or infinite, or larger than that of neighbours under the relation.
+        ParameterError: no delta for a privacy profile, or one for another measurement.
         AccountingError: a metric or an output measure that has no guarantee here.
     """
-    distance = distance_in(str(measurement.input_metric), d0, d1)
+    distance, relation = distance_in(str(measurement.input_metric), d0, d1), Relation.of(relation)
+    _check_relation(str(measurement.input_metric), relation, distance)
     if not 0.0 < distance < float("inf"):
         raise NeighboursError(
             f"d0 and d1 lie {distance:g} apart in the metric {measurement.input_metric} of the measurement. Give two "
@@ -48,10 +54,42 @@ def opendp_measurement(
     return FunctionMechanism(
         _Invoked(measurement),
         claim=_claim(measurement, distance, delta),
-        neighbours=Neighbours(d0, d1, Relation.of(relation)),
+        neighbours=Neighbours(d0, d1, relation),
         style="own-randomness",
         records=False,
     )
+
+
+APART = {
+    "SymmetricDistance": {Relation.ADD_REMOVE: 1, Relation.REPLACE_ONE: 2, Relation.ZERO_OUT: 2},
+    "InsertDeleteDistance": {Relation.ADD_REMOVE: 1, Relation.REPLACE_ONE: 2, Relation.ZERO_OUT: 2},
+    "ChangeOneDistance": {Relation.REPLACE_ONE: 1, Relation.ZERO_OUT: 1},
+    "HammingDistance": {Relation.REPLACE_ONE: 1, Relation.ZERO_OUT: 1},
+}
+"""How far neighbours lie apart at most, in the metrics that count records."""
+
+
+def _check_relation(metric: str, relation: Relation, distance: float) -> None:
+    """Raises where a pair cannot differ by the relation in a metric that counts records."""
+    known = next((apart for name, apart in APART.items() if metric.startswith(name)), None)
+    if known is None:
+        return
+    fitting = " or ".join(f"relation={one.value!r}" for one, apart in known.items() if distance <= apart)
+    if relation not in known:
+        others = " or ".join(f"relation={one.value!r}" for one in known)
+        raise NeighboursError(
+            f"relation={relation.value!r} has no distance in the metric {metric} of the measurement, in which datasets "
+            f"have the same size. Give a pair of equal size and {others}.",
+            argument="relation",
+        )
+    if distance > known[relation]:
+        order = "counts" if metric.startswith(("InsertDelete", "Hamming")) else "does not count"
+        raise NeighboursError(
+            f"d0 and d1 lie {distance:g} apart in the metric {metric} of the measurement, in which the order of "
+            f"records {order}; neighbours under {relation.value} lie {known[relation]} apart. "
+            + (f"Give {fitting}." if fitting else "Give a pair that differs in one record."),
+            argument="d1",
+        )
 
 
 class _Invoked:
@@ -73,6 +111,13 @@ def _claim(measurement: Any, distance: float, delta: float | None) -> Guarantee:
         loss = measurement.map(float(distance))
     measure = str(measurement.output_measure)
     if not measure.startswith("SmoothedMaxDivergence"):
+        if delta is not None:
+            raise ParameterError(
+                f"delta={delta:g} is for a measurement whose map gives a privacy profile; {measure} states a guarantee "
+                "of its own. Leave delta out here, and give it to audit: audit(..., delta=...).",
+                argument="delta",
+                value=delta,
+            )
         return guarantee_of(measure, loss)
     if delta is None:
         raise ParameterError(

@@ -16,6 +16,6 @@ def training() -> Any:
         if (error.name or "").partition(".")[0] not in ("torch", "opacus"):
             raise
         raise ParameterError(
-            f"training with Opacus needs the package {error.name}, which is not installed. Install the extra: "
-            'pip install "dpassay[torch]".'
+            f"training with Opacus needs the package {error.name}, which is not installed. In a copy of "
+            'dpassay: pip install ".[torch]".'
         ) from error

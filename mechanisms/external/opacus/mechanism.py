@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
-from ...errors import AccountingError, NeighboursError, ParameterError, ReleaseError
+from ...errors import AccountingError, NeighboursError, ParameterError, ReleaseError, plural
 from ...guarantees import ApproximateDP
 from ...guarantees.base import Guarantee
 from ...learning.base import TrainingData
@@ -60,7 +60,7 @@ class OpacusTraining(OpacusRuns, Mechanism):
             differs (`fitted_to`), or, outside of one, the first parameter.
 
     Raises:
-        ParameterError: a value out of range; or the extra is missing: pip install "dpassay[torch]".
+        ParameterError: a value out of range; or the extra is missing: pip install ".[torch]".
 
     Guarantees:
         * Runs are a function of dataset and generator, and leave the global random state of PyTorch as it was.
@@ -124,8 +124,8 @@ class OpacusTraining(OpacusRuns, Mechanism):
         data = TrainingData.of(dataset)
         if len(data) != self.n_records - 1:
             raise ParameterError(
-                f"dataset must leave room for the canary: n_records - 1 = {self.n_records - 1} records, but has "
-                f"{len(data)}. Give n_records={len(data) + 1}, or other data."
+                f"dataset must leave room for the canary: n_records - 1 = {plural(self.n_records - 1, 'record')}, but "
+                f"has {len(data)}. Give n_records={len(data) + 1}, or other data."
             )
         extreme = self.max_grad_norm * self.seen_directions[:1]
         other = [] if data.gradients is None else [data.gradients]
@@ -144,8 +144,8 @@ class OpacusTraining(OpacusRuns, Mechanism):
         check_records(Neighbours(_records(sides[0]), _records(sides[1]), neighbours.relation))
         if max(map(len, sides)) != self.n_records:
             raise ParameterError(
-                f"n_records is {self.n_records}, but the larger dataset has {max(map(len, sides))} records: the claim "
-                f"would be that of another sampling rate. Give n_records={max(map(len, sides))}."
+                f"n_records is {self.n_records}, but the larger dataset has {plural(max(map(len, sides)), 'record')}: "
+                f"the claim would be that of another sampling rate. Give n_records={max(map(len, sides))}."
             )
         if self.view == "noisy_gradients":
             self._check_seen(neighbours)

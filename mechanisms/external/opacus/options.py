@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...errors import ParameterError
+from ...errors import ParameterError, plural
 from ...learning.dp_sgd.sampling import PoissonSampling, Sampling, ShuffledEpochs
 from ...relation import Relation
 from ...validation import non_negative, one_of, positive, whole
@@ -109,7 +109,7 @@ class OpacusOptions:
         norms = np.linalg.norm(found, axis=-1)
         if found.ndim != 2 or found.shape[1] != self.n_parameters or not (np.abs(norms - 1.0) < 1e-6).all():
             raise ParameterError(
-                f"directions must be unit vectors of {self.n_parameters} numbers, one a parameter, but have shape "
-                f"{found.shape} and norms {norms}."
+                f"directions must be unit vectors of {plural(self.n_parameters, 'number')}, one a parameter, but have "
+                f"shape {found.shape} and norms {norms}."
             )
         return found

@@ -1,5 +1,6 @@
 """Recording and replaying the random primitives that other people's code calls.
 
+noisy.py       noise that shows what it is added to, so that a replay can keep the noisy value
 tape.py        Call, Tape: what is recorded, and how it is replayed
 session.py     running: primitives are replaced while a tape runs
 charges.py     what one call of a primitive gives away

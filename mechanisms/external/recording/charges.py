@@ -28,9 +28,19 @@ def of_normal(scale: Any) -> Charge:
     return partial(_normal, scale)
 
 
-def of_choice() -> Charge:
-    """A choice with probabilities: the largest logarithm of their ratios."""
-    return _choice
+def of_choice(n: int) -> Charge:
+    """n choices with probabilities: the largest logarithm of their ratios for each."""
+    return partial(_choice, n)
+
+
+def of_coin(shape: tuple[int, ...]) -> Charge:
+    """Coins with probabilities: for each the larger logarithm of the ratios of its two outcomes."""
+    return partial(_coin, shape)
+
+
+def of_vector(covariance: Any) -> Charge:
+    """Normal noise with a covariance: mu is the Mahalanobis distance."""
+    return partial(_vector, covariance)
 
 
 def declared(epsilon: float, delta: float) -> Charge:
@@ -63,12 +73,34 @@ def _normal(scale: Any, fed0: Any, fed1: Any) -> Guarantee:
     return PureDP(0.0) if mu == 0.0 else GaussianDP(mu) if math.isfinite(mu) else EVERYTHING
 
 
-def _choice(fed0: Any, fed1: Any) -> Guarantee:
+def _vector(covariance: Any, fed0: Any, fed1: Any) -> Guarantee:
+    with np.errstate(invalid="ignore"):
+        steps = np.reshape(np.subtract(fed1, fed0), (-1, len(covariance)))
+    if not np.isfinite(steps).all():
+        return EVERYTHING
+    try:
+        squared = (steps * np.linalg.solve(covariance, steps.T).T).sum()
+    except np.linalg.LinAlgError:
+        return EVERYTHING if steps.any() else PureDP(0.0)
+    return GaussianDP(float(np.sqrt(squared))) if squared > 0 else PureDP(0.0)
+
+
+def _coin(shape: tuple[int, ...], fed0: Any, fed1: Any) -> Guarantee:
+    epsilon = 0.0
+    for one, other in zip(np.broadcast_to(fed0, shape).ravel(), np.broadcast_to(fed1, shape).ravel(), strict=True):
+        part = _choice(1, [one, 1.0 - one], [other, 1.0 - other])
+        if part is EVERYTHING:
+            return part
+        epsilon += part.epsilon(0.0)
+    return PureDP(epsilon)
+
+
+def _choice(n: int, fed0: Any, fed1: Any) -> Guarantee:
     one, other = np.ravel(fed0).astype(np.float64), np.ravel(fed1).astype(np.float64)
     if one.shape != other.shape or ((one > 0) != (other > 0)).any():
         return EVERYTHING
     possible = one > 0
-    return PureDP(float(np.abs(np.log(one[possible] / other[possible])).max(initial=0.0)))
+    return PureDP(n * float(np.abs(np.log(one[possible] / other[possible])).max(initial=0.0)))
 
 
 def _declared(epsilon: float, delta: float, fed0: Any, fed1: Any) -> Guarantee:

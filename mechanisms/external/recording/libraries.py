@@ -112,22 +112,69 @@ def distance_in(metric: str, fed0: Any, fed1: Any) -> float:
 
 
 def _symmetric(fed0: Any, fed1: Any) -> float:
-    one, other = Counter(fed0), Counter(fed1)
+    """Records of one multiset that are not in the other; the order does not count."""
+    one, other = Counter(_records(fed0)), Counter(_records(fed1))
     return float(((one - other) + (other - one)).total())
+
+
+def _insert_delete(fed0: Any, fed1: Any) -> float:
+    """Insertions and deletions that lead from one sequence to the other; the order counts. (Myers 1986.)"""
+    one, other = _records(fed0), _records(fed1)
+    furthest = {1: 0}
+    for distance in range(min(len(one) + len(other), MOST_EDITS) + 1):
+        for line in range(-distance, distance + 1, 2):
+            down = line == -distance or (line != distance and furthest[line - 1] < furthest[line + 1])
+            i = furthest[line + 1] if down else furthest[line - 1] + 1
+            while i < len(one) and i - line < len(other) and one[i] == other[i - line]:
+                i += 1
+            furthest[line] = i
+            if i >= len(one) and i - line >= len(other):
+                return float(distance)
+    return float(len(one) + len(other))  # an upper bound
+
+
+def _change_one(fed0: Any, fed1: Any) -> float:
+    """Records of one multiset to change for the other of the same size; the order does not count."""
+    return _symmetric(fed0, fed1) / 2.0 if len(fed0) == len(fed1) else float("inf")
+
+
+def _hamming(fed0: Any, fed1: Any) -> float:
+    """Places where two sequences of the same length differ."""
+    if len(fed0) != len(fed1):
+        return float("inf")
+    return float(sum(one != other for one, other in zip(_records(fed0), _records(fed1), strict=True)))
+
+
+def _records(fed: Any) -> list[Any]:
+    """The records of a dataset, so that they can be compared and counted."""
+    if not isinstance(fed, (list, tuple, np.ndarray)):
+        raise AccountingError(
+            f"the records of a {type(fed).__name__} cannot be counted, so that its distance is not known here. Give "
+            "datasets as lists or arrays."
+        )
+    return [_record(one) for one in fed]
+
+
+def _record(one: Any) -> Any:
+    if isinstance(one, (list, tuple, np.ndarray)):
+        return tuple(_record(part) for part in one)
+    return "not a number" if isinstance(one, float) and one != one else one
 
 
 def _norm(order: float, fed0: Any, fed1: Any) -> float:
     return float(np.linalg.norm(moved(fed0, fed1), order))
 
 
+MOST_EDITS = 2_000
+"""Insertions and deletions that are looked for."""
 METRICS: dict[str, Callable[[Any, Any], float]] = {
     "AbsoluteDistance": partial(_norm, 1),
     "L1Distance": partial(_norm, 1),
     "L2Distance": partial(_norm, 2),
     "LInfDistance": partial(_norm, np.inf),
     "SymmetricDistance": _symmetric,
-    "InsertDeleteDistance": _symmetric,
-    "ChangeOneDistance": lambda fed0, fed1: float((np.asarray(fed0) != np.asarray(fed1)).sum()),
-    "HammingDistance": lambda fed0, fed1: float((np.asarray(fed0) != np.asarray(fed1)).sum()),
+    "InsertDeleteDistance": _insert_delete,
+    "ChangeOneDistance": _change_one,
+    "HammingDistance": _hamming,
     "DiscreteDistance": lambda fed0, fed1: float(not np.array_equal(fed0, fed1)),
 }

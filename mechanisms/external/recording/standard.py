@@ -8,6 +8,7 @@ What is seen: the generator that a program is given, those that it makes by `num
 from __future__ import annotations
 
 import inspect
+import math
 import random
 import secrets
 import sys
@@ -18,8 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from .charges import Charge, of_choice, of_laplace, of_normal
+from .charges import Charge, of_choice, of_coin, of_laplace, of_normal, of_vector
+from .noisy import plain
 from .tape import Call, current, replaced
+
+__tracebackhide__ = True  # pytest shows the lines of the program, and not what runs it
 
 SIGNATURES: dict[str, tuple[str, ...]] = {
     "laplace": ("loc", "scale", "size"),
@@ -74,7 +78,9 @@ OF_SECRETS = ("randbelow", "randbits", "token_bytes", "token_hex")
 
 def called(name: str, given: tuple[Any, ...], named: Mapping[str, Any], source: str, result: Any) -> Call:
     """The call of a primitive of numpy, from its arguments and its result."""
-    arguments: dict[str, Any] = dict(zip(SIGNATURES.get(name, ()), given, strict=False)) | dict(named)
+    given = tuple(plain(one) for one in given)
+    words = [*SIGNATURES.get(name, ()), *(f"argument {i + 1}" for i in range(len(given)))]
+    arguments: dict[str, Any] = dict(zip(words, given, strict=False)) | {key: plain(named[key]) for key in named}
     fed, charge = None, None
     standard, name = name.startswith("standard_"), name.removeprefix("standard_")
     if name in ("laplace", "normal", "gumbel", "logistic", "cauchy", "randn"):
@@ -82,17 +88,28 @@ def called(name: str, given: tuple[Any, ...], named: Mapping[str, Any], source: 
         fed = arguments.pop("loc", DEFAULTS["loc"])
         arguments["scale"] = DEFAULTS["scale"] if standard else arguments.get("scale", DEFAULTS["scale"])
         charge = _additive(name, arguments["scale"])
-    elif name == "choice":
-        fed = arguments.pop("p", None)
-        charge = None if fed is None else of_choice()
+    elif name == "multivariate_normal":
+        fed, charge = arguments.pop("mean"), of_vector(arguments["cov"])
+    elif name == "binomial" and np.all(np.asarray(arguments.get("n")) == 1):
+        fed, charge = arguments.pop("p"), of_coin(np.shape(result))
+    elif name in ("integers", "randint"):
+        result = _within(arguments.pop("low", 0), arguments.pop("high", None), result)
     size = arguments.pop("size", None)
     return Call(source, name, {**arguments, "shape": _shape(size, fed, arguments)}, fed, result, None, charge)
+
+
+def _within(low: Any, high: Any, result: Any) -> Any:
+    """Whole numbers in a range that may be another one than where they were drawn, as places of records are."""
+    start, end = (0, low) if high is None else (low, high)
+    with np.errstate(all="ignore"):
+        inside = (np.asarray(start) <= result) & (result < np.maximum(end, np.add(start, 1)))
+        return result if np.all(inside) else np.where(inside, result, start).astype(np.asarray(result).dtype)[()]
 
 
 def _shape(size: Any, fed: Any, arguments: Mapping[str, Any]) -> tuple[int, ...]:
     """Of what is asked for."""
     if size is not None:
-        return tuple(int(n) for n in np.atleast_1d(size))
+        return tuple(int(n) for n in np.atleast_1d(plain(size)))
     return np.broadcast_shapes(*(np.shape(part) for part in (fed, arguments["scale"]))) if "scale" in arguments else ()
 
 
@@ -100,8 +117,39 @@ def _additive(name: str, scale: Any) -> Charge | None:
     return of_laplace(scale) if name == "laplace" else of_normal(scale) if name == "normal" else None
 
 
+def played(make: Callable[[Any], Call], draw: Callable[[], Any]) -> Any:
+    """The result of a primitive by the tape that runs; a fresh one where none runs."""
+    tape = current()
+    return draw() if tape is None else tape.played(make, draw)
+
+
+def _order(source: str, n: int, draw: Callable[[], Any]) -> Any:
+    """An order of n things; on a replay that of the recorded ones, and then those that are new."""
+
+    def make(result: Any) -> Call:
+        known = [int(i) for i in result if i < n]
+        return Call(source, "permutation", {}, None, np.array([*known, *range(len(known), n)], dtype=np.intp))
+
+    return played(make, draw)
+
+
+def _places(source: str, n: int, weights: Any, shape: tuple[int, ...], draw: Callable[[], Any]) -> Any:
+    """Places of n things that are chosen; on a replay the recorded ones."""
+
+    def make(result: Any) -> Call:
+        charge = None if weights is None else of_choice(math.prod(shape))
+        return Call(source, "choice", {"shape": shape}, weights, np.asarray(result)[()] % max(n, 1), None, charge)
+
+    return played(make, draw)
+
+
 class RecordingGenerator(np.random.Generator):
     """A generator of numpy whose calls are recorded on the tape that runs, if one runs."""
+
+    @property
+    def _bare(self) -> np.random.Generator:
+        """A generator on the same bits that is not recorded."""
+        return np.random.Generator(self.bit_generator)
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -109,39 +157,64 @@ def _method(name: str) -> Callable[..., Any]:
 
     @wraps(original)
     def recorded(self: RecordingGenerator, *given: Any, **named: Any) -> Any:
-        tape, draw = current(), partial(original, self, *given, **named)
-        return draw() if tape is None else tape.played(partial(called, name, given, named, "numpy"), draw)
+        return played(partial(called, name, given, named, "numpy"), partial(original, self, *given, **named))
 
     return recorded
 
 
-for _name in SIGNATURES:
-    if hasattr(np.random.Generator, _name):
-        setattr(RecordingGenerator, _name, _method(_name))
-
-_choose, _permute = RecordingGenerator.choice, RecordingGenerator.permutation
-
-
 def _choice(
-    self: RecordingGenerator, a: Any, size: Any = None, replace: Any = True, p: Any = None, **named: Any
+    self: RecordingGenerator,
+    a: Any,
+    size: Any = None,
+    replace: Any = True,
+    p: Any = None,
+    axis: int = 0,
+    shuffle: bool = True,
 ) -> Any:
     """What is chosen from a collection is recorded as its place: on a replay it is chosen from the other collection."""
-    if np.ndim(a) == 0 or named:
-        return _choose(self, a, size, replace, p, **named)
-    return np.asarray(a)[_choose(self, len(a), size, replace, p)]
+    n = int(a) if np.ndim(a) == 0 else np.shape(a)[axis]
+    draw = partial(self._bare.choice, n, size, replace, p, shuffle=shuffle)
+    places = _places("numpy", n, plain(p), _shape(size, None, {}), draw)
+    return places if np.ndim(a) == 0 else np.take(a, places, axis=axis)
 
 
 def _permutation(self: RecordingGenerator, x: Any, axis: int = 0) -> Any:
-    return _permute(self, x) if np.ndim(x) == 0 else np.take(x, _permute(self, np.shape(x)[axis]), axis=axis)
+    n = int(x) if np.ndim(x) == 0 else np.shape(x)[axis]
+    order = _order("numpy", n, partial(self._bare.permutation, n))
+    return order if np.ndim(x) == 0 else np.take(x, order, axis=axis)
 
 
 def _shuffle(self: RecordingGenerator, x: Any, axis: int = 0) -> None:
-    x[:] = [x[i] for i in _permute(self, len(x))] if isinstance(x, list) else _permutation(self, x, axis)
+    _shuffled(x, axis, lambda n: _order("numpy", n, partial(self._bare.permutation, n)))
+
+
+def _permuted(self: RecordingGenerator, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
+    """Each slice along the axis in an order of its own."""
+    lines = np.asarray(x).reshape(1, -1) if axis is None else np.moveaxis(np.asarray(x), axis, -1)
+    flat = lines.reshape(-1, lines.shape[-1])
+    mixed = np.array([line[_order("numpy", len(line), partial(self._bare.permutation, len(line)))] for line in flat])
+    found = mixed.reshape(lines.shape)
+    found = found.reshape(np.shape(x)) if axis is None else np.moveaxis(found, -1, axis)
+    if out is None:
+        return found
+    out[...] = found
+    return out
+
+
+def _shuffled(x: Any, axis: int, order: Callable[[int], Any]) -> None:
+    if isinstance(x, np.ndarray):
+        x[...] = np.take(x, order(x.shape[axis]), axis=axis)
+    else:
+        x[:] = [x[i] for i in order(len(x))]
 
 
 RecordingGenerator.choice = _choice  # type: ignore[method-assign,assignment]
 RecordingGenerator.permutation = _permutation  # type: ignore[method-assign,assignment]
+RecordingGenerator.permuted = _permuted  # type: ignore[method-assign,assignment]
 RecordingGenerator.shuffle = _shuffle  # type: ignore[method-assign,assignment]
+for _name in dir(np.random.Generator):
+    if not _name.startswith("_") and _name not in {*vars(RecordingGenerator), "bit_generator", "spawn"}:
+        setattr(RecordingGenerator, _name, _method(_name))
 
 
 def places() -> Iterator[AbstractContextManager[None]]:
@@ -150,6 +223,7 @@ def places() -> Iterator[AbstractContextManager[None]]:
     for name in SIGNATURES:
         if name not in ("choice", "permutation") and callable(original := getattr(np.random, name, None)):
             yield replaced(np.random, name, recorded_as(original, partial(_numpy, name)))
+    yield from _legacy_picks()
     if "scipy.stats" in sys.modules:
         from scipy import stats
 
@@ -160,11 +234,57 @@ def places() -> Iterator[AbstractContextManager[None]]:
             random.Random, name, recorded_as(getattr(random.Random, name), partial(_plain, "random", name, 1))
         )
         yield replaced(random, name, recorded_as(getattr(random, name), partial(_plain, "random", name, 0)))
+    yield from _plain_picks()
     for name in ("random", "getrandbits", "randbytes"):
         original = getattr(random.SystemRandom, name)
         yield replaced(random.SystemRandom, name, recorded_as(original, partial(_plain, "random", name, 1)))
     for name in OF_SECRETS:
         yield replaced(secrets, name, recorded_as(getattr(secrets, name), partial(_plain, "secrets", name, 0)))
+
+
+def _legacy_picks() -> Iterator[AbstractContextManager[None]]:
+    """Orders and choices by the functions of `numpy.random`."""
+    permutation, choose = np.random.permutation, np.random.choice
+
+    def order(n: int) -> Any:
+        return _order("numpy", n, partial(permutation, n))
+
+    def permuted(x: Any) -> Any:
+        return order(int(x)) if np.ndim(x) == 0 else np.take(x, order(len(x)), axis=0)
+
+    def chosen(a: Any, size: Any = None, replace: Any = True, p: Any = None) -> Any:
+        n = int(a) if np.ndim(a) == 0 else len(a)
+        places = _places("numpy", n, plain(p), _shape(size, None, {}), partial(choose, n, size, replace, p))
+        return places if np.ndim(a) == 0 else np.take(a, places, axis=0)
+
+    yield replaced(np.random, "permutation", permuted)
+    yield replaced(np.random, "shuffle", lambda x: _shuffled(x, 0, order))
+    yield replaced(np.random, "choice", chosen)
+
+
+def _plain_picks() -> Iterator[AbstractContextManager[None]]:
+    """`shuffle`, `sample` and `choice` of `random`: by places."""
+    sample = random.Random.sample
+
+    def ordered(self: random.Random, n: int) -> Any:
+        return _order("random", n, lambda: sample(self, range(n), n))
+
+    def shuffled(self: random.Random, x: Any) -> None:
+        x[:] = [x[i] for i in ordered(self, len(x))]
+
+    def sampled(self: random.Random, population: Any, k: int, *, counts: Any = None) -> Any:
+        if counts is not None or k > len(population):
+            return sample(self, population, k, counts=counts)
+        return [population[i] for i in ordered(self, len(population))[:k]]
+
+    def chosen(self: random.Random, seq: Any) -> Any:
+        n = len(seq)
+        return seq[int(_places("random", n, None, (), lambda: sample(self, range(n), 1)[0]))]
+
+    own: random.Random = random._inst
+    for name, substitute in (("shuffle", shuffled), ("sample", sampled), ("choice", chosen)):
+        yield replaced(random.Random, name, substitute)
+        yield replaced(random, name, partial(substitute, own))
 
 
 _fresh_rng = np.random.default_rng
@@ -180,8 +300,7 @@ def recorded_as(original: Callable[..., Any], make: Callable[..., Call]) -> Call
 
     @wraps(original)
     def recorded(*given: Any, **named: Any) -> Any:
-        tape, draw = current(), partial(original, *given, **named)
-        return draw() if tape is None else tape.played(partial(make, given, named), draw)
+        return played(partial(make, given, named), partial(original, *given, **named))
 
     return recorded
 
@@ -196,7 +315,8 @@ def _scipy(given: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Cal
     options = {key: value for key, value in named.items() if key != "random_state"}
     shapes, loc, scale, size = distribution._parse_args_rvs(*rest, **options)
     name = SCIPY.get(distribution.name, distribution.name)
-    parameters = {"shapes": tuple(shapes), "scale": scale, "shape": _shape(size, loc, {"scale": scale})}
+    loc, scale, shapes = plain(loc), plain(scale), tuple(plain(one) for one in shapes)
+    parameters = {"shapes": shapes, "scale": scale, "shape": _shape(size, loc, {"scale": scale})}
     return Call("scipy.stats", name, parameters, loc, result, None, _additive(name, scale))
 
 
@@ -206,7 +326,7 @@ def _plain(source: str, name: str, skipped: int, given: tuple[Any, ...], named: 
     if name in ("gauss", "normalvariate"):
         bound = inspect.signature(random.Random.gauss).bind(None, *arguments, **named)
         bound.apply_defaults()
-        fed, scale = bound.arguments["mu"], bound.arguments["sigma"]
+        fed, scale = plain(bound.arguments["mu"]), plain(bound.arguments["sigma"])
         return Call(source, "normal", {"scale": scale, "shape": ()}, fed, result, None, of_normal(scale))
-    shown = {f"argument {i + 1}": value for i, value in enumerate(arguments)}
+    shown = {f"argument {i + 1}": plain(value) for i, value in enumerate(arguments)}
     return Call(source, name, {**shown, **named, "shape": ()}, None, result)

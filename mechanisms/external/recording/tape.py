@@ -1,24 +1,34 @@
 """A tape of the random primitives that a program calls: recorded on one dataset, replayed on a neighbouring one.
 
-On the replay every primitive returns what it returned when it was recorded, so that both runs see the same noise and
-take the same way wherever the way depends on noisy values only. What still differs between the two runs, then, depends
-on the data: the number of calls, the scale of the noise, and what was fed to it. (The method of Cebere et al. 2026.)
+On the replay every noisy value is the recorded one: a primitive that is fed data returns what it returned, and noise
+that is added to data is moved by as much as the data move (`noisy.py`). So whatever a program computes from noisy
+values, branches included, is the same in both runs. What still differs between them depends on the data in another
+way: the number of calls, the scale of the noise, the output. (The method of Cebere et al. 2026, which replays the
+noise, with the alignment of Zhang and Kifer 2017, which replays what the noise hides.)
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ...guarantees.base import Guarantee
+from .charges import moved
+from .noisy import Draw, Floats, noisy
 
-LOCATION_SCALE = frozenset({"laplace", "normal", "gumbel", "logistic", "cauchy"})
-"""Primitives whose result is location + scale * noise: on a replay the noise is the recorded one."""
+__tracebackhide__ = True  # pytest shows the lines of the program, and not what runs it
+
+LOCATION_SCALE = frozenset({"laplace", "normal", "gumbel", "logistic", "cauchy", "multivariate_normal"})
+"""Primitives whose result is location + scale * noise: noise that is meant to be added to something."""
+PICKS = frozenset({"choice", "permutation", "shuffle", "sample"})
+"""Primitives that choose or order, and hide nothing by noise."""
+SOURCES = frozenset({"numpy", "scipy.stats", "random"})
+"""Whose primitives return noise, and not a value that is noisy already."""
 MOST = 100_000
 """Calls that a tape holds."""
 
@@ -50,8 +60,23 @@ class Call:
 
     @property
     def additive(self) -> bool:
-        """Whether it is noise that is added to a location, which may be 0, and whose cost is known."""
-        return self.charge is not None and self.name in LOCATION_SCALE
+        """Whether it is noise that is added to a location, which may be 0."""
+        return self.name in LOCATION_SCALE
+
+    def distance(self, other: Call) -> Floats:
+        """How far what noise is drawn around moves from the other call to this one, for each number of the result."""
+        steps = moved(other.fed, self.fed)
+        with suppress(ValueError), np.errstate(all="ignore"):
+            steps = np.where(np.ravel(np.less(self.fed, other.fed)), -steps, steps)
+        shape = np.shape(self.fed) if np.shape(self.fed) == np.shape(other.fed) else (steps.size,)
+        with suppress(ValueError):
+            return np.broadcast_to(steps.reshape(shape), np.shape(self.result)).ravel()
+        return np.full(np.size(self.result), np.inf)
+
+    @property
+    def per_record(self) -> bool:
+        """Whether it may be drawn for each record: it is fed no data, and is not meant to be added to something."""
+        return self.fed is None and not self.additive
 
 
 @dataclass(eq=False)
@@ -59,18 +84,21 @@ class Tape:
     """The calls of one run, and those that are replayed in it.
 
     Args:
-        script: calls whose results are given again, in their order; empty when recording.
-        shift: place of a call whose result is moved by `by`, in every coordinate; to see where its noise goes.
+        script: the tape whose results are given again, in their order; None when recording.
+        follow: whether noise is moved so that noisy values stay as they were recorded.
+        nudge: places of calls whose results are moved, and by how much, to see what depends on them.
 
     Attributes:
         calls: made so far.
+        draws: those of them whose use is followed, by their places.
         parted: place of the first call that is not that of the script; None so far.
     """
 
-    script: tuple[Call, ...] = ()
-    shift: int | None = None
-    by: float = 1.0
+    script: Tape | None = None
+    follow: bool = True
+    nudge: Mapping[int, Any] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
+    draws: dict[int, Draw] = field(default_factory=dict)
     parted: int | None = None
     _inside: bool = False
 
@@ -85,55 +113,54 @@ class Tape:
             return draw()
         self._inside = True
         try:
-            call = self._replayed(make)
+            call = self._replayed(make, draw)
             if call is None:
                 call = make(draw())
         finally:
             self._inside = False
         at = len(self.calls)
         self.calls.append(call)
-        result = call.result
-        return np.add(result, self.by)[()] if at == self.shift and _is_real(result) else _copied(result)
+        if at in self.nudge:
+            return np.add(call.result, np.reshape(self.nudge[at], np.shape(call.result)))[()]
+        return self._followed(at, call)
 
-    def _replayed(self, make: Callable[[Any], Call]) -> Call | None:
+    def _followed(self, at: int, call: Call) -> Any:
+        """The result, with its use followed if it is noise."""
+        result = call.result.copy() if isinstance(call.result, (np.ndarray, list)) else call.result
+        if call.source not in SOURCES or call.name in PICKS or not self.follow:
+            return result
+        before = self.script if self.script is not None and self.parted is None else None
+        found, draw = noisy(result, None if before is None else before.draws.get(at))
+        if draw is not None:
+            self.draws[at] = draw
+            if before is not None and call.additive:
+                draw.settled |= call.distance(before.calls[at]) != 0.0
+        return found
+
+    def _replayed(self, make: Callable[[Any], Call], draw: Callable[[], Any]) -> Call | None:
         at = len(self.calls)
-        if self.parted is not None or not self.script:
+        if self.parted is not None or self.script is None:
             return None
-        if at < len(self.script):
-            recorded = self.script[at]
+        if at < len(self.script.calls):
+            recorded = self.script.calls[at]
             call = make(recorded.result)
-            if (call.source, call.name) == (recorded.source, recorded.name) and _same_shape(call, recorded):
-                return _again(call, recorded, make)
+            if (call.source, call.name) == (recorded.source, recorded.name):
+                if call.parameters.get("shape") == recorded.parameters.get("shape"):
+                    return call
+                if call.per_record:
+                    return make(_lengthened(recorded.result, draw()))
         self.parted = at
         return None
 
 
-def _same_shape(call: Call, recorded: Call) -> bool:
-    return bool(call.parameters.get("shape") == recorded.parameters.get("shape"))
-
-
-def _again(call: Call, recorded: Call, make: Callable[[Any], Call]) -> Call:
-    """The call with the recorded noise: around its own location and at its own scale, where it has these."""
-    if call.name not in LOCATION_SCALE or "scale" not in call.parameters:
-        return call
-    before, now = recorded.parameters["scale"], call.parameters["scale"]
-    if _equal(before, now) and _equal(recorded.fed, call.fed):
-        return call
-    with np.errstate(all="ignore"):
-        noise = np.subtract(recorded.result, recorded.fed) / before
-        return make((call.fed + np.nan_to_num(noise) * now)[()])
-
-
-def _equal(one: Any, other: Any) -> bool:
-    return bool(np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True))
-
-
-def _is_real(result: Any) -> bool:
-    return np.asarray(result).dtype.kind == "f"
-
-
-def _copied(result: Any) -> Any:
-    return result.copy() if isinstance(result, (np.ndarray, list)) else result
+def _lengthened(recorded: Any, fresh: Any) -> Any:
+    """Draws for a number of records that differs from the recorded one: records keep theirs."""
+    if not (isinstance(recorded, np.ndarray) and isinstance(fresh, np.ndarray)):
+        return fresh
+    n = min(len(recorded), len(fresh))
+    if recorded.shape[1:] == fresh.shape[1:]:
+        fresh[:n] = recorded[:n]
+    return fresh
 
 
 _local = threading.local()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from ...base import Dataset, Mechanism, Neighbours, Outputs
-from ...errors import ParameterError
+from ...errors import ParameterError, plural
 from ...guarantees import ApproximateDP
 from ...guarantees.base import Guarantee
 from ...guarantees.steps.fixed_size import fixed_size_gaussian
@@ -180,8 +180,9 @@ class NoisyProjectedSGD(Mechanism):
         data = TrainingData.of(dataset)
         if data.n_gradients or data.n_examples != self.n_records:
             raise ParameterError(
-                f"the dataset must hold n_records = {self.n_records} examples, but holds {data.n_examples} examples "
-                f"and {data.n_gradients} gradients. Set n_records, on which noise and steps depend, to the number of "
+                f"the dataset must hold n_records = {plural(self.n_records, 'example')}, but holds "
+                f"{plural(data.n_examples, 'example')} and {data.n_gradients} gradients. Set n_records, on which noise "
+                "and steps depend, to the number of "
                 "examples."
             )
         if not np.isin(data.y, (0, 1)).all():

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, gammaln
 
 from ...base import Dataset, Neighbours
-from ...errors import ParameterError, ReleaseError
+from ...errors import ParameterError, ReleaseError, plural
 from ...records import check_records, check_worst_case
 from ...relation import Relation
 from ..base import TrainingData
@@ -57,8 +57,8 @@ class SignedExamples:
         data = TrainingData.of(dataset)
         if data.n_gradients:
             raise ParameterError(
-                f"the dataset holds {data.n_gradients} records given by their gradient, which have no loss to "
-                "minimise. Give examples (X, y)."
+                f"the dataset holds {plural(data.n_gradients, 'record')} given by their gradient, which have no loss "
+                "to minimise. Give examples (X, y)."
             )
         if not data.n_examples:
             raise ParameterError("the dataset is empty. Give at least one example.")

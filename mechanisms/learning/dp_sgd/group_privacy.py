@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...errors import NeighboursError, ParameterError
+from ...errors import NeighboursError, ParameterError, plural
 from ...guarantees import group
 from ...guarantees.base import Guarantee
 from ...relation import Relation
@@ -98,8 +98,8 @@ class GroupPrivacy(Mechanism):
             most = _changed_places(data0, data1)
         if not 1 <= most <= self.size:
             raise NeighboursError(
-                f"d0 and d1 differ in {most} records, but the claim is for a group of 1 to {self.size}. Give the group "
-                "its size, or the datasets fewer differences.",
+                f"d0 and d1 differ in {plural(most, 'record')}, but the claim is for a group of 1 to {self.size}. "
+                "Give the group its size, or the datasets fewer differences.",
                 argument="d0",
             )
         if self.relation is Relation.ADD_REMOVE:

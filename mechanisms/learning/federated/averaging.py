@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...errors import ParameterError
+from ...errors import ParameterError, plural
 from ...guarantees.base import Guarantee
 from ...relation import Relation
 from ...validation import positive, unit_interval, whole
@@ -195,7 +195,7 @@ class TrajectoryLaw:
             return [(0.0, np.ones(n, dtype=bool))]
         if n > MOST_CLIENTS:
             raise ParameterError(
-                f"samples of {n} clients have too many possible sums for a density, which takes at most "
+                f"samples of {plural(n, 'client')} have too many possible sums for a density, which takes at most "
                 f"{MOST_CLIENTS}. Use fewer clients, sampling_probability=1, or another attack."
             )
         every = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1

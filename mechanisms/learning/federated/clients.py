@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import Dataset, Neighbours
-from ...errors import NeighboursError, ParameterError
+from ...errors import NeighboursError, ParameterError, plural
 from ...records import check_records
 from ...relation import Relation
 from ..base import TrainingData
@@ -127,8 +127,8 @@ def _check_places(relation: Relation, sides: list[list[Client]]) -> None:
     differ = [(one, other) for one, other in zip(*sides, strict=False) if one.key != other.key]
     if counts[0] != counts[1] or len(differ) != 1:
         raise NeighboursError(
-            f"d0 has {counts[0]} and d1 {counts[1]} clients, of which {len(differ)} differ in place, but under "
-            f"{relation.value!r} exactly one may. Change all records of one client, and keep the order.",
+            f"d0 has {counts[0]} and d1 {plural(counts[1], 'client')}, of which {len(differ)} differ in place, but "
+            f"under {relation.value!r} exactly one may. Change all records of one client, and keep the order.",
             argument="d0",
         )
     if relation is Relation.ZERO_OUT and not differ[0][0].blank:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ParameterError
+from ...errors import ParameterError, plural
 from ...validation import whole
 from ..base import Floats, TrainingData
 from .losses import LOSSES, Loss
@@ -113,15 +113,16 @@ class Model(ABC):
         """Raises `ParameterError` if features, labels or gradients do not fit the model."""
         if data.X.shape[1] != self.n_features:
             raise ParameterError(
-                f"X has {data.X.shape[1]} features, but the model takes n_features = {self.n_features}. Build the "
-                f"model with n_features={data.X.shape[1]}, or choose the features it was made for.",
+                f"X has {plural(data.X.shape[1], 'feature')}, but the model takes n_features = {self.n_features}. "
+                f"Build the model with n_features={data.X.shape[1]}, or choose the features it was made for.",
                 argument=("n_features", "X"),
             )
         self.loss.check(data.y, self.output_units)
         if data.gradients is not None and data.gradients.shape[1] != self.n_parameters:
             raise ParameterError(
-                f"gradients have length {data.gradients.shape[1]}, but the model has {self.n_parameters} parameters. "
-                "Give one flat row a gradient record, in the order of the model's parameters.",
+                f"gradients have length {data.gradients.shape[1]}, but the model has "
+                f"{plural(self.n_parameters, 'parameter')}. Give one flat row a gradient record, in the order of the "
+                "model's parameters.",
                 argument="gradients",
             )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import ParameterError
+from ...errors import ParameterError, plural
 from ...queries.base import Floats
 from ...queries.workload import Workload
 from ...relation import Relation
@@ -34,8 +34,8 @@ def reconstruction(workload: Workload, measured: Workload) -> Floats:
     if missed.max() > SPANNED * np.abs(workload.matrix).max():
         raise ParameterError(
             f"the strategy must span the workload, but {np.count_nonzero(missed > SPANNED):,} of its "
-            f"{workload.n_answers:,} queries do not follow from {measured}. Add measurements, or take "
-            "strategy = {name = 'identity'}, which spans everything.",
+            f"{plural(workload.n_answers, 'query', 'queries')} do not follow from {measured}. Add measurements, or "
+            "take strategy = {name = 'identity'}, which spans everything.",
             argument="strategy",
         )
     return found

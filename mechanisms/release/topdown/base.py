@@ -168,7 +168,7 @@ class TopDown(Mechanism):
             if not np.array_equal(values0, values1):
                 node = int(np.argmax(values0 != values1))
                 raise NeighboursError(
-                    f"the pair differs in an invariant: d0 has {values0[node]:g} {invariant.kind} in "
+                    f"the pair differs in an invariant: d0 has {invariant.counted(values0[node])} in "
                     f"{invariant.level} {node}, d1 has {values1[node]:g}. Invariants are published exactly, so that "
                     "the claim holds only for pairs that agree on all of them. Give such a pair, or take the invariant "
                     "out.",

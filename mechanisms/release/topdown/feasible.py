@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ParameterError
+from ...errors import ParameterError, plural
 from ...queries.base import Floats
 from .geography import Geography
 from .parts import Invariant
@@ -62,12 +62,13 @@ def _totals(geography: Geography, invariants: Sequence[Invariant], kinds: NDArra
         n_nodes = geography.n_nodes(invariant.level)
         if invariant.values is not None and len(invariant.values) != n_nodes:
             raise ParameterError(
-                f"the invariant {invariant} must have {n_nodes} values, one for each, but has {len(invariant.values)}.",
+                f"the invariant {invariant} must have {plural(n_nodes, 'value')}, one for each, but has "
+                f"{len(invariant.values)}.",
                 argument="invariants",
             )
         for node, value in enumerate(invariant.values or ()):
             row = np.outer(geography.of_counties(invariant.level) == node, kind).astype(np.float64).ravel()
-            found.append(Total(row, value, f"{value} {invariant.kind} in {invariant.level} {node}"))
+            found.append(Total(row, value, f"{invariant.counted(value)} in {invariant.level} {node}"))
     return found
 
 

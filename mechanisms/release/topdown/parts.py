@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ParameterError
+from ...errors import ParameterError, plural
 from ...queries.domain import Domain
 from ...validation import one_of, whole
 from .geography import LEVELS
@@ -84,7 +84,15 @@ class Invariant:
     @property
     def kind(self) -> str:
         """Who is counted, in words."""
-        return "people" + (f" with {_words(self.where)}" if self.where else "")
+        return "people" + self._with
+
+    @property
+    def _with(self) -> str:
+        return f" with {_words(self.where)}" if self.where else ""
+
+    def counted(self, n: float) -> str:
+        """A number of those who are counted, in words."""
+        return plural(int(n), "person", "people") + self._with
 
     def __str__(self) -> str:
         return f"{self.kind} of each {self.level}"

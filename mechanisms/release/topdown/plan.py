@@ -129,7 +129,7 @@ class Plan:
             if invariant.values is not None and not np.array_equal(values, invariant.values):
                 node = int(np.argmax(values != invariant.values))
                 raise ParameterError(
-                    f"the dataset has {values[node]:g} {invariant.kind} in {invariant.level} {node}, but the invariant "
+                    f"the dataset has {invariant.counted(values[node])} in {invariant.level} {node}, but the invariant "
                     f"gives {invariant.values[node]}. Correct the data, or leave `values` out.",
                     argument="dataset",
                 )

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import Dataset, Mechanism, Neighbours
-from ...errors import ParameterError
+from ...errors import ParameterError, plural
 from ...guarantees.base import Guarantee
 from ...queries.base import Floats
 from ...queries.workload import Workload
@@ -98,7 +98,7 @@ class WorkloadRelease(Mechanism):
         records = self.workload.domain.records(dataset)
         if self.relation is not Relation.ADD_REMOVE and len(records) != self.n_records:
             raise ParameterError(
-                f"n_records is {self.n_records}, but the dataset has {len(records)} records. Set "
+                f"n_records is {self.n_records}, but the dataset has {plural(len(records), 'record')}. Set "
                 f"n_records={len(records)}: under {self.relation.value!r} the number is public.",
                 argument="n_records",
             )

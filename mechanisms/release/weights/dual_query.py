@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
-from ...errors import ParameterError
+from ...errors import ParameterError, plural
 from ...guarantees import ConcentratedDP, ExactDP, PureDP
 from ...guarantees.base import Guarantee
 from ...queries.base import Floats
@@ -137,7 +137,7 @@ class DualQuery(Mechanism):
         records = self.marginals.domain.records(dataset)
         if self.relation is not Relation.ADD_REMOVE and len(records) != self.n_records:
             raise ParameterError(
-                f"n_records is {self.n_records}, but the dataset has {len(records)} records. Set "
+                f"n_records is {self.n_records}, but the dataset has {plural(len(records), 'record')}. Set "
                 f"n_records={len(records)}: under {self.relation.value!r} the number is public.",
                 argument="n_records",
             )

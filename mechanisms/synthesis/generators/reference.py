@@ -23,7 +23,7 @@ class ReferenceModel(Generator):
 
     Tables are drawn as `GraphicalModel` draws them: mbi draws from the global generator of numpy.
 
-    Needs `pip install "dpassay[pgm]"`, which brings jax. Set JAX_ENABLE_X64=1 before it is imported: in single
+    Needs `pip install ".[pgm]"`, which brings jax. Set JAX_ENABLE_X64=1 before it is imported: in single
     precision, large tables stall its descent.
 
     Args:
@@ -47,7 +47,7 @@ class ReferenceModel(Generator):
             mbi: Any = import_module("mbi")
         except ImportError as error:
             raise ParameterError(
-                'ReferenceModel needs mbi: pip install "dpassay[pgm]". GraphicalModel does without.',
+                'ReferenceModel needs mbi; in a copy of dpassay: pip install ".[pgm]". GraphicalModel does without.',
                 argument="generator",
             ) from error
         tree = JunctionTree.of(domain, [one.attributes for one in measured])

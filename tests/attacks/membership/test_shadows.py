@@ -167,7 +167,7 @@ def test_shadows_refuse_what_does_not_fit(change, message):
     [
         ((X, Y + 0.5), "labels 0 .. n_classes - 1"),
         ((X, Y - 1), "labels 0 .. n_classes - 1"),
-        (TrainingData(X, Y, np.ones((1, 15))), "gradient records"),
+        (TrainingData(X, Y, np.ones((1, 15))), "gradient record"),
     ],
 )
 def test_records_that_nothing_can_predict_are_refused(records, message):

@@ -16,7 +16,7 @@ from dpassay.audit.games import gradient_canary_game, membership_game
 from dpassay.audit.games.conclude import conclude
 from dpassay.audit.games.pair import Run
 from dpassay.audit.results.audit_result import AuditResult
-from dpassay.mechanisms import Laplace
+from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.errors import AccountingError, ParameterError, RelationError
 from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
@@ -144,6 +144,28 @@ def test_scores_alone_without_a_claim_and_what_is_no_mechanism_are_named():
         audit_scores(perfect(), mechanism="dp-sgd", claim=PureDP(1.0))
     with pytest.raises(ParameterError, match=r"claim must be a guarantee, such as PureDP\(1\.0\), but is 1\.0"):
         audit_scores(perfect(), claim=1.0)
+
+
+def test_a_claim_that_is_a_number_is_refused_with_the_guarantee_that_is_meant():
+    pair = Neighbours([1.0], [1.0, 0.0], "add_remove")
+    for ask in (
+        lambda **options: audit_scores(perfect(), **options),
+        lambda **options: audit(lambda d, rng: len(d) + rng.laplace(), pair, trials=100, **options),
+    ):
+        with pytest.raises(ParameterError, match=r"such as ApproximateDP\(8\.0, 1e-05\), but is 8\.0"):
+            ask(claim=8.0, delta=1e-5)
+        with pytest.raises(ParameterError, match=r"such as PureDP\(8\), but is 8"):
+            ask(claim=8)
+
+
+def test_bits_of_one_run_may_have_one_dimension():
+    bits, scores = [True, False, True], [2.0, -1.0, 0.5]
+    one = BitScores(bits, scores)
+    assert (one.n_runs, one.n_canaries) == (1, 3)
+    assert np.array_equal(one.bits, BitScores([bits], [scores]).bits)
+    for wrong in ([[True]], [True, False], [[[True]]]):
+        with pytest.raises(ParameterError, match="must have"):
+            BitScores(wrong, scores)
 
 
 # --- runs on a pair, and reconstructions ------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ def test_equal_noise_is_replayed_after_a_branch_on_noisy_values():
         return [bool(x + rng.laplace(scale=4.0) > threshold) for x in (sum(d), len(d))]
 
     for run in record(above_threshold, ONE_MORE).runs:
-        assert run.parted is None
+        assert not run.parted
         assert [call.result for call in run.calls[0]] == [call.result for call in run.calls[1]]
 
 

@@ -58,6 +58,21 @@ def call(tmp_path, monkeypatch, one_picture, without_pixels):
 PAIR = ("--d0", "[1, 0]", "--d1", "[1, 0, 1]")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--delta", "2"), "dpassay: --delta must lie in [0, 1), but is 2.0."),
+        (("--attack", "likelihood-ratio"), "Use --attack classifier, which learns from pilot runs"),
+        (("--stop", "anytime", "--bound", "clopper-pearson"), "With --stop anytime use --bound betting"),
+        (("--attack", "Clasifier"), "Did you mean 'classifier'?\n  `dpassay list attacks` lists them."),
+    ],
+)
+def test_a_message_names_options_of_the_command_line_and_no_arguments_of_python(call, arguments, said):
+    done = call("check", "counting.py:release", "--epsilon", 1, *PAIR, *arguments)
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
 def test_a_claim_that_is_kept_exits_with_0(call):
     done = call("check", "counting.py:release", "--epsilon", 1, *PAIR, "--trials", 2000)
     assert done.exit_code == 0

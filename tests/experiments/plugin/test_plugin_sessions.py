@@ -79,13 +79,17 @@ class TestVerdicts:
         assert set(verdicts.values()) == {"consistent"}
         assert len(verdicts) == 7
 
-    def test_a_failure_is_the_line_of_the_test_and_ten_lines_of_evidence(self, session):
+    def test_a_failure_is_the_line_of_the_test_and_twelve_lines_of_evidence(self, session):
         lines = session.section("test_leak")
         assert lines[0] == "test_broken.py:8: in test_leak"
         assert lines[1].strip() == "dp_audit(leaky_count)"
         evidence = [line for line in lines if line.startswith("E ")]
-        assert len(evidence) == 10
-        assert len(lines) == 12
+        assert len(evidence) == 12
+        assert len(lines) == 14
+        assert [line for line in evidence if line.startswith(("E   d0", "E   d1"))] == [
+            "E   d0          [1, 2]",
+            "E   d1          [1, 2, 3]",
+        ]
         assert "PrivacyViolation: VIOLATION:" in evidence[0]
         assert "but 1 is claimed" in evidence[0]
         assert any("leaky_count" in line for line in evidence)
@@ -96,8 +100,7 @@ class TestVerdicts:
 
     def test_the_short_summary_names_the_violation(self, session):
         line = next(line for line in session.output.splitlines() if line.startswith("FAILED"))
-        assert "test_leak" in line
-        assert "PrivacyViolation" in line
+        assert "test_leak - VIOLATION: epsilon >= " in line
 
 
 class TestBudget:
@@ -144,6 +147,63 @@ class TestBudget:
         leak = next(line for line in lines if "test_leak (check 2)" in line).split()
         check = session.checks["test_broken.py::test_leak", 2]
         assert leak[:3] == ["violation", "1", f"{check['bound']:.4g}"]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    text = """
+        from releases import Laplace, elsewhere
+
+        PAIR = {"d0": [1, 0], "d1": [1, 0, 0], "relation": "add_remove"}
+
+        def by_count(dataset, rng):
+            return (sum(dataset) + rng.laplace()) / len(dataset)
+
+        def raises(dataset, rng):
+            return rng.laplace(scale=-1.0)
+
+        def test_leak(dp_record):
+            dp_record(by_count, epsilon=1.0, **PAIR)
+
+        def test_raises(dp_record):
+            dp_record(raises, epsilon=1.0, **PAIR)
+
+        def test_half_a_pair(dp_record):
+            dp_record(by_count, epsilon=1.0, d0=[1])
+
+        def test_one(dp_audit):
+            dp_audit(elsewhere, epsilon=1.0, trials=300, attack="threshold", **PAIR)
+
+        def test_two(dp_audit):
+            dp_audit(elsewhere, epsilon=1.0, trials=300, attack="threshold", **PAIR)
+    """
+    releases = """
+        import os
+        from dpassay.mechanisms import Laplace
+
+        def elsewhere(dataset, rng):
+            return int.from_bytes(os.urandom(6), "big")
+    """
+    return Project(tmp_path_factory.mktemp("recorded")).write(releases=releases, test_it=text).run()
+
+
+class TestRecorded:
+    def test_a_finding_is_the_line_of_the_test_and_a_line_each(self, recorded):
+        lines = recorded.section("_ test_leak _")
+        assert lines[1].strip() == "dp_record(by_count, epsilon=1.0, **PAIR)"
+        assert len(lines) == 4
+        assert "FAILED test_it.py::test_leak - VIOLATION: by_count is not private" in recorded.output
+
+    def test_no_line_of_the_library_is_shown(self, recorded):
+        for test in ("test_leak", "test_raises", "test_half_a_pair"):
+            shown = "\n".join(recorded.section(f"_ {test} _"))
+            for file in ("program.py", "tape.py", "standard.py", "recorded.py", "options.py"):
+                assert file not in shown
+
+    def test_a_warning_that_two_checks_share_is_shown_once(self, recorded):
+        shown = [line for line in recorded.output.splitlines() if "no seed repeats these runs" in line]
+        assert len(shown) == 1
+        assert shown[0].endswith("(so in 2 checks)")
 
 
 class TestDeterminism:

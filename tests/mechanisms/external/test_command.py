@@ -52,7 +52,7 @@ def test_every_kind_of_json_is_an_outcome():
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("print(1)", r"was asked for size=3 runs and wrote 1 lines: expected one a run"),
+        ("print(1)", r"was asked for size=3 runs and wrote 1 line: expected one a run"),
         ("print('x\\n' * 3)", r"wrote 'x', which is not JSON"),
         ("import sys; sys.exit('out of memory')", r"ended with exit code 1\. Its last words on stderr: out of memory"),
     ],

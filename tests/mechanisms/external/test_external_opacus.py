@@ -45,7 +45,7 @@ def test_without_the_extra_the_message_names_it(monkeypatch):
         raise ModuleNotFoundError("No module named 'opacus'", name="opacus")
 
     monkeypatch.setattr(loading, "import_module", missing)
-    with pytest.raises(ParameterError, match=r'needs the package opacus.*pip install "dpassay\[torch\]"'):
+    with pytest.raises(ParameterError, match=r'needs the package opacus.*pip install "\.\[torch\]"'):
         training().release((X, Y), 1, RNG)
 
 

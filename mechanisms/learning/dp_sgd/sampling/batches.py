@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....errors import AccountingError, ParameterError
+from ....errors import AccountingError, ParameterError, plural
 from ....relation import Relation
 from ....validation import whole
 from ...base import Floats
@@ -45,16 +45,16 @@ class BatchSampling(Sampling):
     def check(self, n_records: int) -> None:
         if self.n_records is not None and n_records != self.n_records:
             raise ParameterError(
-                f"the data hold {n_records} records, but n_records = {self.n_records} is a public constant of the "
-                "sampling. Give as many records, or another n_records."
+                f"the data hold {plural(n_records, 'record')}, but n_records = {self.n_records} is a public constant "
+                "of the sampling. Give as many records, or another n_records."
             )
         self._check_size(n_records)
 
     def _check_size(self, available: int) -> None:
         if available < self.batch_size:
             raise ParameterError(
-                f"batch_size is {self.batch_size}, but there are only {available} records to draw it from. Choose a "
-                f"batch_size of at most {available}, or more records.",
+                f"batch_size is {self.batch_size}, but it is drawn from {plural(available, 'record')} only. "
+                f"Choose a batch_size of at most {available}, or more records.",
                 argument="batch_size",
             )
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....errors import ParameterError
+from ....errors import ParameterError, plural
 from ....guarantees import PrivacyLossDP, RenyiDP
 from ....guarantees.base import Guarantee
 from ....guarantees.steps.moments import MomentsDP
@@ -111,8 +111,8 @@ class PoissonSampling(Sampling):
         shifts = shifts[np.any(shifts != 0.0, axis=1)]
         if 2 ** len(shifts) > MOST_SUBSETS:
             raise ParameterError(
-                f"{len(shifts)} gradient records are observed: a Poisson sample of them has too many possible sums for "
-                f"a density. Use at most {int(math.log2(MOST_SUBSETS))}, or another attack."
+                f"{plural(len(shifts), 'gradient record')} are observed: a Poisson sample of them has too many "
+                f"possible sums for a density. Use at most {int(math.log2(MOST_SUBSETS))}, or another attack."
             )
         members = (np.arange(2 ** len(shifts))[:, None] >> np.arange(len(shifts))) & 1
         taken = members.sum(axis=1)

@@ -228,7 +228,7 @@ def test_invariants_that_go_against_each_other_are_refused_and_only_those_are_na
     with pytest.raises(ParameterError, match=r"10 people in nation 0; 4 people in state 0; 7 people in state 1\."):
         GaussianTopDown(0.1, **SMALL | {"invariants": [invariants[0], Invariant("state", values=(4, 7))]})
     impossible = Invariant("nation", {"sex": [1], "age": [1]}, values=(1,))
-    with pytest.raises(ParameterError, match="1 people with sex 1 and age 1 in nation 0 cannot hold: the structural"):
+    with pytest.raises(ParameterError, match="1 person with sex 1 and age 1 in nation 0 cannot hold: the structural"):
         GaussianTopDown(0.1, **SMALL | {"invariants": [impossible]})
 
 

@@ -206,9 +206,9 @@ def test_full_batches_hold_every_member():
 
 @pytest.mark.parametrize("scheme", [FixedSizeSampling, ShuffledEpochs, CyclicBatches])
 def test_batches_larger_than_the_data_are_refused(scheme):
-    with pytest.raises(ParameterError, match="batch_size is 9, but there are only 4 records"):
+    with pytest.raises(ParameterError, match="batch_size is 9, but it is drawn from 4 records only"):
         scheme(batch_size=9).check(4)
-    with pytest.raises(ParameterError, match="batch_size is 9, but there are only 4 records"):
+    with pytest.raises(ParameterError, match="batch_size is 9, but it is drawn from 4 records only"):
         scheme(batch_size=9, n_records=4)
     with pytest.raises(ParameterError, match="the data hold 12 records, but n_records = 11"):
         scheme(batch_size=9, n_records=11).check(12)
@@ -218,7 +218,7 @@ def test_batches_larger_than_the_data_are_refused(scheme):
 
 def test_a_subset_smaller_than_a_fixed_size_is_refused():
     inclusion = np.array([[True, True, True], [True, False, False]])
-    with pytest.raises(ParameterError, match="batch_size is 2, but there are only 1 records"):
+    with pytest.raises(ParameterError, match="batch_size is 2, but it is drawn from 1 record only"):
         next(FixedSizeSampling(batch_size=2).draws(3, 2, inclusion, np.random.default_rng(0)))
 
 

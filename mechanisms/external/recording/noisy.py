@@ -1,0 +1,422 @@
+"""Noise that shows what it is added to, so that a replay can keep the noisy value and move the noise.
+
+A primitive returns its draw as a number or an array like any other that also remembers that it is
+factor * draw + offset, for as long as numbers are added to it and multiplied with it. On a replay, where the offset
+differs from the recorded one, the draw is moved by the difference, once: the sum is then the recorded value, and what
+is computed from it is the same on both sides, whatever it is. The distance that the draw was moved is what its cost
+is computed from. (Alignment of randomness: Zhang and Kifer 2017, LightDP.)
+
+What is done to a draw in any other way (`float`, `math.log`, C code) reads its plain value.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partialmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__tracebackhide__ = True  # pytest shows the lines of the program, and not what runs it
+
+Floats = NDArray[np.float64]
+SLACK = 1e-9
+"""Relative difference below which two numbers are taken to be equal."""
+LARGEST = 100_000
+"""Numbers of a draw whose use is followed; larger ones are read as they are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A place where a draw met other numbers: value = factor * draw[places] + offset."""
+
+    places: NDArray[np.intp]
+    factor: Floats
+    offset: Floats
+    value: Floats
+
+
+@dataclass(eq=False)
+class Draw:
+    """The result of one call of a primitive, whose use is followed.
+
+    Args:
+        result: the numbers of the draw, flattened.
+        script: the same draw when it was recorded; None when recording.
+
+    Attributes:
+        steps: where it was used so far.
+        shift: how far each number of it was moved down on this replay.
+        settled: which numbers were moved: these stay where they are.
+        uneven: the first factor that differs from the recorded one, recorded one first.
+        added: whether it was added to, or multiplied by, anything; comparisons do not count.
+    """
+
+    result: Floats
+    script: Draw | None = None
+    steps: list[Step] = field(default_factory=list)
+    uneven: tuple[float, float] | None = None
+    added: bool = False
+    shift: Floats = field(init=False)
+    settled: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.shift = np.zeros(self.result.shape)
+        self.settled = np.zeros(self.result.shape, dtype=np.bool_)
+
+    def followed(self, step: Step) -> Floats:
+        """The value of a step: on a replay the recorded one where the draw can be moved to it."""
+        at = len(self.steps)
+        self.steps.append(step)
+        if self.script is None or at >= len(self.script.steps):
+            return self.value(step)
+        before = self.script.steps[at]
+        if not np.array_equal(before.places, step.places):
+            return self.value(step)
+        even = np.isclose(step.factor, before.factor, rtol=SLACK, atol=0.0)
+        if not even.all() and self.uneven is None:
+            first = np.flatnonzero(~even.ravel())[0]
+            self.uneven = float(before.factor.ravel()[first]), float(step.factor.ravel()[first])
+        with np.errstate(all="ignore"):
+            distance = step.offset / step.factor - before.offset / before.factor
+        same = even & ((step.offset == before.offset) | (np.isnan(step.offset) & np.isnan(before.offset)))
+        distance = np.where(same, 0.0, distance)
+        fresh = (distance != 0.0) & ~self.settled[step.places]
+        self.shift[step.places[fresh]] = distance[fresh]
+        self.settled[step.places[fresh]] = True
+        kept = np.isclose(distance, self.shift[step.places], rtol=SLACK, atol=0.0, equal_nan=True)
+        return np.where(kept, before.value, self.value(step))
+
+    def value(self, step: Step) -> Floats:
+        """The value of a step as the draw is placed now."""
+        moved = self.shift[step.places]
+        with np.errstate(all="ignore"):
+            placed = step.factor * (self.result[step.places] - moved) + step.offset
+        return np.where(moved == 0.0, step.value, placed)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What a number or an array of a program is of a draw."""
+
+    draw: Draw
+    places: NDArray[np.intp]
+    factor: Floats
+    offset: Floats
+    then: Floats
+    """How far the draw had been moved when the value was made."""
+
+    def picked(self, pick: Callable[[Any], Any]) -> View:
+        """The view of some of its numbers."""
+        return View(self.draw, *(np.asarray(pick(part)) for part in (self.places, self.factor, self.offset, self.then)))
+
+    def now(self, value: Any) -> Any:
+        """The value as the draw is placed now, which was `value` when it was made."""
+        moved = self.draw.shift[self.places]
+        with np.errstate(all="ignore"):
+            placed = self.factor * (self.draw.result[self.places] - moved) + self.offset
+        return np.where(np.isclose(moved, self.then, rtol=SLACK, atol=0.0, equal_nan=True), value, placed)
+
+
+def noisy(result: Any, script: Draw | None) -> tuple[Any, Draw | None]:
+    """A result of a primitive as a number or an array whose use is followed, and its draw; itself if it is neither."""
+    array = np.asarray(result)
+    if array.dtype.kind not in "fi" or array.size > LARGEST:
+        return result, None
+    if not (isinstance(result, np.ndarray) or type(result) in SCALARS):
+        return result, None
+    draw = Draw(array.astype(np.float64).ravel(), script)
+    places = np.arange(array.size).reshape(array.shape)
+    one, none = np.broadcast_to(1.0, array.shape), np.broadcast_to(0.0, array.shape)
+    view = View(draw, places, one, none, none)
+    return _made(result, view), draw
+
+
+def plain(value: Any) -> Any:
+    """The value without its view."""
+    if isinstance(value, _Scalar):
+        return value.plain()
+    return value.view(np.ndarray) if isinstance(value, NoisyArray) else value
+
+
+def at_last(value: Any) -> Any:
+    """The plain value at the end of a run: where its draw was moved after it was made, as it is placed then."""
+    view, found = _view(value), plain(value)
+    return found if view is None else view.now(found)[()]
+
+
+def _view(value: Any) -> View | None:
+    return getattr(value, "_view", None) if isinstance(value, (_Scalar, NoisyArray)) else None
+
+
+def _made(value: Any, view: View | None) -> Any:
+    """A plain number or array with a view."""
+    if view is None:
+        return value
+    if isinstance(value, np.ndarray):
+        array = value.view(NoisyArray)
+        array._view = view
+        return array
+    kind = SCALARS.get(type(value))
+    if kind is None:
+        return value
+    scalar = kind(value)
+    scalar._view = view
+    return scalar
+
+
+def _moved(view: View, result: Any, multiply: Any, add: Any) -> Any:
+    """`result`, which is multiply * value + add, followed."""
+    shape = np.shape(result)
+    with np.errstate(all="ignore"):
+        factor = np.broadcast_to(np.asarray(view.factor * multiply, dtype=np.float64), shape)
+        offset = np.broadcast_to(np.asarray(view.offset * multiply + add, dtype=np.float64), shape)
+    if not (np.isfinite(factor) & (factor != 0.0)).all():
+        return result
+    places = np.broadcast_to(view.places, shape)
+    step = Step(places, factor, offset, np.array(result, dtype=np.float64))
+    values = view.draw.followed(step)
+    if isinstance(result, np.ndarray):
+        found = values.astype(result.dtype, copy=False) if not np.array_equal(values, step.value) else result
+    else:
+        found = type(result)(values)
+    return _made(found, View(view.draw, places, factor, offset, view.draw.shift[places].copy()))
+
+
+def _combined(name: str, one: Any, other: Any, result: Any) -> Any:
+    """The result of an operation of two numbers or arrays, at least one of which has a view."""
+    first, second = _view(one), _view(other)
+    for view in (first, second):
+        if view is not None:
+            view.draw.added = True
+    if first is not None and second is not None:
+        if name in ("multiply", "divide") or first.draw is second.draw:
+            return (
+                type(result)(UFUNCS[name](at_last(one), at_last(other)))
+                if np.ndim(result) == 0
+                else UFUNCS[name](at_last(one), at_last(other))
+            )
+        second = None
+    one, other = at_last(one), at_last(other)
+    if first is not None:
+        with np.errstate(all="ignore"):
+            return {
+                "add": lambda: _moved(first, result, 1.0, other),
+                "subtract": lambda: _moved(first, result, 1.0, np.negative(other)),
+                "multiply": lambda: _moved(first, result, other, 0.0),
+                "divide": lambda: _moved(first, result, np.divide(1.0, other), 0.0),
+            }[name]()
+    if second is None or name == "divide":
+        return result
+    return {
+        "add": lambda: _moved(second, result, 1.0, one),
+        "subtract": lambda: _moved(second, result, -1.0, one),
+        "multiply": lambda: _moved(second, result, one, 0.0),
+    }[name]()
+
+
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+}
+UFUNCS = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide}
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+}
+
+
+def _ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """A function of numpy of what may have views; sums, products with a number and comparisons are followed."""
+    if any(not isinstance(one, (_Scalar, NoisyArray)) and _foreign(one) for one in inputs):
+        return NotImplemented
+    out = options.pop("out", ())
+    bare = [plain(one) for one in inputs]
+    if out:
+        options["out"] = tuple(plain(one) for one in out)
+    name = ufunc.__name__
+    if method == "__call__" and name in COMPARISONS and not options and _numbers(bare):
+        difference = np.asarray(_difference(np.subtract, *inputs))
+        if np.isfinite(difference).all():
+            return ufunc(difference, 0)
+    result = getattr(ufunc, method)(*bare, **options)
+    for one in out:
+        if isinstance(one, NoisyArray):
+            one._view = None
+    if np.asarray(result).dtype.kind not in "fi":
+        return result
+    if method == "__call__" and name in OPERATIONS and "where" not in options:
+        found = _combined(name, inputs[0], inputs[1], result)
+    elif method == "__call__" and name == "negative" and (view := _view(inputs[0])) is not None:
+        found = _moved(view, result, -1.0, 0.0)
+    elif method == "reduce" and name == "add" and options.get("where", True) is True:
+        found = _summed(inputs[0], result, options)
+    else:
+        return result
+    if out:
+        np.copyto(options["out"][0], plain(found), casting="unsafe")
+        if isinstance(out[0], NoisyArray):
+            out[0]._view = _view(found)
+        return out[0]
+    return found
+
+
+def _difference(subtract: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
+    """What decides a comparison: it is followed, but it is no use as noise."""
+    draws = [(view.draw, view.draw.added) for view in (_view(one), _view(other)) if view is not None]
+    found = plain(subtract(one, other))
+    for draw, before in draws:
+        draw.added = before
+    return found
+
+
+def _numbers(values: list[Any]) -> bool:
+    return all(np.asarray(value).dtype.kind in "bfi" for value in values)
+
+
+def _foreign(value: Any) -> bool:
+    """Whether another library has a say in what functions of numpy do with this."""
+    kind = type(value)
+    return (
+        hasattr(kind, "__array_ufunc__")
+        and kind.__array_ufunc__ is not np.ndarray.__array_ufunc__
+        and not (issubclass(kind, (np.ndarray, np.generic)))
+    )
+
+
+def _summed(array: Any, result: Any, options: dict[str, Any]) -> Any:
+    """A sum over a draw: its first number is followed, and the others are a part of the offset."""
+    view, axis = _view(array), options.get("axis", 0)
+    if view is None or options.get("keepdims") or not view.places.size or not isinstance(axis, (int, type(None))):
+        return result
+    first = view.picked(lambda part: part.ravel()[0] if axis is None else np.take(part, 0, axis))
+    rest = np.asarray(result, dtype=np.float64) - first.factor * first.draw.result[first.places] - first.offset
+    return _moved(first, result, 1.0, rest)
+
+
+class NoisyArray(np.ndarray[Any, Any]):
+    """An array that is known to be factor * draw + offset; an array like any other where it has no view."""
+
+    _view: View | None = None
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return _ufunc(ufunc, method, inputs, options)
+
+    def __getitem__(self, key: Any) -> Any:
+        found, view = self.view(np.ndarray)[plain(key)], self._view
+        return found if view is None else _made(found, view.picked(lambda part: part[plain(key)]))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.view(np.ndarray)[plain(key)] = plain(value)
+        self._view = None
+
+    def reshape(self, *shape: Any, **options: Any) -> Any:
+        """The array in another shape."""
+        found, view = self.view(np.ndarray).reshape(*shape, **options), self._view
+        return found if view is None else _made(found, view.picked(lambda part: part.reshape(*shape, **options)))
+
+    def ravel(self, *order: Any, **options: Any) -> Any:
+        """The array in one dimension."""
+        found, view = self.view(np.ndarray).ravel(*order, **options), self._view
+        return found if view is None else _made(found, view.picked(lambda part: part.ravel(*order, **options)))
+
+    flatten = ravel
+
+    def copy(self, *order: Any, **options: Any) -> Any:
+        """A copy with the same view."""
+        return _made(self.view(np.ndarray).copy(*order, **options), self._view)
+
+    def tolist(self) -> Any:
+        """The numbers as a list, each with its view."""
+        if self._view is None or not self.ndim:
+            return super().tolist()
+        return [one.tolist() if isinstance(one, NoisyArray) else _python(one) for one in self]
+
+    def __reduce__(self) -> Any:
+        return self.view(np.ndarray).__reduce__()
+
+    def _changed(self, name: str, *given: Any, **options: Any) -> None:
+        getattr(self.view(np.ndarray), name)(*given, **options)
+        self._view = None
+
+    sort = partialmethod(_changed, "sort")
+    partition = partialmethod(_changed, "partition")
+    fill = partialmethod(_changed, "fill")
+    put = partialmethod(_changed, "put")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+
+def _python(one: Any) -> Any:
+    """A number of numpy as one of Python, with its view."""
+    return _made(plain(one).item(), _view(one)) if isinstance(plain(one), np.generic) else one
+
+
+class _Scalar:
+    """What the numbers with a view share; a base class comes from `SCALARS`."""
+
+    _view: View | None = None
+    _kind: type[Any]
+
+    def plain(self) -> Any:
+        """The number as it was made."""
+        return self._kind(self._kind.__pos__(self))
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return _ufunc(ufunc, method, inputs, options)
+
+    def __neg__(self) -> Any:
+        result = -self.plain()
+        return result if self._view is None else _moved(self._view, result, -1.0, 0.0)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._kind, (self.plain(),)
+
+
+def _arithmetic(name: str, *, swapped: bool) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        if not isinstance(other, (int, float, np.integer, np.floating)):
+            return NotImplemented
+        one, two = (other, self) if swapped else (self, other)
+        result = OPERATIONS[name](plain(one), plain(two))
+        return _combined(name, one, two, result) if isinstance(result, (int, float, np.number)) else result
+
+    return method
+
+
+def _comparison(name: str) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        if not isinstance(other, (int, float, np.integer, np.floating)):
+            return NotImplemented
+        difference = _difference(operator.sub, self, other)
+        if not np.isfinite(difference):
+            return COMPARISONS[name](self.plain(), plain(other))
+        return COMPARISONS[name](difference, 0)
+
+    return method
+
+
+for _name, _dunder in (("add", "add"), ("subtract", "sub"), ("multiply", "mul"), ("divide", "truediv")):
+    setattr(_Scalar, f"__{_dunder}__", _arithmetic(_name, swapped=False))
+    setattr(_Scalar, f"__r{_dunder}__", _arithmetic(_name, swapped=True))
+for _name, _dunder in (("less", "lt"), ("less_equal", "le"), ("greater", "gt"), ("greater_equal", "ge")):
+    setattr(_Scalar, f"__{_dunder}__", _comparison(_name))
+
+SCALARS: dict[type[Any], type[Any]] = {
+    kind: type(
+        f"Noisy{kind.__name__.title()}",
+        (kind, _Scalar),  # numpy takes the first base of a number of its own for its type
+        {"_kind": kind}
+        | {name: part for name, part in vars(_Scalar).items() if name not in ("__dict__", "__weakref__")},
+    )
+    for kind in (float, int, np.float64, np.float32, np.int64)
+}
+"""Kinds of numbers, and those of them that have a view."""
