@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import log_softmax
 
 from ..base import Dataset, Neighbours, Outputs
-from ..guarantees import ExactDP
 from ..guarantees.base import Guarantee
+from ..guarantees.exact import exact_from_logs
 from ..queries.answers import refuse_worst_case
 from ..queries.base import Floats
 from ..validation import one_of
@@ -111,8 +111,8 @@ class ReportNoisyMax(ChoosesOne):
 
     def curve(self, neighbours: Neighbours) -> Guarantee:
         """The exact curve of a pair."""
-        p0, p1 = (np.exp(self.log_probabilities(side)) for side in (neighbours.d0, neighbours.d1))
-        return ExactDP(p0 / p0.sum(), p1 / p1.sum(), self.relation)
+        log_p0, log_p1 = (_log_softmax(self.log_probabilities(side)) for side in (neighbours.d0, neighbours.d1))
+        return exact_from_logs(log_p0, log_p1, self.relation)
 
     def worst_case(self) -> Neighbours:
         """Candidate 0 gains as much as it may while the others lose as much as they may.

@@ -51,7 +51,9 @@ class PublishRandomRecord(Mechanism):
                 argument="n_records",
             )
         if not np.isfinite(found).all():
-            raise ParameterError("the dataset must hold finite numbers, which are what is published.", argument="dataset")
+            raise ParameterError(
+                "the dataset must hold finite numbers, which are what is published.", argument="dataset"
+            )
         return found
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
