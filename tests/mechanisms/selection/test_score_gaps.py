@@ -66,6 +66,16 @@ def test_utilities_that_a_distant_leader_would_round_away_are_told_apart_as_with
     np.testing.assert_array_equal(*chosen)
 
 
+def test_curve_of_a_pair_keeps_ratios_that_are_too_rare_for_floats():
+    """Candidate 1 is about 900 scales behind, and moves by two of them against the leader."""
+    mechanism = ReportNoisyMax(2.0, 3)
+    pair = Neighbours(np.array([900.0, 1.0, 0.0]), np.array([901.0, 0.0, -1.0]), "add_remove")
+    logs = [mechanism.log_probabilities(side) for side in (pair.d0, pair.d1)]
+    assert max(logs[0][1], logs[1][1]) < -800.0
+    assert mechanism.curve(pair).epsilon(0.0) == pytest.approx(np.abs(logs[1] - logs[0]).max(), rel=1e-9)
+    assert 1.9 < mechanism.curve(pair).epsilon(0.0) <= 2.0 + 1e-9
+
+
 def test_pairs_are_neighbours():
     for d0, d1 in PAIRS[:-1]:
         Exponential(1.0, 3).fitted_to(Neighbours(np.array(d0), np.array(d1), "add_remove"))
