@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,8 @@ from ..base import Dataset
 from ..errors import ParameterError
 from ..queries.base import Floats, numbers_of
 from ..validation import finite
+
+_LEAST_SHARE = 1e-200
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,10 @@ class BoundedMedian:
 
     def __post_init__(self) -> None:
         finite(lower=self.lower, upper=self.upper)
-        if not self.lower < self.upper:
+        if not 0.0 < float(self.upper) - float(self.lower) < math.inf:
             raise ParameterError(
-                f"lower must be below upper, but they are {self.lower!r} and {self.upper!r}.", argument="lower"
+                f"lower must be below upper, by a finite number, but they are {self.lower!r} and {self.upper!r}.",
+                argument="lower",
             )
 
     def sorted(self, dataset: Dataset) -> Floats:
@@ -56,27 +60,34 @@ class BoundedMedian:
         values = self.sorted(dataset)
         return float(values[(len(values) + 1) // 2 - 1])
 
+    def local(self, dataset: Dataset) -> float:
+        """A_0, the local sensitivity."""
+        return _largest_move(*self._sides(dataset), 0)
+
     def within(self, dataset: Dataset) -> Floats:
         """A_0, ..., A_n, shape `(n + 1,)`: the largest local sensitivity within 0, ..., n replacements."""
-        padded = self._padded(dataset)
-        return np.array([_furthest(padded, k) for k in range(len(padded) - 1)])
+        below, above = self._sides(dataset)
+        return np.array([_largest_move(below, above, k) for k in range(len(below) - 1)])
 
     def smooth(self, dataset: Dataset, decay: float) -> float:
-        """Smooth sensitivity: the largest e^(-decay k) A_k.
+        """Smooth sensitivity: the largest e^(-decay k) A_k, or 1e-200 (upper - lower) where that is more.
+
+        A scale of 0 next to one that is not would show in the outputs; with the least one it is as smooth as before.
 
         A_k grows with k, so that from k = a to b it is at most e^(-decay a) A_b: ranges are halved, the one with the
         largest limit first, until no limit exceeds what was found.
         """
-        padded = self._padded(dataset)
-        last = len(padded) - 2
-        largest = _furthest(padded, last)
-        found, ranges = max(math.exp(-decay * last) * largest, _furthest(padded, 0)), [(-largest, 0, last, largest)]
+        below, above = self._sides(dataset)
+        last = len(below) - 2
+        largest = _largest_move(below, above, last)
+        found = max(_LEAST_SHARE * (self.upper - self.lower), math.exp(-decay * last) * largest)
+        found, ranges = max(found, _largest_move(below, above, 0)), [(-largest, 0, last, largest)]
         while ranges and -ranges[0][0] > found:
             _, first, last, largest = heapq.heappop(ranges)
             if last - first < 2:
                 continue
             k = (first + last) // 2
-            middle = _furthest(padded, k)
+            middle = _largest_move(below, above, k)
             found = max(found, math.exp(-decay * k) * middle)
             heapq.heappush(ranges, (-math.exp(-decay * first) * middle, first, k, middle))
             heapq.heappush(ranges, (-math.exp(-decay * k) * largest, k, last, largest))
@@ -84,21 +95,19 @@ class BoundedMedian:
 
     def distance(self, dataset: Dataset, bound: float) -> int:
         """Fewest replacements after which the local sensitivity can exceed `bound`; n + 1 if it never can."""
-        padded = self._padded(dataset)
-        few, many = 0, len(padded) - 1
-        while few < many:  # A_k grows with k
-            k = (few + many) // 2
-            few, many = (few, k) if _furthest(padded, k) > bound else (k + 1, many)
-        return few
+        below, above = self._sides(dataset)
+        return bisect_right(range(len(below) - 1), bound, key=lambda k: _largest_move(below, above, k))
 
-    def _padded(self, dataset: Dataset) -> Floats:
-        """The sorted values between `lower` and `upper`, shape `(n + 2,)`."""
-        return np.concatenate([[self.lower], self.sorted(dataset), [self.upper]])
+    def _sides(self, dataset: Dataset) -> tuple[Floats, Floats]:
+        """x_m and what lies below it, downwards, and what lies above it, upwards: `(n + 2,)` each."""
+        values = self.sorted(dataset)
+        n = len(values)
+        m = (n + 1) // 2
+        below = np.concatenate([values[:m][::-1], np.full(n + 2 - m, self.lower)])
+        above = np.concatenate([values[m - 1 :], np.full(m + 1, self.upper)])
+        return below, above
 
 
-def _furthest(padded: Floats, k: int) -> float:
-    """A_k, from the sorted values between the two bounds."""
-    n = len(padded) - 2
-    places = np.clip((n + 1) // 2 + np.arange(-k - 1, k + 2), 0, n + 1)
-    around = padded[places]
-    return float(np.max(around[k + 1 :] - around[: k + 2]))
+def _largest_move(below: Floats, above: Floats, k: int) -> float:
+    """A_k: the largest difference between t above and k + 1 - t below the median."""
+    return float((above[: k + 2] - below[: k + 2][::-1]).max())
