@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,12 +60,12 @@ class BoundedMedian:
 
     def local(self, dataset: Dataset) -> float:
         """A_0, the local sensitivity."""
-        return _furthest(self._padded(dataset), 0)
+        return _largest_move(*self._sides(dataset), 0)
 
     def within(self, dataset: Dataset) -> Floats:
         """A_0, ..., A_n, shape `(n + 1,)`: the largest local sensitivity within 0, ..., n replacements."""
-        padded = self._padded(dataset)
-        return np.array([_furthest(padded, k) for k in range(len(padded) - 1)])
+        below, above = self._sides(dataset)
+        return np.array([_largest_move(below, above, k) for k in range(len(below) - 1)])
 
     def smooth(self, dataset: Dataset, decay: float) -> float:
         """Smooth sensitivity: the largest e^(-decay k) A_k.
@@ -72,16 +73,17 @@ class BoundedMedian:
         A_k grows with k, so that from k = a to b it is at most e^(-decay a) A_b: ranges are halved, the one with the
         largest limit first, until no limit exceeds what was found.
         """
-        padded = self._padded(dataset)
-        last = len(padded) - 2
-        largest = _furthest(padded, last)
-        found, ranges = max(math.exp(-decay * last) * largest, _furthest(padded, 0)), [(-largest, 0, last, largest)]
+        below, above = self._sides(dataset)
+        last = len(below) - 2
+        largest = _largest_move(below, above, last)
+        found = max(math.exp(-decay * last) * largest, _largest_move(below, above, 0))
+        ranges = [(-largest, 0, last, largest)]
         while ranges and -ranges[0][0] > found:
             _, first, last, largest = heapq.heappop(ranges)
             if last - first < 2:
                 continue
             k = (first + last) // 2
-            middle = _furthest(padded, k)
+            middle = _largest_move(below, above, k)
             found = max(found, math.exp(-decay * k) * middle)
             heapq.heappush(ranges, (-math.exp(-decay * first) * middle, first, k, middle))
             heapq.heappush(ranges, (-math.exp(-decay * k) * largest, k, last, largest))
@@ -89,21 +91,19 @@ class BoundedMedian:
 
     def distance(self, dataset: Dataset, bound: float) -> int:
         """Fewest replacements after which the local sensitivity can exceed `bound`; n + 1 if it never can."""
-        padded = self._padded(dataset)
-        few, many = 0, len(padded) - 1
-        while few < many:  # A_k grows with k
-            k = (few + many) // 2
-            few, many = (few, k) if _furthest(padded, k) > bound else (k + 1, many)
-        return few
+        below, above = self._sides(dataset)
+        return bisect_right(range(len(below) - 1), bound, key=lambda k: _largest_move(below, above, k))
 
-    def _padded(self, dataset: Dataset) -> Floats:
-        """The sorted values between `lower` and `upper`, shape `(n + 2,)`."""
-        return np.concatenate([[self.lower], self.sorted(dataset), [self.upper]])
+    def _sides(self, dataset: Dataset) -> tuple[Floats, Floats]:
+        """x_m and what lies below it, downwards, and what lies above it, upwards: `(n + 2,)` each."""
+        values = self.sorted(dataset)
+        n = len(values)
+        m = (n + 1) // 2
+        below = np.concatenate([values[:m][::-1], np.full(n + 2 - m, self.lower)])
+        above = np.concatenate([values[m - 1 :], np.full(m + 1, self.upper)])
+        return below, above
 
 
-def _furthest(padded: Floats, k: int) -> float:
-    """A_k, from the sorted values between the two bounds."""
-    n = len(padded) - 2
-    places = np.clip((n + 1) // 2 + np.arange(-k - 1, k + 2), 0, n + 1)
-    around = padded[places]
-    return float(np.max(around[k + 1 :] - around[: k + 2]))
+def _largest_move(below: Floats, above: Floats, k: int) -> float:
+    """A_k: the largest difference between t above and k + 1 - t below the median."""
+    return float((above[: k + 2] - below[: k + 2][::-1]).max())
