@@ -329,7 +329,8 @@ def _parts(thing: Any) -> Iterator[tuple[str, str, Any]]:
     else:
         yield from (("attribute", name, value) for name, value in getattr(thing, "__dict__", {}).items())
         yield "class", type(thing).__name__, type(thing)
-        yield "", "", getattr(type(thing), "__call__", None)  # noqa: B004 - the function, not whether there is one
+        call = getattr(type(thing), "__call__", None)  # noqa: B004 - the function, not whether there is one
+        yield from [("", "", call)] if isinstance(call, FunctionType) else []
 
 
 def _names(code: CodeType) -> set[str]:
