@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from ...mechanisms.external.labels import in_words
 
@@ -29,7 +29,7 @@ class Explained:
     through: tuple[type[Exception], ...] = ()
     warnings: list[str] = field(default_factory=list)
 
-    def step(self, what: str, make: Callable[[], T], otherwise: T) -> T:
+    def step(self, what: str, make: Callable[[], T], otherwise: Any) -> T:
         """What `make` returns, or `otherwise` where it raises; `what` names it in the warning."""
         try:
             return make()
@@ -37,7 +37,7 @@ class Explained:
             raise
         except Exception as error:
             self.warnings.append(f"{what} is missing: {in_words(error)}")
-            return otherwise
+            return cast("T", otherwise)
 
 
 __all__ = ["Explained"]

@@ -128,8 +128,8 @@ def summary(result: AuditResult) -> str:
         ("bound", f"{_shown(result)}   [{bound.method}]"),
     ]
     explained = Explained()
-    if result.recovery is not None:
-        rows += explained.step("recovered", lambda: [("recovered", recovered(result.recovery))], [])
+    if (seen := result.recovery) is not None:
+        rows += explained.step("what was recovered", lambda: [("recovered", recovered(seen))], [])
     rows += explained.step("the witness", lambda: witnessed(result), [])
     if result.dependence is not None:
         rows += [("seen", result.dependence), ("what to do", INDEPENDENT)]

@@ -148,7 +148,7 @@ def replay(mechanism: Any, neighbours: Neighbours, unvarying: Unvarying) -> Repl
     if not isinstance(mechanism, FunctionMechanism) or mechanism.form is None or mechanism.style is None:
         return nothing
     style = "one-at-a-time" if mechanism.style == "many-runs" else mechanism.style
-    asked = {"style": style, "form": mechanism.form, "records": mechanism.records}
+    asked: dict[str, Any] = {"style": style, "form": mechanism.form, "records": mechanism.records}
     with ThreadPoolExecutor(len(ORDERS)) as pool:
         runs = pool.map(lambda seed: run(mechanism.function, neighbours, seed, sides=ORDERS[seed], **asked), ORDERS)
         found = [one for one in runs if one is not None]

@@ -35,6 +35,8 @@ INSTALLED = tuple({f"{Path(path)}{os.sep}lib".lower() for path in (sys.prefix, s
 BY_VALUE = "dpassay_target_"
 """What modules are called that only a file names."""
 DESCRIPTORS = (FunctionType, staticmethod, classmethod, property, GetSetDescriptorType, MemberDescriptorType)
+NUMBERLESS = (str, bytes, type, ModuleType, BuiltinFunctionType, np.ufunc, random.SystemRandom)
+"""What holds no noise of earlier runs."""
 OWN_GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
 MOST = 1000
 """Things that are looked into."""
@@ -279,7 +281,7 @@ def _numbers(value: Any) -> dict[str, float]:
             waiting += [(f"{place}[{i}]", item) for i, item in enumerate(one[:MOST])]
         elif isinstance(one, (bool, int, float, np.number, np.bool_)):
             found[place] = float(one)
-        elif not (one is None or isinstance(one, (str, bytes, type, ModuleType, BuiltinFunctionType, np.ufunc))):
+        elif one is not None and not isinstance(one, NUMBERLESS):
             found[place] = math.nan
     return found
 
@@ -327,7 +329,8 @@ def _parts(thing: Any) -> Iterator[tuple[str, str, Any]]:
     else:
         yield from (("attribute", name, value) for name, value in getattr(thing, "__dict__", {}).items())
         yield "class", type(thing).__name__, type(thing)
-        yield "", "", getattr(type(thing), "__call__", None)  # noqa: B004 - the function, not whether there is one
+        call = getattr(type(thing), "__call__", None)  # noqa: B004 - the function, not whether there is one
+        yield from [("", "", call)] if isinstance(call, FunctionType) else []
 
 
 def _names(code: CodeType) -> set[str]:
