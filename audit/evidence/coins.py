@@ -79,7 +79,7 @@ def unfair(bits: Bits, level: float = LEVEL) -> str | None:
 def _two_sided(ones: NDArray[np.int64], n: int) -> NDArray[np.float64]:
     """Twice the smaller binomial tail, at most 1."""
     more = np.maximum(ones, n - ones).astype(np.float64)
-    return np.minimum(1.0, 2.0 * special.betainc(more, n - more + 1.0, 0.5))
+    return np.asarray(np.minimum(1.0, 2.0 * special.betainc(more, n - more + 1.0, 0.5)))
 
 
 def _log_mode(n: int) -> float:
