@@ -8,7 +8,7 @@ What has to be true of them for a bound to hold, and what no library can see fro
                   attack that gave the scores was fixed before these runs, or trained on others
     BitScores     each bit is an independent fair coin, tossed before its run; a score may depend on the output of its
                   run and on what is public, never on the bit; a bit says whether a canary is there, or which of two
-                  values a record has
+                  values a record has. Bits that cannot be such coins are refused (`dpassay.audit.evidence.coins`)
     Successes     each round draws a fresh secret from a known prior, runs once, and guesses once; the tolerance was
                   fixed beforehand
 """
@@ -28,6 +28,7 @@ from ...mechanisms.relation import Relation
 from ...mechanisms.validation import whole
 from ..bounds.base import Evidence, LedgerEntry
 from ..bounds.choose import BoundChoice, choose_bounds
+from ..evidence.coins import LEVEL, check_coins
 from ..evidence.game import Game, Trials
 from ..evidence.scores import BitScores, PairScores, Successes
 from ..evidence.statement import Statement
@@ -39,6 +40,8 @@ from .conclude import Subject, conclude
 
 ELSEWHERE = "scores from elsewhere"
 """What stands for the mechanism where only its scores are known."""
+DISTINCT = 50
+"""Different values from which equal scores, in the same order, are no chance."""
 UNSTATED = "the relation of the claim"
 """What stands for the relation where nobody named one."""
 
@@ -80,8 +83,8 @@ def audit_scores(
         A result as from `audit`: the same bounds, tables, plots and JSON form. With `BitScores`, n_trials counts bits.
 
     Raises:
-        ParameterError: no evidence of a known type, no claim, no delta, a bound that reads something else, or scores
-            too few to set a pilot aside.
+        ParameterError: no evidence of a known type, no claim, no delta, a bound that reads something else, scores too
+            few to set a pilot aside, scores given twice, or bits that cannot be independent fair coins.
         RelationError: the claim holds for another relation.
         AccountingError: the claimed epsilon is infinite at delta.
 
@@ -111,7 +114,10 @@ def audit_scores(
     given = {"mechanism": describe(mechanism), "scores": describe(evidence), "seed": seed}
     counted: Evidence = evidence
     set_aside = False
+    if isinstance(evidence, BitScores):
+        check_coins(evidence)
     if isinstance(evidence, PairScores):
+        _check_copies(evidence, pilot)
         counted, pilot, set_aside = _with_pilot(evidence, pilot, bounds, seed)
         given |= {"pilot": describe(pilot)}
     elif pilot is not None:
@@ -197,6 +203,29 @@ def _with_pilot(
     return kept, PairScores(scores.out[aside[0]], scores.in_[aside[1]]), True
 
 
+def _check_copies(scores: PairScores, pilot: Any) -> None:
+    """Raises `ParameterError` where scores are given twice, as those of both sides or as pilot and as counted ones."""
+    if _copied(scores.out, scores.in_):
+        raise ParameterError(
+            f"in_ holds the same {scores.n_in:,} scores as out, in the same order. Give the scores of runs of their "
+            "own on each side, with a seed of their own each.",
+            argument="in_",
+        )
+    if isinstance(pilot, PairScores):
+        for side, few, all_ in (("out", pilot.out, scores.out), ("in_", pilot.in_, scores.in_)):
+            if _copied(few, all_[: len(few)]) or _copied(few, all_[len(all_) - len(few) :]):
+                raise ParameterError(
+                    f"pilot holds scores that are counted too, those of `{side}`. Give scores of runs that are not "
+                    "counted, or none: then some are set aside.",
+                    argument="pilot",
+                )
+
+
+def _copied(some: Any, others: Any) -> bool:
+    """Whether scores are the same ones in the same order, where so many values are no chance."""
+    return np.array_equal(some, others) and len(np.unique(some)) >= DISTINCT
+
+
 def _trials(counted: Evidence, pilot: PairScores | None) -> Trials:
     if isinstance(counted, BitScores):
         return Trials(counted.n_runs, 0, counted.n_runs, counted.n_canaries)
@@ -211,7 +240,9 @@ def _looks(counted: Evidence, pilot: PairScores | None, set_aside: bool) -> tupl
     if isinstance(counted, BitScores):
         seen = f"{counted.n_canaries} in each of {counted.n_runs} run(s)"
         what = "canaries" if counted.relation is Relation.ADD_REMOVE else "records"
-        return (LedgerEntry(what, seen, "fixed beforehand"),)
+        coins = f"{int(counted.bits.sum()):,} of {counted.n_bits:,} are 1, and other exact tests of fair coins"
+        free = f"refuses fair coins with probability <= {LEVEL:g}, and costs the bounds nothing: a refusal states none"
+        return (LedgerEntry(what, seen, "fixed beforehand"), LedgerEntry("coins", coins, free))
     if isinstance(counted, Successes):
         return (LedgerEntry("rounds", f"{counted.n_runs}", "independent: assumed, not tested"),)
     entry = LedgerEntry(

@@ -74,8 +74,8 @@ def train_shadows(
 
     Raises:
         ParameterError: no learner, such as a bare scikit-learn classifier; an odd number of models in pairs; gradient
-            records, which have no label to predict; labels that are not whole numbers, or that no class of the models
-            stands for.
+            records, which have no label to predict; a population that is the records; labels that are not whole
+            numbers, or that no class of the models stands for.
         FingerprintError, StoreError: the store holds something else, or cannot be written.
 
     Guarantees:
@@ -96,6 +96,12 @@ def train_shadows(
     asked = {"records": _examples("records", records, learner)}
     if population is not None:
         asked["population"] = _examples("population", population, learner)
+        if np.array_equal(asked["population"].X, asked["records"].X):
+            raise ParameterError(
+                "population must be records that no model sees, but holds the scored ones: half of them are members of "
+                "each model. Set other records of the same source aside, or give none.",
+                argument="population",
+            )
     data = asked["records"]
     inclusion = draw_inclusion(n_models, len(data), stream(seed, Stage.COINS), design=design)
     work = QueryWork(learner, data, inclusion, asked, seed)

@@ -94,7 +94,9 @@ def disclosure(
         seed: of what is drawn: who is attacked, and the attack's own choices.
 
     Raises:
-        ParameterError: not two of them, halves of different sizes or of fewer than 2 people, records out of the domain.
+        ParameterError: not two of them, halves of different sizes or of fewer than 2 people, records out of the domain;
+            one table, or one half, given twice; releases in the other order; `known` that are one of the halves or of
+            the releases.
         AttackError: the baseline needs `known`.
 
     Guarantees:
@@ -112,6 +114,7 @@ def disclosure(
             argument="people",
         )
     others = attack.domain.records(known) if known is not None else halves[0][:0]
+    _check_apart(tables, halves, others)
     rng = np.random.default_rng(seed)
     n = len(halves[0])
     order = [rng.permutation(n) for _ in halves]
@@ -163,6 +166,41 @@ def _read(attack: Disclosure, name: str, given: Any) -> list[Ints]:
             f"{name} must be two, one of each half of the people, but are {len(given)}.", argument=name
         )
     return [attack.domain.records(one) for one in given]
+
+
+def _check_apart(tables: list[Ints], halves: list[Ints], known: Ints) -> None:
+    """Raises `ParameterError` where a gain would cancel, or turn round, by what was given twice; rows in any order."""
+    two, people, others = [same_rows(one) for one in tables], [same_rows(one) for one in halves], same_rows(known)
+    if two[0] == two[1]:
+        raise ParameterError(
+            "releases must be two tables, one made of each half of the people, but are one table twice: each is "
+            "the release without the person for the other half, and every gain cancels. Make a release of each half.",
+            argument="releases",
+        )
+    if people[0] == people[1]:
+        raise ParameterError(
+            "people must be two halves of a population, but are the same records twice: everybody is in both releases, "
+            "and every gain cancels. Split the people at random.",
+            argument="people",
+        )
+    if two[0] == people[1] or two[1] == people[0]:
+        raise ParameterError(
+            "releases must be in the order of people, but one holds exactly the records of the other half. Turn them "
+            "round.",
+            argument="releases",
+        )
+    if len(known) and others in (*two, *people):
+        what = "a release" if others in two else "one of the halves of the people"
+        raise ParameterError(
+            f"known must be records of others, but is {what}: the baseline would learn from whom it is compared on. "
+            "Give records of people who are in neither half, or none.",
+            argument="known",
+        )
+
+
+def same_rows(table: Ints) -> bytes:
+    """What two tables have in common exactly if they hold the same rows, as often, in any order."""
+    return np.ascontiguousarray(table[np.lexsort(table.T)]).tobytes() if len(table) else b""
 
 
 def _labels(attack: Disclosure, groups: Any, halves: list[Ints], order: list[Ints], m: int) -> NDArray[np.str_]:

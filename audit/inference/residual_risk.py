@@ -12,6 +12,7 @@ from scipy.special import ndtri
 from ...attacks.synthesis.disclosure.base import Disclosure, Scene
 from ...mechanisms.errors import ParameterError
 from ...mechanisms.validation import open_unit, whole
+from .disclosure import same_rows
 
 LABEL = "no coverage: guesses about the same records are counted as independent, and the interval is a normal one"
 
@@ -53,7 +54,8 @@ def residual_risk(
         seed: of the attack's choices; attack and control have the same.
 
     Raises:
-        ParameterError: different numbers of records, or records out of the domain.
+        ParameterError: different numbers of records, records out of the domain, or control records that are the used
+            or the released ones.
     """
     open_unit(level=level)
     whole(0, seed=seed)
@@ -61,6 +63,13 @@ def residual_risk(
     if len(records) != len(control) or not len(records):
         raise ParameterError(
             f"unused must have as many records as used, {len(records)}, but has {len(control)}. Leave some out.",
+            argument="unused",
+        )
+    if same_rows(control) in (same_rows(records), same_rows(table)):
+        what = "used" if same_rows(control) == same_rows(records) else "released"
+        raise ParameterError(
+            f"unused must be control records that the release does not depend on, but holds exactly those of {what}. "
+            "Give records of other people of the same population.",
             argument="unused",
         )
     others = attack.domain.records(known) if known is not None else records[:0]

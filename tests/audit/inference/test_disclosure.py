@@ -61,6 +61,8 @@ def test_columns_shuffled_apart_link_nobody():
 
 TWO = Domain({"seen": 2, "secret": 2, "group": 8})
 GUESS = AttributeDisclosure(TWO, secret="secret", given=["seen"], baseline=Majority())
+MIXED = np.array([[0, 0, 1], [0, 1, 2], [1, 1, 3]])
+OTHERS = np.array([[0, 0, 2], [0, 1, 3], [1, 1, 4]])
 ALIKE, OPPOSITE = np.array([[0, 0, 0], [1, 1, 0]]), np.array([[0, 1, 0], [1, 0, 0]])
 
 
@@ -75,10 +77,10 @@ REPEATS = 100
 
 def test_a_gain_is_shown_no_more_often_than_it_may_where_nothing_is_disclosed():
     """One table is right about 90 % of all people and the other about 10 %: luck, which cancels only in the swap."""
-    rng, shown = np.random.default_rng(7), 0
+    rng, shown, known = np.random.default_rng(7), 0, coins(24, np.random.default_rng(9))
     for seed in range(REPEATS):
         people = coins(24, rng, 0.9), coins(24, rng, 0.9)
-        found = disclosure(GUESS, (ALIKE, OPPOSITE), people, known=ALIKE, n_attacked=12, confidence=0.8, seed=seed)
+        found = disclosure(GUESS, (ALIKE, OPPOSITE), people, known=known, n_attacked=12, confidence=0.8, seed=seed)
         shown += found.everybody["without the person"].gain.lower > 0
     assert shown <= stats.binom.isf(1e-6, REPEATS, 0.1)
 
@@ -86,9 +88,9 @@ def test_a_gain_is_shown_no_more_often_than_it_may_where_nothing_is_disclosed():
 def test_groups_with_more_people_of_one_half_do_not_gain():
     """All of the first half in a group and few of the second: the table of the first half is right about everybody."""
     rng = np.random.default_rng(0)
-    people = coins(200, rng, 1.0), coins(200, rng, 1.0)
+    people, known = (coins(200, rng, 1.0), coins(200, rng, 1.0)), coins(200, rng, 1.0)
     labels = np.zeros(200, dtype=int), np.arange(200) % 4
-    found = disclosure(GUESS, (ALIKE, OPPOSITE), people, known=people[0], groups=labels, n_attacked=100)
+    found = disclosure(GUESS, (ALIKE, OPPOSITE), people, known=known, groups=labels, n_attacked=100)
     assert found.groups["0"].headline.value == 0.0
     assert found.groups["0"].n < 100
     assert found.left_out == ("1", "2", "3")
@@ -111,9 +113,9 @@ def test_the_worst_group_is_named_with_its_interval():
 def test_the_error_of_everybody_does_not_depend_on_how_many_groups_are_large_enough(n_groups):
     """Which is seen in the people, and goes with the gain: a half with more people of one group moves both."""
     rng = np.random.default_rng(8)
-    people = coins(200, rng), coins(200, rng)
+    people, known = (coins(200, rng), coins(200, rng)), coins(200, rng)
     labels = np.arange(200) % n_groups, np.arange(200) % n_groups
-    found = disclosure(GUESS, (ALIKE, OPPOSITE), people, known=people[0], groups=labels, n_attacked=100)
+    found = disclosure(GUESS, (ALIKE, OPPOSITE), people, known=known, groups=labels, n_attacked=100)
     assert len(found.groups) == (n_groups if n_groups < 200 else 0)
     assert found.everybody.confidence == pytest.approx(1 - 0.025)
     assert all(group.confidence == pytest.approx(1 - 0.025 / n_groups) for group in found.groups.values())
@@ -166,12 +168,13 @@ def test_private_tables_gain_no_more_than_epsilon_allows():
     for seed in range(8):
         people = [rng.integers(domain.shape, size=(60, 3)) for _ in range(2)]
         tables = [mechanism.release(half, 1, rng).values[0] for half in people]
-        found = disclosure(attack, tables, people, known=people[0], n_attacked=30, seed=seed).everybody
+        known = rng.integers(domain.shape, size=(60, 3))
+        found = disclosure(attack, tables, people, known=known, n_attacked=30, seed=seed).everybody
         gains.append(found["without the person"].gain.value)
     allowed = most_gained(epsilon, delta=delta, without_person=0.5)
     error = np.std(gains) / math.sqrt(len(gains))
     assert np.mean(gains) - 5 * error < allowed < 0.1
-    copied = disclosure(attack, people, people, known=people[0], n_attacked=30).everybody
+    copied = disclosure(attack, people, people, known=known, n_attacked=30).everybody
     assert copied["without the person"].gain.lower > allowed
 
 
@@ -185,17 +188,35 @@ def test_private_tables_gain_no_more_than_epsilon_allows():
         ({"people": (ALIKE + 7, ALIKE)}, "dataset"),
         ({"groups": "height"}, "attribute"),
         ({"groups": [[0, 1], [0]]}, "groups"),
+        ({"releases": (ALIKE, ALIKE[::-1])}, "releases"),
+        ({"people": (MIXED, MIXED[::-1])}, "people"),
+        ({"releases": (OTHERS, ALIKE)}, "releases"),
+        ({"known": OPPOSITE}, "known"),
+        ({"known": MIXED[[2, 0, 1]]}, "known"),
         ({"confidence": 1.0}, "confidence"),
         ({"n_attacked": 0}, "n_attacked"),
     ],
 )
 def test_wrong_arguments_of_disclosure_are_named(change, named):
-    given = {"releases": (ALIKE, OPPOSITE), "people": (ALIKE, ALIKE), "known": ALIKE, **change}
+    given = {"releases": (ALIKE, OPPOSITE), "people": (MIXED, OTHERS), "known": MIXED[:1], **change}
     with pytest.raises(ParameterError) as caught:
         disclosure(GUESS, given.pop("releases"), given.pop("people"), **given)
     assert caught.value.argument == named
 
 
-def test_control_records_must_be_as_many():
+def test_one_table_given_twice_is_no_evidence_that_nothing_is_gained():
+    """Thirty in a hundred rows are copies of people, and every gain cancels."""
+    people = halves(200)
+    table = np.vstack([people[0][:60], people[1][:60], population(280, 4)])
+    for again in (table, table[::-1]):
+        with pytest.raises(ParameterError, match="one table twice: each is the release without the person"):
+            disclosure(ATTACKS["singling out"], (table, again), people, known=population(120, 3))
+
+
+def test_control_records_must_be_as_many_and_others():
     with pytest.raises(ParameterError, match="Leave some out"):
         residual_risk(GUESS, ALIKE, ALIKE, ALIKE[:1])
+    with pytest.raises(ParameterError, match="holds exactly those of used"):
+        residual_risk(GUESS, OPPOSITE, ALIKE, ALIKE[::-1])
+    with pytest.raises(ParameterError, match="holds exactly those of released"):
+        residual_risk(GUESS, OPPOSITE, ALIKE, OPPOSITE[::-1])
