@@ -117,7 +117,7 @@ def search(
         >>> near, far = Neighbours(0.0, 0.3, "add_remove"), Neighbours(0.0, 1.0, "add_remove")
         >>> found = search(Laplace(epsilon=1.0), [near, far], trials=20_000, seed=0)
         >>> found.candidate, found.verdict.value, found.ledger[0].looked_at
-        (1, 'consistent', '2 looks: 2 pairs x 1 attacks, 2,000 trials a side each')
+        (1, 'consistent', '2 looks: 2 pairs x 1 attack, 2,000 trials a side each')
         >>> from dpassay.mechanisms.guarantees import PureDP
         >>> def forgets_the_range(dataset, size, rng):
         ...     return dataset.sum() + rng.laplace(size=size)

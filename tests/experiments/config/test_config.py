@@ -219,7 +219,7 @@ def test_a_configuration_is_found_by_name_or_by_path(write):
         ("laplace-cuont", "unknown experiment 'laplace-cuont'. Did you mean 'laplace-count'"),
         (
             "nowhere/x.toml",
-            "the configuration nowhere/x.toml does not exist. Give a .toml file, or one of: answers-accuracy-epsilon, broken-dp-sgd",
+            "the configuration nowhere/x.toml does not exist. Give a .toml file, or a name. `dpassay list experiments` lists the names.",
         ),
         ("other.toml", "the configuration other.toml does not exist"),
     ],

@@ -51,7 +51,7 @@ def test_a_claim_that_is_too_small_is_refuted_with_what_one_needs_to_check_it():
     result = answer(GUESSED + CLAIM)
     assert result.verdict is Verdict.VIOLATION
     assert result.p_value < 1e-3
-    assert "of 20000 rounds, prior success 0.2" in result.evidence()
+    assert "of 20,000 rounds, prior success 0.2" in result.evidence()
     assert "side 0" not in result.evidence()
 
 
@@ -104,7 +104,7 @@ def test_it_runs_reports_and_resumes_like_the_other_games(tmp_path, without_pixe
     page = (tmp_path / "one" / "report.html").read_text()
     assert "20,000 rounds, each with a fresh secret, a fresh run and one guess" in page
     assert "0 of 1 audits" not in page
-    assert "of 20000 rounds, prior success 0.2" in page
+    assert "of 20,000 rounds, prior success 0.2" in page
     assert report(tmp_path / "one").verdict is spread.verdict is Verdict.VIOLATION
     (tmp_path / "one" / "results.json").unlink()
     assert run(tmp_path / "guess.toml", out=tmp_path / "one").result == first.result
