@@ -29,7 +29,7 @@ class ClopperPearson(PairBound):
 
     Args:
         threshold: a number that was fixed beforehand, or "pilot": `fix` chooses the one that promises the largest
-            bound, on pilot scores.
+            bound, on pilot scores; and a second one, as `JointExact` does.
 
     Guarantees:
         * exact at every number of trials: exceeds the true epsilon with probability at most 1 - confidence;

@@ -48,7 +48,8 @@ class JointExact(PairBound):
 
     Args:
         threshold: a number that was fixed beforehand, or "pilot": `fix` chooses the one that promises the largest
-            bound, on pilot scores.
+            bound, on pilot scores; and a second one at a tenth of the significance, where that is likelier to refute
+            the claimed curve (`second_event`).
         direction: "in", {score >= threshold} is more likely on side 1; "out", its complement is more likely on side 0;
             "both", at half of the significance each; "auto" is chosen with the threshold, and "in" where that is fixed.
         ordering: of the outcomes; None lets `fix` tune it to delta and confidence. Valid whatever it is.
