@@ -4,6 +4,9 @@ Statistics. Fixed before any evaluation trial runs: the pair, the scorer (traine
 scores, every threshold that a bound chooses (on pilot trials), the number of trials, and how the significance is shared
 between several bounds (Bonferroni). Pilot and evaluation trials come from disjoint random streams.
 
+Where the attack reads the low bits of floats, the same trials are scored without them too, and each of the two scores
+has half of the significance (Bonferroni): whether low bits are read was decided on the pilot.
+
 With stop="anytime" the number of trials is not fixed, only the looks are, by the plan. Every bound is then one that
 holds at all numbers of trials together, so that the rule "stop when the claim is refuted" is covered. A look sees whole
 rounds of chunks and nothing else, so that where an audit stops does not depend on workers or interruptions.
@@ -30,12 +33,13 @@ from ..trials.guards.independence import Independence
 from ..trials.guards.replay import ReplayGuard
 from ..trials.plan import Chunks, TrialPlan
 from ..trials.progress import Reporter
-from ..trials.reduction import EvaluationScores, PilotOutputs, Reduction
+from ..trials.reduction import BESIDES, EvaluationScores, KeptScores, PilotOutputs, Reduction
 from ..trials.seeds import Stage, stream
 from ..trials.store import TrialStore
 from ..trials.work import EvaluationWork, PilotWork
 from ..witness.datasets import as_json
 from .conclude import Subject, conclude
+from .low_bits import beside
 from .observed import Observed
 from .question import Question
 from .refuted import deciding_event, event_rule
@@ -47,6 +51,25 @@ RULE_RUNS = 1_000
 QUANTILES = (0.1, 0.5, 0.9)
 """Of the pilot scores: events whose independence is tested besides those of the bounds."""
 FixedBounds = tuple[FixedBound[Scores], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """One way of scoring the trials, and the bounds on its scores.
+
+    Args:
+        scorer: fixed by the pilot.
+        pilot: scores that thresholds were chosen on.
+        bounds: fixed at their share of the significance.
+        grid: thresholds that scores are counted on; None when the scores themselves are kept.
+        part: of the significance that is left to the bounds.
+    """
+
+    scorer: EventScorer
+    pilot: PairScores
+    bounds: FixedBounds
+    grid: Floats | None
+    part: float
 
 
 @dataclass(eq=False)
@@ -73,16 +96,22 @@ class Run:
     def result(self) -> AuditResult:
         """Pilot, evaluation, bounds, verdict."""
         first = Independence() if self.question.guarded else None
-        scorer, pilot = self._pilot(first)
-        bounds = self._fix(pilot)
-        grid = self._grid(pilot, bounds)
+        pilots = self._pilot(first)
+        track, *others = (self._track(*one, self.question.part / len(pilots)) for one in pilots)
+        besides = others[0] if others else None
+        scorer, bounds = track.scorer, track.bounds
         self.examples.follow([threshold for bound in bounds for threshold in bound.thresholds])
-        independence = self._independence(pilot, bounds, first)
+        independence = self._independence(track.pilot, bounds, first)
         if self.question.stop:
             seen = self._evaluate_until_refuted(scorer, bounds, independence)
         else:
-            seen = (*self._evaluate(scorer, grid, bounds, independence), ())
-        found = self._conclude(scorer, bounds, *seen, independence)
+            seen = (*self._evaluate(track, besides, independence), ())
+        found = self._conclude(track, *seen, independence)
+        if besides is not None:
+            scores, evaluation, _ = seen
+            assert evaluation.besides is not None
+            without = self._conclude(besides, evaluation.besides.scores(), evaluation, (), independence)
+            scorer, found = beside(found, without, scorer, besides.scorer)
         if found.refuted_by is None:
             return found
         n_runs = min(RULE_RUNS, self.plan.evaluation)
@@ -93,8 +122,11 @@ class Run:
             event_rule=event_rule(found, scorer, self.question, n_runs=n_runs, seed=self.seed, timeout=self.timeout),
         )
 
-    def _pilot(self, independence: Independence | None) -> tuple[EventScorer, PairScores]:
-        """The scorer, and the pilot scores that thresholds are chosen on."""
+    def _pilot(self, independence: Independence | None) -> list[tuple[EventScorer, PairScores]]:
+        """The scorer, and the pilot scores that thresholds are chosen on.
+
+        A second one without the low bits of floats, where the scorer reads them and the number of trials is fixed.
+        """
         ask, outputs = self.question, PilotOutputs(independence)
         work = PilotWork(ask.mechanism, ask.neighbours, self.seed, ask.guarded, self.timeout)
         self._execute(Stage.PILOT, work, outputs)
@@ -102,12 +134,19 @@ class Run:
         with in_this_process():
             scorer = fit_scorer(ask.attack, ask.target, side0, side1, stream(self.seed, Stage.FIT))
             if self.plan.pilot == 0:
-                return scorer, PairScores(np.empty(0), np.empty(0))
-            return replace(scorer, held_out=None), PairScores(*scorer.score_pilot(side0, side1))
+                return [(scorer, PairScores(np.empty(0), np.empty(0)))]
+            without = None if ask.stop else scorer.without_low_bits
+            scorers = [scorer] if without is None else [scorer, without]
+            return [
+                (replace(one, held_out=None, without_low_bits=None), PairScores(*one.score_pilot(side0, side1)))
+                for one in scorers
+            ]
 
-    def _fix(self, pilot: PairScores) -> FixedBounds:
+    def _track(self, scorer: EventScorer, pilot: PairScores, part: float) -> Track:
         ask, n = self.question, self.plan.evaluation
-        return tuple(bound.fix(ask.shared, pilot, (n, n)) for bound in ask.bounds)
+        shared = ask.statement.shared(len(ask.bounds), part)
+        bounds = tuple(bound.fix(shared, pilot, (n, n)) for bound in ask.bounds)
+        return Track(scorer, pilot, bounds, self._grid(pilot, bounds), part)
 
     def _grid(self, pilot: PairScores, bounds: FixedBounds) -> Floats | None:
         """Thresholds that scores are counted on; None when the scores themselves are kept."""
@@ -127,12 +166,13 @@ class Run:
         return Independence([*(t for bound in bounds for t in bound.thresholds), *spread], first)
 
     def _evaluate(
-        self, scorer: Scorer, grid: Floats | None, bounds: FixedBounds, independence: Independence | None
+        self, track: Track, besides: Track | None, independence: Independence | None
     ) -> tuple[Scores, EvaluationScores]:
-        ask = self.question
+        ask, bounds = self.question, track.bounds
         watched = next((bound for bound in bounds if len(bound.thresholds) == 1), None)
         watch = watched.thresholds[0] if watched else None
-        into = EvaluationScores(self.plan, grid, watch, independence)
+        kept = None if besides is None else KeptScores(self.plan.evaluation, besides.grid, BESIDES)
+        into = EvaluationScores(self.plan, track.grid, watch, independence, kept)
 
         def so_far() -> str:
             """The bound on the trials so far: to look at, not to stop on."""
@@ -142,7 +182,9 @@ class Run:
             found = watched.lower_bound(partial)
             return f"epsilon >= {found.epsilon:.3f} so far (claim {ask.statement.epsilon:.3g})"
 
-        work = self._work(scorer, grid, independence)
+        work = self._work(track.scorer, track.grid, independence)
+        if besides is not None:
+            work = replace(work, besides=(besides.scorer, besides.grid))
         self._execute(Stage.EVALUATION, work, into, so_far)
         return into.scores(), into
 
@@ -199,8 +241,7 @@ class Run:
 
     def _conclude(
         self,
-        scorer: EventScorer,
-        fixed: FixedBounds,
+        track: Track,
         scores: Scores,
         evaluation: EvaluationScores,
         looks: tuple[LedgerEntry, ...],
@@ -219,15 +260,15 @@ class Run:
             exact=ask.exact_guarantee(),
             looks=ask.looks(),
             later=(*looks, *seen.looks()),
-            part=ask.part,
+            part=track.part,
             dependence=seen.dependence(),
             events=evaluation.events(),
-            unseen=_unseen(evaluation.events(), scorer) / (2 * n) if self.plan.pilot else 0.0,
+            unseen=_unseen(evaluation.events(), track.scorer) / (2 * n) if self.plan.pilot else 0.0,
             warnings=(*seen.warnings(), *self.changed.warnings()),
             witnesses=seen.witnesses(self.seed),
             notes=seen.notes(),
         )
-        return conclude(ask.statement, ask.bounds, fixed, scores, subject)
+        return conclude(ask.statement, ask.bounds, track.bounds, scores, subject)
 
 
 def _unseen(events: Mapping[str, tuple[int, int]], scorer: EventScorer) -> int:

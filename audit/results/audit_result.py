@@ -21,6 +21,7 @@ from ..witness.event import Rule
 from . import consistency
 from .deciding import DecidingEvent
 from .drawing import draw
+from .low_bits import WithoutLowBits
 from .recovery import Recovery
 from .saved import Saved
 
@@ -78,6 +79,7 @@ class AuditResult(Saved):
             many events decide together.
         unseen: share of the evaluation runs that gave an exceptional output which no pilot run gave.
         recovery: how much of a secret was recovered, and how much the claim allows; None where none was guessed.
+        without_low_bits: what is shown without rules on the low bits of floats, where the attack has some; else None.
         estimates: estimates of epsilon without a guarantee, if asked for with `with_estimates`.
     """
 
@@ -116,6 +118,7 @@ class AuditResult(Saved):
     estimates: tuple[Estimate, ...] = ()
     unseen: float = 0.0
     recovery: Recovery | None = None
+    without_low_bits: WithoutLowBits | None = None
 
     @property
     def bound(self) -> LowerBound:
@@ -216,8 +219,11 @@ def check_audit(result: AuditResult, at: str = "") -> None:
     consistency.require(len(result.bounds) > 0, at, "bounds is empty")
     for bound in result.bounds:
         _check_bound(bound, at)
-    if result.curve_violation is not None:
-        _check_violation(result.curve_violation, at)
+    for violation in (result.curve_violation, result.without_low_bits and result.without_low_bits.curve_violation):
+        if violation is not None:
+            _check_violation(violation, at)
+    if result.without_low_bits is not None:
+        _check_bound(result.without_low_bits.bound, at)
     consistency.check_tally(result.tally, at)
     if result.recovery is not None:
         seen = result.recovery

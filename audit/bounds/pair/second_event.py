@@ -1,7 +1,7 @@
 """A second event where the first one, which promises the largest bound, is not the one that refutes the claim.
 
-The event with the largest bound at delta may obey the claim by far while another one breaks it. An example: (1, 0.05) is
-claimed, an event of probability 0.62 against 0.36 promises epsilon >= 0.47, and an event that only side 1 has, of
+The event with the largest bound at delta may obey the claim by far while another one breaks it. An example: (1, 0.05)
+is claimed, an event of probability 0.62 against 0.36 promises epsilon >= 0.47, and an event that only side 1 has, of
 probability 0.0511, breaks the claim by so little that a small pilot promises no bound from it.
 
 The pilot therefore asks of every event, in both directions, how likely the scores to come are to refute the claimed
