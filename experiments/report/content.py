@@ -14,7 +14,7 @@ from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.deciding import DecidingEvent
 from ...audit.results.recovery import Recovery
-from ...audit.results.text import BEST_GUESS, percent
+from ...audit.results.text import BEST_GUESS, percent, without_low_bits
 from ...mechanisms.printable import line
 from ..config.sweep import folder_name, published
 from ..results.formatting import (
@@ -283,6 +283,8 @@ def _audit(place: int, point: SweepPoint) -> Audit:
             ("… with the record", f"{true:,} of {counted:,} runs = {number(true / counted, 4)}"),
             ("… without it", f"{false:,} of {counted:,} runs = {number(false / counted, 4)}"),
         ]
+    if result.without_low_bits is not None and result.dependence is None:
+        facts.append(("Without low bits", without_low_bits(result)))
     facts += [("Witness", f"{witness} It contradicts {witness.contradicts}.") for witness in result.witnesses]
     if result.deciding is not None:
         facts += _deciding(result.deciding)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from ...audit.evidence.verdict import Verdict, nothing_to_go_on
 from ...audit.results.audit_result import AuditResult
-from ...audit.results.text import INDEPENDENT, new_outputs, percent
+from ...audit.results.text import INDEPENDENT, new_outputs, percent, without_low_bits
 from .formatting import (
     DAGGER,
     IN_FAMILY,
@@ -236,7 +236,12 @@ def reading(point: SweepPoint) -> str:
         where = result.refuted_elsewhere
         if result.witness is not None:
             return f"Refuted by a witness, which contradicts {result.witness.contradicts}."
-        return f"Refuted {_elsewhere(result)}: {where}." if where else "Refuted: more was shown than is claimed."
+        also = f" {without_low_bits(result)}." if result.without_low_bits is not None else ""
+        return (
+            f"Refuted {_elsewhere(result)}: {where}.{also}"
+            if where
+            else f"Refuted: more was shown than is claimed.{also}"
+        )
     if result.verdict is Verdict.VIOLATION:
         return (
             "On its own, this audit would be a violation. It is not one among all audits of the sweep, where luck has "
