@@ -219,11 +219,12 @@ def check_audit(result: AuditResult, at: str = "") -> None:
     consistency.require(len(result.bounds) > 0, at, "bounds is empty")
     for bound in result.bounds:
         _check_bound(bound, at)
-    for violation in (result.curve_violation, result.without_low_bits and result.without_low_bits.curve_violation):
-        if violation is not None:
-            _check_violation(violation, at)
+    if result.curve_violation is not None:
+        _check_violation(result.curve_violation, at)
     if result.without_low_bits is not None:
         _check_bound(result.without_low_bits.bound, at)
+        if result.without_low_bits.curve_violation is not None:
+            _check_violation(result.without_low_bits.curve_violation, at)
     consistency.check_tally(result.tally, at)
     if result.recovery is not None:
         seen = result.recovery

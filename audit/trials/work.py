@@ -162,11 +162,10 @@ class EvaluationWork:
     def __call__(self, chunk: Chunk) -> Arrays:
         outputs, changed = run(self.mechanism, self.neighbours, self.seed, chunk, self.timeout)
         scores = np.asarray(self.scorer.score(outputs), dtype=np.float64)
-        reduced = {"scores": scores} if self.grid is None else {"hits": hits(scores, self.grid)}
+        reduced = _reduced(scores, self.grid)
         if self.besides is not None:
             other, grid = self.besides
-            others = np.asarray(other.score(outputs), dtype=np.float64)
-            reduced |= {BESIDES + "scores": others} if grid is None else {BESIDES + "hits": hits(others, grid)}
+            reduced |= _reduced(np.asarray(other.score(outputs), dtype=np.float64), grid, BESIDES)
         if self.events is not None:
             reduced |= order(outputs, scores, self.events)
         seen = {"signature": signature(outputs), "only_output": only_output(outputs)}
@@ -177,6 +176,11 @@ class EvaluationWork:
         form = self.mechanism.form if isinstance(self.mechanism, FunctionMechanism) else None
         seen |= examples(outputs, scores, self.followed, form)
         return reduced | seen | _event_counts(outputs) | changed
+
+
+def _reduced(scores: Floats, grid: Floats | None, prefix: str = "") -> Arrays:
+    """The scores, or their hits on a grid."""
+    return {f"{prefix}scores": scores} if grid is None else {f"{prefix}hits": hits(scores, grid)}
 
 
 def hits(scores: Floats, grid: Floats) -> NDArray[np.int64]:
