@@ -144,7 +144,7 @@ class Run:
 
     def _track(self, scorer: EventScorer, pilot: PairScores, part: float) -> Track:
         ask, n = self.question, self.plan.evaluation
-        shared = ask.statement.shared(len(ask.bounds), part)
+        shared = ask.shared_at(part)
         bounds = tuple(bound.fix(shared, pilot, (n, n)) for bound in ask.bounds)
         return Track(scorer, pilot, bounds, self._grid(pilot, bounds), part)
 
