@@ -38,6 +38,8 @@ class Scorer(Protocol):
 
         held_out   scores of the pilot outputs of each side, as fresh ones would have them, where it knows these outputs
                    too well to score them itself; thresholds are chosen on these, and then they are taken off
+        without_low_bits   the scorer that the same pilot outputs give without a look at the low bits of floats, where
+                   it looks at them; so that a result can say what is shown without them
         describe   `(threshold, *, above) -> str`: which outputs score at or above the threshold, or below, in words;
                    "" where there is nothing to say
     """

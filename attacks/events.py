@@ -101,13 +101,34 @@ def fit_scorer(
     (ordinary0, labels0), (ordinary1, labels1) = _split(marked0, shapes), _split(marked1, shapes)
     starved = min(len(ordinary0), len(ordinary1)) < attack.minimum_pilot <= min(len(pilot0), len(pilot1))
     base = Indifferent() if starved else attack.fit(target, ordinary0, ordinary1, rng)
+    pilot = _Pilot((marked0, marked1), (ordinary0, ordinary1), (labels0, labels1), shapes)
+    without_low_bits = getattr(base, "without_low_bits", None)
+    if without_low_bits is None:
+        return _with_events(base, pilot)
+    base = replace(cast(Any, base), without_low_bits=None)
+    return replace(_with_events(base, pilot), without_low_bits=_with_events(without_low_bits, pilot))
+
+
+@dataclass(frozen=True, eq=False)
+class _Pilot:
+    """Pilot outputs of both sides, and the ordinary rows and the labels among them."""
+
+    marked: tuple[Outputs, Outputs]
+    ordinary: tuple[Outputs, Outputs]
+    labels: tuple[Labels, Labels]
+    shapes: tuple[Shape, ...] | None
+
+
+def _with_events(base: Scorer, pilot: _Pilot) -> EventScorer:
+    """A scorer of ordinary rows, with a place for each event of the pilot."""
+    (ordinary0, ordinary1), (labels0, labels1), shapes = pilot.ordinary, pilot.labels, pilot.shapes
     held_out = getattr(base, "held_out", None)
     if held_out is not None:
         base = replace(cast(Any, base), held_out=None)
     if not len(labels0) + len(labels1):
         return EventScorer(base, shapes, held_out=held_out)
     scores = held_out or tuple(base.score(rows) if len(rows) else np.empty(0) for rows in (ordinary0, ordinary1))
-    n = len(pilot0), len(pilot1)
+    n = len(pilot.marked[0]), len(pilot.marked[1])
     names, at = np.unique(np.concatenate([labels0, labels1]), return_inverse=True)
     at0, at1 = at[: len(labels0)], at[len(labels0) :]
     odds = LabelOdds.learn(np.stack([np.bincount(side, minlength=len(names)) for side in (at0, at1)]), n)
@@ -115,7 +136,7 @@ def fit_scorer(
     places = _places(np.concatenate(asked), scores, n)
     label_scores, new, *left_out = np.split(places, np.cumsum([len(part) for part in asked[:-1]]))
     if held_out is not None or odds.by_class:
-        held_out = cast(Any, tuple(map(_together, (marked0, marked1), (shapes, shapes), scores, left_out)))
+        held_out = cast(Any, tuple(map(_together, pilot.marked, (shapes, shapes), scores, left_out)))
     return EventScorer(base, shapes, names.astype(np.str_), label_scores, float(new[0]), held_out)
 
 
@@ -149,6 +170,7 @@ class EventScorer:
         unseen: score of every other event.
         held_out: scores of the pilot outputs of each side as fresh ones would have them, where they were learned by
             heart; None elsewhere.
+        without_low_bits: the scorer without rules on the low bits of floats, where there are some; None elsewhere.
     """
 
     base: Scorer
@@ -157,6 +179,7 @@ class EventScorer:
     label_scores: Floats | None = None
     unseen: float = np.inf
     held_out: tuple[Floats, Floats] | None = None
+    without_low_bits: EventScorer | None = None
 
     def score(self, outputs: Outputs) -> Floats:
         """Scores of `outputs`, shape `(size,)`, higher = side 1; never NaN."""

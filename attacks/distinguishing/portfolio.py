@@ -14,7 +14,7 @@ from ...mechanisms.validation import whole
 from ..base import Attack, Target
 from ..features import as_matrix
 from ..fine.repeats import Repeats
-from ..fine.rules import Floats, Levels, Rule, coordinates_of, rules_for
+from ..fine.rules import Floats, Granularity, Levels, Rule, coordinates_of, rules_for
 from ..fine.screen import Beyond, learn_beyond, log_p_value, promise
 from .classifier import Classifier, ClassifierScorer
 
@@ -41,7 +41,8 @@ class Portfolio(Attack):
     Everything is learned and chosen on pilot outputs. A rule must differ from chance at 1e-3 over all rules; then each
     third of the pilot is scored by what the other two teach, and the rules are taken if the ratio of rates that these
     scores promise is clearly larger than that of the classifier. Thresholds are chosen on the same scores. Where no
-    rule is taken, this is the classifier.
+    rule is taken, this is the classifier. Where a rule on low bits is taken, the scorer without such rules is kept
+    next to it, so that an audit can say which leak needs them.
 
     Args:
         classifier: with its options.
@@ -96,17 +97,10 @@ class Portfolio(Attack):
         if n < self.fewest:
             return base
         bits = n >= self.bits_from and pilot0.values.dtype.kind == "f"
-        rules, held_out = _taken(base, pilot0.values[:n], pilot1.values[:n], bits=bits)
-        factor, more = MARGIN
-        alone = promise(*(base.score(Outputs(pilot.values[:n])) for pilot in (pilot0, pilot1)))
-        if not rules or promise(*held_out) <= factor * alone + more:
-            return base
-        scorer = PortfolioScorer(base, rules)
-        beyond = [scorer.score(Outputs(pilot.values[n:])) for pilot in (pilot0, pilot1)]
-        scores = base.score(Outputs(np.concatenate([pilot0.values[:n], pilot1.values[:n]])))
-        low, high = np.quantile(scores, [0.1, 0.9])
-        out, in_ = (np.concatenate(parts) for parts in zip(held_out, beyond, strict=True))
-        return replace(scorer, held_out=(out, in_), usual=(float(low), float(high)))
+        found = _with_rules(base, pilot0, pilot1, n, bits=bits)
+        if isinstance(found, PortfolioScorer) and found.reads_low_bits:
+            return replace(found, without_low_bits=_with_rules(base, pilot0, pilot1, n, bits=False))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +113,20 @@ class PortfolioScorer:
         held_out: scores of the pilot outputs of each side by rules that were learned without them; None once thresholds
             were chosen on these.
         usual: tenth and ninetieth percentile of the classifier's scores.
+        without_low_bits: the scorer that the same pilot gives without rules on the low bits of floats; None where no
+            such rule is among these.
     """
 
     base: ClassifierScorer
     rules: tuple[tuple[Rule, Beyond], ...]
     held_out: tuple[Floats, Floats] | None = None
     usual: tuple[float, float] = (0.0, 0.0)
+    without_low_bits: ClassifierScorer | PortfolioScorer | None = None
+
+    @property
+    def reads_low_bits(self) -> bool:
+        """Whether a rule on the low bits of floats is among the rules."""
+        return any(isinstance(rule, Granularity) for rule, _ in self.rules)
 
     def score(self, outputs: Outputs) -> Floats:
         """Scores of `outputs`, shape `(size,)`, natural logarithms."""
@@ -149,6 +151,23 @@ class PortfolioScorer:
             for rule, beyond in self.rules
             for level, odds in zip(beyond.known, beyond.log_odds, strict=True)
         ]
+
+
+def _with_rules(
+    base: ClassifierScorer, pilot0: Outputs, pilot1: Outputs, n: int, *, bits: bool
+) -> ClassifierScorer | PortfolioScorer:
+    """The classifier's scorer, with rules that `n` pilot outputs a side show to be worth it."""
+    rules, held_out = _taken(base, pilot0.values[:n], pilot1.values[:n], bits=bits)
+    factor, more = MARGIN
+    alone = promise(*(base.score(Outputs(pilot.values[:n])) for pilot in (pilot0, pilot1)))
+    if not rules or promise(*held_out) <= factor * alone + more:
+        return base
+    scorer = PortfolioScorer(base, rules)
+    beyond = [scorer.score(Outputs(pilot.values[n:])) for pilot in (pilot0, pilot1)]
+    scores = base.score(Outputs(np.concatenate([pilot0.values[:n], pilot1.values[:n]])))
+    low, high = np.quantile(scores, [0.1, 0.9])
+    out, in_ = (np.concatenate(parts) for parts in zip(held_out, beyond, strict=True))
+    return replace(scorer, held_out=(out, in_), usual=(float(low), float(high)))
 
 
 def _joined(described: list[tuple[float, str]]) -> str:

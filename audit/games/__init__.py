@@ -3,6 +3,7 @@
 question.py         what is asked of a mechanism on a pair, checked and complete
 pair.py             distinguishing: runs on either dataset of a pair
 observed.py         what its trials show besides their scores
+low_bits.py         one result of two scores: with the low bits of floats, and without
 refuted.py          the event that refutes a claim, shown to people
 canaries.py         membership: fair coins for canaries, runs, scores -> BitScores
 reconstruction.py   reconstruction: a secret is drawn, and guessed -> Successes, BitScores

@@ -4,6 +4,9 @@ Statistics. Fixed before any evaluation trial runs: the pair, the scorer (traine
 scores, every threshold that a bound chooses (on pilot trials), the number of trials, and how the significance is shared
 between several bounds (Bonferroni). Pilot and evaluation trials come from disjoint random streams.
 
+Where the attack reads the low bits of floats, the same trials are scored without them too, and each of the two scores
+has half of the significance (Bonferroni): whether low bits are read was decided on the pilot.
+
 With stop="anytime" the number of trials is not fixed, only the looks are, by the plan. Every bound is then one that
 holds at all numbers of trials together, so that the rule "stop when the claim is refuted" is covered. A look sees whole
 rounds of chunks and nothing else, so that where an audit stops does not depend on workers or interruptions.
@@ -33,12 +36,13 @@ from ..trials.guards.independence import Independence
 from ..trials.guards.replay import ReplayGuard
 from ..trials.plan import Chunks, TrialPlan
 from ..trials.progress import Reporter
-from ..trials.reduction import EvaluationScores, PilotOutputs, Reduction
+from ..trials.reduction import BESIDES, EvaluationScores, KeptScores, PilotOutputs, Reduction
 from ..trials.seeds import Stage, stream
 from ..trials.store import TrialStore
 from ..trials.work import EvaluationWork, PilotWork
 from ..witness.datasets import as_json
 from .conclude import Subject, conclude
+from .low_bits import beside
 from .observed import Observed
 from .question import Question
 from .refuted import deciding_event, event_rule
@@ -50,6 +54,25 @@ RULE_RUNS = 1_000
 QUANTILES = (0.1, 0.5, 0.9)
 """Of the pilot scores: events whose independence is tested besides those of the bounds."""
 FixedBounds = tuple[FixedBound[Scores], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """One way of scoring the trials, and the bounds on its scores.
+
+    Args:
+        scorer: fixed by the pilot.
+        pilot: scores that thresholds were chosen on.
+        bounds: fixed at their share of the significance.
+        grid: thresholds that scores are counted on; None when the scores themselves are kept.
+        part: of the significance that is left to the bounds.
+    """
+
+    scorer: EventScorer
+    pilot: PairScores
+    bounds: FixedBounds
+    grid: Floats | None
+    part: float
 
 
 @dataclass(eq=False)
@@ -76,16 +99,22 @@ class Run:
     def result(self) -> AuditResult:
         """Pilot, evaluation, bounds, verdict."""
         first = Independence() if self.question.guarded else None
-        scorer, pilot = self._pilot(first)
-        bounds = self._fix(pilot)
-        grid = self._grid(pilot, bounds)
+        pilots = self._pilot(first)
+        track, *others = (self._track(*one, self.question.part / len(pilots)) for one in pilots)
+        besides = others[0] if others else None
+        scorer, bounds = track.scorer, track.bounds
         self.examples.follow([threshold for bound in bounds for threshold in bound.thresholds])
-        independence = self._independence(pilot, bounds, first)
+        independence = self._independence(track.pilot, bounds, first)
         if self.question.stop:
             seen = self._evaluate_until_refuted(scorer, bounds, independence)
         else:
-            seen = (*self._evaluate(scorer, grid, bounds, independence), ())
-        found = self._conclude(scorer, pilot, bounds, *seen, independence)
+            seen = (*self._evaluate(track, besides, independence), ())
+        found = self._conclude(track, *seen, independence)
+        if besides is not None:
+            _, evaluation, _ = seen
+            assert evaluation.besides is not None
+            without = self._conclude(besides, evaluation.besides.scores(), evaluation, (), independence)
+            scorer, found = beside(found, without, scorer, besides.scorer)
         if found.refuted_by is None:
             return found
         return self._explain(found, scorer)
@@ -102,8 +131,11 @@ class Run:
         )
         return replace(shown, warnings=(*shown.warnings, *explained.warnings))
 
-    def _pilot(self, independence: Independence | None) -> tuple[EventScorer, PairScores]:
-        """The scorer, and the pilot scores that thresholds are chosen on."""
+    def _pilot(self, independence: Independence | None) -> list[tuple[EventScorer, PairScores]]:
+        """The scorer, and the pilot scores that thresholds are chosen on.
+
+        A second one without the low bits of floats, where the scorer reads them and the number of trials is fixed.
+        """
         ask, outputs = self.question, PilotOutputs(independence)
         work = PilotWork(ask.mechanism, ask.neighbours, self.seed, ask.guarded, self.timeout)
         self._execute(Stage.PILOT, work, outputs)
@@ -111,12 +143,19 @@ class Run:
         with in_this_process():
             scorer = fit_scorer(ask.attack, ask.target, side0, side1, stream(self.seed, Stage.FIT))
             if self.plan.pilot == 0:
-                return scorer, PairScores(np.empty(0), np.empty(0))
-            return replace(scorer, held_out=None), PairScores(*scorer.score_pilot(side0, side1))
+                return [(scorer, PairScores(np.empty(0), np.empty(0)))]
+            without = None if ask.stop else scorer.without_low_bits
+            scorers = [scorer] if without is None else [scorer, without]
+            return [
+                (replace(one, held_out=None, without_low_bits=None), PairScores(*one.score_pilot(side0, side1)))
+                for one in scorers
+            ]
 
-    def _fix(self, pilot: PairScores) -> FixedBounds:
+    def _track(self, scorer: EventScorer, pilot: PairScores, part: float) -> Track:
         ask, n = self.question, self.plan.evaluation
-        return tuple(bound.fix(ask.shared, pilot, (n, n)) for bound in ask.bounds)
+        shared = ask.shared_at(part)
+        bounds = tuple(bound.fix(shared, pilot, (n, n)) for bound in ask.bounds)
+        return Track(scorer, pilot, bounds, self._grid(pilot, bounds), part)
 
     def _grid(self, pilot: PairScores, bounds: FixedBounds) -> Floats | None:
         """Thresholds that scores are counted on; None when the scores themselves are kept."""
@@ -136,12 +175,13 @@ class Run:
         return Independence([*(t for bound in bounds for t in bound.thresholds), *spread], first)
 
     def _evaluate(
-        self, scorer: Scorer, grid: Floats | None, bounds: FixedBounds, independence: Independence | None
+        self, track: Track, besides: Track | None, independence: Independence | None
     ) -> tuple[Scores, EvaluationScores]:
-        ask = self.question
+        ask, bounds = self.question, track.bounds
         watched = next((bound for bound in bounds if len(bound.thresholds) == 1), None)
         watch = watched.thresholds[0] if watched else None
-        into = EvaluationScores(self.plan, grid, watch, independence)
+        kept = None if besides is None else KeptScores(self.plan.evaluation, besides.grid, BESIDES)
+        into = EvaluationScores(self.plan, track.grid, watch, independence, kept)
 
         def so_far() -> str:
             """The bound on the trials so far: to look at, not to stop on."""
@@ -151,7 +191,9 @@ class Run:
             found = watched.lower_bound(partial)
             return f"epsilon >= {found.epsilon:.3f} so far (claim {ask.statement.epsilon:.3g})"
 
-        work = self._work(scorer, grid, independence)
+        work = self._work(track.scorer, track.grid, independence)
+        if besides is not None:
+            work = replace(work, besides=(besides.scorer, besides.grid))
         self._execute(Stage.EVALUATION, work, into, so_far)
         return into.scores(), into
 
@@ -208,9 +250,7 @@ class Run:
 
     def _conclude(
         self,
-        scorer: EventScorer,
-        pilot: PairScores,
-        fixed: FixedBounds,
+        track: Track,
         scores: Scores,
         evaluation: EvaluationScores,
         looks: tuple[LedgerEntry, ...],
@@ -233,28 +273,28 @@ class Run:
             exact=exact,
             looks=ask.looks(),
             later=(*looks, *seen.looks()),
-            part=ask.part,
+            part=track.part,
             dependence=seen.dependence(),
             events=evaluation.events(),
-            unseen=_unseen(evaluation.events(), scorer) / (2 * n) if self.plan.pilot else 0.0,
+            unseen=_unseen(evaluation.events(), track.scorer) / (2 * n) if self.plan.pilot else 0.0,
             warnings=(*warnings, *self.changed.warnings(), *explained.warnings),
             witnesses=witnesses,
             notes=notes,
         )
-        found = conclude(ask.statement, ask.bounds, fixed, scores, subject)
+        found = conclude(ask.statement, ask.bounds, track.bounds, scores, subject)
         if found.refuted_by not in ("bound", "curve"):
             return found
-        dependence = seen.doubted(partial(self._refuted_by_copies, scorer, pilot))
+        dependence = seen.doubted(partial(self._refuted_by_copies, track))
         if dependence is None:
             return found
-        return conclude(ask.statement, ask.bounds, fixed, scores, replace(subject, dependence=dependence))
+        return conclude(ask.statement, ask.bounds, track.bounds, scores, replace(subject, dependence=dependence))
 
-    def _refuted_by_copies(self, scorer: Scorer, pilot: PairScores, out: Outputs, in_: Outputs) -> bool:
+    def _refuted_by_copies(self, track: Track, out: Outputs, in_: Outputs) -> bool:
         """Whether fresh runs refute the claim by themselves, by the same bounds at the same confidence."""
         with in_this_process():
-            scores = PairScores(np.asarray(scorer.score(out)), np.asarray(scorer.score(in_)))
+            scores = PairScores(np.asarray(track.scorer.score(out)), np.asarray(track.scorer.score(in_)))
         ask, sizes = self.question, (len(out), len(in_))
-        fixed = [bound.fix(ask.shared, pilot, sizes) for bound in ask.bounds]
+        fixed = [bound.fix(ask.shared_at(track.part), track.pilot, sizes) for bound in ask.bounds]
         return any(one.exceeds_claim(scores) or one.curve_test(scores) is not None for one in fixed)
 
 

@@ -121,7 +121,11 @@ class Question:
     @property
     def shared(self) -> Statement:
         """The statement of each of several bounds, so that all of them hold together (Bonferroni)."""
-        return self.statement.shared(len(self.bounds), self.part)
+        return self.shared_at(self.part)
+
+    def shared_at(self, part: float) -> Statement:
+        """The same at another part of the significance."""
+        return self.statement.shared(len(self.bounds), part)
 
     @property
     def strictest(self) -> Statement:

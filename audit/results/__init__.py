@@ -4,6 +4,7 @@ audit_result.py   AuditResult, ClaimCurve
 claim_curve.py    the accountant's curve, sampled for drawing
 deciding.py       the event that refutes a claim, with outputs of each side in it
 explained.py      steps that explain a verdict, and may fail
+low_bits.py       what is shown without the low bits of floats
 drawing.py        who draws a result: looked up in the package's metadata
 recovery.py       how much of a secret was recovered, and how much the claim allows
 text.py           the table and the sentences that a person reads

@@ -22,6 +22,7 @@ from ..witness.event import Rule
 from . import consistency
 from .deciding import DecidingEvent
 from .drawing import draw
+from .low_bits import WithoutLowBits
 from .recovery import Recovery
 from .saved import Saved
 
@@ -80,6 +81,7 @@ class AuditResult(Saved):
         unseen: share of the evaluation runs that gave an exceptional output which no pilot run gave.
         recovery: how much of a secret was recovered, and how much the claim allows; None where none was guessed.
         remedies: changes with each of which such an audit could refute the claim, where this one could not; else empty.
+        without_low_bits: what is shown without rules on the low bits of floats, where the attack has some; else None.
         estimates: estimates of epsilon without a guarantee, if asked for with `with_estimates`.
     """
 
@@ -119,6 +121,7 @@ class AuditResult(Saved):
     unseen: float = 0.0
     recovery: Recovery | None = None
     remedies: tuple[Remedy, ...] = ()
+    without_low_bits: WithoutLowBits | None = None
 
     @property
     def bound(self) -> LowerBound:
@@ -221,6 +224,10 @@ def check_audit(result: AuditResult, at: str = "") -> None:
         _check_bound(bound, at)
     if result.curve_violation is not None:
         _check_violation(result.curve_violation, at)
+    if result.without_low_bits is not None:
+        _check_bound(result.without_low_bits.bound, at)
+        if result.without_low_bits.curve_violation is not None:
+            _check_violation(result.without_low_bits.curve_violation, at)
     consistency.check_tally(result.tally, at)
     if result.recovery is not None:
         seen = result.recovery

@@ -86,9 +86,24 @@ def percent(confidence: float) -> str:
     return f"{100 * confidence:.8g} %" if missing >= 1e-6 else f"1 - {missing:.2g}"
 
 
-def p_value(value: float) -> str:
-    """A p-value for people; it is computed down to 1e-12."""
-    return "<= 1e-12" if value <= 1e-12 else f"{value:.3g}"
+def against(result: AuditResult) -> str:
+    """Return the p-value for people, on its side of the significance; it is computed down to 1e-12."""
+    value = result.p_value
+    shown = "<= 1e-12" if value <= 1e-12 else f"{value:.{digits_beside(value, 1.0 - result.confidence, 3)}g}"
+    return f"{shown} against the claim"
+
+
+def digits_beside(value: float, limit: float, digits: int) -> int:
+    """Return the least number of digits, from `digits` on, at which `value` does not read as `limit`, or beyond it.
+
+    >>> digits_beside(0.0495, 0.05, 1), digits_beside(0.04, 0.05, 1), digits_beside(1.0004, 1.0, 3)
+    (3, 1, 5)
+    """
+    for more in range(digits, 16):
+        shown = float(f"{value:.{more}g}")
+        if not math.isclose(shown, limit, rel_tol=1e-9) and (shown < limit) == (value < limit):
+            return more
+    return digits
 
 
 def detectable(result: AuditResult) -> str:
@@ -128,6 +143,8 @@ def summary(result: AuditResult) -> str:
         ("bound", f"{_shown(result)}   [{bound.method}]"),
     ]
     explained = Explained()
+    if result.without_low_bits is not None and result.dependence is None:
+        rows += explained.step("the bound without low bits", lambda: [("no low bits", without_low_bits(result))], [])
     if (seen := result.recovery) is not None:
         rows += explained.step("what was recovered", lambda: [("recovered", recovered(seen))], [])
     rows += explained.step("the witness", lambda: witnessed(result), [])
@@ -141,7 +158,7 @@ def summary(result: AuditResult) -> str:
     rows += [(BEST_GUESS, f"epsilon  ~ {one.value:.6g}   [{one.method}; {one.label}]") for one in result.estimates]
     if result.dependence is None:
         rows += [
-            ("p-value", f"{p_value(result.p_value)} against the claim"),
+            ("p-value", against(result)),
             ("ceiling", f"{result.ceiling:.6g}: the largest bound that these trials could have given"),
             ("detectable", detectable(result)),
         ]
@@ -161,6 +178,21 @@ def summary(result: AuditResult) -> str:
     rows += [("ledger", f"{entry.what}: {entry.looked_at}; {entry.correction}") for entry in result.ledger]
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {line(text)}" for name, text in rows)
+
+
+def without_low_bits(result: AuditResult) -> str:
+    """Return what is shown without the low bits of floats, and what follows; "" where they were not read."""
+    found = result.without_low_bits
+    if found is None:
+        return ""
+    shown = f"epsilon >= {found.bound.epsilon:.6g} without rules on the low bits of floats"
+    if not found.refutes(result.claim):
+        only = result.verdict is Verdict.VIOLATION and result.witness is None
+        end = "the claim is refuted by low bits alone" if only else "the claim is not contradicted"
+        return f"{shown}: {end}"
+    where = f": {found.curve_violation}" if found.bound.epsilon <= result.claim else ""
+    rule = f" ({found.rule})" if found.rule else ""
+    return f"{shown}{rule}: the claim is refuted without them too{where}"
 
 
 def _deciding(result: AuditResult) -> list[tuple[str, str]]:
@@ -192,7 +224,8 @@ def evidence(result: AuditResult) -> str:
         *explained.step("the witness", lambda: witnessed(result), []),
         *explained.step("the deciding event", event, []),
         ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
-        ("p-value", f"{p_value(result.p_value)} against the claim; ceiling {result.ceiling:.6g}"),
+        *([("no low bits", without_low_bits(result))] if result.without_low_bits is not None else []),
+        ("p-value", f"{against(result)}; ceiling {result.ceiling:.6g}"),
         ("trials", f"{result.game.counted(result.trials)}{_exceptional(result)}"),
         ("again", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
     ]

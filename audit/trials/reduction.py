@@ -54,12 +54,50 @@ class PilotOutputs:
         return Outputs(values, np.concatenate(blank))
 
 
+BESIDES = "besides_"
+"""Begins the names of the arrays of a second scorer of the same outputs."""
+
+
+class KeptScores:
+    """Scores of both sides, or their hits on a grid.
+
+    Args:
+        n: evaluation trials a side.
+        grid: thresholds to count on; None keeps the scores.
+        prefix: of the names of the arrays.
+    """
+
+    def __init__(self, n: int, grid: Floats | None, prefix: str = "") -> None:
+        self._n, self._grid, self._prefix = n, grid, prefix
+        self._scores = [np.empty(n if grid is None else 0) for _ in (0, 1)]
+        self._hits: list[NDArray[np.int64]] = [
+            np.zeros(0 if grid is None else len(grid), dtype=np.int64) for _ in (0, 1)
+        ]
+
+    def add(self, chunk: Chunk, arrays: Arrays) -> None:
+        """Scores or hits of one finished evaluation chunk."""
+        name, shape = ("hits", self._hits[0].shape) if self._grid is not None else ("scores", (chunk.size,))
+        if arrays[self._prefix + name].shape != shape:  # it would be broadcast
+            raise ValueError(f"{name} of {chunk.key} have shape {arrays[self._prefix + name].shape}, not {shape}")
+        if self._grid is None:
+            self._scores[chunk.side][chunk.start : chunk.start + chunk.size] = arrays[self._prefix + "scores"]
+        else:
+            self._hits[chunk.side] += arrays[self._prefix + "hits"]
+
+    def scores(self, first: int | None = None) -> Scores:
+        """What the bounds read, once every chunk is in; or the `first` scores of each side, once these are."""
+        if self._grid is None:
+            return PairScores(*(side[:first] for side in self._scores))
+        return PairCounts(Tally(self._grid, self._hits[0], self._hits[1], self._n, self._n))
+
+
 class EvaluationScores:
     """Scores of both sides, or their hits on a grid, with the exceptional outputs counted.
 
     Args:
         plan: sizes.
         grid: thresholds to count on; None keeps the scores.
+        besides: keeps the scores of a second scorer; None where there is none.
         watch: a threshold whose hits are known at any time, for the progress of a long run.
         independence: is given the order of the scores; None where independence is not tested.
     """
@@ -70,30 +108,23 @@ class EvaluationScores:
         grid: Floats | None,
         watch: float | None = None,
         independence: Independence | None = None,
+        besides: KeptScores | None = None,
     ) -> None:
         self._independence = independence
+        self._kept, self.besides = KeptScores(plan.evaluation, grid), besides
         self.unvarying = Unvarying()
         self.impossible = Impossible()
         self._watch = watch
         self._seen, self._reached = [0, 0], [0, 0]
         self._grid = grid
-        self._n = plan.evaluation
-        self._scores = [np.empty(self._n if grid is None else 0) for _ in (0, 1)]
-        self._hits: list[NDArray[np.int64]] = [
-            np.zeros(0 if grid is None else len(grid), dtype=np.int64) for _ in (0, 1)
-        ]
         self._events: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
         """One finished evaluation chunk."""
         assert chunk.stage is Stage.EVALUATION
-        name, shape = ("hits", self._hits[0].shape) if self._grid is not None else ("scores", (chunk.size,))
-        if arrays[name].shape != shape:  # it would be broadcast
-            raise ValueError(f"{name} of {chunk.key} have shape {arrays[name].shape}, not {shape}")
-        if self._grid is None:
-            self._scores[chunk.side][chunk.start : chunk.start + chunk.size] = arrays["scores"]
-        else:
-            self._hits[chunk.side] += arrays["hits"]
+        self._kept.add(chunk, arrays)
+        if self.besides is not None:
+            self.besides.add(chunk, arrays)
         self._follow(chunk, arrays)
         self.unvarying.add(chunk, arrays)
         self.impossible.add(chunk, arrays)
@@ -123,9 +154,7 @@ class EvaluationScores:
 
     def scores(self, first: int | None = None) -> Scores:
         """What the bounds read, once every chunk is in; or the `first` scores of each side, once these are."""
-        if self._grid is None:
-            return PairScores(*(side[:first] for side in self._scores))
-        return PairCounts(Tally(self._grid, self._hits[0], self._hits[1], self._n, self._n))
+        return self._kept.scores(first)
 
     def events(self) -> dict[str, tuple[int, int]]:
         """Exceptional outputs: label -> (side 0, side 1)."""

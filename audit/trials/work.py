@@ -26,6 +26,7 @@ from .guards.independence import independent_by_construction, order
 from .guards.replay import signature
 from .guards.unvarying import only_output
 from .plan import Chunk
+from .reduction import BESIDES
 from .seeds import Stage, stream
 from .store import Arrays
 
@@ -145,6 +146,7 @@ class EvaluationWork:
         events: `(k,)` thresholds of the events whose independence is tested; None where it is not.
         timeout: seconds that one call of audited code may take.
         followed: thresholds of the events of which a few outputs are kept.
+        besides: a second scorer of the same outputs, and its grid; None for none.
     """
 
     mechanism: Mechanism
@@ -155,11 +157,15 @@ class EvaluationWork:
     events: Floats | None = None
     timeout: float | None = None
     followed: tuple[float, ...] = ()
+    besides: tuple[Scorer, Floats | None] | None = None
 
     def __call__(self, chunk: Chunk) -> Arrays:
         outputs, changed = run(self.mechanism, self.neighbours, self.seed, chunk, self.timeout)
         scores = np.asarray(self.scorer.score(outputs), dtype=np.float64)
-        reduced = {"scores": scores} if self.grid is None else {"hits": hits(scores, self.grid)}
+        reduced = _reduced(scores, self.grid)
+        if self.besides is not None:
+            other, grid = self.besides
+            reduced |= _reduced(np.asarray(other.score(outputs), dtype=np.float64), grid, BESIDES)
         if self.events is not None:
             reduced |= order(outputs, scores, self.events)
         seen = {"signature": signature(outputs), "only_output": only_output(outputs)}
@@ -178,6 +184,11 @@ class EvaluationWork:
             return impossible(outputs, scores, law, self.neighbours, side, by_law=by_law)
         except Exception as error:
             return {"impossible_error": np.array([cut(in_words(error))])}
+
+
+def _reduced(scores: Floats, grid: Floats | None, prefix: str = "") -> Arrays:
+    """The scores, or their hits on a grid."""
+    return {f"{prefix}scores": scores} if grid is None else {f"{prefix}hits": hits(scores, grid)}
 
 
 def hits(scores: Floats, grid: Floats) -> NDArray[np.int64]:

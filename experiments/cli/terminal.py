@@ -90,7 +90,7 @@ def show_files(run: Run) -> None:
 
 def results_table(result: SweepResult) -> Table:
     """One row an audit."""
-    from ..results.formatting import IN_FAMILY, NOTHING_ASSUMED, number, short_keys, value_text
+    from ..results.formatting import IN_FAMILY, NOTHING_ASSUMED, number, p_text, short_keys, value_text
 
     table = Table(title=Text(line(result.title)), title_justify="left", title_style="bold", box=None, pad_edge=False)
     for heading in short_keys(result.parameter_names):
@@ -109,6 +109,7 @@ def results_table(result: SweepResult) -> Table:
             *cells,
             *(number(value) for value in (_recovered(point) if secrets else ())),
             *(number(value, 4) for value in _numbers(point, both, bool(guessed))),
+            p_text(point.p_adjusted, 1.0 - result.confidence, 4),
             _verdict_text(point),
         )
     return table
@@ -148,7 +149,7 @@ def _numbers(point: SweepPoint, both: bool, guessed: bool) -> list[float | None]
     shown = [result.family_bound, result.assumption_free_bound] if both else [result.bound]
     bounds = [None if bound is None else bound.epsilon for bound in shown]
     guesses = [next((one.value for one in result.estimates), None)] if guessed else []
-    return [*bounds, *guesses, result.claim, result.exact_epsilon, result.delta, point.p_adjusted]
+    return [*bounds, *guesses, result.claim, result.exact_epsilon, result.delta]
 
 
 def _recovered(point: SweepPoint) -> tuple[float | None, float | None]:

@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, BeforeValidator, Field, SerializeAsAny, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, SerializeAsAny, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from ...mechanisms.errors import ConfigError, unknown_name_message
@@ -34,6 +34,7 @@ from .cases import check_cases
 from .games import catalogue as games
 from .overrides import apply
 from .sections import (
+    OF_INTERVALS,
     AuditSection,
     DataSection,
     GameSection,
@@ -110,6 +111,15 @@ class Config(Section):
     sweep: Annotated[dict[str, Values], BeforeValidator(_flat)] = Field(
         default_factory=dict, description="a list of values that is not empty"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _confidence_of_intervals(cls, table: Any) -> Any:
+        """Fill in the confidence of [membership], whose intervals decide no verdict."""
+        if not isinstance(table, Mapping) or table.get("membership") is None:
+            return table
+        given = table.get("audit", {})
+        return {**table, "audit": {"confidence": OF_INTERVALS, **given}} if isinstance(given, Mapping) else table
 
     @classmethod
     def load(cls, name_or_path: str | Path, settings: Mapping[str, Any] | None = None) -> tuple[Config, Source]:

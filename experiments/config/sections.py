@@ -17,6 +17,10 @@ def named(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
+RARE_FALSE_ALARM = 0.9999
+"""Default confidence of audits: of 10,000 experiments whose claims all hold, one ends in a violation."""
+OF_INTERVALS = 0.95
+"""Default confidence of the intervals of [membership], which decide no verdict."""
 Whole = Annotated[int, BeforeValidator(_whole)]
 Values = Annotated[tuple[Any, ...], Field(strict=False, min_length=1)]
 Names = Annotated[tuple[str, ...], Field(strict=False)]
@@ -107,7 +111,7 @@ class AuditSection(Section):
 
     trials: Whole = Field(default=100_000, ge=1, description="a whole number >= 1: runs per side, pilot included")
     delta: float | None = Field(default=None, ge=0, lt=1, description="a number in [0, 1)")
-    confidence: float = Field(default=0.95, gt=0, lt=1, description="a number strictly between 0 and 1")
+    confidence: float = Field(default=RARE_FALSE_ALARM, gt=0, lt=1, description="a number strictly between 0 and 1")
     stop: Literal["anytime"] | None = Field(
         default=None, description="'anytime', to stop as soon as the claim is refuted; leave it out to run all trials"
     )

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...audit.bounds.base import SMALLEST_P_VALUE, LedgerEntry
+from ...audit.bounds.base import LedgerEntry
 from ...audit.evidence.game import Game
 from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
 from ...audit.results.deciding import DecidingEvent
 from ...audit.results.recovery import Recovery
-from ...audit.results.text import BEST_GUESS, percent
+from ...audit.results.text import BEST_GUESS, percent, without_low_bits
 from ...mechanisms.printable import line
 from ..config.sweep import folder_name, published
 from ..results.formatting import (
@@ -22,6 +22,7 @@ from ..results.formatting import (
     IN_FAMILY,
     NOTHING_ASSUMED,
     number,
+    p_text,
     parameters_text,
     short_keys,
     value_text,
@@ -139,11 +140,6 @@ def content(sweep: SweepResult, seconds: Mapping[str, float] | None = None) -> C
     )
 
 
-def p_text(p_value: float) -> str:
-    """A p-value; below the smallest that is ever computed, that one."""
-    return f"≤ {number(SMALLEST_P_VALUE)}" if p_value <= SMALLEST_P_VALUE else number(p_value, 2)
-
-
 def verdict_text(point: SweepPoint) -> str:
     """Sign and word; what an audit would have been on its own stands next to it where that differs."""
     alone = f" (alone: {point.result.verdict.value})" if point.result.verdict is not point.verdict else ""
@@ -210,10 +206,10 @@ def _table(sweep: SweepResult, seconds: Mapping[str, float]) -> Table:
     columns |= {
         "ceiling": [number(r.ceiling) for r in results],
         "detectable": [number(r.detectable, 4) for r in results],
-        "p-value": [p_text(r.p_value) for r in results],
+        "p-value": [p_text(r.p_value, 1.0 - r.confidence) for r in results],
     }
     if len(results) > 1:
-        columns["corrected p"] = [p_text(point.p_adjusted) for point in sweep.points]
+        columns["corrected p"] = [p_text(point.p_adjusted, 1.0 - sweep.confidence) for point in sweep.points]
     columns["verdict"] = [verdict_text(point) for point in sweep.points]
     cells = zip(*columns.values(), strict=True)
     rows = tuple((point.verdict.value, row) for point, row in zip(sweep.points, cells, strict=True))
@@ -287,6 +283,8 @@ def _audit(place: int, point: SweepPoint) -> Audit:
             ("… with the record", f"{true:,} of {counted:,} runs = {number(true / counted, 4)}"),
             ("… without it", f"{false:,} of {counted:,} runs = {number(false / counted, 4)}"),
         ]
+    if result.without_low_bits is not None and result.dependence is None:
+        facts.append(("Without low bits", without_low_bits(result)))
     facts += [("Witness", f"{witness} It contradicts {witness.contradicts}.") for witness in result.witnesses]
     if result.deciding is not None:
         facts += _deciding(result.deciding)
@@ -296,7 +294,7 @@ def _audit(place: int, point: SweepPoint) -> Audit:
         ("Exceptional output", f"{name}: {b:,} with the record, {a:,} without it")
         for name, (a, b) in result.events.items()
     ]
-    facts.append(("p-value", f"{p_text(result.p_value)} against the claim"))
+    facts.append(("p-value", f"{p_text(result.p_value, 1.0 - result.confidence)} against the claim"))
     facts.append(("Seed", f"{result.seed}, fingerprint {result.fingerprint[:16]}"))
     return Audit(
         number=place,

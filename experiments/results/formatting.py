@@ -7,6 +7,8 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from ...audit.bounds.base import SMALLEST_P_VALUE
+from ...audit.results.text import digits_beside
 from ...mechanisms.errors import plural
 from ...mechanisms.printable import line
 from ..config.sweep import CASE
@@ -34,6 +36,26 @@ def number(value: float | None, digits: int = 3) -> str:
     if abs(value) >= 10**digits:
         return f"{value:,.0f}"
     return f"{value:.{digits}g}"
+
+
+def p_text(p_value: float, significance: float, digits: int = 2) -> str:
+    """Return a p-value in as many digits as keep it on its side of the significance; the smallest one is 1e-12.
+
+    >>> p_text(0.0495, 0.05), p_text(0.0503, 0.05), p_text(0.012345, 0.05), p_text(1e-12, 0.05)
+    ('0.0495', '0.0503', '0.012', '≤ 1e-12')
+    """
+    if p_value <= SMALLEST_P_VALUE:
+        return f"≤ {number(SMALLEST_P_VALUE)}"
+    return number(p_value, digits_beside(p_value, significance, digits))
+
+
+def apart(value: float, limit: float, digits: int = 3) -> tuple[str, str]:
+    """Return both numbers in as many digits as tell them apart.
+
+    >>> apart(1.0004, 1.0), apart(2.5, 1.0)
+    (('1.0004', '1'), ('2.5', '1'))
+    """
+    return number(value, digits_beside(value, limit, digits)), number(limit, digits_beside(value, limit, digits))
 
 
 def share(value: float) -> str:

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 
 from ...audit.evidence.verdict import Verdict, nothing_to_go_on
 from ...audit.results.audit_result import AuditResult
-from ...audit.results.text import INDEPENDENT, new_outputs, percent, what_to_change
+from ...audit.results.text import INDEPENDENT, new_outputs, percent, what_to_change, without_low_bits
 from .formatting import (
     DAGGER,
     IN_FAMILY,
     NOTHING_ASSUMED,
+    apart,
     number,
     parameters_text,
     percent_of,
@@ -34,6 +35,8 @@ RELATION = {
 }
 STRONGEST = "likelihood-ratio"
 """The attack that no other beats on a known output law (Neyman and Pearson, 1933)."""
+CLEAR = 1e-4
+"""A corrected p-value up to which nothing is said of false alarms: that of the default confidence of experiments."""
 TIGHT = 0.9
 """A bound from 9/10 of the claim on is tight."""
 
@@ -72,11 +75,12 @@ def _violation(sweep: SweepResult) -> str:
     refuted = [point for point in sweep.points if point.verdict is Verdict.VIOLATION]
     worst = max(refuted, key=lambda point: point.result.bound.epsilon - point.result.claim)
     result, sure = worst.result, percent(sweep.confidence)
-    shown, claimed, where = number(result.bound.epsilon), number(result.claim), result.refuted_elsewhere
-    end = "The implementation, the proof or the accounting is wrong."
+    shown, claimed = apart(result.bound.epsilon, result.claim)
+    where, end = result.refuted_elsewhere, "The implementation, the proof or the accounting is wrong."
     witness = next((point for point in refuted if point.result.witness is not None), None)
     if witness is not None:
         return _by_witness(sweep, refuted, witness, end)
+    end = f"{end}{_false_alarm(sweep, refuted)}"
     if len(sweep.points) == 1:
         if where:
             return f"The claim is refuted {_elsewhere(result)}, with {sure} confidence: {where}. {end}"
@@ -89,6 +93,18 @@ def _violation(sweep: SweepResult) -> str:
     return (
         f"{len(refuted)} of {len(sweep.points)} {claims} refuted, with {sure} confidence in all of these verdicts "
         f"together. Most clearly at {parameters_text(worst.parameters)}: {what}. {end}"
+    )
+
+
+def _false_alarm(sweep: SweepResult, refuted: Sequence[SweepPoint]) -> str:
+    """How often claims that hold end here, where that is often enough to matter; else nothing."""
+    significance = 1.0 - sweep.confidence
+    if min(point.p_adjusted for point in refuted) <= CLEAR:
+        return ""
+    runs = "audits of right claims ends" if len(sweep.points) == 1 else "experiments whose claims all hold ends"
+    return (
+        f" But 1 in {number(1.0 / significance)} {runs} here as well: repeat it with another seed, or with confidence "
+        f"{1.0 - CLEAR:.4f}."
     )
 
 
@@ -220,7 +236,12 @@ def reading(point: SweepPoint) -> str:
         where = result.refuted_elsewhere
         if result.witness is not None:
             return f"Refuted by a witness, which contradicts {result.witness.contradicts}."
-        return f"Refuted {_elsewhere(result)}: {where}." if where else "Refuted: more was shown than is claimed."
+        also = f" {without_low_bits(result)}." if result.without_low_bits is not None else ""
+        return (
+            f"Refuted {_elsewhere(result)}: {where}.{also}"
+            if where
+            else f"Refuted: more was shown than is claimed.{also}"
+        )
     if result.verdict is Verdict.VIOLATION:
         return (
             "On its own, this audit would be a violation. It is not one among all audits of the sweep, where luck has "

@@ -160,6 +160,7 @@ def _row(point: SweepPoint) -> dict[str, Any]:
         "epsilon_lower": result.bound.epsilon,
         "epsilon_lower_assumption_free": _epsilon(result.assumption_free_bound),
         "epsilon_lower_in_family": _epsilon(result.family_bound),
+        **_without_low_bits(result),
         **_recovered(result),
         "claim": result.claim,
         "exact_epsilon": result.exact_epsilon,
@@ -186,6 +187,12 @@ def _row(point: SweepPoint) -> dict[str, Any]:
         "mechanism": result.mechanism,
         "claim_name": result.claim_name,
     }
+
+
+def _without_low_bits(result: AuditResult) -> dict[str, float]:
+    """What is shown without the low bits of floats, where the attack reads them."""
+    found = result.without_low_bits
+    return {} if found is None else {"epsilon_lower_without_low_bits": found.bound.epsilon}
 
 
 def _recovered(result: AuditResult) -> dict[str, float]:

@@ -54,6 +54,7 @@ view = "noisy_gradients"
 name = "one-run"
 n_canaries = 400
 [audit]
+confidence = 0.95
 delta = 1e-5
 """
 EXAMPLES = (

@@ -7,4 +7,5 @@ family.py            Family             the curve taken to be one of the claim's
 betting.py           Betting            valid at every number of trials at once
 learned_events.py    what `Betting` bets on next
 pilot.py             how a threshold is chosen before any evidence
+second_event.py      a second event, where the first one does not refute the claim and another one may
 """

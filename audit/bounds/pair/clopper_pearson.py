@@ -16,6 +16,7 @@ from ..base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBo
 from ..curve import CurveViolation, contradicting, refute
 from ..numerics.rectangle import Rectangle
 from .pilot import PILOT, Event, checked_threshold, choose_event
+from .second_event import WithSecondEvent, event_against
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class ClopperPearson(PairBound):
 
     Args:
         threshold: a number that was fixed beforehand, or "pilot": `fix` chooses the one that promises the largest
-            bound, on pilot scores.
+            bound, on pilot scores; and a second one, as `JointExact` does.
 
     Guarantees:
         * exact at every number of trials: exceeds the true epsilon with probability at most 1 - confidence;
@@ -60,7 +61,7 @@ class ClopperPearson(PairBound):
     def needs_pilot(self) -> bool:
         return self.threshold == PILOT
 
-    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedClopperPearson:
+    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBound[Scores]:
         """With the threshold that promises the largest bound on the scores to come.
 
         The promise is the bound at the counts to expect if both rates were as bad as their limits on the pilot.
@@ -80,7 +81,12 @@ class ClopperPearson(PairBound):
             )
             return expected.log_ratios(statement.delta)
 
-        return FixedClopperPearson(statement, choose_event(pilot, promise))
+        first = choose_event(pilot, promise)
+        against = event_against(statement, pilot, sizes, first)
+        fixed = FixedClopperPearson(statement, first)
+        if against is None:
+            return fixed
+        return WithSecondEvent(statement, fixed, FixedClopperPearson(statement, against.event))
 
 
 @dataclass(frozen=True)

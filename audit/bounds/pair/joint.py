@@ -31,6 +31,7 @@ from ..numerics.binomial import upper
 from ..numerics.rectangle import Rectangle
 from ..numerics.unconditional import Ordering, UnconditionalTest
 from .pilot import IN, OUT, PILOT, Event, checked_threshold, choose_event
+from .second_event import SHARE, WithSecondEvent, event_against
 
 AUTO, BOTH = "auto", "both"
 _DIRECTIONS = (AUTO, IN, OUT, BOTH)
@@ -47,7 +48,8 @@ class JointExact(PairBound):
 
     Args:
         threshold: a number that was fixed beforehand, or "pilot": `fix` chooses the one that promises the largest
-            bound, on pilot scores.
+            bound, on pilot scores; and a second one at a tenth of the significance, where that is likelier to refute
+            the claimed curve (`second_event`).
         direction: "in", {score >= threshold} is more likely on side 1; "out", its complement is more likely on side 0;
             "both", at half of the significance each; "auto" is chosen with the threshold, and "in" where that is fixed.
         ordering: of the outcomes; None lets `fix` tune it to delta and confidence. Valid whatever it is.
@@ -85,7 +87,7 @@ class JointExact(PairBound):
     def needs_pilot(self) -> bool:
         return self.threshold == PILOT
 
-    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedJointExact:
+    def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBound[Scores]:
         """With the ordering tuned to the level, and the threshold and direction that promise the largest bound.
 
         The promise is the place in the ordering of the counts to expect if both rates were as bad as their limits on
@@ -106,7 +108,12 @@ class JointExact(PairBound):
 
         chosen = choose_event(pilot, promise)
         direction = chosen.direction if self.direction == AUTO else self.direction
-        return FixedJointExact(statement, replace(chosen, direction=direction), ordering)
+        first = FixedJointExact(statement, replace(chosen, direction=direction), ordering)
+        against = event_against(statement, pilot, sizes, chosen) if self.direction in (AUTO, BOTH) else None
+        if against is None:
+            return first
+        of_curve = Ordering(SHARE * statement.significance, against.delta) if self.ordering is None else self.ordering
+        return WithSecondEvent(statement, first, FixedJointExact(statement, against.event, of_curve))
 
 
 @dataclass(frozen=True)

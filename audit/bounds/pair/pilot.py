@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....mechanisms.errors import ParameterError
 from ...evidence.scores import Floats, PairScores, Scores, Tally
@@ -65,21 +66,26 @@ def choose_event(pilot: Scores | None, promise: Callable[[Rectangle], tuple[Floa
     """
     pilot = pilot_scores(pilot)
     tally = pilot.tally
-    looked_at = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
-    looked_at = looked_at[looked_at > 0] if len(tally.thresholds) > 1 else looked_at
-    among = f"best of {len(looked_at)} on {tally.n_out} + {tally.n_in} pilot scores"
-    hits_out, hits_in = tally.hits_out[looked_at], tally.hits_in[looked_at]
+    places = looked_at(tally)
+    among = f"best of {len(places)} on {tally.n_out} + {tally.n_in} pilot scores"
+    hits_out, hits_in = tally.hits_out[places], tally.hits_in[places]
     limits = Rectangle.at(hits_out, hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=_PILOT_LEVEL)
     promises = np.concatenate(promise(limits))
     if not promises.max() > 0.0:
-        at = int(looked_at[np.argmax(np.abs(hits_in / tally.n_in - hits_out / tally.n_out))])
+        at = int(places[np.argmax(np.abs(hits_in / tally.n_in - hits_out / tally.n_out))])
         return Event(chosen_threshold(pilot, at), _likely_direction(tally, at, promise), among)
     errors = np.concatenate([hits_out, tally.n_in - hits_in])
     hits = np.concatenate([hits_in, tally.n_out - hits_out])
     good = np.flatnonzero(promises >= (1.0 - _NEARLY) * promises.max())
     best = int(good[np.lexsort((hits[good], errors[good]))[0]])
-    way, at = divmod(best, len(looked_at))
-    return Event(chosen_threshold(pilot, int(looked_at[at])), (IN, OUT)[way], among)
+    way, at = divmod(best, len(places))
+    return Event(chosen_threshold(pilot, int(places[at])), (IN, OUT)[way], among)
+
+
+def looked_at(tally: Tally) -> NDArray[np.intp]:
+    """Return the indices of the thresholds that are tried; not the lowest one, which all scores reach."""
+    places = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
+    return places[places > 0] if len(tally.thresholds) > 1 else places
 
 
 def _likely_direction(tally: Tally, at: int, promise: Callable[[Rectangle], tuple[Floats, Floats]]) -> str:

@@ -175,16 +175,16 @@ def seen_in_an_audit(monkeypatch, **options):
     """An audit by the API, with the pilot and the evaluation scores that it saw."""
     seen = {}
 
-    def fix(self, pilot):
+    def tracked(self, scorer, pilot, part):
         seen["pilot"] = pilot
-        return real_fix(self, pilot)
+        return real_track(self, scorer, pilot, part)
 
     def concluded(statement, bounds, fixed, evidence, subject):
         seen["evidence"] = evidence
         return conclude(statement, bounds, fixed, evidence, subject)
 
-    real_fix = Run._fix
-    monkeypatch.setattr(Run, "_fix", fix)
+    real_track = Run._track
+    monkeypatch.setattr(Run, "_track", tracked)
     monkeypatch.setattr("dpassay.audit.games.pair.conclude", concluded)
     return audit(Laplace(epsilon=1.0), trials=3_000, seed=4, **options), seen["pilot"], seen["evidence"]
 

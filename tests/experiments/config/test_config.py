@@ -47,9 +47,15 @@ def test_defaults_are_filled_in(write):
     assert source.name == "mine"
     assert config.attack.name == "auto"
     assert config.audit.bounds == ("auto",)
-    assert config.audit.confidence == 0.95
+    assert config.audit.confidence == 0.9999
     assert config.neighbours.record == "worst-case"
     assert config.mechanism.options == {"epsilon": 1.0}
+
+
+def test_intervals_of_membership_metrics_have_their_own_default_confidence(write):
+    study = 'mechanism = { name = "laplace", epsilon = 1.0 }\n[membership]\nn_models = 4\n'
+    assert Config.load(write(study))[0].audit.confidence == 0.95
+    assert Config.load(write(study + "[audit]\nconfidence = 0.9\n"))[0].audit.confidence == 0.9
 
 
 def test_the_resolved_configuration_reads_back_as_an_equal_one(write):

@@ -365,6 +365,27 @@ def test_an_audit_that_chance_explains_among_many_says_so() -> None:
     assert content(sweep).table.rows[0][1][-1] == "✓ consistent (alone: violation)"
 
 
+def test_a_p_value_below_the_level_is_never_printed_as_the_level() -> None:
+    slight = dataclasses.replace(laplace_result(), p_value=0.02475, verdict=Verdict.VIOLATION, **_bound(1.0004))
+    sweep = sweep_of([{"k": 1}, {"k": 2}], [slight, laplace_result(n=500)])
+    assert sweep.points[0].verdict is Verdict.VIOLATION
+    table = content(sweep).table
+    assert table.rows[0][1][table.head.index("corrected p")] == "0.0495"
+    heads = [str(column.header) for column in results_table(sweep).columns]
+    assert list(results_table(sweep).columns[heads.index("p (Holm)")].cells)[0] == "0.0495"
+    single = dataclasses.replace(slight, p_value=0.049996)
+    assert "0.049996 against the claim" in single.summary()
+    assert "an epsilon of 1.0004 was shown, where at most 1 is claimed" in answer(sweep)
+
+
+def test_a_violation_that_chance_gives_often_says_how_often_and_a_clear_one_does_not() -> None:
+    slight = dataclasses.replace(laplace_result(), p_value=0.02, verdict=Verdict.VIOLATION, **_bound(1.01))
+    often = "1 in 20 experiments whose claims all hold ends here as well"
+    assert often in answer(sweep_of([{"k": 1}, {"k": 2}], [slight, laplace_result(n=500)]))
+    assert "1 in 20 audits of right claims ends here as well" in answer(sweep_of([{}], [slight]))
+    assert "ends here as well" not in answer(broken_sweep())
+
+
 def test_what_was_shown_of_a_claim_is_rounded_down() -> None:
     assert share_text(dataclasses.replace(laplace_result(), **_bound(0.99999))) == "99 %"
     assert share_text(dataclasses.replace(laplace_result(), **_bound(1.0))) == "100 %"

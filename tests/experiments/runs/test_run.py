@@ -392,7 +392,7 @@ def test_a_sweep_whose_correction_leaves_no_power_is_underpowered_not_consistent
     question.write_text(
         'title = "x"\n[mechanism]\nname = "randomized-response"\nepsilon = 50.0\n'
         '[claim]\nname = "pure"\nepsilon = 5.3\n'
-        f"[audit]\ntrials = 1_050\nbounds = ['clopper-pearson']\n[sweep]\nseed = {list(range(20))}\n"
+        f"[audit]\ntrials = 1_050\nconfidence = 0.95\nbounds = ['clopper-pearson']\n[sweep]\nseed = {list(range(20))}\n"
     )
     done = run(question, out=tmp_path / "out")
     assert {point.result.verdict.value for point in done.result.points} == {"violation"}

@@ -46,17 +46,17 @@ NUMBERS = (
 def scores_of(monkeypatch, ask):
     """The result, and the pilot and the evaluation scores that it was concluded from."""
     seen = {}
-    fix = Run._fix
+    track = Run._track
 
-    def fixed(self, pilot):
+    def tracked(self, scorer, pilot, part):
         seen["pilot"] = pilot
-        return fix(self, pilot)
+        return track(self, scorer, pilot, part)
 
     def concluded(statement, bounds, fixed, evidence, subject):
         seen["evidence"] = evidence
         return conclude(statement, bounds, fixed, evidence, subject)
 
-    monkeypatch.setattr(Run, "_fix", fixed)
+    monkeypatch.setattr(Run, "_track", tracked)
     monkeypatch.setattr("dpassay.audit.games.pair.conclude", concluded)
     return ask(), seen["pilot"], seen["evidence"]
 

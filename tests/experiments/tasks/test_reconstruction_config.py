@@ -40,7 +40,9 @@ def test_a_config_plays_the_game_and_concludes_as_the_functions_do():
     (task,) = asked(GUESSED)
     bound = task.bounds[0]
     result = answer(GUESSED)
-    assert result == audit_scores(game, mechanism=mechanism, delta=0.0, bound=bound, attack="maximum-likelihood")
+    assert result == audit_scores(
+        game, mechanism=mechanism, delta=0.0, confidence=0.9999, bound=bound, attack="maximum-likelihood"
+    )
     assert result.verdict is Verdict.CONSISTENT
     assert 0.9 < result.bound.epsilon < 1.0
     assert (result.game.value, result.bound.n_trials) == ("reconstruction", 20_000)

@@ -73,7 +73,14 @@ def test_a_config_searches_as_python_does(here, without_pictures, without_power)
     done = run("mine.toml", out="out")
     result = done.result.points[0].result
     assert result.verdict.value == "violation"
-    options = {"domain": task.domain, "explore": 200, "budget": 1_000, "trials": 2_000, "seed": task.seed}
+    options = {
+        "domain": task.domain,
+        "explore": 200,
+        "budget": 1_000,
+        "trials": 2_000,
+        "seed": task.seed,
+        "confidence": 0.9999,
+    }
     found = search(LaplaceForgottenSensitivity(1.0, n_queries=3), **options)
     assert found.confirmed == result
     assert sorted(path.name for path in next(Path("out/trials").iterdir()).iterdir()) == [

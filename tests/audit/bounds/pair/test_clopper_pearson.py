@@ -246,14 +246,14 @@ def test_pilot_is_remembered_in_the_ledger_and_used_once():
 )
 def test_degenerate_pilots_give_a_usable_threshold(pilot):
     bound = prepared(pilot)
-    assert not math.isnan(bound.event.threshold)
+    assert not np.isnan(bound.thresholds).any()
     assert asked.lower_bound(bound, pilot, delta=0.0, confidence=0.95).epsilon == 0.0
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=30), st.lists(st.integers(0, 6), min_size=1, max_size=30))
 def test_threshold_of_any_pilot_lies_within_its_scores(out, in_):
     pilot = PairScores(np.array(out, dtype=float), np.array(in_, dtype=float))
-    assert min(out + in_) <= prepared(pilot).event.threshold <= max(out + in_)
+    assert all(min(out + in_) <= threshold <= max(out + in_) for threshold in prepared(pilot).thresholds)
 
 
 # --- wrong input ---------------------------------------------------------------------------------------------------

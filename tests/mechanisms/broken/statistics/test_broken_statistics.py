@@ -229,7 +229,7 @@ def test_missing_value_is_an_event_and_the_twin_counts_it_as_zero():
         (lambda: MeanWithExactCounts(noisy_scale=1), "noisy_scale must be True or False"),
         (lambda: DomainFromData().counts([5]), "whole numbers from 0 to 2"),
         (lambda: WishartNoise().statistic([1.0]), r"must have shape \(n_records, 1\)"),
-        (lambda: WrappedSum().statistic(["a"]), "must be numbers of shape"),
+        (lambda: WrappedSum().statistic(["a"]), "must hold numbers, but holds"),
     ],
 )
 def test_bad_options_and_data_are_refused(build, message):
