@@ -57,8 +57,10 @@ PAIRS = [(one, other) for one, other in product(ORDINARY, EXCEPTIONAL) if (one, 
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize(("kind", "decides"), PAIRS)
 def test_exceptional_outputs_of_one_side_are_a_violation_beside_outputs_of_every_kind(kind, decides, side):
+    longer = "decides" if side else "ordinary"  # a number here might be noise that was drawn before the runs
+
     def release(dataset, rng):
-        make = EXCEPTIONAL[decides] if (len(dataset) == 3) == bool(side) else ORDINARY[kind]
+        make = EXCEPTIONAL[decides] if (len(dataset) == 3) == (longer == "decides") else ORDINARY[kind]
         return make(rng)
 
     result = audit(release, PAIR, **OPTIONS)

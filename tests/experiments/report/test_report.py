@@ -372,7 +372,7 @@ def test_a_p_value_below_the_level_is_never_printed_as_the_level() -> None:
     table = content(sweep).table
     assert table.rows[0][1][table.head.index("corrected p")] == "0.0495"
     heads = [str(column.header) for column in results_table(sweep).columns]
-    assert list(results_table(sweep).columns[heads.index("p (Holm)")].cells)[0] == "0.0495"
+    assert next(iter(results_table(sweep).columns[heads.index("p (Holm)")].cells)) == "0.0495"
     single = dataclasses.replace(slight, p_value=0.049996)
     assert "0.049996 against the claim" in single.summary()
     assert "an epsilon of 1.0004 was shown, where at most 1 is claimed" in answer(sweep)
