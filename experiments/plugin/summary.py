@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ...audit.results.text import what_to_change
 from .session import Plan
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ COLOURS = {"violation": {"red": True}, "underpowered": {"yellow": True}, "depend
 
 def record(result: AuditResult, test: str, call: int) -> dict[str, Any]:
     """One check, as it travels from an xdist worker and into a JUnit file."""
+    from ...audit.results.text import what_to_change
+
     return {
         "test": test,
         "call": call,

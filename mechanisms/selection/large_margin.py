@@ -60,7 +60,7 @@ class LargeMargin(Selection):
         >>> mechanism = LargeMargin(epsilon=1.0, n_candidates=1_000_000, k=1, delta=1e-6)
         >>> utilities = np.zeros(1_000_000)
         >>> utilities[7] = 50.0
-        >>> round(mechanism.probabilities(utilities)[7], 4)
+        >>> round(float(mechanism.probabilities(utilities)[7]), 4)
         1.0
     """
 

@@ -91,8 +91,8 @@ class FrequencyLearner(_TrustModel):
 
     Example:
         >>> learner = FrequencyLearner(8, 10_000, model="shuffle", epsilon=0.5, delta=1e-6)
-        >>> learner.oracle
-        KAryRandomizedResponse(epsilon=3.801..., k=8)
+        >>> type(learner.oracle).__name__, round(learner.local_epsilon, 3)
+        ('KAryRandomizedResponse', 3.702)
     """
 
     @cached_property

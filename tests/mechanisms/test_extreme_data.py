@@ -28,7 +28,7 @@ ELSEWHERE = {
     *("dp-sgd", "federated-averaging", "federated-local-noise", "fine-tuning", "noisy-projected-sgd", "pate"),
     *("output-perturbation", "objective-perturbation"),
     *("exponential", "report-noisy-max", "permute-and-flip", "noisy-max-with-gap", "peeling-top-k", "gumbel-top-k"),
-    *("laplace-top-k", "gumbel-top-k-counts"),
+    *("laplace-top-k", "gumbel-top-k-counts", "large-margin"),
 }
 """Tested in the modules that the docstring names."""
 ANSWERS = {

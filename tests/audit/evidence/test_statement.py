@@ -36,7 +36,7 @@ def asked(text):
 def test_a_calibrated_mechanism_is_asked_at_its_delta_by_the_api_and_by_a_configuration():
     (question,) = asked(CALIBRATED)
     configured = question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
-    called = audit(Gaussian(epsilon=1.0, delta=1e-5), trials=60, seed=question.seed)
+    called = audit(Gaussian(epsilon=1.0, delta=1e-5), trials=60, confidence=0.9999, seed=question.seed)
     assert configured.delta == called.delta == 1e-5
     assert configured == called
 

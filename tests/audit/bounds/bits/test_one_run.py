@@ -58,11 +58,12 @@ def test_bits_and_scores_keep_their_shape_and_type():
     ("bits", "scores", "message"),
     [
         (
-            [True, False],
-            [1.0, 2.0],
-            r"bits must have shape \(n_runs, n_canaries\).* but has shape \(2,\).*bits\[None, :\]",
+            [[[True, False]]],
+            [[[1.0, 2.0]]],
+            r"bits must have shape \(n_runs, n_canaries\), or \(n_canaries,\) .* \(1, 1, 2\)",
         ),
-        ([[]], [[]], "both at least 1"),
+        ([True, False], [[1.0, 2.0]], r"but has shape \(2,\)"),
+        ([[]], [[]], r"but has shape \(1, 0\)"),
         ([[0, 2]], [[1.0, 2.0]], r"True \(in\) and False \(out\)"),
         ([[0, 1]], [[1.0]], r"scores must have the shape of bits, \(1, 2\), but has shape \(1, 1\)"),
         ([[0, 1]], [[1.0, np.nan]], "scores holds NaN"),

@@ -317,7 +317,7 @@ def test_a_function_without_noise_is_a_violation_with_a_warning_that_it_never_va
     assert result.verdict is Verdict.VIOLATION
     assert "the rng that is given was never drawn from" in result.warnings[0]
     assert "the output never varied on both sides" in result.warnings[1]
-    assert result.refuted_by == "witness"
+    assert result.refuted_by == "bound"
 
 
 def test_a_coin_in_a_closure_gives_no_false_violation_on_two_workers():

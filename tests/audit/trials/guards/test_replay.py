@@ -38,7 +38,7 @@ def owner():
 @pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_function_that_restarts_its_generator_in_every_call_is_a_violation(n_jobs):
     result = audit(restarts, PAIR, **OPTIONS, n_jobs=n_jobs)
-    assert (result.verdict.value, result.refuted_by) == ("violation", "witness")
+    assert (result.verdict.value, result.refuted_by) == ("violation", "bound")
 
 
 def test_a_function_that_restarts_its_generator_in_every_process_is_refused():

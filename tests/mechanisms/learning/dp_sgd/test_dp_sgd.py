@@ -300,7 +300,7 @@ def test_data_that_do_not_fit_are_refused_before_training():
         mechanism_for().release((np.where(X > 2, np.nan, X), y), 1, np.random.default_rng(0))
     with pytest.raises(ParameterError, match="X has 2 features"):
         mechanism_for().fitted_to(remove_record((X[:, :2], y), 0))
-    with pytest.raises(ParameterError, match="batch_size is 50, but there are only 40 records"):
+    with pytest.raises(ParameterError, match="batch_size is 50, but it is drawn from 40 records only"):
         mechanism_for(sampling=ShuffledEpochs(batch_size=50)).release((X, y), 1, np.random.default_rng(0))
     with pytest.raises(ParameterError, match=r"an \(X, y\) pair or TrainingData, not ndarray"):
         mechanism_for().release(X, 1, np.random.default_rng(0))
