@@ -22,6 +22,9 @@ from ..guarantees.renyi import RenyiDP
 from ..queries.base import Floats
 from ..validation import finite, open_unit, positive
 
+_LARGEST_EXPONENT = 600.0
+"""Of stopping^-shape: e^700 is about the largest float."""
+
 
 class Repetitions(ABC):
     """The law of a number of runs. Subclasses are frozen dataclasses."""
@@ -84,6 +87,12 @@ class NegativeBinomialRepetitions(Repetitions):
                 argument="shape", value=self.shape, allowed="be > -1", advice="1 is the geometric law."
             )
         open_unit(stopping=self.stopping)
+        if self.shape * -math.log(self.stopping) > _LARGEST_EXPONENT:
+            raise ParameterError(
+                f"shape must be at most {_LARGEST_EXPONENT / -math.log(self.stopping):.3g} with stopping = "
+                f"{self.stopping!r}, but is {self.shape!r}: stopping^-shape is no float beyond.",
+                argument="shape",
+            )
 
     @property
     def mean(self) -> float:
