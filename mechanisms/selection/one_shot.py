@@ -45,7 +45,8 @@ class LaplaceTopK(Selection):
         monotone: as for `Exponential`; it restricts the pairs, and the noise is the same.
 
     Guarantees:
-        * (epsilon, delta)-DP. The constants are loose: what `exact_guarantee` shows is far below.
+        * (epsilon, delta)-DP, as the theorem is quoted for the set and the counts together (Durfee and Rogers 2021); it
+          is not derived here. The constants are loose: what `exact_guarantee` shows is far below.
         * The probabilities of the sets are exact to rounding, by quadrature between the utilities.
 
     Example:

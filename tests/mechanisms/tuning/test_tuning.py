@@ -188,7 +188,7 @@ def test_what_is_no_training_or_no_score_is_refused():
 def test_options_out_of_range_are_refused_with_the_way_out():
     with pytest.raises(ParameterError, match="shape must be > -1"):
         NegativeBinomialRepetitions(shape=-1.0)
-    with pytest.raises(ParameterError, match="shape must be at most 261 with stopping = 0.1"):
+    with pytest.raises(ParameterError, match=r"shape must be at most 261 with stopping = 0\.1"):
         NegativeBinomialRepetitions(shape=400.0)
     with pytest.raises(ParameterError, match="expected must be >= 1"):
         PoissonRepetitions(0.5)
