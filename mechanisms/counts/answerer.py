@@ -27,15 +27,15 @@ class Answerer:
             same set always has the same answer.
         suppressed_below: noisy answers below it are NaN.
         budget: epsilon that all answers may spend together, by basic composition; None: unlimited. An answer that
-            would exceed it is NaN. A sticky answer that was released before costs nothing.
+            would exceed it is NaN. A repeated sticky answer spends no epsilon.
 
     Raises:
         ParameterError: a value out of range; noise on more than one number; a budget for noise that has no epsilon.
 
     Example:
         >>> from dpassay.mechanisms import Laplace
-        >>> desk = Answerer([1, 1, 0, 1], np.random.default_rng(0), noise=Laplace(0.5), budget=1.0)
-        >>> [bool(np.isnan(desk.ask([1, 1, 0, 0])[0])) for _ in range(3)], desk.spent
+        >>> interface = Answerer([1, 1, 0, 1], np.random.default_rng(0), noise=Laplace(0.5), budget=1.0)
+        >>> [bool(np.isnan(interface.ask([1, 1, 0, 0])[0])) for _ in range(3)], interface.spent
         ([False, False, True], 1.0)
     """
 
@@ -93,8 +93,7 @@ class Answerer:
         chosen = np.asarray(subset).astype(np.bool_)
         if chosen.shape != (self.n_records,):
             raise ParameterError(
-                f"subset must say of each of the {self.n_records} records whether it is counted, but has shape "
-                f"{chosen.shape}.",
+                f"subset must have one entry for each of the {self.n_records} records, but has shape {chosen.shape}.",
                 argument="subset",
             )
         self._n_asked += 1

@@ -32,8 +32,8 @@ def random_subsets(n_records: int, n_queries: int, *, share: float = 0.5, seed: 
         >>> random_subsets(5, 2, seed=1).tolist()
         [[0, 0, 1, 0, 1], [1, 0, 1, 0, 1]]
     """
-    chance = np.random.default_rng(seed).random((n_queries, n_records))
-    return (chance < share).astype(np.int8)
+    uniforms = np.random.default_rng(seed).random((n_queries, n_records))
+    return (uniforms < share).astype(np.int8)
 
 
 class SubsetCounts(Mechanism):

@@ -108,7 +108,7 @@ class LaplaceSubsetCounts(PureSubsetCounts):
 class GeometricSubsetCounts(PureSubsetCounts):
     """Two-sided geometric noise on subset counts of a column of bits, with one epsilon for all of them.
 
-    The analogue of `LaplaceSubsetCounts` in whole numbers: Pr[Z = z] is proportional to exp(-epsilon |z| / most_queries).
+    The analogue of `LaplaceSubsetCounts` in integers: Pr[Z = z] is proportional to exp(-epsilon |z| / most_queries).
 
     Args:
         epsilon, n_records, n_queries, share, queries_seed, queries: as for `LaplaceSubsetCounts`.

@@ -33,8 +33,8 @@ class Laplace(AdditiveNoise):
         * epsilon-DP (Dwork, McSherry, Nissim and Smith 2006, proposition 1).
         * The whole curve of the claim is exact, for vectors too: it is the curve of a single answer that moves by
           `sensitivity`, and the worst case, in which only one answer moves, attains it. No other change of the answers
-          is worse. Let F_t(a) be the largest true positive rate at false positive rate a between noise and noise shifted
-          by t (in units of b). Moving two answers by s and by t can be done one after the other, so that no test does
+          is worse. Let F_t(a) be the largest true positive rate at false positive rate a between noise and noise
+          shifted by t (in units of b). Two answers can be moved by s and by t one after the other, so that no test does
           better than F_t(F_s(a)). Threshold tests are optimal here, because the likelihood ratio is monotone, and for
           them F_t(F_s(a)) = F_{s+t}(a); by induction no vector with the same L1 length does better.
 

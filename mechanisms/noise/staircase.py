@@ -36,8 +36,8 @@ class Staircase(AdditiveNoise):
         relation: the neighbouring relation that `sensitivity` and the claim hold for.
 
     Guarantees:
-        * epsilon-DP for one answer (Geng and Viswanath 2016). There is no `n_queries`: however little an answer
-          moves, densities differ by e^epsilon at the edges of the steps, so that two answers that share the
+        * epsilon-DP for one answer (Geng and Viswanath 2016). There is no `n_queries`: for any change of an
+          answer, densities differ by e^epsilon at the edges of the steps, so that two answers that share the
           sensitivity would lose 2 epsilon.
         * `exact_guarantee` is the curve of answers a full `sensitivity` apart.
 

@@ -68,9 +68,9 @@ def column_of(dataset: Dataset, column: Column) -> NDArray[Any]:
     """Return one value per record, shape `(n_records,)`; raise `ParameterError` if there is no such column."""
     if hasattr(dataset, "columns") and hasattr(dataset, "to_numpy"):
         if column not in dataset.columns:
-            known = ", ".join(map(repr, list(dataset.columns)[:12]))
+            names = ", ".join(map(repr, list(dataset.columns)[:12]))
             raise ParameterError(
-                f"column must be one of the dataset's columns ({known}), but is {column!r}.", argument="column"
+                f"column must be one of the dataset's columns ({names}), but is {column!r}.", argument="column"
             )
         return np.asarray(dataset[column].to_numpy())
     values = np.asarray(dataset)

@@ -43,12 +43,12 @@ class Domain:
     attributes: tuple[tuple[str, int], ...]
 
     def __post_init__(self) -> None:
-        attributes: Any = self.attributes
+        entries: Any = self.attributes
         try:
-            pairs = tuple((name, n) for name, n in (attributes.items() if isinstance(attributes, Mapping) else attributes))
+            pairs = tuple((name, n) for name, n in (entries.items() if isinstance(entries, Mapping) else entries))
         except (TypeError, ValueError):
             raise ParameterError(
-                argument="attributes", value=attributes, allowed="have a name and a number of values each", advice=_EXAMPLE
+                argument="attributes", value=entries, allowed="have a name and a number of values each", advice=_EXAMPLE
             ) from None
         object.__setattr__(self, "attributes", pairs)
         if not pairs or len(set(self.names)) < len(pairs):

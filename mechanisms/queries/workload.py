@@ -138,7 +138,7 @@ class Workload(Query):
 
     @classmethod
     def marginals(cls, domain: Domain, sets: int | Iterable[Sequence[str]]) -> Workload:
-        """Return every cell of marginals, as in `Marginals`: of these sets of attributes, or of all sets of that size."""
+        """Return the counts of all cells of marginals, as in `Marginals`."""
         domain = Domain.of(domain)
         sets = attribute_sets(domain, sets)
         n_queries = sum(domain.project(names).n_cells for names in sets)

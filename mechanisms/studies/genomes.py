@@ -28,8 +28,8 @@ class Genomes:
     Example:
         >>> people = Genomes(block=10, linkage=0.9, population=Uniform(low=0.4, high=0.6)).people(
         ...     2_000, 20, np.random.default_rng(0))
-        >>> near, apart = (float(np.corrcoef(people[:, 4], people[:, j])[0, 1]) for j in (5, 15))
-        >>> near > 0.5, abs(apart) < 0.15
+        >>> near, far = (float(np.corrcoef(people[:, 4], people[:, j])[0, 1]) for j in (5, 15))
+        >>> near > 0.5, abs(far) < 0.15
         (True, True)
     """
 

@@ -23,20 +23,21 @@ Floats = NDArray[np.float64]
 
 def check_frequencies(frequencies: ArrayLike, name: str = "frequencies") -> Floats:
     """Return `frequencies` as an array `(n_attributes,)`; raise `ParameterError` unless all lie in [0, 1]."""
-    found = np.asarray(frequencies, dtype=np.float64)
-    if found.ndim != 1 or not found.size:
+    values = np.asarray(frequencies, dtype=np.float64)
+    if values.ndim != 1 or not values.size:
         raise ParameterError(
-            f"{name} must have one number a column, shape (n_attributes,), but have shape {found.shape}.", argument=name
-        )
-    wrong = np.flatnonzero(~((found >= 0.0) & (found <= 1.0)))
-    if wrong.size:
-        raise ParameterError(
-            f"{name} must lie in [0, 1], but that of column {wrong[0]} is {found[wrong[0]]} "
-            f"({plural(wrong.size, 'column')} in all). Give the shares of people with a 1, not counts or percentages.",
+            f"{name} must have one number per column, shape (n_attributes,), but have shape {values.shape}.",
             argument=name,
-            value=float(found[wrong[0]]),
         )
-    return found
+    invalid = np.flatnonzero(~((values >= 0.0) & (values <= 1.0)))
+    if invalid.size:
+        raise ParameterError(
+            f"{name} must lie in [0, 1], but that of column {invalid[0]} is {values[invalid[0]]} "
+            f"({plural(invalid.size, 'column')} in all). Give the shares of people with a 1, not counts or percentages.",
+            argument=name,
+            value=float(values[invalid[0]]),
+        )
+    return values
 
 
 class Population(ABC):
@@ -146,8 +147,10 @@ class Tardos(Population):
         whole(0, seed=self.seed)
 
     def frequencies(self, n_attributes: int) -> Floats:
-        least = math.asin(math.sqrt(1.0 / (300.0 * self.coalition)))
-        return np.asarray(np.sin(self._rng().uniform(least, math.pi / 2.0 - least, n_attributes)) ** 2)
+        smallest_angle = math.asin(math.sqrt(1.0 / (300.0 * self.coalition)))
+        return np.asarray(
+            np.sin(self._rng().uniform(smallest_angle, math.pi / 2.0 - smallest_angle, n_attributes)) ** 2
+        )
 
 
 populations = Catalogue(

@@ -17,7 +17,7 @@ def check_people(people: ArrayLike, n_attributes: int, name: str = "people") -> 
     rows = np.asarray(people)
     if rows.ndim != 2 or rows.shape[1] != n_attributes:
         raise ParameterError(
-            f"{name} must have a row a person and {plural(n_attributes, 'column')}, but have shape {rows.shape}.",
+            f"{name} must have one row per person and {plural(n_attributes, 'column')}, but have shape {rows.shape}.",
             argument=name,
         )
     if rows.size and (rows.dtype.kind not in "biuf" or not _binary(rows)):
@@ -64,7 +64,7 @@ class Study:
             row = np.asarray(self.person)
             if row.shape != self.frequencies.shape:
                 raise ParameterError(
-                    f"person must have one entry a column, shape {self.frequencies.shape}, but has shape {row.shape}.",
+                    f"person must have one entry per column, shape {self.frequencies.shape}, but has shape {row.shape}.",
                     argument="person",
                 )
             object.__setattr__(

@@ -85,22 +85,22 @@ class NoPrivacyTest(_BrokenRelease):
         return super()._log_fail(excess) if self.correct else np.full(np.shape(excess), -np.inf)
 
     def worst_case(self) -> Neighbours:
-        """2 k records of one kind; side 1 has one of another kind, added or in place of one."""
+        """Return 2 k records of one kind; side 1 has one of another kind, added or in place of one."""
         first, other = self.generator.two_records()
         return self._pair(other, 0, first, 2 * self.k)
 
 
 @dataclass(frozen=True)
 class NoReleaseSeen(_BrokenRelease):
-    """Broken: the published mechanism, where one sees that nothing was released.
+    """Broken: the published mechanism, with the absence of a release observed.
 
-    The slip: the theorem speaks of sets of released records, and is taken to hold for all that is seen. With n records
-    that pass and one that cannot, nothing is released whenever that one is the seed, in 1 run of n + 1. Over many runs
-    it shows in the number of records that are released. Withholding half of all runs whatever the data covers it.
+    Bug: the theorem covers sets of released records, not the event that no record is released. With n records that
+    pass and one that cannot, there is no release whenever that one is the seed, in 1 run of n + 1. Over many runs the
+    number of released records reveals it. Withholding half of all runs, independently of the data, hides it.
 
     Args:
         generator, k, gamma, epsilon0, t, relation: as for `DeniableRelease`.
-        correct: True for the correct twin, that withholds half of all runs.
+        correct: True for the correct twin, which withholds half of all runs.
 
     Example:
         >>> broken = NoReleaseSeen(k=20)
@@ -112,10 +112,10 @@ class NoReleaseSeen(_BrokenRelease):
 
     @property
     def withheld(self) -> float:
-        """Nothing is withheld but what fails the test."""
+        """Probability that a run is withheld at random; 0 for the broken mechanism."""
         return super().withheld if self.correct else 0.0
 
     def worst_case(self) -> Neighbours:
-        """2 k records of one kind; side 1 has one of another kind, added or in place of one."""
+        """Return 2 k records of one kind; side 1 has one of another kind, added or in place of one."""
         first, other = self.generator.two_records()
         return self._pair(other, 0, first, 2 * self.k)

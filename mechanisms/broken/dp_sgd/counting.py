@@ -62,8 +62,8 @@ class ShuffledCountedAsPoisson(_Miscounted):
         super().__post_init__()
         if not isinstance(self.scheme, ShuffledEpochs) or self.scheme.n_records is None:
             raise ParameterError(
-                f"sampling must be ShuffledEpochs with n_records, but is {self.scheme!r}: the bug is in the accounting of "
-                "shuffled batches. Use DPSGD for other schemes.",
+                f"sampling must be ShuffledEpochs with n_records, but is {self.scheme!r}: the bug is in the accounting "
+                "of shuffled batches. Use DPSGD for other schemes.",
                 argument="sampling",
             )
 

@@ -107,7 +107,7 @@ class DiscreteGaussian(AdditiveNoise):
         return check_whole(super().answers(dataset), instead="Gaussian")
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Return `size` noisy copies of the answers, int64: shape `(size,)`, or `(size, n_queries)` for n_queries > 1."""
+        """Return `size` noisy copies of the answers, int64: shape `(size,)`, or `(size, n_queries)` for several."""
         return Outputs(super().release(dataset, size, rng).values.astype(np.int64))
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:

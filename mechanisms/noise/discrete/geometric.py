@@ -46,9 +46,9 @@ class Geometric(AdditiveNoise):
     Guarantees:
         * epsilon-DP (Ghosh, Roughgarden and Sundararajan 2012, who also give the truncated form).
         * The whole curve of the claim is exact. The likelihood ratio of outputs around 0 and around `sensitivity` is
-          constant below the one and above the other, so merging each tail into one output loses nothing and the law is
-          finite: for the same reason, clamping to bounds that contain both answers changes nothing. Vectors: as for
-          `Laplace`, by threshold tests with randomised ties. Above a sensitivity of a million the claim is
+          constant below the one and above the other, so merging each tail into one output preserves the curve and the
+          law is finite: for the same reason, clamping to bounds that contain both answers does not change the curve.
+          Vectors: as for `Laplace`, by threshold tests with randomised ties. Above a sensitivity of a million the claim is
           `PureDP(epsilon)`, not the curve.
 
     Raises:
@@ -137,7 +137,7 @@ class Geometric(AdditiveNoise):
         return 0 if self.upper is None else min(0, self.upper - self.sensitivity)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Return `size` noisy copies of the answers, int64: shape `(size,)`, or `(size, n_queries)` for n_queries > 1."""
+        """Return `size` noisy copies of the answers, int64: shape `(size,)`, or `(size, n_queries)` for several."""
         values = super().release(dataset, size, rng).values
         if self.lower is not None or self.upper is not None:
             np.clip(values, self.lower, self.upper, out=values)
