@@ -75,11 +75,11 @@ class Snapping(AdditiveNoise):
     def __post_init__(self) -> None:
         positive(epsilon=self.epsilon, bound=self.bound)
         super().__post_init__()
-        lower_limit = self.sensitivity * (1.0 + 1.0 / self.epsilon)
-        if not lower_limit * (1.0 + ROUNDING * self.n_queries) < self.bound < 2.0**46 * self.sensitivity / self.epsilon:
+        low = self.sensitivity * (1.0 + 1.0 / self.epsilon)
+        if not low * (1.0 + ROUNDING * self.n_queries) < self.bound < 2.0**46 * self.sensitivity / self.epsilon:
             raise ParameterError(
-                f"bound must lie above scale + sensitivity = {lower_limit:g} and below 2^46 scale, but is {self.bound:g}. "
-                f"Set bound={10 * lower_limit:g}, or what the answers need if that is more.",
+                f"bound must lie above scale + sensitivity = {low:g} and below 2^46 scale, but is {self.bound:g}. "
+                f"Set bound={10 * low:g}, or what the answers need if that is more.",
                 argument="bound",
             )
 

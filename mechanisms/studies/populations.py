@@ -32,8 +32,9 @@ def check_frequencies(frequencies: ArrayLike, name: str = "frequencies") -> Floa
     invalid = np.flatnonzero(~((values >= 0.0) & (values <= 1.0)))
     if invalid.size:
         raise ParameterError(
-            f"{name} must lie in [0, 1], but that of column {invalid[0]} is {values[invalid[0]]} "
-            f"({plural(invalid.size, 'column')} in all). Give the shares of people with a 1, not counts or percentages.",
+            f"{name} must lie in [0, 1], but that of column {invalid[0]} is {values[invalid[0]]} ("
+            f"{plural(invalid.size, 'column')} in total). Give the shares of people with a 1, not counts or "
+            "percentages.",
             argument=name,
             value=float(values[invalid[0]]),
         )
@@ -147,10 +148,8 @@ class Tardos(Population):
         whole(0, seed=self.seed)
 
     def frequencies(self, n_attributes: int) -> Floats:
-        smallest_angle = math.asin(math.sqrt(1.0 / (300.0 * self.coalition)))
-        return np.asarray(
-            np.sin(self._rng().uniform(smallest_angle, math.pi / 2.0 - smallest_angle, n_attributes)) ** 2
-        )
+        margin = math.asin(math.sqrt(1.0 / (300.0 * self.coalition)))
+        return np.asarray(np.sin(self._rng().uniform(margin, math.pi / 2.0 - margin, n_attributes)) ** 2)
 
 
 populations = Catalogue(

@@ -64,7 +64,7 @@ class Study:
             row = np.asarray(self.person)
             if row.shape != self.frequencies.shape:
                 raise ParameterError(
-                    f"person must have one entry per column, shape {self.frequencies.shape}, but has shape {row.shape}.",
+                    f"person must have one entry per column, shape {self.frequencies.shape}, but has {row.shape}.",
                     argument="person",
                 )
             object.__setattr__(

@@ -191,11 +191,12 @@ class NoiseOnAverage(MicrobatchMeanClipped):
 
         S_t = clip(mean gradient of the batch) + N(0, (noise_multiplier * clip_norm)^2 I)
 
-    Bug: the accounting uses the sensitivity of the sum. Where the gradient of every example is known to have at most norm clip_norm, the mean
-    moves by clip_norm / B, and the effective noise multiplier is B times the one in the accounting. The claim holds,
-    but epsilon is far too large: an audit must not flag it, and a comparison of methods by it is misleading. Without
-    such a bound on the data this is `MicrobatchMeanClipped`, and the claim is false: pairs of longer gradient records
-    are refused. (No gradient is clipped then, so that the grouping into microbatches does not matter.)
+    Bug: the accounting uses the sensitivity of the sum. Where the gradient of every example is known to have at most
+    norm clip_norm, the mean moves by clip_norm / B, and the effective noise multiplier is B times the one in the
+    accounting. The claim holds, but epsilon is far too large: an audit must not flag it, and a comparison of methods by
+    it is misleading. Without such a bound on the data this is `MicrobatchMeanClipped`, and the claim is false: pairs of
+    longer gradient records are refused. (No gradient is clipped then, so that the grouping into microbatches does not
+    matter.)
 
     Args:
         microbatch_size: B, number of examples of the batch.

@@ -22,12 +22,12 @@ class Ladder:
     bits: int
     n_below_infinity: int
 
-    def at(self, places: NDArray[np.int64]) -> NDArray[Any]:
+    def at(self, positions: NDArray[np.int64]) -> NDArray[Any]:
         """Return the floats at these positions; infinity beyond the last."""
         sizes = (
-            np.minimum(np.abs(places), self.n_below_infinity).astype(f"i{self.bits // 8}").view(f"f{self.bits // 8}")
+            np.minimum(np.abs(positions), self.n_below_infinity).astype(f"i{self.bits // 8}").view(f"f{self.bits // 8}")
         )
-        return np.where(places < 0, -sizes, sizes)
+        return np.where(positions < 0, -sizes, sizes)
 
     def place(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """Return the positions of these floats."""

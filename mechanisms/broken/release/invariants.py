@@ -21,8 +21,8 @@ class InvariantsForgotten(GeometricTopDown):
     """Broken: `GeometricTopDown` that claims epsilon-DP for all neighbours, even if they differ in an invariant.
 
     Bug: all noise is accounted for, and the numbers without noise are considered harmless, as they are totals over many
-    people. But an adversary with knowledge of all others learns the type of the last person from a total. Invariants are an
-    intended part of such releases; the bug is a claim that does not name them.
+    people. But an adversary with knowledge of all others learns the type of the last person from a total. Invariants
+    are an intended part of such releases; the bug is a claim that does not name them.
 
     True epsilon: infinite, with delta 1: on the worst pair the invariants differ, and they are released.
 

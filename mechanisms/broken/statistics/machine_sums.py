@@ -108,7 +108,7 @@ class SinglePrecisionSum(BrokenStatistic):
     def statistic(self, dataset: Dataset) -> float:
         """Return the sum of clipped values in the arithmetic of the mechanism."""
         values = np.clip(numbers(dataset), 0.0, TOP)
-        return math.fsum(values) if self.correct else _one_by_one(values)
+        return math.fsum(values) if self.correct else _sequential_sum(values)
 
     def noise_scale(self, dataset: Dataset) -> float:
         """Return sensitivity / epsilon."""
@@ -126,6 +126,6 @@ CASES = {"half-up": np.full(1365, 3.0), "up": np.full(4095, 1.0001), "order": np
 """Small records of each case."""
 
 
-def _one_by_one(values: NDArray[np.float64]) -> float:
+def _sequential_sum(values: NDArray[np.float64]) -> float:
     """Return the sum in float32, from the first to the last."""
     return float(np.cumsum(values, dtype=np.float32)[-1]) if len(values) else 0.0

@@ -60,7 +60,7 @@ class Resampled(Mechanism):
         return -float(np.expm1(self.drawn * np.log1p(-1.0 / self.n_records)))
 
     def records(self, dataset: Dataset) -> NDArray[Any]:
-        """Return the records, `(n_records, n_columns)`; raise `ParameterError` unless there are n_records numeric rows."""
+        """Return the records, `(n_records, n_columns)`; raise `ParameterError` unless n_records numeric rows."""
         table = np.asarray(dataset)
         if table.ndim != 2 or len(table) != self.n_records or table.dtype.kind not in "biuf":
             raise ParameterError(

@@ -48,8 +48,8 @@ class Geometric(AdditiveNoise):
         * The whole curve of the claim is exact. The likelihood ratio of outputs around 0 and around `sensitivity` is
           constant below the one and above the other, so merging each tail into one output preserves the curve and the
           law is finite: for the same reason, clamping to bounds that contain both answers does not change the curve.
-          Vectors: as for `Laplace`, by threshold tests with randomised ties. Above a sensitivity of a million the claim is
-          `PureDP(epsilon)`, not the curve.
+          Vectors: as for `Laplace`, by threshold tests with randomised ties. Above a sensitivity of a million the claim
+          is `PureDP(epsilon)`, not the curve.
 
     Raises:
         ParameterError: also where sensitivity / epsilon is above 2^30: sampled from floats, such noise leaves out
