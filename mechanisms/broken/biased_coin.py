@@ -1,4 +1,4 @@
-"""Wrong on purpose: randomised response with a biased coin."""
+"""Intentionally broken randomised response: its coin is biased."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ..validation import open_unit
 
 @dataclass(frozen=True)
 class BiasedCoinResponse(LocalMechanism):
-    """Broken: two-coin randomised response (Warner 1965) whose coin is not fair.
+    """Broken: two-coin randomised response (Warner 1965) with a biased coin.
 
-    Heads: the truth. Tails: toss again and say yes on heads, no on tails. With a fair coin that is ln 3-DP, which is
-    the claim. With heads of probability h,
+    Heads: the user reports the true bit. Tails: the user tosses again and reports yes on heads, no on tails. With a
+    fair coin this is ln 3-DP, which is the claim. With heads of probability h,
 
         Pr[yes | 1] = h + (1 - h) h       Pr[yes | 0] = (1 - h) h,
 
-    and the true epsilon is the larger of ln((2 - h) / (1 - h)), seen in "yes", and ln(1 + h / (1 - h)^2), seen in "no".
-    It exceeds ln 3 as soon as h > 1/2: with more heads the truth is told too often. The lower level, h < 1/2, is
-    private, and the usual estimator is biased.
+    and the true epsilon is the larger of ln((2 - h) / (1 - h)), the loss of "yes", and ln(1 + h / (1 - h)^2), the loss
+    of "no". It exceeds ln 3 for h > 1/2: the true bit is reported too often. For h < 1/2 the claim holds, but the usual
+    estimator is biased.
 
     Args:
         heads: probability h of heads, strictly between 0 and 1.
@@ -54,11 +54,11 @@ class BiasedCoinResponse(LocalMechanism):
         return h * (1.0 - h), h * (2.0 - h)
 
     def guarantee(self) -> Guarantee:
-        """The claim, `PureDP(ln 3)`, which is right for a fair coin."""
+        """Return the claim, `PureDP(ln 3)`, which is correct for a fair coin."""
         return PureDP(math.log(3.0), relation=self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """The exact curve of one user's answer."""
+        """Return the exact curve of one user's answer."""
         law0, law1 = (np.array([1.0 - p, p]) for p in self.p_yes)
         return ExactDP(law0, law1, relation=self.relation)
 

@@ -1,4 +1,4 @@
-"""Wrong on purpose: Laplace noise whose scale is upside down."""
+"""Intentionally broken Laplace noise: its scale is inverted."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..noise.laplace import Laplace
 
 @dataclass(frozen=True)
 class LaplaceInverseScale(Laplace):
-    """Broken: Laplace noise of scale sensitivity * epsilon, where sensitivity / epsilon was meant.
+    """Broken: Laplace noise of scale sensitivity * epsilon, which should be sensitivity / epsilon.
 
-    The slip: a function that takes a scale is given epsilon, as if more epsilon meant more noise. It claims epsilon and
-    is 1/epsilon-DP: far too little noise for epsilon < 1, too much above, and right at 1, where a test would not see
-    it. (Ding, Wang, Wang, Zhang and Kifer 2018, algorithm 10, on a histogram.)
+    Bug: epsilon is passed to a function that expects a scale. The claim is epsilon, but the release is 1/epsilon-DP:
+    far too little noise for epsilon < 1, too much above, and correct at 1, where a test does not detect the bug. (Ding,
+    Wang, Wang, Zhang and Kifer 2018, algorithm 10, on a histogram.)
 
     Args:
         epsilon: the claim, > 0; false below 1.
@@ -33,9 +33,9 @@ class LaplaceInverseScale(Laplace):
         return self.sensitivity * self.epsilon
 
     def guarantee(self) -> Guarantee:
-        """The claim, `PureDP(epsilon)`."""
+        """Return the claim, `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """sensitivity / scale = 1 / epsilon."""
+        """Return the exact curve, of epsilon sensitivity / scale = 1 / epsilon."""
         return LaplaceDP(self.sensitivity / self.scale, relation=self.relation)

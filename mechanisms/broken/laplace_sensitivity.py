@@ -1,4 +1,4 @@
-"""Wrong on purpose: Laplace noise that forgets the sensitivity."""
+"""Intentionally broken Laplace noise: its scale ignores the sensitivity."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..noise.laplace import Laplace
 
 @dataclass(frozen=True)
 class LaplaceForgottenSensitivity(Laplace):
-    """Broken: Laplace noise of scale 1 / epsilon, whatever the sensitivity.
+    """Broken: Laplace noise of scale 1 / epsilon for every sensitivity.
 
-    The slip: noise for a count is added to a sum or to a vector, or a histogram whose records can be replaced
-    (sensitivity 2) gets the noise of one whose records can only be added (1). It claims epsilon and is (sensitivity *
-    epsilon)-DP, by the proof of Dwork, McSherry, Nissim and Smith 2006, proposition 1, which is tight.
+    Bug: noise for a count is added to a sum or to a vector, or a histogram whose records can be replaced (sensitivity
+    2) gets the noise of one whose records can only be added (1). The claim is epsilon, but the release is (sensitivity
+    * epsilon)-DP, by the proof of Dwork, McSherry, Nissim and Smith 2006, proposition 1, which is tight.
 
     Args:
         epsilon: the claim, > 0.
@@ -37,9 +37,9 @@ class LaplaceForgottenSensitivity(Laplace):
         return 1.0 / self.epsilon
 
     def guarantee(self) -> Guarantee:
-        """The claim, `PureDP(epsilon)`."""
+        """Return the claim, `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """sensitivity / scale = sensitivity * epsilon."""
+        """Return the exact curve, of epsilon sensitivity / scale = sensitivity * epsilon."""
         return LaplaceDP(self.sensitivity / self.scale, relation=self.relation)

@@ -1,4 +1,4 @@
-"""Wrong on purpose: a representation that counts as public, and has seen the private records."""
+"""Intentionally broken representation: treated as public, but fitted to the private records."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ ONE_STEP = DPSGD(
 
 @dataclass(frozen=True)
 class EncoderOfPrivateRecords(FineTuning):
-    """Broken: fine-tuning whose principal components are those of the public and the private records together.
+    """Broken: fine-tuning with principal components of the public and the private records together.
 
-    The slip: the features are fitted before the private training starts, on everything there is, and only the training
-    of the head is counted. A record far from the others turns the components, and with them the features of every
-    record: all their gradients move, where one should. Correct: `FineTuning`, components of public records alone.
+    Bug: the features are fitted before the private training starts, on all records, and only the training of the head
+    is accounted for. An outlier rotates the components, and changes the features of every record: all gradients move,
+    where one should. Correct: `FineTuning`, with components of public records only.
 
-    The head takes one full-batch step from zeros, so that its law is known: parameters of another mean on each side,
-    with the same Gaussian noise. What the components themselves would give away is not even released.
+    The head takes one full-batch step from zeros, so that its law is known: parameters with a different mean on each
+    side, and the same Gaussian noise. The components, which would leak more, are not released.
 
     Args:
-        base: the head: one step of full batches from parameters that are given, view "final", add_remove.
+        base: training of the head: one full-batch step from given parameters, view "final", add_remove.
         public: as for `FineTuning`.
 
     Raises:
@@ -60,54 +60,54 @@ class EncoderOfPrivateRecords(FineTuning):
         if not full or (base.view, base.relation) != ("final", Relation.ADD_REMOVE) or base.projection is not None:
             raise ParameterError(
                 "base must take one full-batch step from given parameters, without projection, with view 'final', "
-                f"under add_remove: the law is known for that alone, but base is {base!r}.",
+                f"under add_remove: the law is known only in this case, but base is {base!r}.",
                 argument="base",
             )
 
     def twin(self) -> FineTuning:
-        """The correct mechanism with these options."""
+        """Return the correct mechanism with these options."""
         return FineTuning(self.base, public=self.public)
 
     def represented(self, data: TrainingData) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The slip: components of all records."""
+        """Return principal components of all records; should be those of the public records."""
         return principal_components(np.concatenate([np.array(self.public), data.X]), self.base.network.n_features)
 
     @property
     def trains_as_stated(self) -> bool:
-        """False: a record is in the features of all others."""
+        """False: a record affects the features of all others."""
         return False
 
     def worst_case(self) -> Neighbours:
-        """Ten records of class 1 along the first public component; on side 1 also one far away across it."""
+        """Return ten records of class 1 along the first public component; side 1 also has an orthogonal outlier."""
         mean, components = principal_components(np.array(self.public), min(self.n_features, len(self.public) - 1))
         X = np.tile(mean + components[0] - components[1], (10, 1))
-        far = mean + 1e4 * components[1]
+        outlier = mean + 1e4 * components[1]
         y = np.ones(11, dtype=np.int64)
-        return Neighbours(TrainingData(X, y[:10]), TrainingData(np.vstack([X, far]), y), self.relation)
+        return Neighbours(TrainingData(X, y[:10]), TrainingData(np.vstack([X, outlier]), y), self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Two Gaussians: by how much the worst case moves the parameters, over the noise in them."""
+        """Return the curve of two Gaussians: distance of the parameters on the worst case / standard deviation."""
         pair = self.worst_case()
-        move = float(np.linalg.norm(self.centre(pair.d1) - self.centre(pair.d0)))
-        return GaussianDP(move / self.deviation, relation=self.relation)
+        distance = float(np.linalg.norm(self.centre(pair.d1) - self.centre(pair.d0)))
+        return GaussianDP(distance / self.deviation, relation=self.relation)
 
     @property
     def deviation(self) -> float:
-        """Of the noise in each parameter."""
+        """Standard deviation of the noise in each parameter."""
         recipe = self.base.recipe
         return float(recipe.rates[0] * recipe.noise_multiplier * recipe.clip_norm / (self.base.scheme.divisor or 1.0))
 
     def centre(self, dataset: Dataset) -> NDArray[np.float64]:
-        """Parameters without the noise, `(n_parameters,)`."""
-        silent = replace(self.base, noise_multiplier=0.0)
-        return np.asarray(silent.release(self.encoded(dataset), 1, np.random.default_rng(0)).values[0])
+        """Return the parameters without the noise, `(n_parameters,)`."""
+        noiseless = replace(self.base, noise_multiplier=0.0)
+        return np.asarray(noiseless.release(self.encoded(dataset), 1, np.random.default_rng(0)).values[0])
 
     def output_law(self) -> LogDensity | None:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of parameters, `(size,)`."""
-        away = (outputs.values - self.centre(dataset)) / self.deviation
+        """Return the log density of parameters, `(size,)`."""
+        z = (outputs.values - self.centre(dataset)) / self.deviation
         constant = np.log(self.deviation) + 0.5 * np.log(2.0 * np.pi)
-        return np.asarray(-0.5 * (away**2).sum(axis=1) - away.shape[1] * constant)
+        return np.asarray(-0.5 * (z**2).sum(axis=1) - z.shape[1] * constant)

@@ -1,4 +1,4 @@
-"""Wrong on purpose: counters of which one that never moves takes the noise from all."""
+"""Intentionally broken counters: one of sensitivity 0 removes the noise from all."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..noise.counters import Floats, GaussianCounters
 
 @dataclass(frozen=True)
 class ZeroSensitivityCounters(GaussianCounters):
-    """Broken: Gaussian noise on counters, with no noise at all where one of them has sensitivity 0.
+    """Broken: Gaussian noise on counters, without any noise if one of them has sensitivity 0.
 
-    The slip: the allocation divides by every sensitivity; to be safe, it returns no noise for all counters when one
-    sensitivity is 0. (Reported of a system that collects counts in private.) `GaussianCounters` is right.
+    Bug: the allocation divides by every sensitivity; to avoid a division by zero, it returns no noise for all counters
+    if one sensitivity is 0. (Reported for a system for private collection of counts.) `GaussianCounters` is correct.
 
     Args:
         mu, sensitivities, relation: as for `GaussianCounters`.
@@ -30,12 +30,12 @@ class ZeroSensitivityCounters(GaussianCounters):
 
     @property
     def deviations(self) -> Floats:
-        """Standard deviation of the noise of each counter; 0 for all where one of them never moves."""
-        right = super().deviations
-        return right if right.all() else np.zeros_like(right)
+        """Standard deviation of the noise of each counter; 0 for all if one of them has sensitivity 0."""
+        correct = super().deviations
+        return correct if correct.all() else np.zeros_like(correct)
 
     def exact_guarantee(self) -> Guarantee:
-        """Nothing hides the counters where one of them never moves."""
+        """Return `GaussianDP(mu)`; a vacuous guarantee if a counter of sensitivity 0 removes all noise."""
         if self.deviations.any():
             return self.guarantee()
         return ApproximateDP(0.0, 1.0 - 2**-53, relation=self.relation)

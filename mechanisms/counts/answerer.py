@@ -1,4 +1,4 @@
-"""A query interface that keeps its state: what adaptive attacks talk to."""
+"""A stateful query interface, the target of adaptive attacks."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ MEMORY = ("fresh", "sticky")
 
 
 class Answerer:
-    """Answers subset counts of a column of bits, one question after another; many independent runs at once.
+    """Query interface that answers subset counts of a column of bits one by one, in many independent runs at once.
 
     Args:
         bits: `(n,)` one column, or `(n_runs, n)`.
-        rng: of the noise.
+        rng: random generator of the noise.
         noise: adds noise to one count, such as `Laplace(epsilon=0.5)`; None answers exactly.
         memory: "fresh" draws new noise for each answer; "sticky" draws it once for each set of records, so that the
-            same set always has the same answer, however it was asked for.
-        suppressed_below: noisy answers below it are not given.
-        budget: epsilon that all answers may spend together, by basic composition; None: without end. What would
-            exceed it is not given. A sticky answer that was given before is free.
+            same set always has the same answer.
+        suppressed_below: noisy answers below it are NaN.
+        budget: epsilon that all answers may spend together, by basic composition; None: unlimited. An answer that
+            would exceed it is NaN. A repeated sticky answer spends no epsilon.
 
     Raises:
         ParameterError: a value out of range; noise on more than one number; a budget for noise that has no epsilon.
 
     Example:
         >>> from dpassay.mechanisms import Laplace
-        >>> desk = Answerer([1, 1, 0, 1], np.random.default_rng(0), noise=Laplace(0.5), budget=1.0)
-        >>> [bool(np.isnan(desk.ask([1, 1, 0, 0])[0])) for _ in range(3)], desk.spent
+        >>> interface = Answerer([1, 1, 0, 1], np.random.default_rng(0), noise=Laplace(0.5), budget=1.0)
+        >>> [bool(np.isnan(interface.ask([1, 1, 0, 0])[0])) for _ in range(3)], interface.spent
         ([False, False, True], 1.0)
     """
 
@@ -55,11 +55,11 @@ class Answerer:
         self._rng, self._noise, self._sticky = rng, noise, memory == "sticky"
         self._salt = rng.integers(2**32, size=4).tolist()
         self._below = suppressed_below
-        self._price = _price(noise, budget)
+        self._answer_epsilon = _answer_epsilon(noise, budget)
         self._budget = math.inf if budget is None else float(budget)
-        self._given: set[bytes] = set()
+        self._released: set[bytes] = set()
         self._spent = 0.0
-        self._asked = 0
+        self._n_asked = 0
 
     @property
     def n_records(self) -> int:
@@ -68,62 +68,61 @@ class Answerer:
 
     @property
     def n_runs(self) -> int:
-        """Columns that are asked at once."""
+        """Number of columns that are queried at once."""
         return len(self._bits)
 
     @property
     def n_asked(self) -> int:
-        """Questions so far, those without an answer included."""
-        return self._asked
+        """Number of queries so far, including those without an answer."""
+        return self._n_asked
 
     @property
     def spent(self) -> float:
-        """epsilon of all answers that were paid for; 0 without a budget."""
+        """Epsilon spent so far by all answers; 0 without a budget."""
         return self._spent
 
     def ask(self, subset: ArrayLike) -> Floats:
-        """How many of the records of `subset` have the bit 1?
+        """Return the number of records of `subset` whose bit is 1, as the interface answers it.
 
         Args:
             subset: `(n,)` 0 and 1, or booleans.
 
         Returns:
-            `(n_runs,)` answers; NaN where none is given.
+            `(n_runs,)` answers; NaN where an answer is refused or suppressed.
         """
         chosen = np.asarray(subset).astype(np.bool_)
         if chosen.shape != (self.n_records,):
             raise ParameterError(
-                f"subset must say of each of the {self.n_records} records whether it is counted, but has shape "
-                f"{chosen.shape}.",
+                f"subset must have one entry for each of the {self.n_records} records, but has shape {chosen.shape}.",
                 argument="subset",
             )
-        self._asked += 1
+        self._n_asked += 1
         key = np.packbits(chosen).tobytes()
-        if not self._paid(key):
+        if not self._spend(key):
             return np.full(self.n_runs, math.nan)
-        answers = self._bits @ chosen + self._drawn(key)
+        answers = self._bits @ chosen + self._noise_for(key)
         return np.where(answers < self._below, math.nan, answers) if self._below > 0.0 else answers
 
     def ask_all(self, subsets: ArrayLike) -> Floats:
-        """`(n_runs, m)` answers to the rows of `subsets`, in their order."""
+        """Return the `(n_runs, m)` answers to the rows of `subsets`, in their order."""
         return np.stack([self.ask(subset) for subset in np.asarray(subsets)], axis=1)
 
     def ask_again(self, subset: ArrayLike, times: int) -> Floats:
-        """`(n_runs, times)` answers to the same question."""
+        """Return `(n_runs, times)` answers to the same query."""
         whole(1, times=times)
         return np.stack([self.ask(subset) for _ in range(times)], axis=1)
 
-    def _paid(self, key: bytes) -> bool:
-        """Whether there is an answer; what it costs is taken off."""
-        if self._sticky and key in self._given:
+    def _spend(self, key: bytes) -> bool:
+        """Return True if the query is answered, and spend its epsilon."""
+        if self._sticky and key in self._released:
             return True
-        if self._spent + self._price > self._budget * (1.0 + 1e-12):
+        if self._spent + self._answer_epsilon > self._budget * (1.0 + 1e-12):
             return False
-        self._given.add(key)
-        self._spent += self._price
+        self._released.add(key)
+        self._spent += self._answer_epsilon
         return True
 
-    def _drawn(self, key: bytes) -> Floats | float:
+    def _noise_for(self, key: bytes) -> Floats | float:
         if self._noise is None:
             return 0.0
         rng = self._rng
@@ -134,16 +133,16 @@ class Answerer:
 
 
 def _column(bits: ArrayLike) -> NDArray[np.float64]:
-    found = np.atleast_2d(np.asarray(bits, dtype=np.float64))
-    if found.ndim != 2 or found.size == 0 or not np.isin(found, (0.0, 1.0)).all():
+    column = np.atleast_2d(np.asarray(bits, dtype=np.float64))
+    if column.ndim != 2 or column.size == 0 or not np.isin(column, (0.0, 1.0)).all():
         raise ParameterError(
             f"bits must be 0 and 1, of shape (n,) or (n_runs, n), but have shape {np.shape(bits)}.", argument="bits"
         )
-    return found
+    return column
 
 
-def _price(noise: AdditiveNoise | None, budget: float | None) -> float:
-    """epsilon of one answer; 0 without a budget."""
+def _answer_epsilon(noise: AdditiveNoise | None, budget: float | None) -> float:
+    """Return the epsilon of one answer; 0 without a budget."""
     if noise is not None and (not isinstance(noise, AdditiveNoise) or noise.n_queries != 1):
         raise ParameterError(
             f"noise must add noise to one number, such as Laplace(epsilon=0.5), but is {noise!r}.", argument="noise"
@@ -151,11 +150,11 @@ def _price(noise: AdditiveNoise | None, budget: float | None) -> float:
     if budget is None:
         return 0.0
     non_negative(budget=budget)
-    price = math.inf if noise is None else float(noise.guarantee().epsilon(0.0))
-    if not math.isfinite(price):
+    epsilon = math.inf if noise is None else float(noise.guarantee().epsilon(0.0))
+    if not math.isfinite(epsilon):
         raise ParameterError(
-            f"budget is {budget:g}, but one answer with {'no noise' if noise is None else noise} has no epsilon to "
-            "pay with. Take Laplace or Geometric noise, or budget=None.",
+            f"budget is {budget:g}, but one answer with {'no noise' if noise is None else noise} has no finite "
+            "epsilon. Use Laplace or Geometric noise, or budget=None.",
             argument="budget",
         )
-    return price
+    return epsilon

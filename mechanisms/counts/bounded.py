@@ -1,4 +1,4 @@
-"""Subset counts that are protected by other means than a budget: bounded noise, rounding, suppression."""
+"""Subset counts without calibrated noise: bounded noise, rounding, suppression."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..validation import whole
 from .base import Floats, SubsetCounts, Subsets
 
 EVERYTHING = 1.0 - 2.0**-53
-"""The largest delta below 1: it promises nothing."""
+"""Largest delta below 1: a guarantee with this delta is vacuous."""
 
 
 @dataclass(frozen=True)
 class BoundedNoiseSubsetCounts(SubsetCounts):
-    """Uniform whole noise on subset counts: each answer is off by one of -bound, ..., bound.
+    """Uniform integer noise in -bound, ..., bound on each subset count.
 
-    What statistical offices and the first reconstruction attacks had in mind: no answer is off by more than `bound`.
-    (Dinur and Nissim 2003.) It hides a bit with some luck only: an answer at the end of its range gives the count away.
+    This is the setting of the first reconstruction attacks: no answer is off by more than `bound`. (Dinur and Nissim
+    2003.) The protection is probabilistic: an answer at the end of its range reveals the count.
 
     Args:
         bound: largest error, a whole number >= 1.
@@ -52,35 +52,35 @@ class BoundedNoiseSubsetCounts(SubsetCounts):
         super().__post_init__()
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """The answers of `size` runs, int64, `(size, n_queries)`."""
+        """Return the answers of `size` runs, int64, `(size, n_queries)`."""
         noise = rng.integers(-self.bound, self.bound, size=(size, self.n_queries), endpoint=True)
         return Outputs(noise + self.counts(dataset).astype(np.int64))
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
-        """-m ln(2 bound + 1) where every answer is within the bound, else -inf."""
+        """Return -n_queries ln(2 bound + 1) where every answer is within the bound, else -inf."""
         within = (np.abs(outputs.values - self.counts(dataset)) <= self.bound).all(axis=1)
         return np.where(within, -self.n_queries * math.log(2 * self.bound + 1), -math.inf)
 
     def guarantee(self) -> Guarantee:
-        """`ApproximateDP(0, delta)`, exact."""
+        """Return `ApproximateDP(0, delta)`, exact."""
         delta = -math.expm1(self.most_queries * math.log1p(-1.0 / (2 * self.bound + 1)))
         return ApproximateDP(0.0, min(delta, EVERYTHING), relation=self.relation, exact=True)
 
 
 @dataclass(frozen=True)
 class RoundedSubsetCounts(SubsetCounts):
-    """Subset counts rounded to multiples of `rounded_to`, small ones replaced by 0; no noise at all.
+    """Subset counts rounded to multiples of `rounded_to`, with small ones replaced by 0; no noise.
 
-    It promises nothing, and says so: the same column always has the same answers.
+    The claim is vacuous, because the mechanism is deterministic: the same column always has the same answers.
 
     Args:
         rounded_to: whole number >= 1; halves go to the even multiple.
         n_records, n_queries: as for `LaplaceSubsetCounts`.
-        suppressed_below: exact counts below it are answered by 0, a whole number >= 0.
+        suppressed_below: whole number >= 0; exact counts below it are answered by 0.
         share, queries_seed, queries: as for `LaplaceSubsetCounts`.
 
     Guarantees:
-        * every answer that is not suppressed is within rounded_to / 2 of the truth.
+        * every answer that is not suppressed is within rounded_to / 2 of the exact count.
 
     Example:
         >>> mechanism = RoundedSubsetCounts(5, n_records=4, n_queries=2, queries=[[1, 1, 1, 1], [1, 1, 0, 0]])
@@ -103,28 +103,28 @@ class RoundedSubsetCounts(SubsetCounts):
         super().__post_init__()
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """The same answers in all of `size` runs, int64, `(size, n_queries)`."""
+        """Return the answers, equal in all of `size` runs, int64, `(size, n_queries)`."""
         return Outputs(np.tile(self.rounded(dataset), (size, 1)))
 
     def rounded(self, dataset: Dataset) -> np.ndarray:
-        """The answers, int64, `(n_queries,)`."""
+        """Return the rounded answers, int64, `(n_queries,)`."""
         counts = self.counts(dataset)
-        kept = np.where(counts < self.suppressed_below, 0.0, np.rint(counts / self.rounded_to) * self.rounded_to)
-        return kept.astype(np.int64)
+        rounded = np.where(counts < self.suppressed_below, 0.0, np.rint(counts / self.rounded_to) * self.rounded_to)
+        return rounded.astype(np.int64)
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
-        """0 for the answers of this column, else -inf."""
+        """Return 0 for the answers of this column, else -inf."""
         return np.where((outputs.values == self.rounded(dataset)).all(axis=1), 0.0, -math.inf)
 
     def guarantee(self) -> Guarantee:
-        """Nothing: `ApproximateDP(0, 1 - 2^-53)`."""
+        """Return the vacuous guarantee `ApproximateDP(0, 1 - 2^-53)`."""
         return ApproximateDP(0.0, EVERYTHING, relation=self.relation, exact=True)
 
     def worst_case(self) -> Neighbours:
-        """Two columns, one bit apart, with different answers.
+        """Return two columns that differ in one bit and have different answers.
 
         Raises:
-            NeighboursError: no single query tells two neighbours apart, for all its records.
+            NeighboursError: no query distinguishes any two neighbours.
         """
         for subset in self.subsets:
             members = np.flatnonzero(subset)
@@ -137,5 +137,5 @@ class RoundedSubsetCounts(SubsetCounts):
                     return Neighbours(d0, d1, self.relation)
         raise NeighboursError(
             f"rounding to {self.rounded_to} and suppression below {self.suppressed_below} hide every count of these "
-            f"{plural(self.n_records, 'record')}: all answers are 0. Round less, or take more records."
+            f"{plural(self.n_records, 'record')}: all answers are 0. Round less, or use more records."
         )

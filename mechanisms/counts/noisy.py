@@ -24,20 +24,20 @@ from .base import Floats, SubsetCounts, Subsets
 
 
 class NoisySubsetCounts(SubsetCounts):
-    """Exact counts plus independent noise, the same law for every query."""
+    """Exact counts plus independent noise, with the same law for every query."""
 
     @property
     @abstractmethod
     def noise(self) -> AdditiveNoise:
-        """What adds the noise to the vector of exact counts."""
+        """Mechanism that adds the noise to the vector of exact counts."""
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """The noisy answers of `size` runs, `(size, n_queries)`."""
+        """Return the noisy answers of `size` runs, `(size, n_queries)`."""
         outputs = self.noise.release(self._centre(dataset), size, rng)
         return Outputs(outputs.values.reshape(size, self.n_queries))
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
-        """Log density of each output, `(size,)`."""
+        """Return the log density of each output, `(size,)`."""
         values = outputs.values[:, 0] if self.n_queries == 1 else outputs.values
         return self.noise.log_density(Outputs(values), self._centre(dataset))
 
@@ -48,7 +48,7 @@ class NoisySubsetCounts(SubsetCounts):
 
 @dataclass(frozen=True)
 class PureSubsetCounts(NoisySubsetCounts):
-    """Noise that grows with most_queries / epsilon: one epsilon for all answers, and no delta."""
+    """Noise of scale proportional to most_queries / epsilon: one epsilon for all answers, and no delta."""
 
     epsilon: float
     n_records: int
@@ -67,20 +67,20 @@ class PureSubsetCounts(NoisySubsetCounts):
 class LaplaceSubsetCounts(PureSubsetCounts):
     """Laplace noise on subset counts of a column of bits, with one epsilon for all of them.
 
-    A record is in up to `most_queries` of the subsets, and moves each of these answers by 1: the noise of every answer
-    has scale most_queries / epsilon. (Dwork, McSherry, Nissim and Smith 2006, proposition 1.)
+    A record is in up to `most_queries` of the subsets, and changes each of these answers by 1: the noise of every
+    answer has scale most_queries / epsilon. (Dwork, McSherry, Nissim and Smith 2006, proposition 1.)
 
     Args:
         epsilon: the claim for all answers together, > 0.
         n_records: length of the column, >= 1.
         n_queries: number of queries, >= 1.
-        share: chance of each record to be in each random subset, in (0, 1).
-        queries_seed: of the random subsets, which are public.
-        queries: the subsets instead, n_queries rows of n_records 0 and 1.
+        share: probability of each record to be in each random subset, in (0, 1).
+        queries_seed: seed of the random subsets, which are public.
+        queries: the subsets, instead of random ones: n_queries rows of n_records 0 and 1.
 
     Guarantees:
-        * epsilon-DP under replace_one, attained, though rarely: in the orthant where all answers that move lie beyond
-          both counts (see `orthant_probabilities`).
+        * epsilon-DP under replace_one, tight on a rare event: the orthant where all answers that move lie beyond both
+          counts (see `orthant_probabilities`).
         * `exact_guarantee()` is exact up to the grid of the privacy-loss distribution (1e-4 in epsilon an answer).
 
     Example:
@@ -91,24 +91,24 @@ class LaplaceSubsetCounts(PureSubsetCounts):
 
     @cached_property
     def noise(self) -> Laplace:
-        """Of scale most_queries / epsilon."""
+        """Laplace noise of scale most_queries / epsilon."""
         return Laplace(self.epsilon, sensitivity=self.most_queries, n_queries=self.n_queries, relation=self.relation)
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(epsilon)`."""
+        """Return `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """That of most_queries answers, each of which moves by 1."""
-        one = Laplace(self.epsilon / self.most_queries, relation=self.relation)
-        return Repeated(one, self.most_queries).exact_guarantee()
+        """Return the curve of most_queries answers, each of which moves by 1."""
+        answer = Laplace(self.epsilon / self.most_queries, relation=self.relation)
+        return Repeated(answer, self.most_queries).exact_guarantee()
 
 
 @dataclass(frozen=True)
 class GeometricSubsetCounts(PureSubsetCounts):
     """Two-sided geometric noise on subset counts of a column of bits, with one epsilon for all of them.
 
-    As `LaplaceSubsetCounts`, in whole numbers: Pr[Z = z] is proportional to exp(-epsilon |z| / most_queries).
+    The analogue of `LaplaceSubsetCounts` in integers: Pr[Z = z] is proportional to exp(-epsilon |z| / most_queries).
 
     Args:
         epsilon, n_records, n_queries, share, queries_seed, queries: as for `LaplaceSubsetCounts`.
@@ -116,7 +116,7 @@ class GeometricSubsetCounts(PureSubsetCounts):
     Guarantees:
         * epsilon-DP under replace_one. (Ghosh, Roughgarden and Sundararajan 2012, for each answer.)
         * The claim is the whole exact curve: an answer that moves by 1 is a randomised response of epsilon /
-          most_queries, and so many of them are a binomial.
+          most_queries, and the composition of most_queries of them has a binomial law.
 
     Example:
         >>> mechanism = GeometricSubsetCounts(epsilon=1.0, n_records=10, n_queries=4)
@@ -128,11 +128,11 @@ class GeometricSubsetCounts(PureSubsetCounts):
 
     @cached_property
     def noise(self) -> Geometric:
-        """Of rate epsilon / most_queries."""
+        """Geometric noise of rate epsilon / most_queries."""
         return Geometric(self.epsilon, sensitivity=self.most_queries, n_queries=self.n_queries, relation=self.relation)
 
     def guarantee(self) -> Guarantee:
-        """The exact curve of most_queries randomised responses."""
+        """Return the exact curve of most_queries randomised responses."""
         k, rate = self.most_queries, self.epsilon / self.most_queries
         law = response_logs(k, rate)
         return ExactDP.of_logs(law[::-1], law, relation=self.relation)
@@ -142,13 +142,13 @@ class GeometricSubsetCounts(PureSubsetCounts):
 class GaussianSubsetCounts(NoisySubsetCounts):
     """Gaussian noise on subset counts of a column of bits, given by its standard deviation or by (epsilon, delta).
 
-    A record moves up to `most_queries` answers by 1, so that all answers together have L2 sensitivity
+    A record changes up to `most_queries` answers by 1, so that all answers together have L2 sensitivity
     sqrt(most_queries).
 
     Args:
         n_records, n_queries: as for `LaplaceSubsetCounts`.
-        standard_deviation: of the noise of each answer, > 0.
-        epsilon, delta: what all answers together keep; instead of the deviation.
+        standard_deviation: standard deviation of the noise of each answer, > 0.
+        epsilon, delta: target of all answers together, instead of the standard deviation.
         share, queries_seed, queries: as for `LaplaceSubsetCounts`.
 
     Guarantees:
@@ -182,7 +182,7 @@ class GaussianSubsetCounts(NoisySubsetCounts):
 
     @cached_property
     def noise(self) -> Gaussian:
-        """With L2 sensitivity sqrt(most_queries)."""
+        """Gaussian noise for L2 sensitivity sqrt(most_queries)."""
         length = math.sqrt(self.most_queries)
         multiplier = None if self.standard_deviation is None else self.standard_deviation / length
         return Gaussian(
@@ -195,5 +195,5 @@ class GaussianSubsetCounts(NoisySubsetCounts):
         )
 
     def guarantee(self) -> GaussianDP:
-        """`GaussianDP(mu)`, exact."""
+        """Return `GaussianDP(mu)`, exact."""
         return GaussianDP(self.noise.mu, relation=self.relation).calibrated_at(self.delta)

@@ -1,8 +1,8 @@
-"""What every mechanism that adds independent noise to numbers shares.
+"""Base class of the mechanisms that add independent noise to numbers.
 
     release = answers + noise,     answers = query(dataset), or the dataset itself
 
-A subclass is a frozen dataclass that says how the noise is drawn and what its log density is.
+A subclass is a frozen dataclass that defines how the noise is drawn and its log density.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ LARGEST = 2.0**53
 
 
 class AdditiveNoise(Mechanism):
-    """Answers plus independent noise, the same law in every coordinate.
+    """Answers plus independent noise, with the same law in every coordinate.
 
     Attributes:
-        norm: in which the sensitivity bounds the distance of the answers of neighbours.
-        sensitivity: that bound.
+        norm: norm in which `sensitivity` is measured: 1 or 2.
+        sensitivity: largest distance between the answers on neighbours.
         n_queries: number of answers.
-        query: what computes the answers; None when the dataset is the vector of answers.
+        query: function that computes the answers; None when the dataset is the vector of answers.
     """
 
     norm: ClassVar[float]
@@ -54,35 +54,35 @@ class AdditiveNoise(Mechanism):
 
     @abstractmethod
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-        """Fresh independent noise."""
+        """Draw fresh independent noise of the given shape."""
 
     @abstractmethod
     def _noise_log_density(self, noise: Floats) -> Floats:
-        """Log density of each coordinate of noise; may overwrite its argument."""
+        """Return the log density of each coordinate of `noise`, which may be overwritten."""
 
     def _centre(self, answers: Floats) -> Floats:
-        """What the noise is added to: the answers, clamped or rounded where a mechanism does so first."""
+        """Return the values that the noise is added to: the answers, clamped or rounded by some mechanisms."""
         return answers
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` noisy copies of the answers: shape `(size,)` for one query, `(size, n_queries)` for more."""
+        """Return `size` noisy copies of the answers: shape `(size,)` for one query, `(size, n_queries)` for more."""
         centre = self._centre(self.answers(dataset))
         values = self._draw((size, *centre.shape), rng)
         values += centre
         return Outputs(values)
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`."""
+        """Return the log density of each output under `dataset`, shape `(size,)`."""
         centre = self._centre(self.answers(dataset))
         each = self._noise_log_density(np.subtract(outputs.values, centre, dtype=np.float64))
         return each if each.ndim == 1 else each.sum(axis=tuple(range(1, each.ndim)))
 
     def worst_case(self) -> Neighbours:
-        """Answers 0 and `sensitivity` in the first coordinate, 0 in the others: there the exact curve is attained."""
+        """Return answers 0 and `sensitivity` in the first coordinate, 0 in the others: they attain the exact curve."""
         refuse_worst_case(type(self).__name__, self.query)
         return Neighbours(*unit_step(self.sensitivity, self.n_queries), self.relation)
 
@@ -92,12 +92,12 @@ class AdditiveNoise(Mechanism):
         return self
 
     def answers(self, dataset: Dataset) -> Floats:
-        """The exact answers on `dataset`, shape `()` or `(n_queries,)`."""
+        """Return the exact answers on `dataset`, shape `()` or `(n_queries,)`."""
         return evaluate(self.query, dataset, n_answers=self.n_queries, n_name="n_queries")
 
 
 def check_whole(answers: Floats, *, instead: str) -> Floats:
-    """`answers`, for noise on whole numbers; raises `ParameterError`, which names the mechanism for real numbers."""
+    """Return `answers` if they are whole numbers; the `ParameterError` otherwise names `instead`, a mechanism."""
     if np.any(answers != np.rint(answers)) or np.any(np.abs(answers) > LARGEST):
         raise ParameterError(
             f"the answers must be whole numbers up to 2^53, but are {answers}. Use {instead} for real numbers."

@@ -1,4 +1,4 @@
-"""Gaussian noise on several counters, each with a sensitivity of its own."""
+"""Gaussian noise on several counters of different sensitivities."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Floats = NDArray[np.float64]
 class GaussianCounters(Mechanism):
     """Gaussian noise on several counters that share a budget equally.
 
-    With m counters that can move, counter i gets noise of deviation sensitivity_i sqrt(m) / mu. (As in PrivCount,
-    Jansen and Johnson 2016, with equal shares.) A counter that never moves needs no noise, and takes no share.
+    With m counters that can change, counter i gets noise of standard deviation sensitivity_i sqrt(m) / mu. (PrivCount,
+    Jansen and Johnson 2016, with equal shares.) A counter of sensitivity 0 needs no noise, and takes no share.
 
     Args:
         mu: the claim, > 0.
@@ -53,16 +53,16 @@ class GaussianCounters(Mechanism):
     @property
     def deviations(self) -> Floats:
         """Standard deviation of the noise of each counter, shape `(n_counters,)`."""
-        moving = np.asarray(self.sensitivities, dtype=np.float64)
-        return moving * math.sqrt(np.count_nonzero(moving)) / self.mu
+        sensitivities = np.asarray(self.sensitivities, dtype=np.float64)
+        return sensitivities * math.sqrt(np.count_nonzero(sensitivities)) / self.mu
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Noisy counters, shape `(size, n_counters)`."""
+        """Return noisy counters, shape `(size, n_counters)`."""
         counts = self.counts(dataset)
         return Outputs(counts + self.deviations * rng.standard_normal((size, counts.size)))
 
     def counts(self, dataset: Dataset) -> Floats:
-        """The exact counters, shape `(n_counters,)`."""
+        """Return the exact counters, shape `(n_counters,)`."""
         counts = np.asarray(dataset, dtype=np.float64)
         if counts.shape != (len(self.sensitivities),) or not np.isfinite(counts).all():
             raise ParameterError(
@@ -73,32 +73,32 @@ class GaussianCounters(Mechanism):
         return counts
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
-        """Log density of each output, shape `(size,)`; a counter without noise must be right, or it is -inf."""
-        away = outputs.values - self.counts(dataset)
+        """Return the log density of each output, shape `(size,)`; -inf where a counter without noise is not exact."""
+        errors = outputs.values - self.counts(dataset)
         noisy = self.deviations > 0.0
-        z = away[:, noisy] / self.deviations[noisy]
+        z = errors[:, noisy] / self.deviations[noisy]
         density = -0.5 * (z**2).sum(axis=1) - np.log(self.deviations[noisy] * math.sqrt(2.0 * math.pi)).sum()
-        return np.where((away[:, ~noisy] == 0.0).all(axis=1), density, -math.inf)
+        return np.where((errors[:, ~noisy] == 0.0).all(axis=1), density, -math.inf)
 
     def guarantee(self) -> Guarantee:
-        """`GaussianDP(mu)`: m counters of mu / sqrt(m) each."""
+        """Return `GaussianDP(mu)`: m counters of mu / sqrt(m) each."""
         return GaussianDP(self.mu, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """Every counter moves as far as it may."""
+        """Return two datasets between which every counter changes by its sensitivity."""
         d0 = np.zeros(len(self.sensitivities))
         return Neighbours(d0, d0 + self.sensitivities, self.relation)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
         super().fitted_to(neighbours)
-        moves = np.abs(self.counts(neighbours.d1) - self.counts(neighbours.d0))
-        if (moves > np.asarray(self.sensitivities) * (1.0 + 1e-12)).any():
+        changes = np.abs(self.counts(neighbours.d1) - self.counts(neighbours.d0))
+        if (changes > np.asarray(self.sensitivities) * (1.0 + 1e-12)).any():
             raise NeighboursError(
-                f"the counters move by {moves.tolist()}, but the sensitivities are {list(self.sensitivities)}.",
+                f"the counters move by {changes.tolist()}, but the sensitivities are {list(self.sensitivities)}.",
                 argument=("d0", "d1"),
             )
         return self

@@ -23,13 +23,13 @@ from .calibration import CALIBRATIONS, noise_multiplier
 class Gaussian(AdditiveNoise):
     """Gaussian mechanism: each answer plus independent N(0, sigma^2), sigma = noise multiplier * sensitivity.
 
-    The noise is given either by a wanted (epsilon, delta) and a calibration, or by its multiplier.
+    The noise is given either by a target (epsilon, delta) and a calibration, or by its multiplier.
 
     Args:
-        epsilon: the wanted epsilon, > 0.
-        delta: the wanted delta, strictly between 0 and 1: Gaussian noise is not private at delta 0.
+        epsilon: target epsilon, > 0.
+        delta: target delta, strictly between 0 and 1: Gaussian noise is not private at delta 0.
         noise_multiplier: standard deviation / sensitivity, > 0; instead of epsilon and delta.
-        calibration: "analytic" (the least noise that is enough), "classic", "classic-log-1" or "classic-log-2"; see
+        calibration: "analytic" (the smallest sufficient noise), "classic", "classic-log-1" or "classic-log-2"; see
             `dpassay.mechanisms.noise.calibration`.
         sensitivity: largest L2 distance between the answers on neighbours, > 0.
         n_queries: number of answers, >= 1.
@@ -37,13 +37,13 @@ class Gaussian(AdditiveNoise):
         relation: the neighbouring relation that `sensitivity` and the claim hold for.
 
     Raises:
-        ParameterError: also for a classic calibration whose (epsilon, delta) is false; the message has the numbers.
+        ParameterError: also for a classic calibration whose noise is not (epsilon, delta)-DP.
 
     Guarantees:
         * mu-Gaussian DP with mu = sensitivity / sigma, exactly (Dong, Roth and Su 2022): the claim is the
           whole exact curve, not the (epsilon, delta) that the noise was calibrated to, which a classic calibration
           does not reach.
-        * Vectors too: the noise is invariant under rotation, so that only the L2 distance matters.
+        * Exact for vectors too: the noise is invariant under rotation, so only the L2 distance matters.
 
     Example:
         >>> mechanism = Gaussian(epsilon=1.0, delta=1e-5)
@@ -94,7 +94,7 @@ class Gaussian(AdditiveNoise):
         query: AnyQuery | None = None,
         relation: Relation = Relation.ADD_REMOVE,
     ) -> Gaussian:
-        """The mechanism with the given noise; the same as `Gaussian(noise_multiplier=...)`."""
+        """Return `Gaussian(noise_multiplier=...)`."""
         return cls(
             noise_multiplier=noise_multiplier,
             sensitivity=sensitivity,
@@ -115,11 +115,11 @@ class Gaussian(AdditiveNoise):
 
     @property
     def mu(self) -> float:
-        """sensitivity / standard deviation, the parameter of Gaussian DP."""
+        """Parameter of Gaussian DP: sensitivity / standard deviation."""
         return self.sensitivity / self.standard_deviation
 
     def guarantee(self) -> Guarantee:
-        """`GaussianDP(mu)`, exact; quoted at the delta that the noise was calibrated to, if it was."""
+        """Return `GaussianDP(mu)`, exact; quoted at the delta of the calibration, if there was one."""
         return GaussianDP(self.mu, relation=self.relation).calibrated_at(self.delta)
 
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
@@ -128,7 +128,7 @@ class Gaussian(AdditiveNoise):
         return noise
 
     def _noise_log_density(self, noise: Floats) -> Floats:
-        """-z^2 / (2 sigma^2) - ln(sigma sqrt(2 pi)); overwrites `noise`."""
+        """Return -z^2 / (2 sigma^2) - ln(sigma sqrt(2 pi)); overwrites `noise`."""
         noise *= noise
         noise *= -0.5 / self.standard_deviation**2
         noise -= math.log(self.standard_deviation) + 0.5 * math.log(2.0 * math.pi)

@@ -31,10 +31,10 @@ class Laplace(AdditiveNoise):
 
     Guarantees:
         * epsilon-DP (Dwork, McSherry, Nissim and Smith 2006, proposition 1).
-        * The whole curve of the claim is exact, for vectors too: it is the one of a single answer that moves by
-          `sensitivity`, attained by the worst case, in which one answer does all the moving. No other way of moving is
-          worse. Let F_t(a) be the largest true positive rate at false positive rate a between noise and noise shifted
-          by t (in units of b). Moving two answers by s and by t can be done one after the other, so that no test does
+        * The whole curve of the claim is exact, for vectors too: it is the curve of a single answer that moves by
+          `sensitivity`, and the worst case, in which only one answer moves, attains it. No other change of the answers
+          is worse. Let F_t(a) be the largest true positive rate at false positive rate a between noise and noise
+          shifted by t (in units of b). Two answers can be moved by s and by t one after the other, so that no test does
           better than F_t(F_s(a)). Threshold tests are optimal here, because the likelihood ratio is monotone, and for
           them F_t(F_s(a)) = F_{s+t}(a); by induction no vector with the same L1 length does better.
 
@@ -69,7 +69,7 @@ class Laplace(AdditiveNoise):
         return self.sensitivity / self.epsilon
 
     def guarantee(self) -> Guarantee:
-        """`LaplaceDP(epsilon)`, exact."""
+        """Return `LaplaceDP(epsilon)`, exact."""
         return LaplaceDP(self.epsilon, relation=self.relation)
 
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
@@ -80,7 +80,7 @@ class Laplace(AdditiveNoise):
 
 
 def draw_laplace(scale: float, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-    """Laplace noise as the difference of two exponentials, which is faster than `Generator.laplace`."""
+    """Draw Laplace noise as the difference of two exponentials, which is faster than `Generator.laplace`."""
     noise = rng.standard_exponential(shape)
     noise -= rng.standard_exponential(shape)
     noise *= scale
@@ -88,7 +88,7 @@ def draw_laplace(scale: float, shape: tuple[int, ...], rng: np.random.Generator)
 
 
 def laplace_log_density(noise: Floats, scale: float) -> Floats:
-    """-|z| / b - ln(2 b); overwrites `noise`."""
+    """Return -|z| / b - ln(2 b); overwrites `noise`."""
     np.abs(noise, out=noise)
     noise *= -1.0 / scale
     noise -= math.log(2.0 * scale)
@@ -96,15 +96,15 @@ def laplace_log_density(noise: Floats, scale: float) -> Floats:
 
 
 def orthant_probabilities(epsilon: float, n_queries: int) -> tuple[float, float]:
-    """Probabilities, on side 0 and side 1, of the event that shows basic composition tight.
+    """Return the probabilities, on side 0 and side 1, of the event that shows basic composition tight.
 
     Each of `n_queries` answers is 1 more on side 1, and has Laplace noise of scale n_queries / epsilon: epsilon /
-    n_queries each, epsilon in all. Every point of the orthant in which all outputs reach the larger answers has a
+    n_queries each, epsilon in total. Every point of the orthant in which all outputs reach the larger answers has a
     likelihood ratio of e^epsilon, so that no smaller epsilon holds. The event is rare, though: 2^-n_queries on side 1.
-    What typical outputs show is far less, and that is what advanced composition counts on.
+    Typical outputs have a far smaller likelihood ratio, which advanced composition exploits.
 
     Args:
-        epsilon: of all queries together, > 0.
+        epsilon: epsilon of all queries together, > 0.
         n_queries: number of queries, >= 1.
 
     Example:
@@ -118,7 +118,7 @@ def orthant_probabilities(epsilon: float, n_queries: int) -> tuple[float, float]
 
 
 def log_laplace_mass(low: Floats, high: Floats, scale: float) -> Floats:
-    """Log probability of Laplace noise in each [low, high], without cancellation in the tails."""
+    """Return the log probability of Laplace noise in each [low, high], without cancellation in the tails."""
     low, high = low / scale, high / scale
     left, right = np.minimum(high, 0.0), np.maximum(low, 0.0)
     with np.errstate(divide="ignore"):

@@ -1,4 +1,4 @@
-"""Running sums of noisy numbers."""
+"""Laplace noise on numbers, released as running sums."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .laplace import Laplace
 
 @dataclass(frozen=True)
 class PrefixSums(Laplace):
-    """Laplace noise on each answer, then the running sums: how many up to here, for every "here".
+    """Laplace noise on each answer, then the running sums: noisy counts up to each position.
 
-    The sums are computed from the noisy answers and nothing else, so that they keep the guarantee of `Laplace`; the
-    answers are their differences, so that nothing is lost either.
+    The sums are computed from the noisy answers only, so that the guarantee of `Laplace` holds; the noisy answers are
+    the differences of the sums, so that the exact curve of `Laplace` holds as well.
 
     Args:
         epsilon: the claim, > 0.
@@ -34,12 +34,12 @@ class PrefixSums(Laplace):
     """
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` vectors of running sums: shape `(size, n_queries)`, or `(size,)` for one query."""
+        """Return `size` vectors of running sums: shape `(size, n_queries)`, or `(size,)` for one query."""
         values = super().release(dataset, size, rng).values
         return Outputs(values if values.ndim == 1 else np.cumsum(values, axis=1, out=values))
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`: that of the differences."""
+        """Return the log density of each output under `dataset`, that of its differences, shape `(size,)`."""
         values = outputs.values
         answers = values if values.ndim == 1 else np.diff(values, axis=1, prepend=0.0)
         return super().log_density(Outputs(answers), dataset)

@@ -1,4 +1,4 @@
-"""Snapping: Laplace noise whose sum is rounded so coarsely that no bit of the data is left in the last digits."""
+"""Snapping: Laplace noise, rounded so coarsely that the low-order bits do not leak the data."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .laplace import laplace_log_density, log_laplace_mass
 from .uniforms import full_precision_uniform
 
 ROUNDING = 2.0**-49
-"""What the arithmetic of floats adds to the sensitivity of an answer, as a share of `bound` (Mironov 2012)."""
+"""Increase of the sensitivity of an answer by floating-point arithmetic, as a share of `bound` (Mironov 2012)."""
 MOST_CELLS = 10_000_000
-"""Of the rounding between two answers, up to which the exact curve is computed."""
+"""Largest number of rounding cells between two answers for which the exact curve is computed."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Snapping(AdditiveNoise):
         release = clamp(round(clamp(answer) + scale * sign * ln(U))),     scale = (sensitivity + 2^-49 bound) / epsilon
 
     to [-bound, bound], with U uniform at full precision and rounding to multiples of `granularity`, the least power of
-    two that is not below the scale. Naive Laplace noise in floats gives away which answers it was added to, since only
-    some floats can be reached from each; here all answers reach the same outputs.
+    two that is not below the scale. Naive Laplace noise in floats leaks the answer that it was added to, since only
+    some floats can be reached from each answer; with snapping all answers reach the same outputs.
 
     Args:
         epsilon: the claim, > 0.
@@ -46,10 +46,10 @@ class Snapping(AdditiveNoise):
 
     Guarantees:
         * epsilon-DP in floating-point arithmetic (Mironov 2012, theorem 1, there for sensitivity 1 and one answer),
-          for a logarithm that is correctly rounded. That of numpy is so but for a last bit here and there, which the
+          for a logarithm that is correctly rounded. The logarithm of numpy can be wrong in the last bit, which the
           rounding to `granularity` hides unless a sum falls within 2^-50 of the middle between two multiples.
-        * `exact_guarantee` and the output law are those of real numbers: the masses that Laplace noise gives to the
-          cells of the rounding.
+        * `exact_guarantee` and the output law assume real arithmetic: they use the probabilities that Laplace noise
+          gives to the rounding cells.
 
     References:
         Mironov (2012), "On significance of the least significant bits for differential privacy".
@@ -75,11 +75,11 @@ class Snapping(AdditiveNoise):
     def __post_init__(self) -> None:
         positive(epsilon=self.epsilon, bound=self.bound)
         super().__post_init__()
-        least = self.sensitivity * (1.0 + 1.0 / self.epsilon)
-        if not least * (1.0 + ROUNDING * self.n_queries) < self.bound < 2.0**46 * self.sensitivity / self.epsilon:
+        low = self.sensitivity * (1.0 + 1.0 / self.epsilon)
+        if not low * (1.0 + ROUNDING * self.n_queries) < self.bound < 2.0**46 * self.sensitivity / self.epsilon:
             raise ParameterError(
-                f"bound must lie above scale + sensitivity = {least:g} and below 2^46 scale, but is {self.bound:g}. "
-                f"Set bound={10 * least:g}, or what the answers need if that is more.",
+                f"bound must lie above scale + sensitivity = {low:g} and below 2^46 scale, but is {self.bound:g}. "
+                f"Set bound={10 * low:g}, or what the answers need if that is more.",
                 argument="bound",
             )
 
@@ -90,22 +90,24 @@ class Snapping(AdditiveNoise):
 
     @property
     def granularity(self) -> float:
-        """The least power of two that is not below the scale: outputs are multiples of it, or +-bound."""
+        """Smallest power of two that is not below the scale: outputs are multiples of it, or +-bound."""
         fraction, exponent = math.frexp(self.scale)
         return math.ldexp(1.0, exponent - (fraction == 0.5))
 
     @property
     def last_edge(self) -> float:
-        """Sums above it become `bound`."""
+        """Edge of the last rounding cell: sums above it become `bound`."""
         return (math.ceil(self.bound / self.granularity) - 0.5) * self.granularity
 
     def guarantee(self) -> Guarantee:
-        """The claim, `PureDP(epsilon)`."""
+        """Return the claim, `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The law of the cells between the two answers of the worst case, and of all cells on either side; None where
-        these are more than ten million."""
+        """Return the exact curve of the worst case; None where it has more than ten million rounding cells.
+
+        The law has the cells between the two answers, and one output for all cells on either side.
+        """
         if self.sensitivity > MOST_CELLS * self.granularity:
             return None
         steps = np.arange(math.ceil(self.sensitivity / self.granularity) + 1)
@@ -117,14 +119,14 @@ class Snapping(AdditiveNoise):
         return ExactDP.of_logs(log0, log1, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """The first answer moves by `sensitivity` from the edge of a cell: at most that edge has probability 1/2."""
+        """Return answers of which the first moves by `sensitivity` from the edge of a rounding cell."""
         pair = super().worst_case()
         start = np.zeros(np.shape(pair.d0))
         start[(0,) * start.ndim] = 0.5 * self.granularity
         return Neighbours(np.add(pair.d0, start)[()], np.add(pair.d1, start)[()], pair.relation)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` snapped answers: shape `(size,)` for one query, `(size, n_queries)` for more."""
+        """Return `size` snapped answers: shape `(size,)` for one query, `(size, n_queries)` for more."""
         values = super().release(dataset, size, rng).values
         values /= self.granularity
         np.rint(values, out=values)
@@ -135,7 +137,7 @@ class Snapping(AdditiveNoise):
         return np.clip(answers, -self.bound, self.bound)
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each output under `dataset`, shape `(size,)`; -inf where impossible."""
+        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf where impossible."""
         values, half = outputs.values, 0.5 * self.granularity
         centre = self._centre(self.answers(dataset))
         inside, ends = np.abs(values) < self.bound, np.abs(values) == self.bound

@@ -1,7 +1,7 @@
-"""What mechanisms that add noise to answers, or choose by them, share: a query or a vector, checked.
+"""Checks of the query, or vector of answers, that mechanisms add noise to or select by.
 
-With `query=None` the dataset of a mechanism is the vector of answers itself, which is how a mechanism is audited on its
-worst case; with a query it is whatever the query takes.
+With `query=None` the dataset of a mechanism is the vector of answers, which is how a mechanism is audited on its worst
+case; with a query, the dataset is any argument of the query.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ..relation import Relation
 from .base import AnyQuery, Floats, Query
 
 ROUNDING = 1e-9
-"""Relative slack in comparisons of a distance with a sensitivity: sums of floats are not exact."""
+"""Relative tolerance when a distance is compared with a sensitivity: sums of floats are not exact."""
 
 
 def check_query(
     query: AnyQuery | None, *, sensitivity: float, relation: Relation, norm: float, n_answers: int, n_name: str
 ) -> None:
-    """Raises `ParameterError` unless `query` is callable and its shape and sensitivity are the declared ones."""
+    """Raise `ParameterError` unless `query` is callable and its shape and sensitivity are the declared ones."""
     if query is None:
         return
     if not callable(query):
@@ -45,7 +45,7 @@ def check_query(
 
 
 def evaluate(query: AnyQuery | None, dataset: Dataset, *, n_answers: int, n_name: str) -> Floats:
-    """The answers on `dataset`: shape `()` for one, `(n_answers,)` for more; raises `ParameterError` on any other."""
+    """Return the answers on `dataset`, shape `()` or `(n_answers,)`; raise `ParameterError` for any other shape."""
     try:
         answers = np.asarray(dataset if query is None else query(dataset), dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -57,11 +57,11 @@ def evaluate(query: AnyQuery | None, dataset: Dataset, *, n_answers: int, n_name
         ) from error
     if n_answers == 1 and answers.shape == (1,):
         answers = answers.reshape(())
-    wanted = () if n_answers == 1 else (n_answers,)
-    if answers.shape != wanted:
+    expected_shape = () if n_answers == 1 else (n_answers,)
+    if answers.shape != expected_shape:
         source = "the dataset (query is None, so it is the vector of answers)" if query is None else repr(query)
         raise ParameterError(
-            f"{n_name} is {n_answers}, but {source} gives answers of shape {answers.shape}, not {wanted}.",
+            f"{n_name} is {n_answers}, but {source} gives answers of shape {answers.shape}, not {expected_shape}.",
             argument=n_name,
         )
     if not np.isfinite(answers).all():
@@ -70,7 +70,7 @@ def evaluate(query: AnyQuery | None, dataset: Dataset, *, n_answers: int, n_name
 
 
 def check_distance(answers0: Floats, answers1: Floats, *, sensitivity: float, norm: float) -> None:
-    """Raises `NeighboursError` if two vectors of answers lie further apart than the sensitivity."""
+    """Raise `NeighboursError` if two vectors of answers lie further apart than the sensitivity."""
     distance = float(np.linalg.norm(np.atleast_1d(answers1 - answers0), ord=norm))
     if distance > sensitivity * (1.0 + ROUNDING):
         raise NeighboursError(
@@ -87,10 +87,10 @@ def check_pair(
     sensitivity: float,
     norm: float,
 ) -> None:
-    """Raises `NeighboursError` unless the pair is one: by its answers without a query, by its records with one.
+    """Raise `NeighboursError` unless the datasets are neighbours: in their answers, or with a query in their records.
 
-    With a query the distance of the answers is left alone on purpose: a wrong declared sensitivity is for the audit to
-    find.
+    With a query the distance of the answers is deliberately not checked: a wrong declared sensitivity is for the audit
+    to detect.
     """
     answers0, answers1 = answers(neighbours.d0), answers(neighbours.d1)
     if query is None:
@@ -100,7 +100,7 @@ def check_pair(
 
 
 def unit_step(step: float, n_answers: int) -> tuple[float | Floats, float | Floats]:
-    """Two answer vectors, all zero but for the first entry, which is 0 and `step`."""
+    """Return two answer vectors, all zero except for the first entry, which is 0 and `step`."""
     if n_answers == 1:
         return 0.0, step
     d1 = np.zeros(n_answers)
@@ -109,9 +109,9 @@ def unit_step(step: float, n_answers: int) -> tuple[float | Floats, float | Floa
 
 
 def refuse_worst_case(mechanism: str, query: AnyQuery | None) -> None:
-    """Raises `NeighboursError` if there is a query: no one knows the records that move it most."""
+    """Raise `NeighboursError` if there is a query: the records that change its answers most are unknown."""
     if query is not None:
         raise NeighboursError(
-            f"the worst case of {mechanism} is known for answers only, but this one asks {query!r} of records. Give "
+            f"the worst case of {mechanism} is known for answers only, but it has the query {query!r}. Give "
             "neighbours (see dpassay.mechanisms.records.remove_record), or set query=None to audit the noise alone."
         )

@@ -1,7 +1,7 @@
 """The interface of a query: a function of the records, with its sensitivity.
 
-A query is a frozen dataclass that is called with a dataset and gives a number or a vector of numbers. How far its
-answers can move between neighbours depends on the relation and on the norm in which the distance is measured.
+A query is a frozen dataclass that is called with a dataset and returns a number or a vector of numbers. Its sensitivity
+depends on the neighbouring relation and on the norm in which the distance is measured.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ..relation import Relation
 
 Floats = NDArray[np.float64]
 Column: TypeAlias = str | int | None
-"""A column's name in a DataFrame, its position in a two-dimensional array, or None for one-dimensional data."""
+"""Name of a column of a DataFrame, its index in a two-dimensional array, or None for one-dimensional data."""
 
 
 class Query(ABC):
-    """A function of the records whose sensitivity is known. Subclasses are frozen dataclasses."""
+    """Function of the records with a known sensitivity. Subclasses are frozen dataclasses."""
 
     @property
     def n_answers(self) -> int:
@@ -33,44 +33,44 @@ class Query(ABC):
 
     @abstractmethod
     def __call__(self, dataset: Dataset) -> float | Floats:
-        """The exact answers on `dataset`: a number, or shape `(n_answers,)`."""
+        """Return the exact answers on `dataset`: a number, or shape `(n_answers,)`."""
 
     @abstractmethod
     def sensitivity(self, relation: Relation, *, norm: float = 1.0) -> float:
-        """Largest distance between the answers on two neighbours.
+        """Return the largest distance between the answers on two neighbours.
 
         Args:
             relation: how the neighbours may differ.
-            norm: 1 (what Laplace noise needs), 2 (Gaussian noise) or inf (selection).
+            norm: 1 (for Laplace noise), 2 (Gaussian noise) or inf (selection).
         """
 
     def range_sensitivity(self, relation: Relation) -> float:
-        """Largest difference between how far any two answers move between two neighbours: what selection needs.
+        """Return the largest difference between the changes of any two answers between neighbours, for selection.
 
-        If all answers move alike, nothing that chooses by comparing them can tell: 0 for a single answer. At most the
-        sensitivity in the norm inf where answers move in one direction, and else twice that. (Dong, Durfee and Rogers
-        2020.)
+        A selection that compares answers does not depend on a change that is common to all of them: 0 for a single
+        answer. At most the L-infinity sensitivity where answers move in one direction, and else twice that. (Dong,
+        Durfee and Rogers 2020.)
         """
         if self.n_answers == 1:
             return 0.0
         return self.sensitivity(relation, norm=math.inf) * (1.0 if self.monotone(relation) else 2.0)
 
     def monotone(self, relation: Relation) -> bool:
-        """True if, between any two neighbours, all answers that move do so in one direction."""
+        """Return True if, between any two neighbours, all answers that change do so in one direction."""
         return False
 
 
 AnyQuery: TypeAlias = Query | Callable[[Dataset], Any]
-"""A `Query`, or any function from a dataset to a number or a vector, whose sensitivity is then taken on trust."""
+"""A `Query`, or any function from a dataset to a number or a vector, whose sensitivity is then not checked."""
 
 
 def column_of(dataset: Dataset, column: Column) -> NDArray[Any]:
-    """One value a record, shape `(n_records,)`; raises `ParameterError` when there is no such column."""
+    """Return one value per record, shape `(n_records,)`; raise `ParameterError` if there is no such column."""
     if hasattr(dataset, "columns") and hasattr(dataset, "to_numpy"):
         if column not in dataset.columns:
-            known = ", ".join(map(repr, list(dataset.columns)[:12]))
+            names = ", ".join(map(repr, list(dataset.columns)[:12]))
             raise ParameterError(
-                f"column must be one of the dataset's columns ({known}), but is {column!r}.", argument="column"
+                f"column must be one of the dataset's columns ({names}), but is {column!r}.", argument="column"
             )
         return np.asarray(dataset[column].to_numpy())
     values = np.asarray(dataset)
@@ -86,10 +86,10 @@ def column_of(dataset: Dataset, column: Column) -> NDArray[Any]:
 
 
 def numbers_of(dataset: Dataset, column: Column) -> Floats:
-    """One number a record, shape `(n_records,)`; missing values are NaN.
+    """Return one number per record, shape `(n_records,)`; missing values are NaN.
 
     Raises:
-        ParameterError: there is no such column, or it holds something else than numbers.
+        ParameterError: there is no such column, or it has values that are not numbers.
     """
     values = column_of(dataset, column)
     try:

@@ -1,9 +1,9 @@
-"""Names of the queries. A new one is one file and one line here."""
+"""Catalogue names of the queries. A new query is one file and one line in this table."""
 
 from ..registry import Catalogue
 
 WORKLOADS = ("identity", "total", "prefixes", "ranges", "marginals", "parities", "random")
-"""The workloads that have a constructor of their own."""
+"""Workloads with their own constructor, a class method of `Workload`."""
 
 catalogue = Catalogue(
     "query",

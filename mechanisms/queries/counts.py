@@ -1,4 +1,4 @@
-"""Counting queries: how many records have a property, and how many fall into each of several disjoint bins."""
+"""Counting queries: the number of records with a property, and in each of several bins."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .base import Column, Floats, Query, column_of, numbers_of
 
 @dataclass(frozen=True)
 class Count(Query):
-    """Number of records whose value meets every condition; without a condition, the number of records.
+    """Number of records whose value meets every condition, or of all records without a condition.
 
-    Sensitivity 1 under every relation and in every norm: one record enters, leaves, or changes its membership.
+    Sensitivity 1 under every relation and in every norm.
 
     Args:
-        column: whose values; see `Column`.
-        above: values strictly above it.
-        below: values strictly below it.
-        equals: values equal to it. A missing value (NaN) meets no condition.
+        column: column of the values; see `Column`.
+        above: count values strictly above this number.
+        below: count values strictly below this number.
+        equals: count values equal to this one. A missing value (NaN) meets no condition.
 
     Example:
         >>> Count(above=40)([39, 40, 41, 90])
@@ -68,12 +68,12 @@ class Count(Query):
 class Histogram(Query):
     """Number of records in each of several disjoint bins: intervals between `edges`, or one bin for each category.
 
-    A record that is added or removed moves one bin by 1. A record that is replaced can leave one bin and enter
-    another, which moves two: L1 sensitivity 2, L2 sqrt(2). Scaling the noise to the first when the second is meant is
-    the classic slip. (Dwork and Roth 2014, section 3.3, count by adding and removing.)
+    A record that is added or removed changes one bin by 1. A record that is replaced can leave one bin and enter
+    another, which changes two: L1 sensitivity 2, L2 sqrt(2). Noise that is scaled to the first under the second
+    relation is a classic bug. (Dwork and Roth 2014, section 3.3, use add_remove.)
 
     Args:
-        column: whose values; see `Column`.
+        column: column of the values; see `Column`.
         edges: increasing, at least 2; bin i is [edges[i], edges[i+1]), the last one closed. Values outside are not
             counted.
         categories: distinct values, at least 1; bin i counts those equal to categories[i]. Either this or `edges`. They
@@ -120,8 +120,8 @@ class Histogram(Query):
         return _between(numbers_of(dataset, self.column), np.asarray(self.edges, dtype=np.float64))
 
     def sensitivity(self, relation: Relation, *, norm: float = 1.0) -> float:
-        moved = 1 if relation is Relation.ADD_REMOVE or self.n_answers == 1 else 2
-        return 1.0 if math.isinf(norm) else float(moved ** (1.0 / norm))
+        n_moved = 1 if relation is Relation.ADD_REMOVE or self.n_answers == 1 else 2
+        return 1.0 if math.isinf(norm) else float(n_moved ** (1.0 / norm))
 
     def monotone(self, relation: Relation) -> bool:
         return relation is Relation.ADD_REMOVE
@@ -129,14 +129,14 @@ class Histogram(Query):
 
 @dataclass(frozen=True)
 class PrefixCounts(Query):
-    """Number of records at or below each of several thresholds: a distribution function, not yet divided by n.
+    """Number of records at or below each of several thresholds: n times the empirical distribution function.
 
-    One record moves all counts from its value on: up to all k of them, by 1 each, in one direction under add_remove and
-    under replace_one too. Noise for L1 sensitivity k is what running sums of a noisy histogram avoid.
+    One record changes all counts at thresholds from its value on, up to all k of them, by 1 each, in one direction
+    under add_remove and under replace_one. Running sums of a noisy histogram avoid noise for L1 sensitivity k.
 
     Args:
-        column: whose values; see `Column`.
-        thresholds: increasing, at least 1; must be public. Missing values (NaN) are counted nowhere.
+        column: column of the values; see `Column`.
+        thresholds: increasing, at least 1; must be public. Missing values (NaN) are not counted.
 
     Example:
         >>> PrefixCounts(thresholds=(1, 2, 3))([0.5, 2.0, 2.5, 9.0])
@@ -175,7 +175,7 @@ class PrefixCounts(Query):
 
 
 def _between(values: Floats, edges: Floats) -> Floats:
-    """Counts between consecutive edges, last bin closed, shape `(len(edges) - 1,)`; NaN is counted nowhere."""
+    """Return counts between consecutive edges, last bin closed, shape `(len(edges) - 1,)`; NaN is not counted."""
     inside: NDArray[np.bool_] = (values >= edges[0]) & (values <= edges[-1])
     bins = np.searchsorted(edges, values[inside], side="right") - 1
     return np.bincount(bins.clip(max=len(edges) - 2), minlength=len(edges) - 1).astype(np.float64)

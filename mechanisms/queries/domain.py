@@ -1,4 +1,4 @@
-"""What a record can be: a value of each attribute, coded as a whole number."""
+"""Domain of a record: the possible values of each attribute, coded as whole numbers."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .base import Floats
 
 Ints = NDArray[np.int64]
 LARGEST_TABLE = 2 * 10**9
-"""Bytes that one table of numbers may take."""
+"""Largest size of one table of numbers, in bytes."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """The attributes of a record, and how many values each has: public, so that nothing here comes from the data.
+    """Public attributes of a record, with the number of values of each.
 
     The values of an attribute are coded 0, 1, ..., n_values - 1. A cell is a combination of the values of all
     attributes; cells are numbered in the order of nested loops, the last attribute fastest.
 
     Args:
-        attributes: name and number of values of each, at least one of at least one value; a dict will do.
+        attributes: name and number of values of each, at least one of at least one value; a dict is accepted.
 
     Example:
         >>> domain = Domain({"sex": 2, "race": 3})
@@ -43,12 +43,12 @@ class Domain:
     attributes: tuple[tuple[str, int], ...]
 
     def __post_init__(self) -> None:
-        given: Any = self.attributes
+        entries: Any = self.attributes
         try:
-            pairs = tuple((name, n) for name, n in (given.items() if isinstance(given, Mapping) else given))
+            pairs = tuple((name, n) for name, n in (entries.items() if isinstance(entries, Mapping) else entries))
         except (TypeError, ValueError):
             raise ParameterError(
-                argument="attributes", value=given, allowed="have a name and a number of values each", advice=_EXAMPLE
+                argument="attributes", value=entries, allowed="have a name and a number of values each", advice=_EXAMPLE
             ) from None
         object.__setattr__(self, "attributes", pairs)
         if not pairs or len(set(self.names)) < len(pairs):
@@ -60,71 +60,70 @@ class Domain:
 
     @classmethod
     def of(cls, given: Any) -> Domain:
-        """The domain itself, or the one of a dict or of pairs."""
+        """Return `given` if it is a domain, else the domain of a dict or of pairs."""
         return given if isinstance(given, Domain) else cls(given)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of the attributes, in their order."""
+        """Names of the attributes, in their order."""
         return tuple(name for name, _ in self.attributes)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """How many values each attribute has."""
+        """Number of values of each attribute."""
         return tuple(n_values for _, n_values in self.attributes)
 
     @cached_property
     def n_cells(self) -> int:
-        """How many cells there are: the product of the shape."""
+        """Number of cells: the product of the shape."""
         return math.prod(self.shape)
 
     def index(self, name: str) -> int:
-        """The place of an attribute; raises `ParameterError` for an unknown name."""
+        """Return the index of an attribute; raise `ParameterError` for an unknown name."""
         if name not in self.names:
             raise ParameterError(unknown_name_message("attribute", name, self.names), argument="attribute", value=name)
         return self.names.index(name)
 
     def project(self, names: Iterable[str]) -> Domain:
-        """The domain of some of the attributes, in the order given."""
+        """Return the domain of some of the attributes, in the order of `names`."""
         return Domain(tuple(self.attributes[self.index(name)] for name in names))
 
     def records(self, dataset: Dataset) -> Ints:
-        """The coded records of a dataset, shape `(n_records, n_attributes)`.
+        """Return the coded records of a dataset, shape `(n_records, n_attributes)`.
 
         Args:
-            dataset: a DataFrame, whose columns are found by their names, others being left out; or rows in the order
-                of the attributes.
+            dataset: a DataFrame, whose columns are selected by name; or rows in the order of the attributes.
 
         Raises:
-            ParameterError: a missing column, another number of columns, or a value that is missing or is no code.
+            ParameterError: a missing column, another number of columns, or a value that is missing or not a code.
         """
         columns = self._columns(dataset)
         return np.column_stack([self._codes(name, n, c) for (name, n), c in zip(self.attributes, columns, strict=True)])
 
     def cells(self, records: Ints, names: Iterable[str] | None = None) -> Ints:
-        """The number of the cell of each record among those of the attributes `names` (all, where left out).
+        """Return the index of the cell of each record, among the cells of the attributes `names` (default: all).
 
         Args:
             records: codes, shape `(..., n_attributes)`.
-            names: some attributes, in any order.
+            names: some of the attributes, in any order.
 
         Returns:
             Shape `records.shape[:-1]`.
         """
-        places = range(len(self.names)) if names is None else [self.index(name) for name in names]
-        if math.prod(self.shape[place] for place in places) >= 2**63:
+        positions = range(len(self.names)) if names is None else [self.index(name) for name in names]
+        if math.prod(self.shape[position] for position in positions) >= 2**63:
             raise ParameterError("the cells are too many to be numbered. Give fewer attributes.", argument="names")
         cells = np.zeros(records.shape[:-1], dtype=np.int64)
-        for place in places:
-            cells = cells * self.shape[place] + records[..., place]
+        for position in positions:
+            cells = cells * self.shape[position] + records[..., position]
         return cells
 
     def records_in(self, cells: Ints) -> Ints:
-        """The record that each cell number stands for, shape `(*cells.shape, n_attributes)`; undoes `cells`."""
+        """Return the record of each cell index, shape `(*cells.shape, n_attributes)`: the inverse of `cells`."""
         return np.stack(np.unravel_index(cells, self.shape), axis=-1).astype(np.int64)
 
     def histogram(self, records: Ints) -> Floats:
-        """How many records lie in each cell: `(n_cells,)`, or `(..., n_cells)` for many tables `(..., n, d)`."""
+        """Count the records in each cell: `(n_cells,)`, or `(..., n_cells)` for many tables `(..., n, d)`."""
         tables = records.shape[:-2]
         check_memory(math.prod(tables) * self.n_cells, "a histogram")
         cells = self.cells(records).reshape(math.prod(tables), -1)
@@ -133,7 +132,7 @@ class Domain:
         return counts.reshape(*tables, self.n_cells).astype(np.float64)
 
     def _columns(self, dataset: Dataset) -> list[NDArray[Any]]:
-        """The column of each attribute, shape `(n_records,)`."""
+        """Return the column of each attribute, shape `(n_records,)` each."""
         if hasattr(dataset, "columns") and hasattr(dataset, "to_numpy"):
             for name in self.names:
                 if name not in dataset.columns:
@@ -157,15 +156,15 @@ class Domain:
         return list(rows.T)
 
     def _codes(self, name: str, n_values: int, column: NDArray[Any]) -> Ints:
-        """A column as codes; raises `ParameterError` at the first value that is none."""
+        """Return a column as codes; raise `ParameterError` at the first value that is not a code."""
         try:
             numbers = column.astype(np.float64)
         except (TypeError, ValueError):
             numbers = np.array([_number(value) for value in column])
-        wrong = ~((numbers >= 0) & (numbers < n_values) & (numbers == np.floor(numbers)))
-        if not wrong.any():
+        invalid = ~((numbers >= 0) & (numbers < n_values) & (numbers == np.floor(numbers)))
+        if not invalid.any():
             return numbers.astype(np.int64)
-        row = int(np.argmax(wrong))
+        row = int(np.argmax(invalid))
         raise ParameterError(
             argument="dataset",
             value=column[row],
@@ -176,7 +175,7 @@ class Domain:
 
 
 def check_memory(n_numbers: int, what: str, *, advice: str = "Give fewer attributes, or fewer values of them.") -> None:
-    """Raises `ParameterError` if `n_numbers` floats, which make up `what`, are too large for memory.
+    """Raise `ParameterError` if `n_numbers` floats, which make up `what`, are too large for memory.
 
     Example:
         >>> check_memory(10**12, "a histogram")
@@ -198,7 +197,7 @@ _EXAMPLE = 'Give such as {"sex": 2, "age": 10}.'
 
 
 def _number(value: object) -> float:
-    """A value of a column of mixed types; NaN for one that is no number."""
+    """Return `value` as a float, NaN if it is not a number."""
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -206,11 +205,11 @@ def _number(value: object) -> float:
 
 
 def _advice(value: object, number: float) -> str:
-    """What to do about a value that is no code."""
+    """Return the advice of the error message about a value that is not a code."""
     if value is None or value != value or str(value) in ("<NA>", "NaT"):
-        return "Missing values need a code of their own, or their records left out."
+        return "Give missing values a separate code, or leave out their records."
     if math.isnan(number):
         return "Code the values: pandas.Categorical(values, categories=PUBLIC_LIST).codes."
     if math.isfinite(number) and number != math.floor(number):
         return "Give its bins: numpy.digitize(values, PUBLIC_EDGES)."
-    return "Take more values into the domain, which must be public, or code the value as one of them."
+    return "Add values to the domain, which must be public, or code the value as one of them."

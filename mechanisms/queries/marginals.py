@@ -1,4 +1,4 @@
-"""Marginals: how many records have each combination of the values of a few attributes."""
+"""Marginals: counts of the records with each combination of the values of a few attributes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .domain import Domain, check_memory
 class Marginals(Query):
     """All cells of several marginals, one marginal after another.
 
-    A record lies in one cell of each marginal. With k marginals, a record that is added or removed moves k counts by 1
-    each: L1 sensitivity k, L2 sqrt(k). One that is replaced moves two counts of each: L1 2 k, L2 sqrt(2 k). (Barak,
-    Chaudhuri, Dwork, Kale, McSherry and Talwar 2007, section 3.)
+    A record lies in one cell of each marginal. With k marginals, a record that is added or removed changes k counts by
+    1 each: L1 sensitivity k, L2 sqrt(k). A record that is replaced changes two counts of each: L1 2 k, L2 sqrt(2 k).
+    (Barak, Chaudhuri, Dwork, Kale, McSherry and Talwar 2007, section 3.)
 
     Args:
-        domain: what a record can be; a dict will do.
-        marginals: the attributes of each, at least one marginal; or a whole number k, for all marginals of k
+        domain: domain of the records; a dict is accepted.
+        marginals: attributes of each marginal, at least one marginal; or a whole number k, for all marginals of k
             attributes.
 
     Example:
@@ -51,7 +51,7 @@ class Marginals(Query):
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many cells each marginal has."""
+        """Number of cells of each marginal."""
         return tuple(self.domain.project(names).n_cells for names in self.marginals)
 
     @property
@@ -68,21 +68,21 @@ class Marginals(Query):
         return np.concatenate(counts).astype(np.float64)
 
     def parts(self, answers: Floats) -> list[Floats]:
-        """Each marginal of answers `(..., n_answers)`: shape `(..., n_cells)`, its attributes in nested loops."""
+        """Split answers `(..., n_answers)` into one `(..., n_cells)` for each marginal, in the order of the cells."""
         return np.split(answers, np.cumsum(self.sizes)[:-1], axis=-1)
 
     def sensitivity(self, relation: Relation, *, norm: float = 1.0) -> float:
-        moved = len(self.sizes)
+        n_moved = len(self.sizes)
         if Relation.of(relation) is not Relation.ADD_REMOVE:
-            moved = 2 * sum(size > 1 for size in self.sizes)
-        return float(min(moved, 1) if math.isinf(norm) else moved ** (1.0 / norm))
+            n_moved = 2 * sum(size > 1 for size in self.sizes)
+        return float(min(n_moved, 1) if math.isinf(norm) else n_moved ** (1.0 / norm))
 
     def monotone(self, relation: Relation) -> bool:
         return Relation.of(relation) is Relation.ADD_REMOVE
 
 
 def attribute_sets(domain: Domain, given: int | Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
-    """The attributes of each marginal: checked, or all sets of so many attributes where a number is given.
+    """Return the attributes of each marginal, checked; for a number k, all sets of k attributes.
 
     Example:
         >>> attribute_sets(Domain({"a": 2, "b": 2, "c": 2}), 2)
@@ -95,14 +95,14 @@ def attribute_sets(domain: Domain, given: int | Iterable[Iterable[str]]) -> tupl
                 argument="marginals", value=given, allowed=f"be at most {len(domain.names)}, the number of attributes"
             )
         return attribute_sets(domain, list(itertools.combinations(domain.names, given)))
-    found = tuple(() if isinstance(names, str) else tuple(names) for names in given)
-    if not found or any(not names or len(set(names)) < len(names) for names in found):
+    sets = tuple(() if isinstance(names, str) else tuple(names) for names in given)
+    if not sets or any(not names or len(set(names)) < len(names) for names in sets):
         raise ParameterError(
             argument="marginals",
             value=given,
             allowed="be sets of distinct attributes, at least one",
             advice=f"Give such as [({domain.names[0]!r},)], or a number of attributes from 1 to {len(domain.names)}.",
         )
-    for names in found:
+    for names in sets:
         domain.project(names)
-    return found
+    return sets

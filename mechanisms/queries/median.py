@@ -15,14 +15,14 @@ from .base import Column, Floats, Query, numbers_of
 
 @dataclass(frozen=True)
 class MedianUtility(Query):
-    """How good a median each candidate is: u(x, y) = min(#{x_i <= y}, #{x_i >= y}).
+    """Utility of each candidate as a median: u(x, y) = min(#{x_i <= y}, #{x_i >= y}).
 
-    Every utility moves by at most 1 when one record is added, removed, replaced or blanked, whereas the median itself
-    can move across the whole range. (Smith 2011 uses the exponential mechanism in this way for quantiles.)
+    Every utility changes by at most 1 when one record is added, removed, replaced or zeroed out, whereas the median can
+    move across the whole range. (Smith 2011 uses the exponential mechanism in this way for quantiles.)
 
     Args:
-        column: whose values; see `Column`.
-        candidates: the possible answers, at least 2; must be public.
+        column: column of the values; see `Column`.
+        candidates: possible answers, at least 2; must be public.
 
     Example:
         >>> MedianUtility(candidates=(0, 2, 5))([1, 2, 3])

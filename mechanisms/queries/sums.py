@@ -1,4 +1,4 @@
-"""Sums and means of values that are clipped to a public interval, without which no sensitivity is finite."""
+"""Sums and means of values clipped to a public interval, which makes the sensitivity finite."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Sum(Query):
     """Sum of one column, each value clipped to [lower, upper].
 
     Sensitivity: max(|lower|, |upper|) when a record is added or removed; upper - lower when it is replaced; when it is
-    blanked, the largest distance in the interval from its point nearest to 0. Missing values (NaN) count as that point,
-    so that no record can spoil the sum.
+    zeroed out, the largest distance in the interval from its point nearest to 0. Missing values (NaN) count as that
+    point, so that no record makes the sum NaN.
 
     Args:
-        column: whose values; see `Column`.
-        lower, upper: the interval; must be public. Taken from the data, they would leak.
+        column: column of the values; see `Column`.
+        lower, upper: the interval; must be public. Bounds taken from the data would leak.
 
     Example:
         >>> Sum(lower=0.0, upper=10.0)([3.0, 99.0, -5.0])
@@ -45,7 +45,7 @@ class Sum(Query):
 
     @property
     def blank(self) -> float:
-        """The point of the interval nearest to 0: what a blank or missing value counts as."""
+        """Point of the interval nearest to 0, the value of a zeroed or missing record."""
         return float(np.clip(0.0, self.lower, self.upper))
 
     def __call__(self, dataset: Dataset) -> float:

@@ -1,4 +1,4 @@
-"""Workloads: any linear queries over the cells of a domain, as the rows of a matrix."""
+"""Workloads: linear queries over the cells of a domain, as the rows of a matrix."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Workload(Query):
     """Linear queries: the answers are W x, where x counts the records in each cell of the domain.
 
     Args:
-        domain: what a record can be, T cells; a dict will do.
-        matrix: W, public, shape `(m, T)`: what a record in each cell adds to each answer; at least one entry is not 0.
-        name: what to call it.
+        domain: domain of the records, T cells; a dict is accepted.
+        matrix: W, public, shape `(m, T)`: contribution of a record in each cell to each answer; not all zeros.
+        name: display name.
 
     Attributes:
-        matrix: a copy that cannot be written to.
+        matrix: read-only copy of W.
 
     Example:
         >>> age = Domain({"age": 4})
@@ -57,7 +57,7 @@ class Workload(Query):
             )
         if not matrix.any():
             raise ParameterError(
-                "matrix must not be all zeros: its answers say nothing. Give a query that counts some cell.",
+                "matrix must not be all zeros, which makes all answers 0. Give a query that counts some cell.",
                 argument="matrix",
             )
         matrix.flags.writeable = False
@@ -72,32 +72,32 @@ class Workload(Query):
         return self.of(self.domain.histogram(self.domain.records(dataset)))
 
     def of(self, histograms: Floats) -> Floats:
-        """The answers on histograms `(..., n_cells)`: shape `(..., m)`."""
+        """Return the answers on histograms `(..., n_cells)`, shape `(..., m)`."""
         return np.asarray(histograms @ self.matrix.T)
 
     def sensitivity(self, relation: Relation, *, norm: float = 1.0) -> float:
-        """How far the record of `furthest` moves the answers."""
+        """Return the distance by which the record of `furthest` moves the answers."""
         before, after = self.furthest(relation, norm=norm)
-        moved = self.matrix[:, after] - (0.0 if before is None else self.matrix[:, before])
-        return float(np.linalg.norm(moved, ord=norm))
+        move = self.matrix[:, after] - (0.0 if before is None else self.matrix[:, before])
+        return float(np.linalg.norm(move, ord=norm))
 
     def furthest(self, relation: Relation, *, norm: float = 1.0) -> tuple[int | None, int]:
-        """The cells of a record, on side 0 (None: it is not there) and on side 1, that moves the answers furthest.
+        """Return the cells, on side 0 (None: absent) and on side 1, of the record that moves the answers furthest.
 
-        A record that is added moves the answers by its column; one that is replaced, by the difference of two; one that
-        was blank, by that with the first column.
+        A record that is added moves the answers by its column; a record that is replaced, by the difference of two
+        columns; a record that is zeroed out, by the difference from the first column.
         """
         relation = Relation.of(relation)
         if relation is not Relation.REPLACE_ONE:
-            moved = self.matrix - (0.0 if relation is Relation.ADD_REMOVE else self.matrix[:, :1])
-            return None if relation is Relation.ADD_REMOVE else 0, int(_lengths(moved, norm).argmax())
+            moves = self.matrix - (0.0 if relation is Relation.ADD_REMOVE else self.matrix[:, :1])
+            return None if relation is Relation.ADD_REMOVE else 0, int(_lengths(moves, norm).argmax())
         columns, cells = np.unique(self.matrix, axis=1, return_index=True)
         each = (_lengths(columns[:, i:] - columns[:, i : i + 1], norm) for i in range(len(cells)))
         _, i, j = max((float(lengths.max()), i, i + int(lengths.argmax())) for i, lengths in enumerate(each))
         return int(cells[i]), int(cells[j])
 
     def monotone(self, relation: Relation) -> bool:
-        """Whether each column has one sign or, where records are replaced, the columns can be put in rising order."""
+        """Return True if each column has one sign or, under replacement, the columns can be put in rising order."""
         if Relation.of(relation) is Relation.ADD_REMOVE:
             return bool(np.all((self.matrix >= 0).all(axis=0) | (self.matrix <= 0).all(axis=0)))
         rising = self.matrix[:, np.argsort(self.matrix.sum(axis=0))]
@@ -118,41 +118,41 @@ class Workload(Query):
 
     @classmethod
     def identity(cls, domain: Domain) -> Workload:
-        """The count of every cell: T queries."""
+        """Return the counts of every cell: T queries."""
         return product(domain, np.eye, lambda n: n, "identity")
 
     @classmethod
     def total(cls, domain: Domain) -> Workload:
-        """The number of records: one query."""
+        """Return the count of all records: one query."""
         return product(domain, lambda n: np.ones((1, n)), lambda n: 1, "total")
 
     @classmethod
     def prefixes(cls, domain: Domain) -> Workload:
-        """How many records lie at or below each value; of several attributes, in each: T queries."""
+        """Return the counts of records at or below each value, in every attribute: T queries."""
         return product(domain, lambda n: np.tri(n), lambda n: n, "prefixes")
 
     @classmethod
     def ranges(cls, domain: Domain) -> Workload:
-        """How many records lie between any two values; of several attributes, in any box: T (T + 1) / 2 for one."""
+        """Return the counts of records in every interval of values, or box: T (T + 1) / 2 queries for one attribute."""
         return product(domain, _ranges, lambda n: n * (n + 1) // 2, "ranges")
 
     @classmethod
     def marginals(cls, domain: Domain, sets: int | Iterable[Sequence[str]]) -> Workload:
-        """Every cell of marginals, as in `Marginals`: of the sets of attributes given, or of all of so many."""
+        """Return the counts of all cells of marginals, as in `Marginals`."""
         domain = Domain.of(domain)
         sets = attribute_sets(domain, sets)
         n_queries = sum(domain.project(names).n_cells for names in sets)
         check_memory(n_queries * domain.n_cells, "the marginals as a matrix")
         rows = np.zeros((n_queries, domain.n_cells))
-        every, first = domain.records_in(np.arange(domain.n_cells)), 0
+        records, first = domain.records_in(np.arange(domain.n_cells)), 0
         for names in sets:
-            rows[first + domain.cells(every, names), np.arange(domain.n_cells)] = 1.0
+            rows[first + domain.cells(records, names), np.arange(domain.n_cells)] = 1.0
             first += domain.project(names).n_cells
         return Workload(domain, rows, name="marginals")
 
     @classmethod
     def parities(cls, domain: Domain, k: int) -> Workload:
-        """Of each k attributes of two values: the records with an even number of ones less those with an odd number.
+        """Return the parities of k binary attributes: the count of records with an even number of ones minus the rest.
 
         Answers lie in [-n, n]. (Barak et al. 2007: the Fourier coefficients that make up all k-way marginals.)
         """
@@ -169,7 +169,7 @@ class Workload(Query):
 
     @classmethod
     def random(cls, domain: Domain, n_queries: int, seed: int = 0) -> Workload:
-        """Counts of random sets of cells, each cell in each with probability 1/2; the seed is public."""
+        """Return counts of random sets of cells, each cell in each with probability 1/2; the seed is public."""
         domain = Domain.of(domain)
         whole(1, n_queries=n_queries)
         whole(0, seed=seed)
@@ -179,12 +179,12 @@ class Workload(Query):
 
 
 def _lengths(moves: Floats, norm: float) -> Floats:
-    """The norm of each column."""
+    """Return the norm of each column."""
     return np.asarray(np.linalg.norm(moves, ord=norm, axis=0))
 
 
 def product(domain: Domain, factor: Callable[[int], Floats], rows: Callable[[int], int], name: str) -> Workload:
-    """The workload whose matrix is the Kronecker product of one, `(rows(n), n)`, for each attribute of n values."""
+    """Return the workload of the Kronecker product of a matrix `(rows(n), n)` for each attribute of n values."""
     domain = Domain.of(domain)
     n_queries = int(np.prod([rows(n) for n in domain.shape], dtype=object))
     check_memory(n_queries * domain.n_cells, f"the {name} as a matrix")
@@ -195,6 +195,6 @@ def product(domain: Domain, factor: Callable[[int], Floats], rows: Callable[[int
 
 
 def _ranges(n: int) -> Floats:
-    """One row for each first and last value."""
+    """Return one row for each pair of a first and a last value."""
     first, last = (ends[:, None] for ends in np.triu_indices(n))
     return ((first <= np.arange(n)) & (np.arange(n) <= last)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The means of all columns of a study."""
+"""Means of all columns of a study, exact or with noise."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ from .populations import Floats, Population, draw_people
 from .study import Study, check_people
 
 ALL_BUT_NOTHING = 1.0 - 2.0**-53
-"""The largest delta below 1: what holds for every mechanism, and promises nothing."""
+"""Largest delta below 1, which holds for every mechanism: a vacuous guarantee."""
 CELLS = 100_000
-"""Outputs whose densities are summed over counts at once."""
+"""Number of outputs whose densities are summed over counts at once."""
 POWERS, SMALL = 200.0, 1e-200
-"""Of e: powers up to here are added up as they are, if they come to this much. Coefficients below the least float,
-1e-308, then add less than a share of 1e-19."""
+"""Largest exponent of e, and smallest sum, for which powers of e are added without rescaling.
+
+Coefficients below the smallest float, 1e-308, then add a relative error of less than 1e-19.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,23 +42,23 @@ class ColumnMeans(Mechanism):
 
     Args:
         n_records: n, a public number, >= 1.
-        n_attributes: d, columns, >= 1.
+        n_attributes: d, number of columns, >= 1.
         noise: "none", "gaussian" or "laplace".
-        scale: of the noise of each mean, in units of the means, > 0: its standard deviation s (Gaussian), or b
+        scale: scale of the noise of each mean, in units of the means, > 0: its standard deviation s (Gaussian), or b
             (Laplace).
         noise_multiplier: scale / sensitivity, in the norm of the noise, > 0; instead of scale.
-        decimals: to which the means are rounded, >= 0; None: not at all.
-        population: None, or where the other people come from in `worst_case()`: the pair is then a `Study` with a
-            person of that population, and one of strangers alone.
+        decimals: number of decimals to which the means are rounded, >= 0; None: no rounding.
+        population: None, or the population of the other people in `worst_case()`: the pair is then a `Study` with a
+            person of that population, and a `Study` of non-members only.
 
     A dataset is an array `(n, d)` of zeros and ones, or a `Study`.
 
     Guarantees:
         * Gaussian noise: mu-Gaussian DP with mu = sqrt(d) / (n s), exactly, where all columns of a record change.
-        * Laplace noise: epsilon-DP with epsilon = d / (n b); the exact curve is that of d answers that move by 1/n.
+        * Laplace noise: epsilon-DP with epsilon = d / (n b); the exact curve is that of d answers that change by 1/n.
         * No noise: no guarantee, rounded or not. The claim is epsilon = inf at every delta.
-        * Rounding what has noise keeps its claim: it is post-processing.
-        * Where all but one are strangers, the law of each mean is a mixture over the Binomial count of strangers.
+        * Rounding noisy means keeps the claim: it is post-processing.
+        * Where all but one are non-members, the law of each mean is a mixture over the binomial count of non-members.
 
     Raises:
         ParameterError: a value out of range; noise without a scale, or a scale without noise.
@@ -82,17 +84,17 @@ class ColumnMeans(Mechanism):
     def __post_init__(self) -> None:
         whole(1, n_records=self.n_records, n_attributes=self.n_attributes)
         one_of(("none", "gaussian", "laplace"), noise=self.noise)
-        given = {name: getattr(self, name) for name in ("scale", "noise_multiplier")}
-        given = {name: value for name, value in given.items() if value is not None}
-        if len(given) != (self.noise != "none"):
-            wanted = (
+        scales = {name: getattr(self, name) for name in ("scale", "noise_multiplier")}
+        scales = {name: value for name, value in scales.items() if value is not None}
+        if len(scales) != (self.noise != "none"):
+            required = (
                 "neither scale nor noise_multiplier" if self.noise == "none" else "one of scale and noise_multiplier"
             )
             raise ParameterError(
-                f"noise is {self.noise!r}: give {wanted}, but {' and '.join(given) or 'none'} is given.",
-                argument=[*given, "noise"],
+                f"noise is {self.noise!r}: give {required}, but {' and '.join(scales) or 'none'} is given.",
+                argument=[*scales, "noise"],
             )
-        positive(**given)
+        positive(**scales)
         if self.decimals is not None:
             whole(0, decimals=self.decimals)
         if self.population is not None and not isinstance(self.population, Population):
@@ -103,46 +105,48 @@ class ColumnMeans(Mechanism):
 
     @property
     def sensitivity(self) -> float:
-        """sqrt(d) / n for Gaussian noise, d / n for Laplace noise and none."""
-        moved = math.sqrt(self.n_attributes) if self.noise == "gaussian" else self.n_attributes
-        return moved / self.n_records
+        """Sensitivity of all means together: sqrt(d) / n for Gaussian noise, d / n for Laplace noise and no noise."""
+        length = math.sqrt(self.n_attributes) if self.noise == "gaussian" else self.n_attributes
+        return length / self.n_records
 
     @property
     def noise_scale(self) -> float:
-        """Of the noise of each mean: s for Gaussian noise, b for Laplace noise; 0 without noise."""
+        """Scale of the noise of each mean: s for Gaussian noise, b for Laplace noise; 0 without noise."""
         if self.noise == "none":
             return 0.0
         return self.scale if self.scale is not None else float(self.noise_multiplier or 0.0) * self.sensitivity
 
     @property
     def standard_deviation(self) -> float:
-        """Of what is added to each mean, in units of the means: noise, and rounding as if it were uniform."""
+        """Standard deviation of the error of each mean: noise, and rounding as if its error were uniform."""
         noise = self.noise_scale * (math.sqrt(2.0) if self.noise == "laplace" else 1.0)
         if self.decimals is None or (self.noise == "none" and 10**self.decimals % self.n_records == 0):
             return noise
         return math.hypot(noise, 10.0**-self.decimals / math.sqrt(12.0))
 
     def guarantee(self) -> Guarantee:
-        """`GaussianDP`, `PureDP`, or nothing."""
+        """Return `GaussianDP`, `PureDP`, or a vacuous guarantee without noise."""
         if self.noise == "none":
             return ApproximateDP(0.0, ALL_BUT_NOTHING, relation=self.relation)
-        strength = self.sensitivity / self.noise_scale
+        ratio = self.sensitivity / self.noise_scale
         if self.noise == "gaussian":
-            return GaussianDP(strength, relation=self.relation)
-        return PureDP(strength, relation=self.relation)
+            return GaussianDP(ratio, relation=self.relation)
+        return PureDP(ratio, relation=self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Of `worst_case()`; None where noise is rounded, and where most people are strangers."""
+        """Return the exact guarantee on `worst_case()`; None for rounded noise, and with a population."""
         if self.population is not None or (self.decimals is not None and self.noise != "none"):
             return None
         if self.noise == "laplace":
-            one = Laplace(1.0 / (self.n_records * self.noise_scale), relation=self.relation)
-            return Repeated(one, self.n_attributes).exact_guarantee()
+            mean = Laplace(1.0 / (self.n_records * self.noise_scale), relation=self.relation)
+            return Repeated(mean, self.n_attributes).exact_guarantee()
         return self.guarantee()
 
     def worst_case(self) -> Neighbours:
-        """People who are all zeros, of whom one is all ones on side 1; with a population, a study with one of its
-        people, and one of strangers."""
+        """Return rows of zeros, one of which is all ones on side 1; with a population, two studies.
+
+        The study on side 0 has non-members only, the study on side 1 a person of the population.
+        """
         if self.population is None:
             d0 = np.zeros((self.n_records, self.n_attributes), dtype=np.uint8)
             d1 = d0.copy()
@@ -153,7 +157,7 @@ class ColumnMeans(Mechanism):
         return Neighbours(Study(frequencies), Study(frequencies, person), self.relation)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        """Itself, where the pair is of arrays that differ in a row, or of studies that differ in the person."""
+        """Return self if the pair is two arrays that differ in a row, or two studies that differ in the person."""
         super().fitted_to(neighbours)
         d0, d1 = (self._checked(neighbours.side(side)) for side in (0, 1))
         if isinstance(d0, Study) and isinstance(d1, Study):
@@ -166,13 +170,13 @@ class ColumnMeans(Mechanism):
                     "d0 and d1 are the same: neighbours differ in the person. Give one side a Study without it."
                 )
         elif isinstance(d0, Study) or isinstance(d1, Study):
-            raise NeighboursError("one side is a Study and the other an array: give two of a kind.")
+            raise NeighboursError("one side is a Study and the other an array: give two studies or two arrays.")
         else:
             check_records(neighbours)
         return self
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` vectors of means, shape `(size, n_attributes)`."""
+        """Return `size` vectors of means, shape `(size, n_attributes)`."""
         dataset = self._checked(dataset)
         shape = (size, self.n_attributes)
         if isinstance(dataset, Study):
@@ -186,19 +190,19 @@ class ColumnMeans(Mechanism):
         return Outputs(means if self.decimals is None else np.round(means, self.decimals))
 
     def means(self, people: NDArray[np.uint8]) -> Floats:
-        """Exact means of the columns of `people` `(n, d)`, shape `(d,)`."""
+        """Return the exact means of the columns of `people` `(n, d)`, shape `(d,)`."""
         return np.asarray(people.sum(axis=0, dtype=np.int64) / self.n_records)
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density (without noise or with rounding: log probability) of each output, shape `(size,)`."""
+        """Return the log density (without noise or with rounding: log probability) of each output, shape `(size,)`."""
         return np.asarray(self.column_log_density(outputs.values, dataset).sum(axis=1))
 
     def column_log_density(self, values: NDArray[np.float64], dataset: Dataset) -> Floats:
-        """That of each mean by itself: of `values` `(size, n_attributes)`, the same shape. They are independent."""
+        """Return the log density of each mean of `values` `(size, n_attributes)`, same shape; means are independent."""
         dataset = self._checked(dataset)
         if not isinstance(dataset, Study):
             return self._log_noise(values, np.broadcast_to(self.means(dataset), values.shape))
@@ -207,32 +211,32 @@ class ColumnMeans(Mechanism):
             return self._log_table(
                 values, dataset, centres if self.decimals is None else np.round(centres, self.decimals)
             )
-        found = np.empty(values.shape)
+        log_densities = np.empty(values.shape)
         step = max(1, CELLS // max(1, len(values)))
         for start in range(0, self.n_attributes, step):
             part = slice(start, start + step)
             masses = self._log_masses(dataset, part)
             if self.noise == "gaussian" and self.decimals is None:
-                found[:, part] = self._log_polynomial(values[:, part], masses)
+                log_densities[:, part] = self._log_polynomial(values[:, part], masses)
             else:
-                found[:, part] = self._log_sum(values[:, part], masses)
-        return found
+                log_densities[:, part] = self._log_sum(values[:, part], masses)
+        return log_densities
 
     def _log_sum(self, values: Floats, log_masses: Floats) -> Floats:
-        """Log of the sum over counts k of mass times density around k / n, largest term first taken out."""
-        found = np.empty(values.shape)
+        """Return the log of the sum over counts k of mass times density around k / n, by log-sum-exp."""
+        log_sums = np.empty(values.shape)
         for j in range(values.shape[1]):
             centres = (np.arange(self.n_records + 1) / self.n_records)[:, None]
             each = self._log_noise(values[None, :, j], centres) + log_masses[:, j, None]
-            found[:, j] = special.logsumexp(each, axis=0)
-        return found
+            log_sums[:, j] = special.logsumexp(each, axis=0)
+        return log_sums
 
     def _log_polynomial(self, values: Floats, log_masses: Floats) -> Floats:
-        """The same for Gaussian noise without an exponential for each k: with k0 the likeliest count, u = k - k0 and
-        x = (value - k0 / n) / (n s^2), the sum is the density around k0 times the sum of c_u e^(u x), where c_u is the
-        mass times e^(-u^2 / (2 n^2 s^2)): a polynomial in e^x, by Horner's rule.
+        """Return `_log_sum` for Gaussian noise, computed without an exponential for each k.
 
-        Where powers of e^x leave what floats hold, by the plain sum.
+        With k0 the likeliest count, u = k - k0 and x = (value - k0 / n) / (n s^2), the sum is the density around k0
+        times the sum of c_u e^(u x), where c_u is the mass times e^(-u^2 / (2 n^2 s^2)): a polynomial in e^x, by
+        Horner's rule. Where powers of e^x could overflow or underflow, `_log_sum` is used.
         """
         n, s = self.n_records, self.noise_scale
         likeliest = log_masses.argmax(axis=0)
@@ -250,25 +254,25 @@ class ColumnMeans(Mechanism):
         return np.asarray(np.log(total) - likeliest * x + self._log_noise(values, likeliest / n))
 
     def _log_table(self, values: Floats, study: Study, means: Floats) -> Floats:
-        """Of exact or rounded means, which take n + 1 values at most: `means[k]` where the count is k."""
-        known, at = np.unique(means, return_inverse=True)
-        table = np.full((len(known), self.n_attributes), -np.inf)
-        np.logaddexp.at(table, at, self._log_masses(study, slice(None)))
-        place = np.minimum(np.searchsorted(known, values), len(known) - 1)
-        return np.where(known[place] == values, np.take_along_axis(table, place, axis=0), -np.inf)
+        """Return log probabilities of exact or rounded means, n + 1 values at most: `means[k]` for the count k."""
+        distinct, index = np.unique(means, return_inverse=True)
+        table = np.full((len(distinct), self.n_attributes), -np.inf)
+        np.logaddexp.at(table, index, self._log_masses(study, slice(None)))
+        position = np.minimum(np.searchsorted(distinct, values), len(distinct) - 1)
+        return np.where(distinct[position] == values, np.take_along_axis(table, position, axis=0), -np.inf)
 
     def _log_masses(self, study: Study, columns: slice) -> Floats:
-        """Log probability of each count 0..n in each of the columns, shape `(n + 1, columns)`."""
+        """Return the log probability of each count 0..n in each of the columns, shape `(n + 1, columns)`."""
         n, p = study.strangers(self.n_records), study.frequencies[columns]
         shift = np.zeros(len(p)) if study.person is None else study.person[columns]
-        drawn = np.arange(self.n_records + 1.0)[:, None] - shift
-        inside = (drawn >= 0) & (drawn <= n)
-        k = np.where(inside, drawn, 0.0)
-        ways = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
-        return np.where(inside, ways + special.xlogy(k, p) + special.xlog1py(n - k, -p), -np.inf)
+        ones = np.arange(self.n_records + 1.0)[:, None] - shift
+        inside = (ones >= 0) & (ones <= n)
+        k = np.where(inside, ones, 0.0)
+        log_binomials = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
+        return np.where(inside, log_binomials + special.xlogy(k, p) + special.xlog1py(n - k, -p), -np.inf)
 
     def _log_noise(self, values: Floats, centres: Floats) -> Floats:
-        """Log density of `values` around exact means, or log probability of what is rounded to them."""
+        """Return the log density of `values` around exact means, or with rounding their log probability."""
         if self.noise == "none":
             exact = centres if self.decimals is None else np.round(centres, self.decimals)
             return np.where(values == exact, 0.0, -np.inf)
@@ -283,7 +287,7 @@ class ColumnMeans(Mechanism):
         return np.asarray(upper + np.log(-np.expm1(lower - upper)))
 
     def _checked(self, dataset: Dataset) -> Study | NDArray[np.uint8]:
-        """The dataset; raises `ParameterError` unless it is a study, or n people, with d columns."""
+        """Return the dataset; raise `ParameterError` unless it is a study, or n people, with d columns."""
         if isinstance(dataset, Study):
             if len(dataset.frequencies) != self.n_attributes:
                 raise ParameterError(
@@ -303,7 +307,7 @@ class ColumnMeans(Mechanism):
 
 
 def _log_cdf(noise: str, z: Floats) -> Floats:
-    """Log distribution function of standard noise."""
+    """Return the log distribution function of standard noise."""
     if noise == "gaussian":
         return np.asarray(special.log_ndtr(z))
     with np.errstate(over="ignore"):

@@ -1,8 +1,8 @@
-"""Public frequencies: how often each column is 1 among people at large.
+"""Populations: the public frequency of a 1 in each column.
 
-Constant   the same in every column
-Uniform    spread evenly between two numbers
-Tardos     those of fingerprinting codes: mostly near 0 or 1
+Constant   the same frequency in every column
+Uniform    frequencies that are uniform between two numbers
+Tardos     frequencies of fingerprinting codes: mostly near 0 or 1
 """
 
 from __future__ import annotations
@@ -22,35 +22,36 @@ Floats = NDArray[np.float64]
 
 
 def check_frequencies(frequencies: ArrayLike, name: str = "frequencies") -> Floats:
-    """`frequencies` as an array `(n_attributes,)`; raises `ParameterError` for another shape or a number outside
-    [0, 1]."""
-    found = np.asarray(frequencies, dtype=np.float64)
-    if found.ndim != 1 or not found.size:
+    """Return `frequencies` as an array `(n_attributes,)`; raise `ParameterError` unless all lie in [0, 1]."""
+    values = np.asarray(frequencies, dtype=np.float64)
+    if values.ndim != 1 or not values.size:
         raise ParameterError(
-            f"{name} must have one number a column, shape (n_attributes,), but have shape {found.shape}.", argument=name
-        )
-    wrong = np.flatnonzero(~((found >= 0.0) & (found <= 1.0)))
-    if wrong.size:
-        raise ParameterError(
-            f"{name} must lie in [0, 1], but that of column {wrong[0]} is {found[wrong[0]]} "
-            f"({plural(wrong.size, 'column')} in all). Give the shares of people with a 1, not counts or percentages.",
+            f"{name} must have one number per column, shape (n_attributes,), but have shape {values.shape}.",
             argument=name,
-            value=float(found[wrong[0]]),
         )
-    return found
+    invalid = np.flatnonzero(~((values >= 0.0) & (values <= 1.0)))
+    if invalid.size:
+        raise ParameterError(
+            f"{name} must lie in [0, 1], but that of column {invalid[0]} is {values[invalid[0]]} ("
+            f"{plural(invalid.size, 'column')} in total). Give the shares of people with a 1, not counts or "
+            "percentages.",
+            argument=name,
+            value=float(values[invalid[0]]),
+        )
+    return values
 
 
 class Population(ABC):
-    """People whose columns are independent, each 1 with its public frequency. Subclasses are frozen dataclasses."""
+    """Law of people whose columns are independent, each 1 with its public frequency; subclasses are dataclasses."""
 
     seed: int
 
     @abstractmethod
     def frequencies(self, n_attributes: int) -> Floats:
-        """Of the first columns, shape `(n_attributes,)`; the same for the same options."""
+        """Return the frequencies of the first columns, shape `(n_attributes,)`; they depend on the options only."""
 
     def people(self, n_people: int, n_attributes: int, rng: np.random.Generator) -> NDArray[np.uint8]:
-        """Rows of `n_people` independent people, shape `(n_people, n_attributes)`."""
+        """Draw `n_people` independent people, shape `(n_people, n_attributes)`."""
         return draw_people(self.frequencies(n_attributes), n_people, rng)
 
     def _rng(self) -> np.random.Generator:
@@ -58,7 +59,7 @@ class Population(ABC):
 
 
 def draw_people(frequencies: Floats, n_people: int, rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Rows of independent people with independent columns, shape `(n_people, n_attributes)`; drawn in blocks."""
+    """Draw independent people with independent columns, shape `(n_people, n_attributes)`, in blocks of rows."""
     rows = np.empty((n_people, len(frequencies)), dtype=np.uint8)
     step = max(1, 4_000_000 // len(frequencies))
     for start in range(0, n_people, step):
@@ -69,11 +70,11 @@ def draw_people(frequencies: Floats, n_people: int, rng: np.random.Generator) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Constant(Population):
-    """The same frequency in every column.
+    """Population with the same frequency in every column.
 
     Args:
-        value: strictly between 0 and 1.
-        seed: of the person who is looked for.
+        value: frequency, strictly between 0 and 1.
+        seed: seed of the target person.
 
     Example:
         >>> Constant(value=0.5).frequencies(3).tolist()
@@ -93,11 +94,11 @@ class Constant(Population):
 
 @dataclass(frozen=True, kw_only=True)
 class Uniform(Population):
-    """Frequencies that are uniform on [low, high], as of common variants of a genome.
+    """Population with frequencies uniform on [low, high], like common variants of a genome.
 
     Args:
         low, high: 0 <= low < high <= 1.
-        seed: of the frequencies, and of the person who is looked for.
+        seed: seed of the frequencies and of the target person.
 
     Example:
         >>> Uniform().frequencies(3).round(3).tolist() == Uniform().frequencies(9)[:3].round(3).tolist()
@@ -120,15 +121,15 @@ class Uniform(Population):
 
 @dataclass(frozen=True, kw_only=True)
 class Tardos(Population):
-    """Frequencies of Tardos' fingerprinting code: p = sin^2 r, with r uniform, and t <= p <= 1 - t.
+    """Population with the frequencies of Tardos' fingerprinting code: p = sin^2 r, r uniform, t <= p <= 1 - t.
 
     The density is proportional to 1 / sqrt(p (1 - p)). With weights 1 / sqrt(p (1 - p)) every strategy of a coalition
-    whose word keeps what all its members share gives away a member (Tardos 2003): data from which no accurate means can
-    be published in private.
+    whose word keeps the bits that all its members share reveals a member (Tardos 2003): accurate means of such data
+    cannot be published with privacy.
 
     Args:
-        coalition: c, members at most, >= 1: t = 1 / (300 c).
-        seed: of the frequencies, and of the person who is looked for.
+        coalition: c, largest number of members, >= 1: t = 1 / (300 c).
+        seed: seed of the frequencies and of the target person.
 
     References:
         Tardos (2003), "Optimal probabilistic fingerprint codes", section 2 (the cutoff 1 / (300 c)).
@@ -147,8 +148,8 @@ class Tardos(Population):
         whole(0, seed=self.seed)
 
     def frequencies(self, n_attributes: int) -> Floats:
-        least = math.asin(math.sqrt(1.0 / (300.0 * self.coalition)))
-        return np.asarray(np.sin(self._rng().uniform(least, math.pi / 2.0 - least, n_attributes)) ** 2)
+        margin = math.asin(math.sqrt(1.0 / (300.0 * self.coalition)))
+        return np.asarray(np.sin(self._rng().uniform(margin, math.pi / 2.0 - margin, n_attributes)) ** 2)
 
 
 populations = Catalogue(

@@ -1,4 +1,4 @@
-"""A study as an outsider knows it: one person perhaps, and strangers from a public population."""
+"""Random datasets of people from a public population, with or without one target person."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .populations import Floats, check_frequencies
 
 
 def check_people(people: ArrayLike, n_attributes: int, name: str = "people") -> NDArray[Any]:
-    """`people` as an array `(n_people, n_attributes)` of zeros and ones; else raises `ParameterError`."""
+    """Return `people` as an array `(n_people, n_attributes)` of zeros and ones; else raise `ParameterError`."""
     rows = np.asarray(people)
     if rows.ndim != 2 or rows.shape[1] != n_attributes:
         raise ParameterError(
-            f"{name} must have a row a person and {plural(n_attributes, 'column')}, but have shape {rows.shape}.",
+            f"{name} must have one row per person and {plural(n_attributes, 'column')}, but have shape {rows.shape}.",
             argument=name,
         )
     if rows.size and (rows.dtype.kind not in "biuf" or not _binary(rows)):
@@ -38,15 +38,17 @@ def _binary(rows: NDArray[Any]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A dataset that is drawn anew in every run: people of a population, and one person, if there is one.
+    """Dataset that is drawn again in every run: people of a population and, optionally, one target person.
 
-    As the dataset of `ColumnMeans`: `person` is one of its n records and the n - 1 others are fresh strangers; or all
-    n are. A pair with and without the person differs in one record that was replaced by a stranger's, averaged over
-    strangers: any trade-off curve that holds for each fixed pair of neighbours holds for the average, as it is convex.
+    In a dataset of `ColumnMeans`, `person` is one of its n records and the n - 1 others are fresh non-members; without
+    a person all n are. A pair with and without the person differs in one record, which is replaced by that of a random
+    non-member: any trade-off curve that holds for each fixed pair of neighbours holds for the average over
+    non-members, as it is convex.
 
     Args:
-        frequencies: of each column among strangers, shape `(n_attributes,)`, in [0, 1]; columns are independent.
-        person: a row of zeros and ones, shape `(n_attributes,)`; None: all are strangers.
+        frequencies: frequency of a 1 in each column among non-members, shape `(n_attributes,)`, in [0, 1]; columns are
+            independent.
+        person: a row of zeros and ones, shape `(n_attributes,)`; None: all are non-members.
 
     Example:
         >>> Study([0.5, 0.2], person=[1, 0])
@@ -62,7 +64,7 @@ class Study:
             row = np.asarray(self.person)
             if row.shape != self.frequencies.shape:
                 raise ParameterError(
-                    f"person must have one entry a column, shape {self.frequencies.shape}, but has shape {row.shape}.",
+                    f"person must have one entry per column, shape {self.frequencies.shape}, but has {row.shape}.",
                     argument="person",
                 )
             object.__setattr__(
@@ -70,16 +72,16 @@ class Study:
             )
 
     def __repr__(self) -> str:
-        who = "all strangers" if self.person is None else "with the person"
-        return f"Study({len(self.frequencies)} attributes, {who})"
+        members = "non-members only" if self.person is None else "with the person"
+        return f"Study({len(self.frequencies)} attributes, {members})"
 
     def strangers(self, n_records: int) -> int:
-        """How many of `n_records` are drawn."""
+        """Return the number of non-members among `n_records`."""
         return n_records - (self.person is not None)
 
     def counts(self, n_records: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Ones in each column of `size` studies of `n_records` people, shape `(size, n_attributes)`."""
-        found = rng.binomial(self.strangers(n_records), self.frequencies, size=(size, len(self.frequencies)))
+        """Draw the ones in each column of `size` studies of `n_records` people, shape `(size, n_attributes)`."""
+        ones = rng.binomial(self.strangers(n_records), self.frequencies, size=(size, len(self.frequencies)))
         if self.person is not None:
-            found += self.person
-        return found
+            ones += self.person
+        return ones

@@ -1,4 +1,4 @@
-"""Wrong on purpose: amplification by a sample that is not random."""
+"""Intentionally broken amplification: the sample is not random."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from ...validation import positive, whole
 
 @dataclass(frozen=True)
 class FixedSample(Mechanism):
-    """Broken: a noisy count of the first tenth of the records, with the budget of a random tenth.
+    """Broken: a noisy count of the first tenth of the records, with the claim for a random tenth.
 
-    The slip: batches are cut from the data in their order, and the accountant amplifies by their share. Who stands in
-    the first batch is in it for certain: the true epsilon is that of the count, not ln(1 + 0.1 (e^epsilon - 1)).
+    Bug: batches are taken in the order of the data, and the accountant amplifies by their share. A record of the first
+    batch is in it with probability 1: the true epsilon is that of the count, not ln(1 + 0.1 (e^epsilon - 1)).
 
     Args:
-        epsilon: of the count without amplification, > 0; the claim is smaller.
-        n_records: a multiple of 10; a dataset is an array of so many numbers, of which those above 1/2 are counted.
+        epsilon: epsilon of the count without amplification, > 0; the claim is smaller.
+        n_records: a multiple of 10; a dataset is an array of n_records numbers, of which those above 1/2 are counted.
         correct: True for the correct twin, `Subsampled` with samples of a fixed size.
 
     Example:
@@ -52,50 +52,50 @@ class FixedSample(Mechanism):
             raise ParameterError(f"correct must be True or False, but is {self.correct!r}.", argument="correct")
 
     def twin(self) -> FixedSample:
-        """The correct twin, with the same options."""
+        """Return the correct twin, with the same options."""
         return replace(self, correct=True)
 
     @property
     def base(self) -> Laplace:
-        """The noisy count."""
+        """Noisy count without sampling."""
         return Laplace(self.epsilon, query=Count(above=0.5), relation=self.relation)
 
     @property
     def sampled(self) -> Subsampled:
-        """The count of a random tenth."""
+        """Noisy count of a random tenth."""
         return Subsampled(self.base, rate=0.1, sampling="fixed-size", n_records=self.n_records)
 
     def _first(self, dataset: Dataset) -> NDArray[np.float64]:
-        """The first tenth of the records."""
+        """Return the first tenth of the records."""
         values = np.asarray(dataset, dtype=np.float64)
         return values[: len(values) // 10]
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` noisy counts, shape `(size,)`."""
+        """Return `size` noisy counts, shape `(size,)`."""
         if self.correct:
             return self.sampled.release(dataset, size, rng)
         return self.base.release(self._first(dataset), size, rng)
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`."""
+        """Return the log density of each output under `dataset`, shape `(size,)`."""
         if self.correct:
             return self.sampled.log_density(outputs, dataset)
         return self.base.log_density(outputs, self._first(dataset))
 
     def guarantee(self) -> Guarantee:
-        """The claim: the amplified curve of the count."""
+        """Return the claim: the amplified curve of the count."""
         return self.sampled.guarantee()
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The curve of the count, without amplification."""
+        """Return the curve of the count, without amplification for the broken mechanism."""
         return self.sampled.exact_guarantee() if self.correct else LaplaceDP(self.epsilon, self.relation)
 
     def worst_case(self) -> Neighbours:
-        """All records are 0, but for the first on side 1."""
+        """Return records that are all 0, except for the first on side 1."""
         d0 = np.zeros(self.n_records)
         return Neighbours(d0, np.append(1.0, d0[1:]), self.relation)
 

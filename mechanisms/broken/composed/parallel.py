@@ -1,4 +1,4 @@
-"""Wrong on purpose: parallel composition without one of its conditions."""
+"""Intentionally broken parallel composition: one of its conditions is violated."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from ...validation import one_of, positive
 
 VIOLATIONS = ("overlap", "order", "shared-noise", "forgotten-delta")
 SAME = 1e-9
-"""Noise that differs by less is the same."""
+"""Tolerance below which two noise values are equal."""
 
 
 @dataclass(frozen=True)
 class BrokenParallel(Mechanism):
-    """Broken: two noisy sums of parts, claimed to be as private as one of them, where a condition does not hold.
+    """Broken: two noisy sums of parts with the claim of a single one, where a condition of the theorem does not hold.
 
     A dataset is an array `(n_records, 2)` of part numbers 0 and 1 and values in [0, 1]; each part has the sum of its
-    values plus Laplace(1 / epsilon), and the claim is epsilon-DP under add_remove. The slips:
+    values plus Laplace(1 / epsilon), and the claim is epsilon-DP under add_remove. The bugs:
 
-        "overlap"          both sums are of all records: 2 epsilon
-        "order"            the parts are every other record: one more in front moves all others to the other part.
-                           Six records: 6 epsilon, and without limit for more
+        "overlap"          both sums are over all records: 2 epsilon
+        "order"            parts alternate by position: a record added in front moves all others to the other part.
+                           Six records: 6 epsilon, unbounded in the number of records
         "shared-noise"     one draw of noise is used in both parts: the difference of the outputs is exact
         "forgotten-delta"  the noise is Gaussian with standard deviation 1 / epsilon: no epsilon at delta 0
 
     Args:
         epsilon: the claim, > 0.
-        violation: see above.
-        correct: True for the correct twin: `dpassay.mechanisms.composed.Parallel` in law.
+        violation: one of the four above.
+        correct: True for the correct twin, which has the law of `dpassay.mechanisms.composed.Parallel`.
 
     References:
         McSherry (2009), theorem 4 and its conditions.
@@ -65,16 +65,16 @@ class BrokenParallel(Mechanism):
             raise ParameterError(f"correct must be True or False, but is {self.correct!r}.", argument="correct")
 
     def twin(self) -> BrokenParallel:
-        """The correct twin, with the same options."""
+        """Return the correct twin, with the same options."""
         return replace(self, correct=True)
 
     @property
     def slip(self) -> str:
-        """The violation; "" for the correct twin."""
+        """Name of the violation; "" for the correct twin."""
         return "" if self.correct else self.violation
 
     def statistic(self, dataset: Dataset) -> Floats:
-        """The two sums, shape `(2,)`."""
+        """Return the two sums, shape `(2,)`."""
         records = np.asarray(dataset, dtype=np.float64)
         if records.ndim != 2 or records.shape[1] != 2 or not np.isin(records[:, 0], (0, 1)).all():
             raise ParameterError(
@@ -88,7 +88,7 @@ class BrokenParallel(Mechanism):
         return np.array([values[part == 0].sum(), values[part == 1].sum()])
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` pairs of noisy sums, shape `(size, 2)`."""
+        """Return `size` pairs of noisy sums, shape `(size, 2)`."""
         if self.slip == "forgotten-delta":
             noise: Floats = rng.standard_normal((size, 2)) / self.epsilon
         elif self.slip == "shared-noise":
@@ -98,39 +98,39 @@ class BrokenParallel(Mechanism):
         return Outputs(noise + self.statistic(dataset))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`; -inf where the noise is impossible."""
+        """Return the log density of each output under `dataset`, shape `(size,)`; -inf where impossible."""
         noise = np.subtract(outputs.values, self.statistic(dataset), dtype=np.float64)
         if self.slip == "forgotten-delta":
             constant = 2.0 * math.log(self.epsilon) - math.log(2.0 * math.pi)
             return np.asarray(constant - 0.5 * np.square(noise * self.epsilon).sum(axis=1))
-        same = np.abs(noise[:, 0] - noise[:, 1]) < SAME
+        equal = np.abs(noise[:, 0] - noise[:, 1]) < SAME
         each = laplace_log_density(noise, 1.0 / self.epsilon)
-        return np.where(same, each[:, 0], -np.inf) if self.slip == "shared-noise" else np.asarray(each.sum(axis=1))
+        return np.where(equal, each[:, 0], -np.inf) if self.slip == "shared-noise" else np.asarray(each.sum(axis=1))
 
     def guarantee(self) -> Guarantee:
-        """The claim, `PureDP(epsilon)`."""
+        """Return the claim, `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve of `worst_case()`."""
+        """Return the exact curve of `worst_case()`."""
         pair = self.worst_case()
-        moved = np.abs(self.statistic(pair.d1) - self.statistic(pair.d0))
+        changes = np.abs(self.statistic(pair.d1) - self.statistic(pair.d0))
         if self.slip == "shared-noise":
             return ExactDP([1.0, 0.0], [0.0, 1.0], self.relation)
         if self.slip == "forgotten-delta":
-            return GaussianDP(float(np.linalg.norm(moved)) * self.epsilon, relation=self.relation)
-        if moved.max() == 0.0:
+            return GaussianDP(float(np.linalg.norm(changes)) * self.epsilon, relation=self.relation)
+        if changes.max() == 0.0:
             return PureDP(0.0, relation=self.relation, exact=True)
-        if moved.min() == 0.0:
-            return LaplaceDP(float(moved.max()) * self.epsilon, relation=self.relation)
-        return Repeated(Laplace(float(moved[0]) * self.epsilon), 2).exact_guarantee()
+        if changes.min() == 0.0:
+            return LaplaceDP(float(changes.max()) * self.epsilon, relation=self.relation)
+        return Repeated(Laplace(float(changes[0]) * self.epsilon), 2).exact_guarantee()
 
     def worst_case(self) -> Neighbours:
-        """One record more, of value 1; for "order" a record of 0 in front of six that are 1 and 0 in turn."""
+        """Return an added record of value 1; for "order" a 0 in front of six alternating records."""
         if self.violation == "order":
             d0 = np.array([[0.0, 1.0], [1.0, 0.0]] * 3)
             return Neighbours(d0, np.concatenate([[[0.0, 0.0]], d0]), self.relation)

@@ -1,4 +1,4 @@
-"""Wrong on purpose: many counts, each of which has the whole budget."""
+"""Intentionally broken subset counts: each count spends the whole budget."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ...repeated import Repeated
 class UncomposedSubsetCounts(LaplaceSubsetCounts):
     """Broken: Laplace noise of scale 1 / epsilon on each of many subset counts, with epsilon claimed for all of them.
 
-    The slip: every query is private on its own, and nobody adds up. A record is in up to `most_queries` subsets, and
-    the answers together are most_queries * epsilon-DP. (Dinur and Nissim 2003: so many answers, with so little noise,
-    give the column away.) `LaplaceSubsetCounts` is right.
+    Bug: every query is epsilon-DP, and the budget is not composed. A record is in up to `most_queries` subsets, and
+    the answers together are most_queries * epsilon-DP. (Dinur and Nissim 2003: many answers with so little noise
+    reveal the column.) `LaplaceSubsetCounts` is correct.
 
     Args:
         epsilon, n_records, n_queries, share, queries_seed, queries: as for `LaplaceSubsetCounts`.
@@ -30,7 +30,7 @@ class UncomposedSubsetCounts(LaplaceSubsetCounts):
 
     @cached_property
     def noise(self) -> Laplace:
-        """Of scale 1 / epsilon, where most_queries / epsilon was meant."""
+        """Laplace noise of scale 1 / epsilon; should be most_queries / epsilon."""
         return Laplace(
             self.epsilon * self.most_queries,
             sensitivity=self.most_queries,
@@ -39,5 +39,5 @@ class UncomposedSubsetCounts(LaplaceSubsetCounts):
         )
 
     def exact_guarantee(self) -> Guarantee | None:
-        """That of most_queries answers of epsilon each."""
+        """Return the exact curve of most_queries answers of epsilon each."""
         return Repeated(Laplace(self.epsilon, relation=self.relation), self.most_queries).exact_guarantee()

@@ -1,4 +1,4 @@
-"""Wrong on purpose: a generator that is learned with noise on most of its statistics, and none on the others."""
+"""Intentionally broken learning of a generator: some of its statistics have no noise."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...noise.laplace import laplace_log_density
 
 
 class _NoiseMissing(LaplaceParts):
-    """Some numbers are released as they are."""
+    """Base class: some of the released numbers have no noise."""
 
     correct: bool
 
@@ -29,28 +29,28 @@ class _NoiseMissing(LaplaceParts):
             raise ParameterError(f"correct must be True or False, but is {self.correct!r}.", argument="correct")
 
     def twin(self) -> Self:
-        """The correct twin, with the same options."""
-        changed: Any = self
-        made: Self = replace(changed, correct=True)
-        return made
+        """Return the correct twin, with the same options."""
+        broken: Any = self
+        twin: Self = replace(broken, correct=True)
+        return twin
 
     def bare(self) -> slice:
-        """The numbers without noise."""
+        """Return the slice of the numbers without noise."""
         raise NotImplementedError
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """As the correct twin, but for the numbers without noise."""
+        """Return the outputs of the correct twin, with exact values for the numbers without noise."""
         outputs = super().release(dataset, size, rng)
         if not self.correct:
             outputs.values[:, self.bare()] = self.statistics(dataset)[self.bare()]
         return outputs
 
     def output_law(self) -> LogDensity | None:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of the noisy numbers, shape `(size,)`; -inf where one without noise is another."""
+        """Return the log density of the noisy numbers, shape `(size,)`; -inf where one without noise is not exact."""
         exact = self.statistics(dataset)
         noise = np.subtract(outputs.values, exact, dtype=np.float64)
         impossible = np.zeros(len(noise), dtype=bool) if self.correct else noise[:, self.bare()].any(axis=1)
@@ -60,16 +60,16 @@ class _NoiseMissing(LaplaceParts):
         return np.asarray(log.sum(axis=1))
 
     def exact_guarantee(self) -> Guarantee | None:
-        """None holds: the numbers without noise tell the sides apart in every run."""
+        """Return the curve of a complete leak: the numbers without noise distinguish the sides in every run."""
         return super().exact_guarantee() if self.correct else ExactDP([1.0, 0.0], [0.0, 1.0], self.relation)
 
 
 @dataclass(frozen=True)
 class PairsWithoutNoise(_NoiseMissing, NoisyEntropies):
-    """Broken: structure learning that adds noise to the entropies of attributes, and forgets those of pairs.
+    """Broken: structure learning that adds noise to the entropies of attributes, but not to those of pairs.
 
-    The slip: the noise is added where the entropies of single attributes are computed, and pairs are computed
-    elsewhere. The claim counts them all. One record changes the exact entropy of a pair: no epsilon holds.
+    Bug: the noise is added where the entropies of single attributes are computed, and pairs are computed elsewhere.
+    The claim counts them all. One record changes the exact entropy of a pair: epsilon is infinite.
 
     Args:
         domain, n_records, epsilon_each, delta: as for `NoisyEntropies`.
@@ -84,16 +84,16 @@ class PairsWithoutNoise(_NoiseMissing, NoisyEntropies):
     correct: bool = False
 
     def bare(self) -> slice:
-        """The pairs."""
+        """Return the slice of the pairs."""
         return slice(len(self.domain.names), None)
 
 
 @dataclass(frozen=True)
 class RootsWithoutNoise(_NoiseMissing, NoisyCounts):
-    """Broken: parameter learning that adds noise to conditional tables, and not to the counts of the first attribute.
+    """Broken: parameter learning that adds noise to conditional tables, but not to the counts of the first attribute.
 
-    The slip: the noise stands in the loop over parents, and an attribute without parents never enters it. The claim
-    counts all tables. A histogram without noise holds the number of records: no epsilon holds.
+    Bug: the noise is drawn in the loop over parents, which is empty for an attribute without parents. The claim counts
+    all tables. A histogram without noise leaks the number of records: epsilon is infinite.
 
     Args:
         domain, parents, order, epsilon_each, delta, relation: as for `NoisyCounts`.
@@ -107,7 +107,7 @@ class RootsWithoutNoise(_NoiseMissing, NoisyCounts):
     correct: bool = False
 
     def bare(self) -> slice:
-        """The table of the first attribute without parents."""
+        """Return the slice of the table of the first attribute without parents."""
         sizes = [family.n_cells for family in self.families]
-        place = next(place for place, of_it in enumerate(self.parents) if not of_it)
-        return slice(sum(sizes[:place]), sum(sizes[: place + 1]))
+        root = next(attribute for attribute, parents in enumerate(self.parents) if not parents)
+        return slice(sum(sizes[:root]), sum(sizes[: root + 1]))

@@ -1,4 +1,4 @@
-"""Wrong on purpose: plausible deniability taken for differential privacy."""
+"""Intentionally broken releases that confuse plausible deniability with differential privacy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...queries.base import Floats
 
 @dataclass(frozen=True)
 class _BrokenRelease(DeniableRelease):
-    """What the three have in common: the claim of `DeniableRelease`, and a correct twin."""
+    """Base class with the claim of `DeniableRelease` and a correct twin."""
 
     correct: bool = False
 
@@ -26,17 +26,17 @@ class _BrokenRelease(DeniableRelease):
             raise ParameterError(f"correct must be True or False, but is {self.correct!r}.", argument="correct")
 
     def twin(self) -> Self:
-        """The correct twin, with the same options."""
+        """Return the correct twin, with the same options."""
         return replace(self, correct=True)
 
 
 @dataclass(frozen=True)
 class DeterministicTest(_BrokenRelease):
-    """Broken: the privacy test compares with k itself, and claims what only a noisy threshold gives.
+    """Broken: the privacy test compares with the exact k, and has the claim of a noisy threshold.
 
-    The slip: what is released is plausibly deniable, as k records could have given it, and this is taken for
-    differential privacy. Where k records are one bucket, and k - 1 are not enough, one record decides whether any of
-    their outputs can be released: no epsilon holds. (Bindschaedler, Shokri and Gunter 2017, privacy test 1.)
+    Bug: a released record is plausibly deniable, as k records could have produced it, which does not imply
+    differential privacy. Where k records share one bucket, and k - 1 are not enough, one record decides whether any of
+    their outputs can be released: epsilon is infinite. (Bindschaedler, Shokri and Gunter 2017, privacy test 1.)
 
     Args:
         generator, k, gamma, epsilon0, t, relation: as for `DeniableRelease`.
@@ -60,10 +60,10 @@ class DeterministicTest(_BrokenRelease):
 
 @dataclass(frozen=True)
 class NoPrivacyTest(_BrokenRelease):
-    """Broken: every synthetic record is released; making records up is taken for privacy.
+    """Broken: every synthetic record is released, without a privacy test.
 
-    The slip: the generator is private, and its seeds are not. It keeps some attributes of its seed as they are, so that
-    a combination of them that only one record has is released when that record is the seed, and never without it.
+    Bug: the generator is private, but its seeds are not. It copies some attributes of its seed, so that a combination
+    of them that only one record has is released when that record is the seed, and never without it.
 
     Args:
         generator, k, gamma, epsilon0, t, relation: as for `DeniableRelease`.
@@ -85,22 +85,22 @@ class NoPrivacyTest(_BrokenRelease):
         return super()._log_fail(excess) if self.correct else np.full(np.shape(excess), -np.inf)
 
     def worst_case(self) -> Neighbours:
-        """2 k records of one kind; side 1 has one of another kind, added or in place of one."""
+        """Return 2 k records of one kind; side 1 has one of another kind, added or in place of one."""
         first, other = self.generator.two_records()
         return self._pair(other, 0, first, 2 * self.k)
 
 
 @dataclass(frozen=True)
 class NoReleaseSeen(_BrokenRelease):
-    """Broken: the published mechanism, where one sees that nothing was released.
+    """Broken: the published mechanism, with the absence of a release observed.
 
-    The slip: the theorem speaks of sets of released records, and is taken to hold for all that is seen. With n records
-    that pass and one that cannot, nothing is released whenever that one is the seed, in 1 run of n + 1. Over many runs
-    it shows in the number of records that are released. Withholding half of all runs whatever the data covers it.
+    Bug: the theorem covers sets of released records, not the event that no record is released. With n records that
+    pass and one that cannot, there is no release whenever that one is the seed, in 1 run of n + 1. Over many runs the
+    number of released records reveals it. Withholding half of all runs, independently of the data, hides it.
 
     Args:
         generator, k, gamma, epsilon0, t, relation: as for `DeniableRelease`.
-        correct: True for the correct twin, that withholds half of all runs.
+        correct: True for the correct twin, which withholds half of all runs.
 
     Example:
         >>> broken = NoReleaseSeen(k=20)
@@ -112,10 +112,10 @@ class NoReleaseSeen(_BrokenRelease):
 
     @property
     def withheld(self) -> float:
-        """Nothing is withheld but what fails the test."""
+        """Probability that a run is withheld at random; 0 for the broken mechanism."""
         return super().withheld if self.correct else 0.0
 
     def worst_case(self) -> Neighbours:
-        """2 k records of one kind; side 1 has one of another kind, added or in place of one."""
+        """Return 2 k records of one kind; side 1 has one of another kind, added or in place of one."""
         first, other = self.generator.two_records()
         return self._pair(other, 0, first, 2 * self.k)

@@ -1,12 +1,12 @@
-"""What the broken trainers share.
+"""Base class of the broken trainers.
 
 A broken trainer is `DPSGD` with one small method of its `Trainer` replaced, or with another claim. All options are
-those of `DPSGD`, and all have defaults under which the slip shows: a claim of about epsilon = 1 at delta = 1e-5. Its
-correct twin is `twin()`, the same options without the slip.
+those of `DPSGD`, and all have defaults under which the bug shows: a claim of about epsilon = 1 at delta = 1e-5. Its
+correct twin is `twin()`, the same options without the bug.
 
-    worst_case        gradient records along one direction, `canary`, that no other record has a share in
+    worst_case        gradient records along one direction, `canary`, orthogonal to all other records
     view              the noisy sum of every step along it, in units of clip_norm (view "noisy_gradients")
-    output_law        what a run without noise shows, plus the noise: exact, so that "auto" takes the likelihood ratio
+    output_law        observations of a run without noise, plus noise: exact, so that "auto" uses the likelihood ratio
     exact_guarantee   the exact curve of the pair
 
 An audit with 1,000 runs a side takes less than a second.
@@ -39,18 +39,18 @@ PERCEPTRON = MultiLayerPerceptron(4, hidden=(3,), n_outputs=2)
 ALL_BY_TEN = FullBatch(expected_batch_size=10)
 """Defaults of the broken trainers."""
 LARGE = 20.0
-"""Norm of a gradient record, in clip norms, where nothing bounds it: epsilon grows with it without limit."""
+"""Norm of a gradient record, in clip norms, where it is not bounded: epsilon grows with it without limit."""
 ROUNDING = 1e-4
-"""Observations that differ by less are the same number."""
+"""Tolerance below which two observations are equal."""
 
 
 @dataclass(frozen=True, eq=False)
 class BrokenDPSGD(DPSGD):
-    """Broken: what the broken trainers share; itself not broken.
+    """Broken: base class of the broken trainers, itself correct.
 
     Args:
         all: as for `DPSGD`, with other defaults: logistic regression of 4 features, 4 full batches, noise multiplier
-            7.46, so that the claim is epsilon = 1 at delta = 1e-5, and all noisy sums are seen.
+            7.46, so that the claim is epsilon = 1 at delta = 1e-5, and all noisy sums are observed.
     """
 
     model: Model | str = REGRESSION
@@ -61,69 +61,70 @@ class BrokenDPSGD(DPSGD):
     view: str = "noisy_gradients"
 
     def twin(self) -> DPSGD:
-        """The correct trainer with these options."""
+        """Return the correct trainer with these options."""
         return DPSGD(**{field.name: getattr(self, field.name) for field in fields(DPSGD)})
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve of `worst_case()`; None where it is not known."""
+        """Return the exact curve of `worst_case()`; None where it is not known."""
         return None
 
     @property
     def law_is_known(self) -> bool:
-        """Whether all batches are the same in every run: then the law of the observations is known."""
+        """True if all batches are the same in every run, so that the law of the observations is known."""
         return self.view == "noisy_gradients" and self.scheme.same_batches and self.noise_multiplier > 0.0
 
     def output_law(self) -> LogDensity | None:
-        """That of the noise around what a run without noise shows, where `law_is_known`."""
+        """Return the law of the noise around the observations of a run without noise, where `law_is_known`."""
         return _NoiseAroundCentre(self) if self.law_is_known else None
 
     @property
     def batch(self) -> float:
-        """The public number that the sum of a batch is divided by; raises `ParameterError` if there is none."""
+        """Public divisor of the sum of a batch; `ParameterError` if there is none."""
         if self.scheme.divisor is None:
             raise ParameterError("a broken trainer needs a public number to divide updates by. Give batch_size.")
         return self.scheme.divisor
 
     @property
     def reach(self) -> float:
-        """How far the sum of a correct trainer moves on `worst_case()`, in clip norms."""
+        """Distance between the sums of a correct trainer on `worst_case()`, in clip norms."""
         return 2.0 if self.relation is Relation.REPLACE_ONE else 1.0
 
     # --- for the trainers ---------------------------------------------------------------------------------------------
 
     def _pair(self, record: float, *others: float) -> Neighbours:
-        """Gradients along `canary`, in clip norms: `others` on both sides, and `record` on side 1.
+        """Return gradients along `canary`, in clip norms: `others` on both sides, and `record` on side 1.
 
-        On side 0 there is nothing in its place, or 0 (zero_out), or the opposite (replace_one).
+        Side 0 has no record in its place (add_remove), or 0 (zero_out), or the opposite (replace_one).
         """
-        instead = {Relation.ADD_REMOVE: [], Relation.ZERO_OUT: [0.0], Relation.REPLACE_ONE: [-record]}[self.relation]
-        return Neighbours(self._along([*instead, *others]), self._along([record, *others]), self.relation)
+        absent = {Relation.ADD_REMOVE: [], Relation.ZERO_OUT: [0.0], Relation.REPLACE_ONE: [-record]}[self.relation]
+        return Neighbours(self._along([*absent, *others]), self._along([record, *others]), self.relation)
 
     def _along(self, norms: Sequence[float]) -> TrainingData:
         return self._only_gradients(self.clip_norm * np.outer(norms, self.canary))
 
     def _gaussian(self, distance: float) -> Guarantee | None:
-        """The curve of full batches whose sums differ by `distance` clip norms in every step, if all of them are
-        seen."""
+        """Return the curve of full batches whose sums differ by `distance` clip norms in every step, if observed."""
         if not (self.law_is_known and isinstance(self.scheme, FullBatch) and self.directions is None):
             return None
         return GaussianDP(distance * math.sqrt(self.steps) / self.noise_multiplier, relation=self.relation)
 
     def _revealed(self) -> Guarantee | None:
-        """The curve of outputs that tell the sides apart for certain, if the law of the observations is known and some
-        direction has a share in the canary."""
-        seen = bool(np.abs(self.seen_directions @ self.canary).max() > UNSEEN)
-        return ExactDP([1.0, 0.0], [0.0, 1.0], relation=self.relation) if self.law_is_known and seen else None
+        """Return the curve of outputs that distinguish the sides with certainty.
+
+        None if the law of the observations is unknown, or if all observed directions are orthogonal to the canary.
+        """
+        observed = bool(np.abs(self.seen_directions @ self.canary).max() > UNSEEN)
+        return ExactDP([1.0, 0.0], [0.0, 1.0], relation=self.relation) if self.law_is_known and observed else None
 
     def _centre(self, data: TrainingData) -> Floats:
-        """Observations without noise, `(steps, m)`."""
-        silent = replace(self, noise_multiplier=0.0)
-        return np.asarray(silent.release(data, 1, np.random.default_rng(0)).values[0])
+        """Return the observations without noise, `(steps, m)`."""
+        noiseless = replace(self, noise_multiplier=0.0)
+        return np.asarray(noiseless.release(data, 1, np.random.default_rng(0)).values[0])
 
     def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
-        """Log density of the noise in the observations, `(size, steps, m)`: independent Gaussians, but for a constant.
+        """Return the log density of the noise `(size, steps, m)` in the observations, up to a constant.
 
-        Directions that are not orthogonal are whitened.
+        The noise is independent Gaussian; directions that are not orthogonal are whitened.
         """
         whitened = noise @ np.linalg.inv(np.linalg.cholesky(self.seen_directions @ self.seen_directions.T)).T
         density: NDArray[np.float64] = standard_log_density(whitened / self.noise_multiplier)
@@ -132,21 +133,21 @@ class BrokenDPSGD(DPSGD):
 
 @dataclass(frozen=True, eq=False)
 class _NoiseAroundCentre:
-    """The law of the observations of `broken`, but for a constant."""
+    """Law of the observations of `broken`, up to a constant."""
 
     broken: BrokenDPSGD
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of observations, `(size,)`."""
+        """Return the log density of observations, `(size,)`."""
         centre = self.broken._centre(TrainingData.of(dataset))
         return self.broken._noise_log_density(outputs.values - centre)
 
 
 class Unclipped(Trainer):
-    """Sums gradients as they are: a trainer that clips something else derives from it."""
+    """Trainer without clipping of the gradients, the base of trainers that clip another quantity."""
 
     def clip(self, found: list[Floats], deltas: list[Floats], batch: Batch) -> None:
-        """Only leaves out what is not in the batch."""
+        """Mask the records that are not in the batch, without clipping."""
         if batch.included is not None:
             for delta in deltas:
                 delta *= batch.included[:, None, :]
@@ -156,12 +157,12 @@ class Unclipped(Trainer):
 
 
 def standard_log_density(values: Floats) -> NDArray[np.float64]:
-    """Log density of independent standard normals `(size, ...)`, one number a row, but for a constant."""
+    """Return the log density of independent standard normals `(size, ...)`, one number per row, up to a constant."""
     rows = values.reshape(len(values), -1).astype(np.float64, copy=False)
     return np.asarray(-0.5 * np.einsum("ij,ij->i", rows, rows))
 
 
 def where_zero(differences: Floats, log_density: Floats) -> NDArray[np.float64]:
-    """`log_density` `(size,)` where all `differences` of a row are 0, and -inf elsewhere."""
+    """Return `log_density` `(size,)` where all `differences` of a row are 0, and -inf elsewhere."""
     rows = np.abs(differences).reshape(len(differences), -1)
     return np.where(rows.max(axis=1, initial=0.0) < ROUNDING, log_density, -np.inf)

@@ -1,6 +1,6 @@
-"""Wrong on purpose: searches for the noise multiplier that return too little noise, or too much.
+"""Intentionally broken calibration: searches for the noise multiplier that return too little noise, or too much.
 
-The correct one is `dpassay.mechanisms.guarantees.conversion.calibration.least_noise_multiplier`.
+The correct search is `dpassay.mechanisms.guarantees.conversion.calibration.least_noise_multiplier`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ def midpoint_noise_multiplier(
     high: float = 10.0,
     tolerance: float = 0.01,
 ) -> float:
-    """Broken: a bisection that stops when its bracket is short and returns the middle of it.
+    """Return the middle of the last bracket of a bisection for the noise multiplier: broken.
 
-    The slip: the lower end is known to be too little noise, the upper end to be enough; of the middle nothing is known.
-    Asked for epsilon 5 at delta = 1e-5, with 100 steps at rate 0.05 and Renyi accounting, it returns 0.9033, which is
-    epsilon 5.043. Short is measured in the noise multiplier, where epsilon may be steep: the smaller the noise, the
-    worse.
-    Correct: return the upper end.
+    Bug: the lower end is known to be too little noise, and the upper end to be enough, but the middle can be either.
+    For epsilon 5 at delta = 1e-5, with 100 steps at rate 0.05 and Renyi accounting, it returns 0.9033, which is
+    epsilon 5.043. The tolerance is on the noise multiplier, in which epsilon can be steep: the smaller the noise, the
+    larger the error. Correct: return the upper end.
 
     Args:
-        guarantee_of: from a noise multiplier to a guarantee; more noise, less epsilon.
-        epsilon, delta: wanted.
+        guarantee_of: function from a noise multiplier to a guarantee; epsilon decreases in the noise multiplier.
+        epsilon, delta: target.
         low, high: the first bracket; `high` is enough noise.
         tolerance: length of the bracket at which the search stops.
 
@@ -39,8 +38,8 @@ def midpoint_noise_multiplier(
 
     Example:
         >>> from dpassay.mechanisms.guarantees import GaussianDP
-        >>> found = midpoint_noise_multiplier(lambda noise: GaussianDP(1 / noise), epsilon=20.0, delta=1e-5)
-        >>> round(GaussianDP(1 / found).epsilon(1e-5), 2)
+        >>> multiplier = midpoint_noise_multiplier(lambda noise: GaussianDP(1 / noise), epsilon=20.0, delta=1e-5)
+        >>> round(GaussianDP(1 / multiplier).epsilon(1e-5), 2)
         20.18
     """
     while high - low > tolerance:
@@ -62,17 +61,16 @@ def noise_counting_micro_steps(
     epochs: int,
     accounting: str | None = None,
 ) -> float:
-    """Broken: the noise multiplier for Poisson sampling, with every micro-step of gradient accumulation counted as a
-    step.
+    """Return the noise multiplier for Poisson sampling with micro-steps counted as steps: broken.
 
-    The slip: the number of steps is epochs * (n_records // micro-batch size), where epochs * (n_records // batch_size)
-    was meant. Noise is added once a batch, so that this is too much noise, growing with the number of micro-batches;
-    it must not depend on it.
+    Bug: the number of steps is epochs * (n_records // micro-batch size), and should be
+    epochs * (n_records // batch_size). Noise is added once per batch, so that this is too much noise, growing with the
+    number of micro-batches of gradient accumulation; it must not depend on that number.
 
     Args:
-        epsilon, delta: wanted.
-        n_records, batch_size, epochs: of the training; the rate is batch_size / n_records.
-        micro_batches: parts that a batch is worked through in; 1 is correct.
+        epsilon, delta: target.
+        n_records, batch_size, epochs: options of the training; the rate is batch_size / n_records.
+        micro_batches: number of parts in which a batch is processed; 1 is correct.
         accounting: as for `calibrate_noise`.
 
     References:

@@ -1,4 +1,4 @@
-"""Wrong on purpose: DP-SGD that is trained correctly, and counted wrongly."""
+"""Intentionally broken accounting of correctly trained DP-SGD."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ HUNDRED_BATCHES = ShuffledEpochs(batch_size=1, n_records=100)
 
 @dataclass(frozen=True, eq=False)
 class _Miscounted(BrokenDPSGD):
-    """In law the correct trainer."""
+    """Base class of trainers with the law of the correct trainer and another claim."""
 
     def output_law(self) -> LogDensity | None:
-        """That of the correct trainer."""
+        """Return the output law of the correct trainer."""
         return self.twin().output_law()
 
 
 @dataclass(frozen=True, eq=False)
 class ShuffledCountedAsPoisson(_Miscounted):
-    """Broken: DP-SGD on shuffled batches, with the budget of Poisson sampling.
+    """Broken: DP-SGD on shuffled batches, with the claim of Poisson sampling.
 
-    The slip: batches come from the data loader of the framework, which shuffles; the accountant knows only Poisson
-    sampling. A record is in one batch of an epoch for certain, and the batch that stands out tells: one epoch of 100
-    steps at noise multiplier 1 claims 0.72 and is at least 4.06, and of 1,000 steps 0.15 and at least 2.88 (delta =
+    Bug: batches come from the data loader of the framework, which shuffles; the accountant assumes Poisson sampling. A
+    record is in exactly one batch of an epoch, and the largest batch sum reveals it: for one epoch of 100 steps at
+    noise multiplier 1 the claim is 0.72 and epsilon at least 4.06, for 1,000 steps 0.15 and at least 2.88 (delta =
     1e-5). The correct claim is that of deterministic batches, 4.38.
 
     Args:
         all: as for `DPSGD`, with shuffled batches of a given number of records. Defaults: 100 records, batches of 1,
-            100 steps, noise multiplier 1, zero_out. An audit needs about 40,000 runs a side.
+            100 steps, noise multiplier 1, zero_out. An audit needs about 40,000 runs per side.
 
     Raises:
         ParameterError: another sampling.
-        AccountingError: on `guarantee`, replace_one, for which there is no budget of Poisson sampling.
+        AccountingError: on `guarantee`, replace_one, for which there is no accounting of Poisson sampling.
 
     References:
         Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang (2024), Theorem 4.2; Annamalai, Balle, De Cristofaro,
@@ -62,14 +62,14 @@ class ShuffledCountedAsPoisson(_Miscounted):
         super().__post_init__()
         if not isinstance(self.scheme, ShuffledEpochs) or self.scheme.n_records is None:
             raise ParameterError(
-                f"sampling must be ShuffledEpochs with n_records, but is {self.scheme!r}: the slip is in how shuffled "
-                "batches are counted. Use DPSGD for others.",
+                f"sampling must be ShuffledEpochs with n_records, but is {self.scheme!r}: the bug is in the accounting "
+                "of shuffled batches. Use DPSGD for other schemes.",
                 argument="sampling",
             )
 
     @cached_property
     def _claim(self) -> Guarantee:
-        """What would be right if the batches were Poisson samples."""
+        """Claim that would be correct if the batches were Poisson samples."""
         assert isinstance(self.scheme, ShuffledEpochs)
         assert self.scheme.n_records is not None
         return PrivacyLossDP.gaussian(
@@ -82,14 +82,14 @@ class ShuffledCountedAsPoisson(_Miscounted):
 
 @dataclass(frozen=True, eq=False)
 class MicroStepsCounted(_Miscounted):
-    """Broken: DP-SGD with gradient accumulation whose micro-steps are all counted as steps.
+    """Broken: DP-SGD with gradient accumulation in which every micro-step is counted as a step.
 
-    The slip: a batch is worked through in G parts that fit the memory, noise is added once for the whole batch, and the
-    budget is composed over all parts. The claim holds, and is that of G times the steps: noise calibrated by it is too
-    much (see `noise_counting_micro_steps`). An audit must not flag it, and the bound stays far below the claim.
+    Bug: a batch is processed in G parts that fit the memory, noise is added once for the whole batch, and the budget
+    is composed over all parts. The claim holds, and is that of G times the steps: noise calibrated to it is too large
+    (see `noise_counting_micro_steps`). An audit must not flag it, and the bound stays far below the claim.
 
     Args:
-        micro_batches: G, parts of a batch, >= 1; 1 is correct.
+        micro_batches: G, number of parts of a batch, >= 1; 1 is correct.
         all others: as for `DPSGD`. Default: noise multiplier 29.84.
 
     References:
@@ -110,9 +110,9 @@ class MicroStepsCounted(_Miscounted):
 
     @cached_property
     def _claim(self) -> Guarantee:
-        """What would be right if each part were a step."""
+        """Claim that would be correct if each part were a step."""
         return replace(self.twin(), steps=self.steps * self.micro_batches).guarantee()
 
     def exact_guarantee(self) -> Guarantee | None:
-        """That of the correct trainer."""
+        """Return the exact curve of the correct trainer."""
         return self.twin().exact_guarantee()

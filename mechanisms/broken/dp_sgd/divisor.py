@@ -1,7 +1,7 @@
-"""Wrong on purpose: DP-SGD that divides by a batch size that is taken from the data.
+"""Intentionally broken DP-SGD: updates are divided by a batch size that depends on the data.
 
-The noise is divided with the sum, so that its size tells the number of records, in every parameter at once. The
-records themselves need not have any gradient: those of the worst-case pair have none.
+The noise is divided as well, so that its scale, in every parameter, leaks the number of records. The records need not
+have any gradient: those of the worst-case pair have none.
 """
 
 from __future__ import annotations
@@ -31,28 +31,27 @@ from .base import BrokenDPSGD
 NINE_FEATURES = LogisticRegression(9)
 ALL_BY_TWO = FullBatch(expected_batch_size=2)
 HALF = PoissonSampling(sampling_probability=0.5, expected_batch_size=1)
-"""Defaults."""
+"""Defaults of the two trainers."""
 CELLS = 2_000
-"""Shells that the space is cut into for the exact curve, in each half of each Gaussian: it then errs by less than 0.01,
-downwards."""
+"""Number of shells in each half of each Gaussian for the exact curve, which is then too low by less than 0.01."""
 
 
 class _SizeOfData(Trainer):
     def train(
         self, n_runs: int, rng: np.random.Generator, inclusion: Mask | None = None
     ) -> Iterator[tuple[Floats, Floats]]:
-        """Counts the records of each run first."""
+        """Count the records of each run, then train."""
         self.n_records = np.array([[len(self.data)]]) if inclusion is None else inclusion.sum(axis=1)[:, None]
         yield from super().train(n_runs, rng, inclusion)
 
     def divisor(self, batch: Batch) -> Any:
-        """int(sampling probability * number of records), at least 1, `(n_runs, 1)`."""
+        """Return int(sampling probability * number of records), at least 1, `(n_runs, 1)`."""
         return expected_size(self.recipe.sampling, self.n_records)
 
 
 class _SizeOfBatch(Trainer):
     def divisor(self, batch: Batch) -> Any:
-        """The number of records in each batch, `(n_runs, 1)`; 1 for an empty one."""
+        """Return the number of records in each batch, `(n_runs, 1)`; 1 for an empty one."""
         included = np.full((1, batch.inputs.shape[-2]), True) if batch.included is None else batch.included
         sizes = included.sum(axis=1, dtype=self.dtype)
         if batch.gradients is not None:
@@ -74,7 +73,7 @@ class _DivisorFromData(BrokenDPSGD):
         if self.relation is not Relation.ADD_REMOVE:
             raise ParameterError(
                 f"relation is {self.relation.value!r}, under which the number of records is public and dividing by it "
-                "is right. Choose 'add_remove'.",
+                "is correct. Choose 'add_remove'.",
                 argument="relation",
             )
 
@@ -83,11 +82,11 @@ class _DivisorFromData(BrokenDPSGD):
         return False
 
     def worst_case(self) -> Neighbours:
-        """`records` gradient records without any gradient, and one more."""
+        """Return `records` gradient records of norm 0, and one more on side 1."""
         return self._pair(0.0, *[0.0] * self.records)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve of one step whose final parameters are seen."""
+        """Return the exact curve of one step whose final parameters are observed; None in all other cases."""
         started_at_zero = self.recipe.initial is not None and not self.recipe.initial.any()
         if self.steps > 1 or self.view != "final" or self.projection is not None or not started_at_zero:
             return None
@@ -98,7 +97,7 @@ class _DivisorFromData(BrokenDPSGD):
         return ExactDP(p0, p1, relation=self.relation)
 
     def _divisors(self, n_records: int) -> dict[float, float]:
-        """Divisor -> its probability."""
+        """Return the probability of each divisor."""
         raise NotImplementedError
 
 
@@ -108,14 +107,14 @@ class ExpectedBatchSizeOfData(_DivisorFromData):
 
         theta_t = theta_(t-1) - learning_rate * S_t / int(sampling_probability * n)
 
-    The slip: n is read from the data. One record more, and all noise is smaller: with d parameters, of which each step
-    shows d more numbers, n = 2 against 3 has epsilon 11, 21, 66 at d = 1, 10, 100 and delta = 1e-5, whatever the noise
-    multiplier; n = 100 against 101 has 0.59 at d = 100 and 28.6 at d = 100,000. Correct: a public constant.
+    Bug: n is taken from the data. With one record more, all noise is smaller. With d parameters, each observed in every
+    step, n = 2 against 3 has epsilon 11, 21, 66 at d = 1, 10, 100 and delta = 1e-5, for every noise multiplier;
+    n = 100 against 101 has 0.59 at d = 100 and 28.6 at d = 100,000. Correct: a public constant.
 
     Args:
         records: n of the smaller side of the worst-case pair, >= 1.
         all others: as for `DPSGD`. Defaults: logistic regression of 9 features (d = 10), one full batch, noise
-            multiplier 3.73; the final parameters are seen.
+            multiplier 3.73; the final parameters are observed.
 
     References:
         meta-pytorch/opacus, issues 571 and 819 (v1.0.0 to 1.6.0).
@@ -140,14 +139,14 @@ class RealisedBatchSize(_DivisorFromData):
 
         theta_t = theta_(t-1) - learning_rate * S_t / |batch|
 
-    The slip: the mean over the batch, which is right where all batches have one size. Here the size of the noise tells
-    the size of the batch, and that the number of records: two records are never sampled from one. Correct: the expected
-    batch size, a public constant.
+    Bug: the sum is divided by the realised batch size, which is correct only for batches of a fixed size. Here the
+    scale of the noise leaks the size of the batch, and the latter the number of records: two records are never sampled
+    from one. Correct: the expected batch size, a public constant.
 
     Args:
         records: n of the smaller side of the worst-case pair, >= 1.
         all others: as for `DPSGD`. Defaults: logistic regression of 9 features, one Poisson step of rate 0.5, noise
-            multiplier 2.5; the final parameters are seen.
+            multiplier 2.5; the final parameters are observed.
 
     References:
         Abadi et al. (2016), Algorithm 1, divides by the expected size; Ponomareva et al. (2023), Section 5.6.
@@ -169,24 +168,24 @@ class RealisedBatchSize(_DivisorFromData):
             return {float(self.scheme.batch_size): 1.0}
         rate = getattr(self.scheme, "sampling_probability", 1.0)
         sizes = np.arange(n_records + 1)
-        chances = binom(n_records, sizes) * rate**sizes * (1.0 - rate) ** (n_records - sizes)
-        found: dict[float, float] = {}
-        for size, chance in zip(sizes, chances, strict=True):
-            found[max(1.0, float(size))] = found.get(max(1.0, float(size)), 0.0) + float(chance)
-        return found
+        probabilities = binom(n_records, sizes) * rate**sizes * (1.0 - rate) ** (n_records - sizes)
+        divisors: dict[float, float] = {}
+        for size, probability in zip(sizes, probabilities, strict=True):
+            divisors[max(1.0, float(size))] = divisors.get(max(1.0, float(size)), 0.0) + float(probability)
+        return divisors
 
 
 def expected_size(sampling: Sampling, n_records: ArrayLike) -> Floats:
-    """int(sampling probability * number of records), at least 1."""
+    """Return int(sampling probability * number of records), at least 1."""
     return np.maximum(1.0, np.floor(getattr(sampling, "sampling_probability", 1.0) * np.asarray(n_records)))
 
 
 def radius_laws(
     divisors0: dict[float, float], divisors1: dict[float, float], dimension: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Probabilities of thin shells under two mixtures of N(0, I / divisor^2) in `dimension` dimensions.
+    """Return the probabilities of thin shells under two mixtures of N(0, I / divisor^2) in `dimension` dimensions.
 
-    All that tells such laws apart is the distance from 0, whose square is chi-squared.
+    The distance from 0, whose scaled square is chi-squared, is a sufficient statistic.
     """
     tails = np.geomspace(1e-40, 0.5, CELLS)
     squares = 2.0 * np.concatenate([gammaincinv(dimension / 2, tails), gammainccinv(dimension / 2, tails)])

@@ -1,4 +1,4 @@
-"""Wrong on purpose: DP-SGD that clips layer by layer, and not as the account has it."""
+"""Intentionally broken per-layer clipping in DP-SGD: the sensitivity is larger than the accountant assumes."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ DEEP = MultiLayerPerceptron(4, hidden=(3, 3, 3), n_outputs=2)
 class _LayerByLayer(Trainer):
     @abstractmethod
     def factors(self, squared: Sequence[Floats]) -> list[Floats]:
-        """What the part of each layer is multiplied by, from its squared norms."""
+        """Return the factor of the part of each layer, from its squared norms."""
 
     def clip(self, found: list[Floats], deltas: list[Floats], batch: Batch) -> None:
-        """Scales the part of each layer by its factor."""
+        """Scale the part of each layer by its factor."""
         norms = squared_norms(self.model, batch.inputs_squared, found, deltas)
         for delta, factor in zip(deltas, self.factors(norms), strict=True):
             delta *= (factor if batch.included is None else factor * batch.included)[:, None, :]
@@ -49,23 +49,23 @@ class _LayerByLayer(Trainer):
 
 class _EachToTheWhole(_LayerByLayer):
     def factors(self, squared: Sequence[Floats]) -> list[Floats]:
-        """Every layer to clip_norm; should be clip_norm / sqrt(L)."""
+        """Return factors that clip every layer to clip_norm; should be clip_norm / sqrt(L)."""
         return [self._to_clip_norm(part) for part in squared]
 
 
 class _LastNotClipped(_LayerByLayer):
     def factors(self, squared: Sequence[Floats]) -> list[Floats]:
-        """All but the last layer together to clip_norm; the last one left as it is."""
+        """Return factors that clip all layers except the last together to clip_norm, and 1 for the last."""
         others = self._to_clip_norm(np.sum([np.zeros_like(squared[-1]), *squared[:-1]], axis=0))
         return [others] * (len(squared) - 1) + [np.ones_like(squared[-1])]
 
 
 @dataclass(frozen=True, eq=False)
 class PerLayerFullClip(BrokenDPSGD):
-    """Broken: DP-SGD that clips the gradient of each layer to clip_norm, and counts clip_norm for all of them.
+    """Broken: DP-SGD that clips the gradient of each layer to clip_norm, with sensitivity clip_norm for all of them.
 
-    The slip: the clipping of the framework is called once for each array of parameters, with the bound that was meant
-    for all. With L layers the whole gradient has norm up to sqrt(L) clip_norm, and with full batches mu is sqrt(L)
+    Bug: the clipping function of the framework is called for each array of parameters, with the bound of the whole
+    gradient. With L layers the whole gradient has norm up to sqrt(L) clip_norm, and with full batches mu is sqrt(L)
     times the claimed one. Correct: clip_norm / sqrt(L) for each.
 
     Args:
@@ -88,31 +88,31 @@ class PerLayerFullClip(BrokenDPSGD):
 
     @cached_property
     def canary(self) -> NDArray[np.float64]:
-        """The first weight of every layer alike."""
+        """Unit vector with equal entries at the first weight of every layer."""
         starts = [layer.start for layer in self.network.layers]
         return np.asarray(np.eye(self.network.n_parameters)[starts].sum(axis=0) / math.sqrt(len(starts)))
 
     def worst_case(self) -> Neighbours:
-        """A gradient record that is large in every layer, and no other record."""
+        """Return one gradient record that is large in every layer, and no other record."""
         return self._pair(LARGE)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """`GaussianDP(sqrt(L steps) / noise_multiplier)` for full batches."""
+        """Return `GaussianDP(sqrt(L steps) / noise_multiplier)` for full batches."""
         return self._gaussian(self.reach * math.sqrt(len(self.network.layers)))
 
 
 @dataclass(frozen=True, eq=False)
 class LayerNotClipped(BrokenDPSGD):
-    """Broken: DP-SGD that clips the gradients of all layers but the last one.
+    """Broken: DP-SGD that clips the gradients of all layers except the last one.
 
-    The slip: a layer that was added later is not in the list of what is clipped. Its gradient moves the sum without
-    limit, and so grows epsilon; `exact_guarantee` is that of the worst-case pair, a gradient of 20 clip norms.
+    Bug: a layer that was added later is not in the list of clipped layers. Its gradient, and therefore epsilon, is
+    unbounded; `exact_guarantee` is the curve of the worst-case pair, a gradient of 20 clip norms.
 
     Args:
         all: as for `DPSGD`. Default: a perceptron of 4 inputs, 3 hidden units and 2 outputs.
 
     References:
-        The kind of slip that comparing the sensitivity of every parameter finds; our own.
+        None; a check of the sensitivity of every parameter detects this kind of bug.
 
     Example:
         >>> broken = LayerNotClipped()
@@ -126,13 +126,13 @@ class LayerNotClipped(BrokenDPSGD):
 
     @cached_property
     def canary(self) -> NDArray[np.float64]:
-        """The first weight of the last layer."""
+        """Unit vector at the first weight of the last layer."""
         return np.asarray(np.eye(self.network.n_parameters)[self.network.layers[-1].start])
 
     def worst_case(self) -> Neighbours:
-        """A gradient of 20 clip norms in the last layer, and no other record."""
+        """Return one gradient of 20 clip norms in the last layer, and no other record."""
         return self._pair(LARGE)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """`GaussianDP(20 sqrt(steps) / noise_multiplier)` for full batches; 40 under replace_one."""
+        """Return `GaussianDP(20 sqrt(steps) / noise_multiplier)` for full batches; 40 under replace_one."""
         return self._gaussian(self.reach * LARGE)

@@ -1,4 +1,4 @@
-"""Wrong on purpose: DP-SGD whose noise has the scale of another quantity, the mean or the sum."""
+"""Intentionally broken noise scale in DP-SGD: the noise of the mean is added to the sum, or vice versa."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .base import BrokenDPSGD
 
 class _NoiseOverBatch(Trainer):
     def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
-        """Noise of the mean, on the sum."""
+        """Add the noise of the mean to the sum."""
         batch = self.recipe.sampling.divisor or len(self.data)
         total *= batch
         super().add_noise(total, rng)
@@ -26,7 +26,7 @@ class _NoiseOverBatch(Trainer):
 
 class _NoiseTimesBatch(Trainer):
     def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
-        """Noise of the sum, on the mean."""
+        """Add the noise of the sum to the mean."""
         batch = self.recipe.sampling.divisor or len(self.data)
         total /= batch
         super().add_noise(total, rng)
@@ -35,18 +35,18 @@ class _NoiseTimesBatch(Trainer):
 
 @dataclass(frozen=True, eq=False)
 class _RescaledNoise(BrokenDPSGD):
-    """In law a correct trainer with another noise multiplier."""
+    """Base class of trainers with the law of a correct trainer of another noise multiplier."""
 
     def equivalent(self) -> DPSGD:
-        """The correct trainer with the noise that there really is."""
+        """Return the correct trainer with the actual noise."""
         return replace(self.twin(), noise_multiplier=self.noise_multiplier * self._factor)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """What is right for the noise that there really is."""
+        """Return the exact curve of the actual noise."""
         return self.equivalent().exact_guarantee()
 
     def output_law(self) -> LogDensity | None:
-        """That of the correct trainer with the noise that there really is."""
+        """Return the output law of the correct trainer with the actual noise."""
         return self.equivalent().output_law()
 
     @property
@@ -56,14 +56,14 @@ class _RescaledNoise(BrokenDPSGD):
 
 @dataclass(frozen=True, eq=False)
 class NoiseDividedTwice(_RescaledNoise):
-    """Broken: DP-SGD whose noise is divided by the batch size once too often.
+    """Broken: DP-SGD whose noise is divided by the batch size twice.
 
         S_t = sum of clipped gradients + N(0, (noise_multiplier * clip_norm / B)^2 I)
 
-    The slip: the sensitivity of the mean, clip_norm / B, is used for noise that is added to the sum, which is then
-    divided by B as well. In law it is `DPSGD` with the noise multiplier divided by the batch size B: with full batches
-    mu is B times the claimed one. Tramer et al. found a published defence to be this: 0.21 claimed, more than 2.79
-    found.
+    Bug: the sensitivity of the mean, clip_norm / B, is used for noise that is added to the sum, which is then also
+    divided by B. The law is that of `DPSGD` with the noise multiplier divided by the batch size B: with full batches mu
+    is B times the claimed one. Tramer et al. found this bug in a published defence: a claim of 0.21, and a lower bound
+    of 2.79.
 
     Args:
         all: as for `DPSGD`; B is the public number that updates are divided by.
@@ -86,13 +86,13 @@ class NoiseDividedTwice(_RescaledNoise):
 
 @dataclass(frozen=True, eq=False)
 class NoiseOfSumOnMean(_RescaledNoise):
-    """Broken: DP-SGD that adds the noise of the sum to the mean: private, and useless.
+    """Broken: DP-SGD that adds the noise of the sum to the mean: private, but useless.
 
         S_t / B = (sum of clipped gradients) / B + N(0, (noise_multiplier * clip_norm)^2 I)
 
-    The slip: noise for sensitivity clip_norm is added after the division by the batch size B. In law it is `DPSGD` with
-    the noise multiplier times B. The claim holds, with far more noise than it needs: an audit must not flag it, and
-    the bound stays far below the claim. It was in a released version of jax-privacy.
+    Bug: noise for sensitivity clip_norm is added after the division by the batch size B. The law is that of `DPSGD`
+    with the noise multiplier times B. The claim holds, with far more noise than necessary: an audit must not flag it,
+    and the bound stays far below the claim. A released version of jax-privacy had this bug.
 
     Args:
         all: as for `DPSGD`; B is the public number that updates are divided by.

@@ -1,4 +1,4 @@
-"""Wrong on purpose: DP-SGD that releases something without the noise it needs."""
+"""Intentionally broken DP-SGD: some released quantities lack their noise."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .base import BrokenDPSGD, where_zero
 
 
 def biases(model: Model) -> NDArray[np.intp]:
-    """Positions of the biases in the flat parameters."""
+    """Return the positions of the biases in the flat parameters."""
     ends = [np.arange(layer.start, layer.span.stop, layer.n_inputs) + layer.n_inputs - 1 for layer in model.layers]
     return np.concatenate([end for end, layer in zip(ends, model.layers, strict=True) if layer.bias])
 
 
 class _WeightsOnly(Trainer):
     def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
-        """Noise on the weights, none on the biases."""
+        """Add noise to the weights, none to the biases."""
         clean = total[:, biases(self.model)]
         super().add_noise(total, rng)
         total[:, biases(self.model)] = clean
@@ -33,16 +33,16 @@ class _WeightsOnly(Trainer):
 
 @dataclass(frozen=True, eq=False)
 class BiasWithoutNoise(BrokenDPSGD):
-    """Broken: DP-SGD that adds noise to the weights and forgets the biases.
+    """Broken: DP-SGD that adds noise to the weights, but not to the biases.
 
-    The slip: noise is added in the hook of the layers that were thought of. A gradient along a bias is released as it
-    is: epsilon is infinite at any delta < 1.
+    Bug: the hook that adds noise does not cover the biases. A gradient along a bias is released without noise: epsilon
+    is infinite at any delta < 1.
 
     Args:
         all: as for `DPSGD`, with a model that has biases. The canary is the bias of the first unit.
 
     References:
-        The kind of slip that a check of each parameter for its noise is made for; our own.
+        None; a check of the noise of each parameter detects this kind of bug.
 
     Example:
         >>> broken = BiasWithoutNoise()
@@ -54,7 +54,7 @@ class BiasWithoutNoise(BrokenDPSGD):
 
     @cached_property
     def canary(self) -> NDArray[np.float64]:
-        """The bias of the first unit."""
+        """Unit vector at the bias of the first unit."""
         return np.asarray(np.eye(self.network.n_parameters)[biases(self.network)[0]])
 
     @property
@@ -62,7 +62,7 @@ class BiasWithoutNoise(BrokenDPSGD):
         return super().law_is_known and self.directions is None
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Revealed for certain."""
+        """Return the curve of a complete leak."""
         return self._revealed()
 
     def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
@@ -71,31 +71,31 @@ class BiasWithoutNoise(BrokenDPSGD):
 
 class _NoiseAfterMomentum(Trainer):
     def initial(self, n_runs: int, rng: np.random.Generator) -> Floats:
-        """Starts without velocity."""
+        """Return the initial parameters, with the velocity set to 0."""
         self.velocity: Floats | float = 0.0
         return super().initial(n_runs, rng)
 
     def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
-        """Momentum of the sums without noise, then noise."""
+        """Add the momentum of the sums without noise, then noise."""
         total += self.recipe.momentum * self.velocity
         self.velocity = total.copy()
         super().add_noise(total, rng)
 
     def update(self, parameters: Floats, velocity: Floats | None, total: Floats, rate: float) -> None:
-        """The momentum is in the sum already."""
+        """Update the parameters without momentum, which the sum already includes."""
         super().update(parameters, None, total, rate)
 
 
 @dataclass(frozen=True, eq=False)
 class NoiseAfterMomentum(BrokenDPSGD):
-    """Broken: DP-SGD with momentum of clean sums, to which the noise is added afterwards.
+    """Broken: DP-SGD with momentum of noise-free sums, to which the noise is added afterwards.
 
         v_t = momentum v_(t-1) + sum of clipped gradients,    update by v_t + N(0, (noise_multiplier clip_norm)^2 I)
 
-    The slip: the optimiser, with its momentum, is called before the noise. A record is in v_t with the weight (1 -
-    momentum^t) / (1 - momentum), 1.0, 1.9, 2.71, 3.44 ... at momentum 0.9, and the noise hides a weight of 1. With full
-    batches mu is the root of the sum of their squares / noise_multiplier, in place of sqrt(steps) / noise_multiplier.
-    Momentum of noisy sums is mere post-processing, and free.
+    Bug: the optimiser, with its momentum, is called before the noise is added. A record is in v_t with the weight (1 -
+    momentum^t) / (1 - momentum), 1.0, 1.9, 2.71, 3.44 ... at momentum 0.9, and the noise is calibrated to a weight of
+    1. With full batches mu is the root of the sum of squared weights / noise_multiplier, in place of sqrt(steps) /
+    noise_multiplier. Momentum of noisy sums is post-processing and does not change the guarantee.
 
     Args:
         all: as for `DPSGD`. Defaults: 16 steps, noise multiplier 14.92, momentum 0.9.
@@ -116,6 +116,6 @@ class NoiseAfterMomentum(BrokenDPSGD):
     trainer_class: ClassVar[type[Trainer]] = _NoiseAfterMomentum
 
     def exact_guarantee(self) -> Guarantee | None:
-        """`GaussianDP(sqrt(sum over t of ((1 - momentum^t) / (1 - momentum))^2) / noise_multiplier)`."""
+        """Return `GaussianDP(sqrt(sum over t of ((1 - momentum^t) / (1 - momentum))^2) / noise_multiplier)`."""
         weights = (1.0 - self.momentum ** np.arange(1, self.steps + 1)) / (1.0 - self.momentum)
         return self._gaussian(self.reach * float(np.linalg.norm(weights)) / math.sqrt(self.steps))

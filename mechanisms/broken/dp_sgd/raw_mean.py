@@ -1,4 +1,4 @@
-"""Wrong on purpose: DP-SGD with the mean gradient, not clipped, mixed into the sum."""
+"""Intentionally broken DP-SGD: the unclipped mean gradient is added to the sum."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _RawMeanMixedIn(Trainer):
         self.backward_pass = Unclipped(recipe, data)
 
     def clipped_sum(self, parameters: Floats, batch: Batch, out: Floats) -> None:
-        """The sum of clipped gradients, in a buffer that holds the mean of the raw ones already."""
+        """Write to `out` the sum of clipped gradients plus the mean of the raw ones."""
         raw = np.empty_like(out)
         self.backward_pass.clipped_sum(parameters, batch, raw)
         super().clipped_sum(parameters, batch, out)
@@ -36,9 +36,9 @@ class RawMeanMixedIn(BrokenDPSGD):
 
         S_t = raw mean gradient + sum of clipped gradients + N(0, (noise_multiplier * clip_norm)^2 I)
 
-    The slip: clipped gradients are accumulated in the buffer that the backward pass has filled, and that nobody has
-    cleared. A gradient of norm G moves the sum by clip_norm + G / B, without limit; the exact curve is that of the
-    worst-case pair, G = 20 clip norms.
+    Bug: clipped gradients are accumulated in the buffer that the backward pass has filled, and that is never cleared. A
+    gradient of norm G moves the sum by clip_norm + G / B, without limit; the exact curve is that of the worst-case
+    pair, G = 20 clip norms.
 
     Args:
         all: as for `DPSGD`; B is the public number that updates are divided by. Default: B = 4.
@@ -57,9 +57,9 @@ class RawMeanMixedIn(BrokenDPSGD):
     trainer_class: ClassVar[type[Trainer]] = _RawMeanMixedIn
 
     def worst_case(self) -> Neighbours:
-        """A gradient of 20 clip norms, and no other record."""
+        """Return one gradient of 20 clip norms, and no other record."""
         return self._pair(LARGE)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """`GaussianDP((1 + 20 / B) sqrt(steps) / noise_multiplier)` for full batches; twice that under replace_one."""
+        """Return `GaussianDP((1 + 20 / B) sqrt(steps) / noise_multiplier)` for full batches; twice if replace_one."""
         return self._gaussian(self.reach * (1.0 + LARGE / self.batch))

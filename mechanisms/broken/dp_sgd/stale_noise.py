@@ -1,7 +1,7 @@
-"""Wrong on purpose: DP-SGD whose noise is not fresh, so that it cancels out.
+"""Intentionally broken noise in DP-SGD: it is not independent, so that it cancels out.
 
-Every one of these sums has the right distribution on its own; their differences have no noise at all. A test of the
-noise that looks at one step, one layer or one run at a time finds nothing.
+Each noisy sum has the correct marginal distribution; the differences of sums have no noise. A test of the noise in one
+step, one layer or one run at a time does not detect the bug.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ ONE_OF_TWO = CyclicBatches(batch_size=1, n_records=2)
 
 class _OneNoise(Trainer):
     def initial(self, n_runs: int, rng: np.random.Generator) -> Floats:
-        """Forgets the noise of the runs before."""
+        """Return the initial parameters, with the noise of earlier runs discarded."""
         self.noise: Floats | None = None
         return super().initial(n_runs, rng)
 
     def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
-        """The noise of the first step, in every step."""
+        """Add the noise of the first step in every step."""
         if self.noise is None:
             self.noise = np.zeros_like(total)
             super().add_noise(self.noise, rng)
@@ -39,18 +39,18 @@ class _OneNoise(Trainer):
 
 @dataclass(frozen=True, eq=False)
 class NoiseReusedInSteps(BrokenDPSGD):
-    """Broken: DP-SGD that draws its noise once and adds the same in every step.
+    """Broken: DP-SGD that draws its noise once and adds it in every step.
 
-    The slip: a noise buffer that is filled before the loop, or a generator that is seeded again in each step. Sums of
-    two steps differ by their gradients exactly. With cyclic batches of one record, where the record is in every second
-    step, the differences tell both sides apart for certain: epsilon is infinite at any delta < 1. (The last iterate
-    alone holds steps times the noise: more than claimed. Only who sees the steps sees it.)
+    Bug: a noise buffer is filled before the loop, or a generator is seeded again in each step. Sums of two steps differ
+    exactly by their gradients. With cyclic batches of one record, where the record is in every second step, the
+    differences distinguish the sides with certainty: epsilon is infinite at any delta < 1. (The last iterate has
+    `steps` times the noise, more than claimed: only an observer of the steps detects the bug.)
 
     Args:
         all: as for `DPSGD`. Defaults: 4 steps, cyclic batches of 1 of 2 records, zero_out.
 
     References:
-        The commonest slip in hand-written noise of JAX programs, where a key that is not split gives the same numbers
+        The most common bug of hand-written noise in JAX programs, where a key that is not split gives the same numbers
         again.
 
     Example:
@@ -65,7 +65,7 @@ class NoiseReusedInSteps(BrokenDPSGD):
     trainer_class: ClassVar[type[Trainer]] = _OneNoise
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Revealed for certain, if batches are cyclic: some steps are without the record."""
+        """Return the curve of a complete leak if batches are cyclic, so that some steps are without the record."""
         scheme = self.scheme
         if self.steps == 1 or not isinstance(scheme, CyclicBatches):
             return None
@@ -77,7 +77,7 @@ class NoiseReusedInSteps(BrokenDPSGD):
 
 class _OneNoiseForLayers(Trainer):
     def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
-        """Each layer gets the beginning of the same noise."""
+        """Add a prefix of the same noise vector to each layer."""
         layers = [layer.span for layer in self.model.layers]
         stream = np.zeros((len(total), max(span.stop - span.start for span in layers)), dtype=self.dtype)
         super().add_noise(stream, rng)
@@ -89,8 +89,8 @@ class _OneNoiseForLayers(Trainer):
 class NoiseReusedInLayers(BrokenDPSGD):
     """Broken: DP-SGD that adds the same noise to every layer.
 
-    The slip: the generator is seeded again, or its key is used again, for each array of parameters. The noise of the
-    first weights of two layers is the same number, and cancels out of their difference: epsilon is infinite at any
+    Bug: the generator is seeded again, or its key is reused, for each array of parameters. The noise of the first
+    weights of two layers is the same number, and cancels out of their difference: epsilon is infinite at any
     delta < 1.
 
     Args:
@@ -112,7 +112,7 @@ class NoiseReusedInLayers(BrokenDPSGD):
 
     @cached_property
     def seen_directions(self) -> NDArray[np.float64]:
-        """The first weight of every layer."""
+        """Unit vectors at the first weight of every layer, unless `directions` is given."""
         if self.directions is not None:
             return np.asarray(self.directions)
         starts = [layer.start for layer in self.network.layers]
@@ -123,7 +123,7 @@ class NoiseReusedInLayers(BrokenDPSGD):
         return super().law_is_known and self.directions is None
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Revealed for certain, if there is another layer to compare with, which the record does not move as well."""
+        """Return the curve of a complete leak if another layer has the same noise without the record."""
         return self._revealed() if len(self.network.layers) > 1 and self.clipping != "per-layer" else None
 
     def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
@@ -132,7 +132,7 @@ class NoiseReusedInLayers(BrokenDPSGD):
 
 class _SeededNoise(Trainer):
     def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
-        """Noise from a generator that starts at the same seed each time."""
+        """Add noise from a generator with the same seed in each call."""
         noise = np.zeros((1, total.shape[1]), dtype=self.dtype)
         super().add_noise(noise, np.random.default_rng(0))
         total += noise
@@ -142,8 +142,8 @@ class _SeededNoise(Trainer):
 class NoiseOfFixedSeed(BrokenDPSGD):
     """Broken: DP-SGD whose noise comes from a generator with a fixed seed.
 
-    The slip: a seed that was set for reproducible tests is still set in production. Whoever knows the program knows
-    the noise and takes it off: the release is a function of the data, and epsilon is infinite at any delta < 1.
+    Bug: a seed that was set for reproducible tests is still set in production. An adversary who knows the program
+    subtracts the noise: the release is a function of the data, and epsilon is infinite at any delta < 1.
 
     Args:
         all: as for `DPSGD`.
@@ -160,7 +160,7 @@ class NoiseOfFixedSeed(BrokenDPSGD):
     trainer_class: ClassVar[type[Trainer]] = _SeededNoise
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Revealed for certain."""
+        """Return the curve of a complete leak."""
         return self._revealed()
 
     def _centre(self, data: TrainingData) -> Floats:

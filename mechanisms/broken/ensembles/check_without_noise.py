@@ -1,4 +1,4 @@
-"""Wrong on purpose: the votes themselves decide whether a query is answered."""
+"""Intentionally broken check: exact votes decide whether a query is answered."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Floats = NDArray[np.float64]
 class CheckWithoutNoise(CheckedGNMax):
     """Broken: GNMax on the queries on which at least `threshold` teachers agree, counted without noise.
 
-    The slip: the check only chooses queries, so that it seems to be free. But the last vote that reaches the
-    threshold decides whether there is an answer at all: epsilon is infinite, and one query tells the sides apart
-    for certain. The claim is that of the answers. `ConfidentGNMax` is right: its check has noise, and is paid for.
+    Bug: the check only selects queries, so that its cost is left out. But a single vote can decide whether there is an
+    answer: epsilon is infinite, and one query distinguishes the sides with certainty. The claim is that of the answers.
+    `ConfidentGNMax` is correct: its check has noise, and is accounted for.
 
     Args:
-        threshold: votes, more than half of n_teachers and at most all.
-        check_deviation: what the check should have had; it is not used.
-        answer_deviation: of the noise of the answers, > 0.
+        threshold: number of votes, more than half of n_teachers and at most all.
+        check_deviation: standard deviation of the noise that the check should have; not used.
+        answer_deviation: standard deviation of the noise of the answers, > 0.
         n_teachers, n_classes, n_queries: as for `ConfidentGNMax`.
 
     Example:
@@ -49,18 +49,18 @@ class CheckWithoutNoise(CheckedGNMax):
 
     @property
     def worst_lead(self) -> int:
-        """One vote is missing."""
+        """Largest lead at which the check fails: one vote is missing."""
         return 2 * (math.ceil(self.threshold) - 1) - self.n_teachers
 
     def passes(self, counts: Counts, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Whether enough teachers agree, the same in every run."""
+        """Return True where at least `threshold` teachers agree, equal in every run."""
         return np.broadcast_to(self.support(counts) >= self.threshold, (size, self.n_queries))
 
     def log_passes(self, counts: Counts) -> tuple[Floats, Floats]:
-        """0 and -inf, or -inf and 0."""
+        """Return the log probabilities of passing and failing: 0 and -inf, or -inf and 0."""
         above = np.where(self.support(counts) >= self.threshold, np.inf, -np.inf)
         return log_ndtr(above), log_ndtr(-above)
 
     def guarantee(self) -> Guarantee:
-        """`GaussianDP(sqrt(2 n_queries) / answer_deviation)`: that of the answers alone."""
+        """Return `GaussianDP(sqrt(2 n_queries) / answer_deviation)`: the guarantee of the answers without the check."""
         return GaussianDP(math.sqrt(2.0 * self.n_queries) / self.answer_deviation, self.relation, exact=False)

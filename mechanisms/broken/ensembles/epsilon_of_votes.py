@@ -1,4 +1,4 @@
-"""Wrong on purpose: the data-dependent epsilon is published as it is."""
+"""Intentionally broken report: the data-dependent epsilon is released without noise."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class EpsilonOfVotes(Mechanism):
-    """Broken: noisy labels, and with them the epsilon that they cost on the votes that were cast.
+    """Broken: noisy labels, released with their data-dependent epsilon on the actual votes.
 
-    The slip: the data-dependent analysis is reported like any other, "epsilon = 1.97". But that number is a function of
-    the votes, without noise, and a moved vote changes it: it alone tells two tables of votes apart, and epsilon is
-    infinite. The claim is that of the labels. `PrivateEpsilon` is right: it publishes the number with noise, and pays
-    for it; the claim for all votes can be published as it is.
+    Bug: the data-dependent epsilon is reported like any other, "epsilon = 1.97". But that number is a function of the
+    votes, without noise, and a moved vote changes it: the number distinguishes two tables of votes, and epsilon is
+    infinite. The claim is that of the labels. `PrivateEpsilon` is correct: it releases the number with noise, and
+    accounts for it; the data-independent claim can be released exactly.
 
     Args:
-        aggregator: makes the labels.
-        delta: at which epsilon is quoted, in (0, 1).
+        aggregator: mechanism that releases the labels.
+        delta: delta of the released epsilon, in (0, 1).
 
     Example:
         >>> from dpassay.mechanisms.ensembles import GNMax
@@ -53,46 +53,46 @@ class EpsilonOfVotes(Mechanism):
     def __post_init__(self) -> None:
         if not isinstance(self.aggregator, Aggregator):
             raise ParameterError(
-                f"aggregator must be one of votes, such as GNMax(40.0), but is {self.aggregator!r}.",
+                f"aggregator must be an aggregator of votes, such as GNMax(40.0), but is {self.aggregator!r}.",
                 argument="aggregator",
             )
         open_unit(delta=self.delta)
 
     def epsilon(self, dataset: Dataset) -> float:
-        """Of these votes."""
+        """Return the data-dependent epsilon of these votes."""
         return data_dependent(self.aggregator, dataset).epsilon(self.delta)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Labels, and in the last column epsilon: `(size, n_queries + 1)`."""
+        """Return labels, and in the last column epsilon, shape `(size, n_queries + 1)`."""
         labels = self.aggregator.release(dataset, size, rng).values
         return Outputs(np.column_stack([labels, np.full(size, self.epsilon(dataset))]))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
-        """Log probability of each output, `(size,)`; -inf where epsilon is not that of these votes."""
+        """Return the log probability of each output, `(size,)`; -inf where epsilon is not that of these votes."""
         values = outputs.values
         law = known_law(self.aggregator)
         labels = law.log_density(Outputs(values[:, :-1]), dataset)
         return np.where(np.abs(values[:, -1] - self.epsilon(dataset)) < _ROUNDING, labels, -np.inf)
 
     def guarantee(self) -> Guarantee:
-        """That of the labels."""
+        """Return the guarantee of the labels."""
         return self.aggregator.guarantee()
 
     def worst_case(self) -> Neighbours:
-        """All queries alike, with votes for two labels where a moved vote changes epsilon most."""
+        """Return identical queries, with votes for two labels, where a moved vote changes epsilon most."""
         base = self.aggregator
         pairs = [
             moved_vote(base.n_queries, base.n_classes, base.n_teachers, lead) for lead in range(0, base.n_teachers, 2)
         ]
-        jumps = [abs(self.epsilon(votes) - self.epsilon(moved)) for votes, moved in pairs]
+        jumps = [abs(self.epsilon(votes0) - self.epsilon(votes1)) for votes0, votes1 in pairs]
         return as_neighbours(pairs[int(np.argmax(jumps))], self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """Nothing is hidden: the two epsilons of the worst case differ."""
+        """Return the curve of a complete leak: the two epsilons of the worst case differ."""
         return ExactDP([1.0, 0.0], [0.0, 1.0], self.relation)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:

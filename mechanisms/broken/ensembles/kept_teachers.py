@@ -1,4 +1,4 @@
-"""Wrong on purpose: new parts in every round, the same teachers."""
+"""Intentionally broken teachers: new parts of the data in every round, without retraining from scratch."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ...guarantees import ExactDP
 from ...guarantees.base import Guarantee
 
 MOST_ROUNDS = 14
-"""Whose 2^rounds outputs are enumerated."""
+"""Largest number of rounds whose 2^rounds outputs are enumerated."""
 
 
 @dataclass(frozen=True)
 class TeachersKept(NoisyVotes):
-    """Broken: noisy votes of teachers that get new random parts in every round, and remember the old ones.
+    """Broken: noisy votes of teachers that get new random parts in every round, and keep what they learned before.
 
-    The slip: the records are dealt out anew in every round, and teacher j goes on learning from the j-th part. After
+    Bug: the records are partitioned again in every round, and teacher j continues training on the j-th part. After
     some rounds most teachers have seen every record, so that one record moves most of the votes, where it should move
-    one. (Reported of an implementation of PATE-GAN.) With `refit` the teachers forget: then every round has disjoint
-    parts, one record moves one vote, and the claim holds; so it does for the fixed parts of `TeacherVotes`.
+    one. (Reported for an implementation of PATE-GAN.) With `refit` the teachers are retrained: then every round has
+    disjoint parts, one record moves one vote, and the claim holds, as it does for the fixed parts of `TeacherVotes`.
 
     Args:
         rate, n_teachers: as for `TeacherVotes`.
-        rounds: >= 1; with one round nothing is wrong.
-        refit: True for the right twin, whose teachers start again in every round.
+        rounds: number of rounds, >= 1; one round is correct.
+        refit: True for the correct twin, whose teachers start again in every round.
 
     Example:
         >>> broken = TeachersKept(rate=0.5)
@@ -52,41 +52,41 @@ class TeachersKept(NoisyVotes):
             raise ParameterError(f"refit must be True or False, but is {self.refit!r}.", argument="refit")
 
     def votes(self, labels: NDArray[np.int64], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Votes for label 1 in each round: shape `(size, rounds)`."""
+        """Return the votes for label 1 in each round, shape `(size, rounds)`."""
         nearest = np.full((size, self.n_teachers), labels.size)
-        found = np.empty((size, self.rounds), dtype=np.int64)
-        for at in range(self.rounds):
-            dealt = rng.permuted(np.broadcast_to(np.arange(labels.size), (size, labels.size)), axis=1)
-            part = dealt.reshape(size, self.n_teachers, labels.size // self.n_teachers).min(axis=2)
+        votes = np.empty((size, self.rounds), dtype=np.int64)
+        for t in range(self.rounds):
+            order = rng.permuted(np.broadcast_to(np.arange(labels.size), (size, labels.size)), axis=1)
+            part = order.reshape(size, self.n_teachers, labels.size // self.n_teachers).min(axis=2)
             nearest = part if self.refit else np.minimum(nearest, part)
-            found[:, at] = labels[nearest].sum(axis=1)
-        return found
+            votes[:, t] = labels[nearest].sum(axis=1)
+        return votes
 
     def worst_case(self) -> Neighbours:
-        """All labels are 0, but for that of the nearest record on side 1: every teacher that has seen it votes 1."""
+        """Return labels 0, except for the nearest record on side 1: every teacher that has seen it votes 1."""
         d0 = np.zeros(self.n_teachers, dtype=np.int64)
         d1 = d0.copy()
         d1[0] = 1
         return Neighbours(d0, d1, self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """From the probability of every vector of bits on the worst case; None beyond 14 rounds.
+        """Return the exact curve from the law of all bit vectors on the worst case; None beyond 14 rounds.
 
-        The number of teachers that have seen the nearest record is a walk: of `v` it goes on to v + 1 with probability
+        The number v of teachers that have seen the nearest record is a Markov chain: it moves to v + 1 with probability
         1 - v / n_teachers.
         """
         if self.rounds > MOST_ROUNDS:
             return None
-        seen = np.arange(self.n_teachers + 1)
-        ones = np.array([self.majority(int(votes)) for votes in seen])
-        again = np.where(seen == 1, 1.0, 0.0) if self.refit else seen / self.n_teachers
+        n_seen = np.arange(self.n_teachers + 1)
+        ones = np.array([self.majority(int(votes)) for votes in n_seen])
+        stay = np.where(n_seen == 1, 1.0, 0.0) if self.refit else n_seen / self.n_teachers
         law = np.zeros((1, self.n_teachers + 1))
         law[0, 0] = 1.0
         for _ in range(self.rounds):
-            law = law * again + np.pad(law * (1.0 - again), ((0, 0), (1, 0)))[:, :-1]
+            law = law * stay + np.pad(law * (1.0 - stay), ((0, 0), (1, 0)))[:, :-1]
             law = np.concatenate([law * (1.0 - ones), law * ones])
         bit = ones[:1]
-        none = np.ones(1)
+        law0 = np.ones(1)
         for _ in range(self.rounds):
-            none = np.concatenate([none * (1.0 - bit), none * bit])
-        return ExactDP(none, law.sum(axis=1), relation=self.relation)
+            law0 = np.concatenate([law0 * (1.0 - bit), law0 * bit])
+        return ExactDP(law0, law.sum(axis=1), relation=self.relation)

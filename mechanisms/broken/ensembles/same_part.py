@@ -1,4 +1,4 @@
-"""Wrong on purpose: every teacher gets the same part of the data."""
+"""Intentionally broken teachers: all of them get the same part of the data."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from ...guarantees.base import Guarantee
 class SamePartForAll(FixedVotes):
     """Broken: noisy votes of teachers that are all trained on the last part of the data.
 
-    The slip: the loop that trains the teachers indexes the parts by the variable of another loop. A record of that part
-    moves all the votes, where it should move one. (Reported of an implementation of PATE-GAN.) `TeacherVotes` is right.
+    Bug: the loop that trains the teachers indexes the parts by the variable of another loop. A record of that part
+    moves all the votes, where it should move one. (Reported for an implementation of PATE-GAN.) `TeacherVotes` is
+    correct.
 
     Args:
         rate, n_teachers, rounds: as for `TeacherVotes`.
@@ -34,16 +35,16 @@ class SamePartForAll(FixedVotes):
     rounds: int = 1
 
     def count(self, labels: NDArray[np.int64]) -> int:
-        """All votes for the label of the nearest record of the last part, or none."""
+        """Return the votes for label 1: all or none, by the label of the nearest record of the last part."""
         return self.n_teachers * int(labels[self.n_teachers - 1])
 
     def worst_case(self) -> Neighbours:
-        """The nearest record of the last part has the label 0, or 1."""
+        """Return labels in which the nearest record of the last part is 0 on side 0, and 1 on side 1."""
         d0 = np.zeros(self.n_teachers, dtype=np.int64)
         d1 = d0.copy()
         d1[-1] = 1
         return Neighbours(d0, d1, self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """No votes for label 1, or all."""
+        """Return the exact curve between no votes for label 1 and all."""
         return self.between(0, self.n_teachers)

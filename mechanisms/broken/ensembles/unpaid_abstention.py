@@ -1,4 +1,4 @@
-"""Wrong on purpose: queries that the teachers do not answer are not counted."""
+"""Intentionally broken accounting: queries that the teachers do not answer are not counted."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from ...guarantees.base import Guarantee
 
 @dataclass(frozen=True)
 class AbstentionUnpaid(ConfidentGNMax):
-    """Broken: Confident-GNMax whose claim counts the queries that were answered, and forgets those that were not.
+    """Broken: Confident-GNMax whose claim counts only the queries that were answered.
 
-    The slip: the accountant is told of a query when a label comes out. But that none comes out is the result of a check
-    of its own, which sees the votes. The claim is that of max_answers checks and answers; n_queries checks are made.
-    `ConfidentGNMax` with the same options is right.
+    Bug: the accountant counts a query only when a label is released. But an abstention is the result of a noisy check
+    of the votes, too. The claim is that of max_answers checks and answers; n_queries checks are made.
+    `ConfidentGNMax` with the same options is correct.
 
-    Where a check passes with a small probability, z deviations into the tail, a moved vote changes that probability by
-    a factor of about e^(z / check_deviation). The number of queries until max_answers have passed is the sum of as many
-    geometric ones: its logarithm moves by z / check_deviation, with a deviation of about 1 / sqrt(max_answers). That is
-    z times as far as what is paid for the checks. The exact curve counts all outcomes.
+    Where a check passes with a small probability, z standard deviations into the tail, a moved vote changes that
+    probability by a factor of about e^(z / check_deviation). The number of queries until max_answers have passed is the
+    sum of max_answers geometric variables: its logarithm moves by z / check_deviation, with a standard deviation of
+    about 1 / sqrt(max_answers). That is z times as far as is accounted for. The exact curve includes all outcomes.
 
     Args:
         threshold, check_deviation, answer_deviation, n_teachers, n_classes, n_queries: as for `ConfidentGNMax`.
-        max_answers: >= 1, less than n_queries; all that is paid for.
+        max_answers: number of answers that the claim accounts for, >= 1, less than n_queries.
 
     Example:
         >>> broken = AbstentionUnpaid(200.0, 3.0, 30.0, n_queries=500)
-        >>> claim, truth, right = broken.guarantee(), broken.exact_guarantee(), ConfidentGNMax.guarantee(broken)
-        >>> [round(guarantee.epsilon(1e-5), 3) for guarantee in (claim, truth, right)]
+        >>> claim, exact, correct = broken.guarantee(), broken.exact_guarantee(), ConfidentGNMax.guarantee(broken)
+        >>> [round(guarantee.epsilon(1e-5), 3) for guarantee in (claim, exact, correct)]
         [3.16, 6.573, 58.786]
     """
 
@@ -44,20 +44,20 @@ class AbstentionUnpaid(ConfidentGNMax):
         super().__post_init__()
         if self.max_answers is None or self.max_answers >= self.n_queries:
             raise ParameterError(
-                f"max_answers must be below n_queries = {self.n_queries}, or every query is paid for, but is "
+                f"max_answers must be below n_queries = {self.n_queries}, or every query is accounted for, but is "
                 f"{self.max_answers}.",
                 argument="max_answers",
             )
 
     @property
     def worst_lead(self) -> int:
-        """So many that a check passes about max_answers times in n_queries."""
+        """Lead at which a check passes about max_answers times in n_queries."""
         assert self.max_answers is not None
-        most = self.threshold + self.check_deviation * float(ndtri(self.max_answers / self.n_queries))
-        return max(0, math.floor(2.0 * most) - self.n_teachers)
+        votes = self.threshold + self.check_deviation * float(ndtri(self.max_answers / self.n_queries))
+        return max(0, math.floor(2.0 * votes) - self.n_teachers)
 
     def guarantee(self) -> Guarantee:
-        """`GaussianDP(sqrt(2 rho))` with the rho of max_answers checks and answers."""
+        """Return `GaussianDP(sqrt(2 rho))` with the rho of max_answers checks and answers."""
         assert self.max_answers is not None
-        each = 1.0 / (2.0 * self.check_deviation**2) + 1.0 / self.answer_deviation**2
-        return GaussianDP(math.sqrt(2.0 * self.max_answers * each), self.relation, exact=False)
+        rho = 1.0 / (2.0 * self.check_deviation**2) + 1.0 / self.answer_deviation**2
+        return GaussianDP(math.sqrt(2.0 * self.max_answers * rho), self.relation, exact=False)

@@ -1,4 +1,4 @@
-"""Wrong on purpose: the scale of the noise on votes is upside down."""
+"""Intentionally broken noise on votes: its scale is inverted."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from ...ensembles.teacher_votes import TeacherVotes
 
 @dataclass(frozen=True)
 class VoteScaleInverse(TeacherVotes):
-    """Broken: noisy votes with Laplace noise of scale `rate`, where 1 / rate was meant.
+    """Broken: noisy votes with Laplace noise of scale `rate`, which should be 1 / rate.
 
-    The slip: a function that takes a scale is given the privacy parameter. It claims `rate` a round and is 1 / rate-DP:
-    too little noise for rates below 1, right at 1. (Reported of an implementation of PATE-GAN.) Right: `TeacherVotes`.
+    Bug: the privacy parameter is passed to a function that expects a scale. The claim is `rate` per round, but the
+    votes are 1 / rate-DP: too little noise for rates below 1, correct at 1. (Reported for an implementation of
+    PATE-GAN.) `TeacherVotes` is correct.
 
     Args:
         rate, n_teachers, rounds: as for `TeacherVotes`.

@@ -1,4 +1,4 @@
-"""Wrong on purpose: federated averaging whose divisor, clipping or noise is that of another quantity."""
+"""Intentionally broken federated averaging: the divisor, clipping or noise scale of another quantity."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ..dp_sgd.divisor import radius_laws
 
 FOUR_FEATURES, NINE_FEATURES = LogisticRegression(4), LogisticRegression(9)
 MULTIPLIER = 3.73
-"""Defaults: one round, of which the claim is epsilon = 1 at delta = 1e-5."""
+"""Defaults: one round with the claim epsilon = 1 at delta = 1e-5."""
 
 
 @dataclass(frozen=True, eq=False)
 class BrokenAveraging(FederatedAveraging):
-    """Broken: what the broken learners share; itself not broken.
+    """Broken: base class of the broken learners, itself correct.
 
     Args:
         all: as for `FederatedAveraging`, with other defaults: logistic regression of 4 features, noise multiplier 3.73.
@@ -39,30 +39,31 @@ class BrokenAveraging(FederatedAveraging):
     noise_multiplier: float = MULTIPLIER
 
     def twin(self) -> FederatedAveraging:
-        """The correct learner with these options."""
+        """Return the correct learner with these options."""
         return FederatedAveraging(**{field.name: getattr(self, field.name) for field in fields(FederatedAveraging)})
 
     def _only_add_remove(self) -> None:
         if self.relation is not Relation.ADD_REMOVE:
             raise ParameterError(
-                f"relation must be 'add_remove' for {type(self).__name__}, but is {self.relation.value!r}. Leave it.",
+                f"relation must be 'add_remove' for {type(self).__name__}, but is {self.relation.value!r}. Use the "
+                "default.",
                 argument="relation",
             )
 
 
 @dataclass(frozen=True, eq=False)
 class RealisedClients(BrokenAveraging):
-    """Broken: federated averaging that divides by the number of clients that took part.
+    """Broken: federated averaging that divides by the number of clients in the round.
 
         theta_(t+1) = theta_t + server_rate * S_t / (number of sampled clients; 1 for none)
 
-    The slip: the mean over those who answered, as in plain FedAvg. The noise is divided as well, so that its size in
-    all parameters tells how many clients there were; they need no data for that. With all of 2 clients against 3 and 10
-    parameters, epsilon is 21, whatever the noise. Correct: the expected number, a public constant
+    Bug: the mean over the participating clients, as in plain FedAvg. The noise is divided as well, so that its scale in
+    all parameters leaks the number of clients, even if they have no data. With full participation of 2 clients against
+    3 and 10 parameters, epsilon is 21, for any noise. Correct: the expected number, a public constant
     (`dpassay.mechanisms.learning.federated.FederatedAveraging`).
 
     Args:
-        n_clients: of the smaller side of the worst-case pair, all without data, >= 1.
+        n_clients: number of clients of the smaller side of the worst-case pair, all without data, >= 1.
         all others: as for `FederatedAveraging`. Defaults: logistic regression of 9 features, noise multiplier 3.73.
 
     References:
@@ -84,16 +85,16 @@ class RealisedClients(BrokenAveraging):
         self._only_add_remove()
 
     def _divisors(self, n_taken: NDArray[Any]) -> Floats:
-        """The number of sampled clients, at least 1."""
+        """Return the number of sampled clients, at least 1."""
         return np.asarray(np.maximum(1.0, n_taken))
 
     def worst_case(self) -> Neighbours:
-        """`n_clients` clients without data, and one more."""
+        """Return `n_clients` clients without data, and one more on side 1."""
         blank = [0.0 * self.canary] * self.n_clients
         return Neighbours(blank, [*blank, 0.0 * self.canary], self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve where all clients take part and each round is seen."""
+        """Return the exact curve where all clients participate and each round is observed."""
         if self.sampling_probability < 1.0 or not self.noise_multiplier or (self.view == "final" and self.rounds > 1):
             return None
         numbers = self.rounds * self.network.n_parameters
@@ -104,20 +105,20 @@ class RealisedClients(BrokenAveraging):
 
 @dataclass(frozen=True, eq=False)
 class PerRecordClipping(BrokenAveraging):
-    """Broken: FedSGD that clips the gradient of each record, and claims the privacy of whole clients.
+    """Broken: FedSGD that clips the gradient of each record, with a client-level claim.
 
         update = sum over the client's records of clip(-local_rate * gradient)
 
-    The slip: per-record clipping is that of DP-SGD, and protects one record. A client with m records moves the sum by m
-    clip norms, and epsilon grows with m without limit. Correct: to clip the update of the client
+    Bug: per-record clipping, as in DP-SGD, protects one record. A client with m records moves the sum by m clip norms,
+    and epsilon grows with m without limit. Correct: the update of the client is clipped
     (`dpassay.mechanisms.learning.federated.FederatedAveraging`).
 
     Args:
-        n_records: of the client of the worst-case pair, >= 1: all alike, with gradients beyond clip_norm.
+        n_records: number of identical records of the client of the worst-case pair, >= 1, with gradients > clip_norm.
         all others: as for `FederatedAveraging`; one local step.
 
     References:
-        McMahan, Ramage, Talwar, Zhang (2018), section 2: why the unit of clipping is the unit of privacy.
+        McMahan, Ramage, Talwar, Zhang (2018), section 2: the unit of clipping is the unit of privacy.
 
     Example:
         >>> broken = PerRecordClipping()
@@ -134,29 +135,30 @@ class PerRecordClipping(BrokenAveraging):
         self._only_add_remove()
         if self.local_steps > 1:
             raise ParameterError(
-                f"local_steps must be 1, as records are clipped in one step, but is {self.local_steps}. Leave it.",
+                f"local_steps must be 1, as records are clipped in one step, but is {self.local_steps}. Use the "
+                "default.",
                 argument="local_steps",
             )
 
     def clipped_update(self, client: Client, parameters: Floats) -> Floats:
-        """The sum of the clipped updates of each record."""
+        """Return the sum of the clipped updates of each record."""
         if client.update is not None or self.clip_norm is None:
             return super().clipped_update(client, parameters)
         total = np.zeros_like(parameters)
-        for place in range(len(client.inputs)):
-            here = slice(place, place + 1)
-            alone = Client(client.inputs[here], client.targets[here], None, "")
-            total += clip_rows("flat", self._local_training(alone, parameters), self.clip_norm, self.network)
+        for index in range(len(client.inputs)):
+            row = slice(index, index + 1)
+            record = Client(client.inputs[row], client.targets[row], None, "")
+            total += clip_rows("flat", self._local_training(record, parameters), self.clip_norm, self.network)
         return total
 
     def worst_case(self) -> Neighbours:
-        """No client, and one with `n_records` records alike whose gradient at 0 is beyond clip_norm."""
+        """Return no client, and a client with `n_records` identical records whose gradient at 0 is above clip_norm."""
         X = np.zeros((self.n_records, self.network.n_features))
         X[:, 0] = 4.0 * (self.clip_norm or 1.0) / self.local_rate
         return Neighbours([], [(X, np.ones(self.n_records, dtype=np.int64))], self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """That of a move by `n_records` clip norms, after one round from 0 in which all clients take part."""
+        """Return the curve of a move by `n_records` clip norms, for one round from 0 with full participation."""
         started_at_zero = self.initial is None or not self.start.any()
         if self.rounds > 1 or self.sampling_probability < 1.0 or not started_at_zero or not self.noise_multiplier:
             return None
@@ -165,12 +167,12 @@ class PerRecordClipping(BrokenAveraging):
 
 @dataclass(frozen=True, eq=False)
 class NoiseOfMeanOnSum(BrokenAveraging):
-    """Broken: federated averaging whose noise has the scale of the mean, and is added to the sum.
+    """Broken: federated averaging that adds noise with the scale of the mean to the sum.
 
         S_t = sum of clipped updates + N(0, (noise_multiplier * clip_norm / expected_clients)^2 I)
 
-    The slip: clip_norm / expected_clients, the sensitivity of the mean, scales noise that is added before the division,
-    and so is divided twice. In law it is the correct learner
+    Bug: clip_norm / expected_clients, the sensitivity of the mean, scales noise that is added before the division, so
+    that the noise is divided twice. The law is that of the correct learner
     (`dpassay.mechanisms.learning.federated.FederatedAveraging`) with the noise multiplier divided by
     `expected_clients`.
 
@@ -191,9 +193,9 @@ class NoiseOfMeanOnSum(BrokenAveraging):
 
     @property
     def _deviation(self) -> float:
-        """Standard deviation of the noise on the sum: that of the mean."""
+        """Standard deviation of the noise on the sum; equal to that of the mean, which is the bug."""
         return super()._deviation / self.expected_clients
 
     def exact_guarantee(self) -> Guarantee | None:
-        """What is right for the noise that there really is."""
+        """Return the exact curve of the actual noise."""
         return replace(self.twin(), noise_multiplier=self.noise_multiplier / self.expected_clients).exact_guarantee()

@@ -1,4 +1,4 @@
-"""Wrong on purpose: Gaussian noise computed in floats, two numbers at a time."""
+"""Intentionally broken Gaussian noise: computed in floats, two numbers at a time."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from .pairs import SAMPLERS, PairSampler
 from .tables import curve_of_outputs
 
 ENUMERABLE = 8
-"""Most bits of each of the two uniform numbers whose outputs are listed one by one."""
+"""Largest number of bits of each of the two uniform numbers for which all outputs are listed."""
 
 
 @dataclass(frozen=True)
 class FloatGaussian(AdditiveNoise):
     """Broken: Gaussian noise from pairs of uniform numbers that are multiples of 2^-bits, in 64-bit floats.
 
-    The slip is that of `FloatLaplace`: two uniform numbers make two Gaussian ones, and both are released. From an
-    output and a guess of the answers an observer works back to the uniform numbers; where no pair near there leads to
-    the very output, the guess is refuted. (Jin, McMurtry, Rubinstein and Ohrimenko 2022.)
+    Bug: as in `FloatLaplace`, the noise takes few values. Two uniform numbers yield two Gaussian ones, and both are
+    released. From an output and hypothetical answers an observer computes the uniform numbers; where no nearby pair
+    gives this output exactly, the hypothesis is refuted. (Jin, McMurtry, Rubinstein and Ohrimenko 2022.)
 
         sampler       noise / sigma                                        U, V
         box-muller    sqrt(-2 ln U) (cos 2 pi V, sin 2 pi V)               U in (0, 1], V in [0, 1)
@@ -43,20 +43,20 @@ class FloatGaussian(AdditiveNoise):
         sensitivity, query, relation: as for `Gaussian`.
         n_queries: number of answers, even: each two share a pair of uniform numbers.
         sampler: "box-muller" or "polar" (the legacy `numpy.random.RandomState`).
-        bits: of the uniform numbers, 4 to 53; 53 is `Generator.random`.
+        bits: number of bits of the uniform numbers, 4 to 53; 53 is `Generator.random`.
 
     Guarantees:
-        * The output law is the law of the floats themselves: the number of pairs that lead to an output, and -inf only
-          where none does. Where so many pairs lie near that counting them is long, which is so for answers far larger
-          than the noise, it is the mass that Gaussian noise gives to the output, which is then possible.
-        * `exact_guarantee` up to 8 bits, by listing all outputs; with more it is not known, beyond that epsilon is
-          infinite at every small delta.
+        * The output law is the law of the floats: the number of pairs that give an output, and -inf only where there
+          is none. Where too many pairs are near to be counted, for answers far larger than the noise, it is the
+          probability that Gaussian noise gives to the output, which is then possible.
+        * `exact_guarantee` up to 8 bits, by listing all outputs; for more bits the curve is unknown, except that
+          epsilon is infinite at every small delta.
 
     Example:
         >>> broken = FloatGaussian(noise_multiplier=2.0)
-        >>> seen = broken.release([1.0, 0.0], 200, np.random.default_rng(0))
-        >>> impossible = np.isneginf(broken.log_density(seen, [0.0, 0.0]))
-        >>> bool(np.isneginf(broken.log_density(seen, [1.0, 0.0])).any()), bool(impossible.mean() > 0.5)
+        >>> outputs = broken.release([1.0, 0.0], 200, np.random.default_rng(0))
+        >>> impossible = np.isneginf(broken.log_density(outputs, [0.0, 0.0]))
+        >>> bool(np.isneginf(broken.log_density(outputs, [1.0, 0.0])).any()), bool(impossible.mean() > 0.5)
         (False, True)
     """
 
@@ -79,7 +79,7 @@ class FloatGaussian(AdditiveNoise):
             raise ParameterError(argument="bits", value=self.bits, allowed="be at most 53, those of Generator.random")
         super().__post_init__()
         if self.n_queries % 2:
-            raise ParameterError(argument="n_queries", value=self.n_queries, allowed="be even: noise is made in pairs")
+            raise ParameterError(argument="n_queries", value=self.n_queries, allowed="be even: noise is drawn in pairs")
 
     @property
     def standard_deviation(self) -> float:
@@ -91,11 +91,11 @@ class FloatGaussian(AdditiveNoise):
         return SAMPLERS[self.sampler](1 << self.bits, self.standard_deviation)
 
     def guarantee(self) -> Guarantee:
-        """The claim, `GaussianDP(1 / noise_multiplier)`."""
+        """Return the claim, `GaussianDP(1 / noise_multiplier)`."""
         return GaussianDP(1.0 / self.noise_multiplier, relation=self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve of all outputs of the worst case, up to 8 bits; None with more."""
+        """Return the exact curve of all outputs of the worst case, up to 8 bits; None with more."""
         if self.bits > ENUMERABLE:
             return None
         noise = self._pairs.every()
@@ -104,7 +104,7 @@ class FloatGaussian(AdditiveNoise):
         )
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each output under `dataset`, shape `(size,)`; -inf where no draw gives it."""
+        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf where no draw gives it."""
         values = outputs.values.reshape(-1, 2)
         answers = np.broadcast_to(self.answers(dataset).reshape(-1, 2), (len(outputs), self.n_queries // 2, 2))
         answers = answers.reshape(-1, 2)
@@ -112,25 +112,25 @@ class FloatGaussian(AdditiveNoise):
         return np.asarray(each.reshape(len(outputs), -1).sum(axis=1))
 
     def _listed(self, values: Floats, answers: Floats) -> Floats:
-        """By the list of all noise, for each pair of answers."""
-        noise, found = self._pairs.every(), np.empty(len(values))
+        """Return log probabilities from the list of all noise, for each pair of answers."""
+        noise, log_mass = self._pairs.every(), np.empty(len(values))
         kinds, kind_of = np.unique(_complex(answers), return_inverse=True)
         for kind, answer in enumerate(kinds):
             rows = kind_of == kind
-            known, counts = np.unique(_complex(noise + np.array([answer.real, answer.imag])), return_counts=True)
-            wanted = _complex(values[rows])
-            at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-            found[rows] = np.where(known[at] == wanted, np.log(counts[at] / len(noise)), -np.inf)
-        return found
+            outputs, counts = np.unique(_complex(noise + np.array([answer.real, answer.imag])), return_counts=True)
+            observed = _complex(values[rows])
+            index = np.minimum(np.searchsorted(outputs, observed), len(outputs) - 1)
+            log_mass[rows] = np.where(outputs[index] == observed, np.log(counts[index] / len(noise)), -np.inf)
+        return log_mass
 
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
         return self._pairs.draw(math.prod(shape) // 2, rng).reshape(shape)
 
     def _noise_log_density(self, noise: Floats) -> Floats:
-        """That of the real noise which the code means to draw."""
+        """Return the log density of the intended real noise."""
         return np.asarray(-0.5 * (noise / self.standard_deviation) ** 2 - math.log(self.standard_deviation))
 
 
 def _complex(pairs: Floats) -> NDArray[np.complex128]:
-    """Pairs of numbers as complex ones, which sort fast; -0.0 as 0.0."""
+    """Return pairs of numbers as complex ones, which sort fast; -0.0 as 0.0."""
     return np.ascontiguousarray(pairs + 0.0).view(np.complex128)[:, 0]

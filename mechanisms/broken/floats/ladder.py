@@ -1,4 +1,4 @@
-"""The floats of one format in their order: place 0 is 0.0, place 1 the float after it, place -1 the one before."""
+"""Ordered floats of one format: position 0 is 0.0, position 1 the next float, position -1 the previous one."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Ladder:
-    """Floats and their places in the order. The bits of a positive float, read as a whole number, are its place.
+    """Floats by position in their order; the position of a positive float is its bits, read as a whole number.
 
     Args:
-        bits: of the format: 16, 32 or 64.
-        n_below_infinity: place of infinity: number of floats from 0.0 on.
+        bits: number of bits of the format: 16, 32 or 64.
+        n_below_infinity: position of infinity: number of floats from 0.0 on.
     """
 
     bits: int
     n_below_infinity: int
 
-    def at(self, places: NDArray[np.int64]) -> NDArray[Any]:
-        """The floats at these places; infinity beyond the last."""
+    def at(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the floats at these positions; infinity beyond the last."""
         sizes = (
-            np.minimum(np.abs(places), self.n_below_infinity).astype(f"i{self.bits // 8}").view(f"f{self.bits // 8}")
+            np.minimum(np.abs(positions), self.n_below_infinity).astype(f"i{self.bits // 8}").view(f"f{self.bits // 8}")
         )
-        return np.where(places < 0, -sizes, sizes)
+        return np.where(positions < 0, -sizes, sizes)
 
     def place(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        """The places of these floats."""
+        """Return the positions of these floats."""
         sizes: NDArray[np.int64] = np.abs(values).view(f"i{self.bits // 8}").astype(np.int64)
         return np.where(values < 0, -sizes, sizes)
 

@@ -1,4 +1,4 @@
-"""Wrong on purpose: Laplace noise computed in floats, as the textbook writes it."""
+"""Intentionally broken Laplace noise: the textbook formula, computed in floats."""
 
 from __future__ import annotations
 
@@ -23,42 +23,42 @@ from .tables import ENUMERABLE, curve_of_outputs
 
 SAMPLERS = ("sign", "inverse-cdf", "numpy")
 LOG_OF_C = np.frompyfunc(math.log, 1, 1)
-"""The logarithm of the C library, one number at a time: numpy's own rounds a last bit in 300 otherwise."""
+"""Logarithm of the C library, elementwise: that of numpy differs in the last bit for one number in 300."""
 
 
 @dataclass(frozen=True)
 class FloatLaplace(AdditiveNoise):
     """Broken: Laplace noise from uniform numbers that are multiples of 2^-bits, in 64-bit floats.
 
-    The slip: the proof is about real numbers, the code is not. A uniform number takes 2^bits values, so that an answer
-    x reaches only some of the floats, with holes between them, and the holes depend on x. An output that only one of
-    two neighbours can give tells them apart for certain: no epsilon holds. (Mironov 2012.)
+    Bug: the proof is about real numbers, the code uses floats. A uniform number takes 2^bits values, so that from an
+    answer x only some of the floats can be reached, and the gaps between them depend on x. An output that only one of
+    two neighbours can give distinguishes them with certainty: epsilon is infinite. (Mironov 2012.)
 
         sampler        release                                      U
         sign           x + scale * sign * ln(U)                     in (0, 1], and a fair sign
         inverse-cdf    x + scale * ln(2 U)          for U < 1/2     in (0, 1)
                        x - scale * ln(2 - U - U)    from 1/2 on
-        numpy          x + rng.laplace(0, scale)                    the same with 53 bits
+        numpy          x + rng.laplace(0, scale)                    as inverse-cdf with 53 bits
 
     Args:
         epsilon: the claim, > 0.
         sensitivity, n_queries, query, relation: as for `Laplace`.
-        sampler: "sign", "inverse-cdf" or "numpy", which is `numpy.random.Generator.laplace` itself.
-        bits: of the uniform numbers, 2 to 53; 53 is `Generator.random`, and few bits are those of a cheap generator.
+        sampler: "sign", "inverse-cdf" or "numpy", which is `numpy.random.Generator.laplace`.
+        bits: number of bits of the uniform numbers, 2 to 53; 53 is `Generator.random`, few bits a cheap generator.
 
     Guarantees:
-        * The output law is the law of the floats themselves: the number of uniform numbers that lead to an output, and
-          -inf exactly where none does. It stands on the logarithm of this machine, `numpy.log` or for "numpy" that of
-          C, which never falls where it should rise; another one may round a last bit differently.
-        * `exact_guarantee` up to 16 bits, by listing all outputs; with more it is not known, beyond that epsilon is
-          infinite.
+        * The output law is the law of the floats: the number of uniform numbers that give an output, and -inf exactly
+          where there is none. It uses the logarithm of this machine, `numpy.log` or for "numpy" that of C, which is
+          monotone; another one may round the last bit differently.
+        * `exact_guarantee` up to 16 bits, by listing all outputs; for more bits the curve is unknown, except that
+          epsilon is infinite.
 
     Example:
         >>> broken = FloatLaplace(epsilon=0.1)
         >>> rng = np.random.default_rng(0)
-        >>> seen = broken.release(1.0, 1000, rng)
-        >>> impossible = np.isneginf(broken.log_density(seen, 0.0))
-        >>> bool(np.isneginf(broken.log_density(seen, 1.0)).any()), bool(impossible.mean() > 0.5)
+        >>> outputs = broken.release(1.0, 1000, rng)
+        >>> impossible = np.isneginf(broken.log_density(outputs, 0.0))
+        >>> bool(np.isneginf(broken.log_density(outputs, 1.0)).any()), bool(impossible.mean() > 0.5)
         (False, True)
     """
 
@@ -94,18 +94,18 @@ class FloatLaplace(AdditiveNoise):
         return 2 << self.bits if self.sampler == "sign" else (1 << self.bits) - 1
 
     def guarantee(self) -> Guarantee:
-        """The claim, `PureDP(epsilon)`."""
+        """Return the claim, `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve of all outputs of the worst case, up to 16 bits; None with more."""
+        """Return the exact curve of all outputs of the worst case, up to 16 bits; None with more."""
         if self.bits > ENUMERABLE:
             return None
         noise = self.noise(np.arange(self.n_draws))
         return curve_of_outputs(noise, noise + self.sensitivity, relation=self.relation)
 
     def noise(self, draws: Indices) -> Floats:
-        """The noise of each draw, from 0 to `n_draws` - 1: it never falls as the draw grows."""
+        """Return the noise of each draw, an index from 0 to `n_draws` - 1: it is non-decreasing in the index."""
         n = 1 << self.bits
         if self.sampler == "sign":
             below = draws < n
@@ -118,7 +118,7 @@ class FloatLaplace(AdditiveNoise):
         return np.asarray(log * np.where(below, self.scale, -self.scale))
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each output under `dataset`, shape `(size,)`; -inf where no draw gives it."""
+        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf where no draw gives it."""
         values = outputs.values.reshape(len(outputs), -1)
         answers = np.broadcast_to(np.atleast_1d(self.answers(dataset)), values.shape).ravel()
         counts = self._n_draws_of(values.ravel(), answers).reshape(values.shape)
@@ -127,13 +127,13 @@ class FloatLaplace(AdditiveNoise):
         return np.asarray(each.sum(axis=1))
 
     def _n_draws_of(self, values: Floats, answers: Floats) -> Indices:
-        """How many draws turn each answer into the value next to it."""
+        """Return the number of draws that turn each answer into the value at the same index."""
         half = 0.5 * np.spacing(np.abs(values))
         low, high = (self._draw_near(values - answers + step) for step in (-half, half))
         return n_preimages(lambda k: self.noise(k) + answers, self.n_draws, values, low, high)
 
     def _draw_near(self, noise: Floats) -> Indices:
-        """A draw that gives about this noise."""
+        """Return the index of a draw with approximately this noise."""
         tail = np.exp(np.minimum(-np.abs(noise) / self.scale, 0.0))
         tail *= self.n_draws / 2.0
         return np.where(noise < 0.0, tail, self.n_draws - tail).astype(np.int64)
@@ -144,5 +144,5 @@ class FloatLaplace(AdditiveNoise):
         return self.noise(rng.integers(0, self.n_draws, size=shape))
 
     def _noise_log_density(self, noise: Floats) -> Floats:
-        """That of the real noise which the code means to draw."""
+        """Return the log density of the intended real noise."""
         return laplace_log_density(noise, self.scale)

@@ -1,4 +1,4 @@
-"""Wrong on purpose: integer noise that is drawn in a loop, and a clock that counts its turns."""
+"""Intentionally broken integer noise: the number of iterations of its sampling loop leaks through the running time."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from ...validation import positive
 
 @dataclass(frozen=True)
 class LoopCountReleased(Mechanism):
-    """Broken: a noisy count, and the number of turns of the loop that drew its noise, which is what a clock shows.
+    """Broken: a noisy count, and the number of iterations of the sampling loop, which the running time reveals.
 
     Two-sided geometric noise, drawn as textbooks do: a sign, then a coin of heads probability a = exp(-epsilon) until
-    the first tails, whose number of heads is |Z|; minus 0 is drawn again. Each toss is one turn:
+    the first tails, whose number of heads is |Z|; minus 0 is drawn again. Each toss is one iteration:
 
-        turns = |Z| + 1 + (attempts thrown away),     each thrown away with probability r = (1 - a) / 2
+        iterations = |Z| + 1 + (rejected attempts),     each rejected with probability r = (1 - a) / 2
 
-    The slip: who sees when the answer comes sees |Z|, and so the count itself, up to its side. A count c and an output
-    y need at least |y - c| + 1 turns: fewer prove that it was another. (Jin, McMurtry, Rubinstein and Ohrimenko 2022.)
-    A sampler that always takes the same time, such as `Geometric`, has no such channel.
+    Bug: the running time reveals |Z|, and with the output the count, up to the sign of Z. A count c and an output y
+    need at least |y - c| + 1 iterations: a smaller number refutes c. (Jin, McMurtry, Rubinstein and Ohrimenko 2022.) A
+    sampler with constant running time, such as `Geometric`, has no such side channel.
 
     Args:
-        epsilon: the claim, > 0: that of the noisy count alone.
+        epsilon: the claim, > 0, which is correct for the noisy count without the running time.
         relation: the neighbouring relation.
 
     Guarantees:
-        * The output law is exact; on neighbouring counts four kinds of outputs matter, which gives the exact curve.
+        * The output law is exact; on neighbouring counts it has four classes of outputs, which give the exact curve.
 
     Example:
         >>> broken = LoopCountReleased(epsilon=0.1)
@@ -59,16 +59,19 @@ class LoopCountReleased(Mechanism):
 
     @property
     def thrown_away(self) -> float:
-        """r: probability that an attempt gives minus 0 and is thrown away."""
+        """Probability r that an attempt gives minus 0 and is rejected."""
         return -0.5 * math.expm1(-self.epsilon)
 
     def guarantee(self) -> Guarantee:
-        """The claim, `PureDP(epsilon)`."""
+        """Return the claim, `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """Counts c and c + 1. For one output |Z| differs by one between them, and the side whose |Z| is smaller needs
-        one more attempt thrown away: side 1 for outputs above c, side 0 for the others."""
+        """Return the exact curve of counts c and c + 1.
+
+        For one output |Z| differs by one between the sides, and the side whose |Z| is smaller needs one more rejected
+        attempt: side 1 for outputs above c, side 0 for the others.
+        """
         a, r = self.noise.ratio, self.thrown_away
         near, far = 1.0 / (1.0 + a), a / (1.0 + a)
         #               only side 1      both, above     both, below     only side 0
@@ -83,19 +86,19 @@ class LoopCountReleased(Mechanism):
         return self
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Noisy counts and turns: int64, shape `(size, 2)`."""
+        """Return noisy counts and numbers of iterations, int64, shape `(size, 2)`."""
         answer = self.noise.answers(dataset)
         noisy = self.noise.release(answer, size, rng).values
-        thrown_away = rng.geometric(1.0 - self.thrown_away, size=size) - 1
-        return Outputs(np.column_stack([noisy, np.abs(noisy - answer) + 1 + thrown_away]).astype(np.int64))
+        n_rejected = rng.geometric(1.0 - self.thrown_away, size=size) - 1
+        return Outputs(np.column_stack([noisy, np.abs(noisy - answer) + 1 + n_rejected]).astype(np.int64))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each output under `dataset`, shape `(size,)`; -inf where the turns are too few."""
-        noisy, turns = outputs.values[:, 0], outputs.values[:, 1]
-        thrown_away = turns - 1 - np.abs(noisy - self.noise.answers(dataset))
+        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf for too few iterations."""
+        noisy, iterations = outputs.values[:, 0], outputs.values[:, 1]
+        n_rejected = iterations - 1 - np.abs(noisy - self.noise.answers(dataset))
         law = self.noise.log_density(Outputs(noisy), dataset) + math.log1p(-self.thrown_away)
-        return np.where(thrown_away >= 0, law + thrown_away * math.log(self.thrown_away), -np.inf)
+        return np.where(n_rejected >= 0, law + n_rejected * math.log(self.thrown_away), -np.inf)

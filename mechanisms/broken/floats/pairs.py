@@ -1,9 +1,9 @@
-"""Samplers that make two Gaussian numbers of two uniform ones, and the way back from an output.
+"""Samplers of two Gaussian numbers from two uniform ones, and their inversion from an output.
 
-The way back has three steps. Real arithmetic inverts the sampler: that gives the uniform numbers up to rounding. How
-far rounding can have moved them is bounded: by a few units of the last place of each operation, and by the rounding of
-the sum of answer and noise. All pairs of grid points within that distance are then tried, in the arithmetic of the
-sampler itself, and those that give the output bit for bit are counted.
+The inversion has three steps. Real arithmetic inverts the sampler, which gives the uniform numbers up to rounding. The
+effect of rounding is bounded by a few units of the last place of each operation, and by the rounding of the sum of
+answer and noise. All pairs of grid points within that distance are then tried, in the floating-point arithmetic of the
+sampler, and those that give the output bit for bit are counted.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ...queries.base import Floats
 
 Indices = NDArray[np.int64]
 UNITS = 4.0
-"""Grid points that rounding within a sampler can move either index by, at noise of ordinary size."""
+"""Number of grid points by which rounding within a sampler can move either index, at noise of ordinary size."""
 WIDEST = 64
-"""Grid points on either side that are tried; outputs that would need more count as possible."""
+"""Largest number of grid points on either side that are tried; outputs that would need more count as possible."""
 TRIED_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
 class PairSampler(ABC):
-    """A sampler of pairs of Gaussian numbers.
+    """Sampler of pairs of Gaussian numbers.
 
     Args:
         n: number of values of each of the two uniform numbers.
@@ -39,68 +39,68 @@ class PairSampler(ABC):
 
     @abstractmethod
     def noise(self, first: Indices, second: Indices) -> tuple[Floats, Floats]:
-        """The two numbers for these indices of the uniform numbers; NaN where they are drawn again."""
+        """Return the two numbers for these indices of the uniform numbers; NaN where they are drawn again."""
 
     @abstractmethod
     def near(self, z: Floats, rounded: Floats) -> tuple[Floats, Floats, Floats]:
-        """The way back in real arithmetic.
+        """Invert the sampler in real arithmetic.
 
         Args:
             z: `(size, 2)` noise / sigma.
-            rounded: `(size,)` by how much the rounding of the sum can have moved it.
+            rounded: `(size,)` bound on the rounding error of the sum, in units of sigma.
 
         Returns:
-            The two indices, not rounded, and how far from them the true ones can lie, each of shape `(size,)`.
+            The two indices, not rounded, and a bound on the error of both, each of shape `(size,)`.
         """
 
     @property
     @abstractmethod
     def log_n_pairs(self) -> float:
-        """ln of the number of pairs of indices that are not drawn again, up to a relative 2^-26."""
+        """Logarithm of the number of pairs of indices that are not drawn again, up to a relative 2^-26."""
 
     def every(self) -> Floats:
-        """The noise of every pair that is not drawn again, `(n_pairs, 2)`."""
+        """Return the noise of every pair that is not drawn again, `(n_pairs, 2)`."""
         first, second = (grid.ravel() for grid in np.meshgrid(np.arange(self.n), np.arange(self.n)))
         noise = np.column_stack(self.noise(first, second))
         return np.asarray(noise[~np.isnan(noise[:, 0])])
 
     def draw(self, size: int, rng: np.random.Generator) -> Floats:
-        """`(size, 2)` fresh noise."""
-        found, missing = np.empty((size, 2)), np.arange(size)
-        while len(missing):
-            noise = np.column_stack(self.noise(*rng.integers(0, self.n, size=(2, len(missing)))))
-            kept = ~np.isnan(noise[:, 0])
-            found[missing[kept]] = noise[kept]
-            missing = missing[~kept]
-        return found
+        """Draw fresh noise, shape `(size, 2)`."""
+        drawn, pending = np.empty((size, 2)), np.arange(size)
+        while len(pending):
+            noise = np.column_stack(self.noise(*rng.integers(0, self.n, size=(2, len(pending)))))
+            accepted = ~np.isnan(noise[:, 0])
+            drawn[pending[accepted]] = noise[accepted]
+            pending = pending[~accepted]
+        return drawn
 
     def log_mass(self, values: Floats, answers: Floats) -> Floats:
-        """ln Pr[answers + noise = values], shape `(size,)`; values and answers have shape `(size, 2)`."""
+        """Return ln Pr[answers + noise = values], shape `(size,)`; values and answers have shape `(size, 2)`."""
         gaps = np.spacing(np.abs(values))
         z = (values - answers) / self.sigma
         first, second, reach = self.near(z, 0.5 * gaps.max(axis=1) / self.sigma)
-        found = np.log(gaps).sum(axis=1) - 0.5 * (z**2).sum(axis=1) - math.log(2.0 * math.pi * self.sigma**2)
+        log_masses = np.log(gaps).sum(axis=1) - 0.5 * (z**2).sum(axis=1) - math.log(2.0 * math.pi * self.sigma**2)
         for low, high in ((0, 8), (8, 16), (16, 32), (32, WIDEST)):
             rows = np.flatnonzero((reach > low) & (reach <= high))
             step = max(1, TRIED_AT_ONCE // (2 * high + 1) ** 2)
-            for some in (rows[i : i + step] for i in range(0, len(rows), step)):
-                counts = self._n_pairs(values[some], answers[some], first[some], second[some], high)
+            for part in (rows[i : i + step] for i in range(0, len(rows), step)):
+                counts = self._n_pairs(values[part], answers[part], first[part], second[part], high)
                 with np.errstate(divide="ignore"):
-                    found[some] = np.log(counts) - self.log_n_pairs
-        return np.asarray(found)
+                    log_masses[part] = np.log(counts) - self.log_n_pairs
+        return np.asarray(log_masses)
 
     def _n_pairs(self, values: Floats, answers: Floats, first: Floats, second: Floats, reach: int) -> Indices:
-        """How many pairs of indices within `reach` give each value."""
+        """Return the number of pairs of indices within `reach` that give each value."""
         steps = np.arange(-reach, reach + 1)
-        one = np.rint(first).astype(np.int64)[:, None, None] + steps[:, None]
-        two = np.rint(second).astype(np.int64)[:, None, None] + steps
-        x, y = self.noise(one, two % self.n)
+        k = np.rint(first).astype(np.int64)[:, None, None] + steps[:, None]
+        m = np.rint(second).astype(np.int64)[:, None, None] + steps
+        x, y = self.noise(k, m % self.n)
         hit = (x + answers[:, :1, None] == values[:, :1, None]) & (y + answers[:, 1:, None] == values[:, 1:, None])
-        return np.asarray((hit & (one >= 0) & (one < self.n)).sum(axis=(1, 2)))
+        return np.asarray((hit & (k >= 0) & (k < self.n)).sum(axis=(1, 2)))
 
 
 class BoxMuller(PairSampler):
-    """Radius and angle (Box and Muller 1958): first index k for U = (k + 1) / n, second for V = k / n."""
+    """Box-Muller sampler (Box and Muller 1958): first index k for U = (k + 1) / n, second for V = k / n."""
 
     def noise(self, first: Indices, second: Indices) -> tuple[Floats, Floats]:
         u = np.clip(first + 1, 1, self.n) / self.n
@@ -112,8 +112,8 @@ class BoxMuller(PairSampler):
         u = np.exp(-0.5 * radius**2)
         v = np.arctan2(z[:, 1], z[:, 0]) / (2.0 * math.pi) % 1.0
         with np.errstate(divide="ignore"):
-            moved = np.maximum(u * radius, 1.0 / (2.0 * math.pi * radius)) * 2.0 * rounded
-        return u * self.n - 1.0, v * self.n, UNITS * (1.0 + u * radius**2) + moved * self.n
+            shift = np.maximum(u * radius, 1.0 / (2.0 * math.pi * radius)) * 2.0 * rounded
+        return u * self.n - 1.0, v * self.n, UNITS * (1.0 + u * radius**2) + shift * self.n
 
     @property
     def log_n_pairs(self) -> float:
@@ -121,7 +121,7 @@ class BoxMuller(PairSampler):
 
 
 class Polar(PairSampler):
-    """A point in the unit disc (Marsaglia and Bray 1964): indices k for 2 k / n - 1."""
+    """Polar sampler, from a point in the unit disc (Marsaglia and Bray 1964): indices k for 2 k / n - 1."""
 
     def noise(self, first: Indices, second: Indices) -> tuple[Floats, Floats]:
         x, y = (2.0 * (index / self.n) - 1.0 for index in (first, second))
@@ -134,9 +134,9 @@ class Polar(PairSampler):
         radius = np.hypot(z[:, 0], z[:, 1])
         with np.errstate(divide="ignore", invalid="ignore"):
             shrink = np.exp(-0.25 * radius**2) / radius
-            places = (np.nan_to_num(z * shrink[:, None]) + 1.0) * (0.5 * self.n)
-        moved = shrink * (2.0 + 0.5 * radius**2) * rounded
-        return places[:, 0], places[:, 1], UNITS + radius**2 + 0.5 * moved * self.n
+            indices = (np.nan_to_num(z * shrink[:, None]) + 1.0) * (0.5 * self.n)
+        shift = shrink * (2.0 + 0.5 * radius**2) * rounded
+        return indices[:, 0], indices[:, 1], UNITS + radius**2 + 0.5 * shift * self.n
 
     @property
     def log_n_pairs(self) -> float:

@@ -1,4 +1,4 @@
-"""Wrong on purpose: perfect Laplace noise that is added in floats."""
+"""Intentionally broken addition: exact Laplace noise is added in floats."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from .preimages import Indices, first_index
 from .tables import curve_of_outputs
 
 WIDE = 1 << 61
-"""Floats on either side of a guess that are searched."""
+"""Number of floats on either side of a guess that are searched."""
 
 
 @dataclass(frozen=True)
 class RoundedSum(AdditiveNoise):
-    """Broken: Laplace noise that is drawn perfectly, rounded to a float as a perfect sampler would, and then added.
+    """Broken: Laplace noise that is drawn exactly, correctly rounded to a float, and then added in floats.
 
-    The slip: floats lie closer together near 0. The sum of an answer and a float has the spacing of the larger one, so
-    that its last bits tell how large the answer is: around 0, 0 + noise takes values that 1 + noise, a multiple of
-    2^-53, never takes. No sampler of noise helps. Adding on one grid does: `GridLaplace`. (Haney, Desfontaines,
+    Bug: floats are denser near 0. The sum of an answer and a float has the spacing of the larger one, so that its last
+    bits leak the magnitude of the answer: near 0, 0 + noise takes values that 1 + noise, a multiple of 2^-53, never
+    takes. A better sampler of noise does not help; addition on a fixed grid does: `GridLaplace`. (Haney, Desfontaines,
     Hartman, Shrestha and Hay 2022.)
 
     Args:
         epsilon: the claim, > 0.
         sensitivity, n_queries, query, relation: as for `Laplace`.
-        dtype: "float64", "float32" or "float16": the floats in which answer, noise and sum are.
+        dtype: "float64", "float32" or "float16": format of answer, noise and sum.
 
     Guarantees:
-        * The output law is that of noise which takes each float with the probability of the real numbers that are
-          rounded to it, and it is -inf exactly where no float of noise gives the output. The noise is drawn from
-          uniform numbers of full precision in 64 bits, and rounded.
-        * `exact_guarantee` for float16, by listing all floats; for others it is not known, beyond that epsilon is
-          infinite.
+        * The output law assumes that the noise takes each float with the probability of the real numbers that are
+          rounded to it, and is -inf exactly where no float of noise gives the output. The noise is drawn from uniform
+          numbers of full precision in 64 bits, and rounded.
+        * `exact_guarantee` for float16, by listing all floats; for other formats the curve is unknown, except that
+          epsilon is infinite.
 
     Example:
         >>> broken = RoundedSum(epsilon=1.0)
@@ -76,42 +76,42 @@ class RoundedSum(AdditiveNoise):
 
     @property
     def floats(self) -> Ladder:
-        """The floats of `dtype`, in order."""
+        """Floats of `dtype`, in order."""
         return LADDERS[self.dtype]
 
     def guarantee(self) -> Guarantee:
-        """The claim, `PureDP(epsilon)`."""
+        """Return the claim, `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def exact_guarantee(self) -> ExactDP | None:
-        """The exact curve of all outputs of the worst case in float16; None for others."""
+        """Return the exact curve of all outputs of the worst case in float16; None for other formats."""
         if self.dtype != "float16":
             return None
         top = self.floats.n_below_infinity
         noise = np.arange(-top + 1, top)
         masses = np.exp(self._log_mass(noise, noise + 1))
-        moved = [self._sum(noise, np.full(len(noise), answer)) for answer in (0.0, self.sensitivity)]
-        return curve_of_outputs(*moved, weights=masses / masses.sum(), relation=self.relation)
+        outputs = [self._sum(noise, np.full(len(noise), answer)) for answer in (0.0, self.sensitivity)]
+        return curve_of_outputs(*outputs, weights=masses / masses.sum(), relation=self.relation)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` noisy copies of the answers in `dtype`: shape `(size,)`, or `(size, n_queries)` for several."""
+        """Return `size` noisy copies of the answers in `dtype`: shape `(size,)`, or `(size, n_queries)` for several."""
         answers = self.answers(dataset).astype(self.dtype)
         noise = self._draw((size, *answers.shape), rng).astype(self.dtype)
         return Outputs(noise + answers)
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each output under `dataset`, shape `(size,)`; -inf where no float of noise gives it."""
+        """Return the log probability of each output under `dataset`, `(size,)`; -inf where no noise gives it."""
         values = outputs.values.reshape(len(outputs), -1).astype(self.dtype)
         answers = np.broadcast_to(self.answers(dataset), values.shape).ravel()
         first, past = self._noise_of(values.ravel(), answers)
         return np.asarray(self._log_mass(first, past).reshape(values.shape).sum(axis=1))
 
     def _sum(self, noise: Indices, answers: Floats) -> NDArray[Any]:
-        """The output for each float of noise, by its place in the order."""
+        """Return the output for each float of noise, given by position."""
         return np.asarray(self.floats.at(noise) + answers.astype(self.dtype))
 
     def _noise_of(self, values: NDArray[Any], answers: Floats) -> tuple[Indices, Indices]:
-        """The places of the first float of noise that gives each value, and of the first that gives more."""
+        """Return the positions of the first float of noise that gives each value, and of the first that gives more."""
         with np.errstate(over="ignore"):
             half = 0.5 * np.spacing(np.abs(values)).astype(np.float64)
         exact = values.astype(np.float64) - answers.astype(self.dtype)
@@ -119,17 +119,17 @@ class RoundedSum(AdditiveNoise):
         return first, self._first_of(lambda k: self._sum(k, answers) > values, exact + half)
 
     def _first_of(self, reached: Callable[[Indices], NDArray[np.bool_]], near: Floats) -> Indices:
-        """The place of the first float of noise from which on `reached` holds, within 2^61 floats of `near`."""
+        """Return the position of the first float of noise at which `reached` holds, within 2^61 floats of `near`."""
         guess, top = self.floats.place(near.astype(self.dtype)), self.floats.n_below_infinity
         reach = min(WIDE, top)
         start = np.clip(guess - reach, -top, top - 2 * reach)
         return start + first_index(lambda k: reached(start + k), 2 * reach, guess - start)
 
     def _log_mass(self, first: Indices, past: Indices) -> Floats:
-        """ln Pr[the noise is one of the floats from `first` to `past` - 1]; -inf where there is none.
+        """Return ln Pr[the noise is one of the floats from `first` to `past` - 1]; -inf where there is none.
 
-        They stand for the real numbers from half a gap below the first to half a gap above the last. Distances are
-        sums of gaps, which are exact, so that nothing cancels.
+        These floats are the rounded values of the real numbers from half a gap below the first to half a gap above the
+        last. Distances are sums of gaps, which are exact, so that there is no cancellation.
         """
         low, high, under, over = (self.floats.at(k).astype(np.float64) for k in (first, past - 1, first - 1, past))
         start, stop = low - 0.5 * (low - under), high + 0.5 * (over - high)
@@ -143,11 +143,11 @@ class RoundedSum(AdditiveNoise):
         return np.where(past <= first, -np.inf, np.where(astride, both, one_side))
 
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-        """-ln(U) for U below 1/2, -ln(1 - U) above, with U of full precision at both of its ends."""
+        """Draw noise from U of full precision near both 0 and 1: -ln(U) for U below 1/2, -ln(1 - U) above."""
         u = 0.5 * full_precision_uniform(shape, rng)
         size = np.where(rng.integers(0, 2, size=shape), -np.log(u), -np.log1p(-u))
         return size * np.where(rng.integers(0, 2, size=shape), self.scale, -self.scale)
 
     def _noise_log_density(self, noise: Floats) -> Floats:
-        """That of the real noise which the code means to draw."""
+        """Return the log density of the intended real noise."""
         return laplace_log_density(noise, self.scale)

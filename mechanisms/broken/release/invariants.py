@@ -1,4 +1,4 @@
-"""Wrong on purpose: TopDown whose claim forgets the invariants."""
+"""Intentionally broken TopDown: its claim ignores the invariants."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ...release.topdown.noise import GeometricTopDown
 
 @dataclass(frozen=True)
 class InvariantsForgotten(GeometricTopDown):
-    """Broken: `GeometricTopDown` that claims epsilon-DP for all neighbours, also those that differ in an invariant.
+    """Broken: `GeometricTopDown` that claims epsilon-DP for all neighbours, even if they differ in an invariant.
 
-    The slip: all noise is paid for, and the numbers that get none are thought harmless, as they are totals of many
-    people. But who knows all others learns from a total of which kind the last one is. Invariants are an intended part
-    of such releases; what is wrong is a claim that does not name them.
+    Bug: all noise is accounted for, and the numbers without noise are considered harmless, as they are totals over many
+    people. But an adversary with knowledge of all others learns the type of the last person from a total. Invariants
+    are an intended part of such releases; the bug is a claim that does not name them.
 
-    True epsilon: infinite, with delta 1: on the worst pair the invariants differ, and they are published.
+    True epsilon: infinite, with delta 1: on the worst pair the invariants differ, and they are released.
 
     Args:
         epsilon, geography, domain, structural_zeros, queries, invariants, view, relation: as for `GeometricTopDown`,
-            the correct twin; some invariant must tell two people, or one and nobody, apart.
+            the correct twin; some invariant must distinguish two people, or a person from none.
 
     Example:
         >>> broken = InvariantsForgotten(0.5)
@@ -40,28 +40,28 @@ class InvariantsForgotten(GeometricTopDown):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self._apart
+        _ = self._distinguished
 
     @cached_property
-    def _apart(self) -> tuple[int | None, int]:
-        """Two types of people, or nobody and one, that an invariant tells apart."""
-        told = self.moves.told
+    def _distinguished(self) -> tuple[int | None, int]:
+        """Two types of people, or None and a type, that an invariant distinguishes."""
+        invariant_cells = self.moves.told
         adds = self.relation is Relation.ADD_REMOVE
-        apart = np.flatnonzero((told != (-1 if adds else told[:, :1])).any(axis=0))
-        if not len(apart):
+        distinct = np.flatnonzero((invariant_cells != (-1 if adds else invariant_cells[:, :1])).any(axis=0))
+        if not len(distinct):
             raise ParameterError(
-                "the invariants tell no two neighbours apart, so that nothing is wrong. Take GeometricTopDown, or "
+                "the invariants distinguish no two neighbours, so that the claim holds. Use GeometricTopDown, or "
                 "invariants such as [{'level': 'state'}].",
                 argument="invariants",
             )
-        return (None if adds else 0), int(apart[0])
+        return (None if adds else 0), int(distinct[0])
 
     def worst_case(self) -> Neighbours:
-        """A person whom an invariant counts elsewhere, or counts; nobody else."""
-        return self.moves.pair(*self._apart)
+        """Return a single person whom an invariant counts in different cells, or counts only on side 1."""
+        return self.moves.pair(*self._distinguished)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        """Takes pairs that differ in the invariants; should refuse them."""
+        """Return self, even for pairs that differ in the invariants; should refuse them."""
         Mechanism.fitted_to(self, neighbours)
         check_records(neighbours)
         for side in (0, 1):
@@ -69,5 +69,5 @@ class InvariantsForgotten(GeometricTopDown):
         return self
 
     def exact_guarantee(self) -> Guarantee:
-        """Nothing is hidden."""
+        """Return the curve of a complete leak."""
         return ExactDP([1.0, 0.0], [0.0, 1.0], relation=self.relation)

@@ -1,4 +1,4 @@
-"""Wrong on purpose: a matrix mechanism whose noise is scaled to the workload."""
+"""Intentionally broken matrix mechanism: its noise is scaled to the workload, not to the strategy."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ...release.matrix.strategies import Hierarchical, Strategy
 
 
 def eight_cells() -> Workload:
-    """The count of each of eight values: sensitivity 1, whereas the tree above them has 4."""
+    """Return the counts of eight values: sensitivity 1, whereas the tree over them has 4."""
     return Workload.identity(Domain((("value", 8),)))
 
 
 @dataclass(frozen=True)
 class LaplaceNoiseForWorkload(LaplaceMatrix):
-    """Broken: `LaplaceMatrix` with noise for the sensitivity of the queries that are asked, not of those measured.
+    """Broken: `LaplaceMatrix` with noise for the sensitivity of the workload, not of the measured strategy.
 
-    The slip: the analyst sees only the answers, so that their sensitivity is taken; but what noise is added to is the
-    strategy. A column of a tree over 8 values has four ones, and one of the workload of the 8 counts has one.
+    Bug: the noise is scaled to the sensitivity of the released answers, but it is added to the answers of the strategy.
+    A column of a tree over 8 values has four ones, and a column of the workload of the 8 counts has one.
 
     True epsilon: epsilon ||A|| / ||W||, with the largest L1 norm of a column of each, since the measurements are those
-    of `Laplace` of that epsilon (Dwork, McSherry, Nissim and Smith 2006, proposition 1, which is tight). A column norm
-    that is forgotten altogether is the case ||W|| = 1. Where the workload moves more than the strategy, too much noise
-    is added and the claim holds.
+    of `Laplace` of that epsilon (Dwork, McSherry, Nissim and Smith 2006, proposition 1, which is tight). A missing
+    column norm is the case ||W|| = 1. Where the sensitivity of the workload is larger than that of the strategy, too
+    much noise is added and the claim holds.
 
     Args:
         epsilon, workload, strategy, view, relation: as for `LaplaceMatrix`, the correct twin.
@@ -44,16 +44,16 @@ class LaplaceNoiseForWorkload(LaplaceMatrix):
 
     @cached_property
     def noise_sensitivity(self) -> float:
-        """That of the workload; should be that of what is measured."""
+        """Sensitivity of the workload; should be that of the strategy."""
         return self.workload.sensitivity(self.relation, norm=self.norm)
 
 
 @dataclass(frozen=True)
 class GaussianNoiseForWorkload(GaussianMatrix):
-    """Broken: `GaussianMatrix` with noise for the sensitivity of the queries that are asked, not of those measured.
+    """Broken: `GaussianMatrix` with noise for the sensitivity of the workload, not of the measured strategy.
 
-    The same slip with Gaussian noise: mu-Gaussian DP with mu = ||A|| / (||W|| noise_multiplier), with the largest L2
-    norm of a column of each (Dong, Roth and Su 2022).
+    Bug: as in `LaplaceNoiseForWorkload`, with Gaussian noise: mu-Gaussian DP with mu = ||A|| / (||W||
+    noise_multiplier), with the largest L2 norm of a column of each (Dong, Roth and Su 2022).
 
     Args:
         epsilon, delta, noise_multiplier, workload, strategy, view, relation: as for `GaussianMatrix`, the correct twin.
@@ -70,5 +70,5 @@ class GaussianNoiseForWorkload(GaussianMatrix):
 
     @cached_property
     def noise_sensitivity(self) -> float:
-        """That of the workload; should be that of what is measured."""
+        """Sensitivity of the workload; should be that of the strategy."""
         return self.workload.sensitivity(self.relation, norm=self.norm)

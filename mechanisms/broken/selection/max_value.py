@@ -1,4 +1,4 @@
-"""Wrong on purpose: report noisy max that returns the largest noisy value itself, not its position."""
+"""Intentionally broken report noisy max: it returns the largest noisy value, not its position."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CELLS = 5_000
 
 @dataclass(frozen=True)
 class _MaxValue(Mechanism):
-    """The largest of the utilities with noise of scale 2 sensitivity / epsilon."""
+    """Base class: the largest of the utilities with noise of scale 2 sensitivity / epsilon."""
 
     epsilon: float
     n_candidates: int
@@ -49,38 +49,38 @@ class _MaxValue(Mechanism):
 
     @abstractmethod
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-        """Noise of scale 1."""
+        """Draw noise of scale 1."""
 
     @abstractmethod
     def _log_cdf(self, z: Floats) -> Floats:
-        """log P(noise <= z)."""
+        """Return log P(noise <= z)."""
 
     @abstractmethod
     def _log_density(self, z: Floats) -> Floats:
-        """log density of the noise; at will where it is impossible."""
+        """Return the log density of the noise; any value where it is impossible."""
 
     @property
     def scale(self) -> float:
-        """Scale of the noise; right for the position of the maximum."""
+        """Scale of the noise; correct for the position of the maximum."""
         return 2.0 * self.sensitivity / self.epsilon
 
     def scores(self, dataset: Dataset) -> Floats:
-        """Utilities / scale, shape `(n_candidates,)`."""
-        found = evaluate(self.query, dataset, n_answers=self.n_candidates, n_name="n_candidates")
-        return np.atleast_1d(found) / self.scale
+        """Return utilities / scale, shape `(n_candidates,)`."""
+        utilities = evaluate(self.query, dataset, n_answers=self.n_candidates, n_name="n_candidates")
+        return np.atleast_1d(utilities) / self.scale
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """The largest noisy utility of each run, shape `(size,)`."""
+        """Return the largest noisy utility of each run, shape `(size,)`."""
         noisy = self._draw(rng, (size, self.n_candidates))
         noisy += self.scores(dataset)
         return Outputs(self.scale * noisy.max(axis=1))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """log of the derivative of the product of the distribution functions, shape `(size,)`."""
+        """Return the log of the derivative of the product of the distribution functions, shape `(size,)`."""
         z = outputs.values[:, np.newaxis] / self.scale - self.scores(dataset)
         below = self._log_cdf(z)
         with np.errstate(invalid="ignore"):
@@ -88,17 +88,20 @@ class _MaxValue(Mechanism):
         return np.asarray(np.where(np.isneginf(below).any(axis=1), -np.inf, density))
 
     def guarantee(self) -> Guarantee:
-        """The claim, `PureDP(epsilon)`: that of the position."""
+        """Return the claim, `PureDP(epsilon)`, which is correct for the position of the maximum."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """All utilities are 0 on `d0` and `sensitivity` on `d1`."""
+        """Return utilities that are all 0 on `d0` and `sensitivity` on `d1`."""
         refuse_worst_case(type(self).__name__, self.query)
         return Neighbours(np.zeros(self.n_candidates), np.full(self.n_candidates, self.sensitivity), self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """The curve of `worst_case()` from the masses of 15,000 cells: exact at delta 0, where the first cell decides,
-        and elsewhere too small by less than 1e-6 in delta."""
+        """Return the curve of `worst_case()` from the probabilities of 15,000 cells.
+
+        The curve is exact at delta 0, which the first cell determines, and elsewhere too small by less than 1e-6 in
+        delta.
+        """
         shift = self.sensitivity / self.scale
         above = np.append(0.0, np.geomspace(1e-4, TAIL, 2 * _CELLS))
         ends = np.concatenate([np.linspace(0.0, shift, _CELLS)[:-1], shift + above])
@@ -120,10 +123,10 @@ class _MaxValue(Mechanism):
 class LaplaceMaxValue(_MaxValue):
     """Broken: report noisy max with Laplace noise that returns the largest noisy utility, not its position.
 
-    The slip: the proof of report noisy max compares candidates with each other, so that one noise pays for all. A value
-    is compared with nothing: below all utilities its density is a product of n_candidates factors, each of which moves
-    by e^(epsilon/2). It claims epsilon and is n_candidates epsilon / 2 private, if all utilities may move. (Ding, Wang,
-    Wang, Zhang and Kifer 2018, algorithm 7.) The correct twin is `ReportNoisyMax`.
+    Bug: the proof of report noisy max covers the position of the maximum only. The value is released without a
+    comparison: below all utilities its density is a product of n_candidates factors, each of which changes by
+    e^(epsilon/2). The claim is epsilon, but the release is (n_candidates epsilon / 2)-DP, if all utilities may change.
+    (Ding, Wang, Wang, Zhang and Kifer 2018, algorithm 7.) The correct twin is `ReportNoisyMax`.
 
     Args:
         epsilon: the claim, > 0; false from 3 candidates on.
@@ -150,20 +153,20 @@ class LaplaceMaxValue(_MaxValue):
 class ExponentialMaxValue(_MaxValue):
     """Broken: report noisy max with one-sided exponential noise that returns the largest noisy utility.
 
-    The slip of `LaplaceMaxValue`, and worse: no output lies below the largest utility, so that values between the
-    largest utilities of the two sides are possible on one side only. No epsilon is true; where all utilities move that
-    event has probability (1 - e^(-epsilon/2))^n_candidates. (Ding, Wang, Wang, Zhang and Kifer 2018, algorithm 8.) The
-    correct twin is `ReportNoisyMax` with noise="exponential".
+    Bug: as in `LaplaceMaxValue`, but worse: no output lies below the largest utility, so that values between the
+    largest utilities of the two sides are possible on one side only. Epsilon is infinite; where all utilities change
+    that event has probability (1 - e^(-epsilon/2))^n_candidates. (Ding, Wang, Wang, Zhang and Kifer 2018, algorithm 8.)
+    The correct twin is `ReportNoisyMax` with noise="exponential".
 
     Args:
         epsilon: the claim, > 0; false.
-        n_candidates: number of candidates, >= 1; the fewer, the easier to see.
+        n_candidates: number of candidates, >= 1; the fewer, the easier to detect.
         sensitivity, query, relation: as for `ReportNoisyMax`.
 
     Example:
         >>> broken = ExponentialMaxValue(epsilon=0.1, n_candidates=1)
-        >>> truth = broken.exact_guarantee()
-        >>> truth.epsilon(0.0), round(truth.delta(20.0), 6)
+        >>> exact = broken.exact_guarantee()
+        >>> exact.epsilon(0.0), round(exact.delta(20.0), 6)
         (inf, 0.048771)
     """
 

@@ -1,4 +1,4 @@
-"""Wrong on purpose: the exponential mechanism on a difference of two errors, with the sensitivity of one."""
+"""Intentionally broken exponential mechanism: a difference of two errors with the sensitivity of one."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from ...validation import positive, whole
 
 @dataclass(frozen=True)
 class HalvedScoreSensitivity(Mechanism):
-    """Broken: chooses a candidate by the difference of two errors, as if only one of them depended on the data.
+    """Broken: selection by the difference of two errors, with the sensitivity of a single error.
 
-    Candidate y is scored by model error - public error: what one would gain by asking the private data. Each error
-    moves by up to `sensitivity` between neighbours, and they may move in opposite directions, so that the score moves
-    by twice that. The slip: `sensitivity` is taken for the score. It claims epsilon and is 2 epsilon private. (Found in
-    the joint selection of marginals of the library mbi, pull request 65.) The correct twin is `Exponential` on the
+    Candidate y is scored by model error - public error, the gain from measuring the private data. Each error changes by
+    up to `sensitivity` between neighbours, and they may change in opposite directions, so that the score changes by
+    twice that. Bug: `sensitivity` is used for the score. The claim is epsilon, but the release is 2 epsilon-DP. (Found
+    in the joint selection of marginals of the library mbi, pull request 65.) The correct twin is `Exponential` on the
     scores with 2 sensitivity.
 
     Args:
-        epsilon: the claim, > 0; half of what is true.
+        epsilon: the claim, > 0; half of the true epsilon.
         n_candidates: number of candidates, >= 2; the dataset is an array `(2, n_candidates)` of model errors and public
             errors, the output the index of a candidate.
         sensitivity: largest change of any single error between neighbours, > 0.
@@ -55,48 +55,48 @@ class HalvedScoreSensitivity(Mechanism):
 
     @property
     def choice(self) -> Exponential:
-        """What is done to the scores, by its right name."""
-        moved = 2.0 * self.sensitivity
-        return Exponential(2.0 * self.epsilon, self.n_candidates, sensitivity=moved, relation=self.relation)
+        """Exponential mechanism on the scores, with its true epsilon and sensitivity."""
+        doubled = 2.0 * self.sensitivity
+        return Exponential(2.0 * self.epsilon, self.n_candidates, sensitivity=doubled, relation=self.relation)
 
     def errors(self, dataset: Dataset) -> Floats:
-        """Model errors and public errors, shape `(2, n_candidates)`."""
-        found = np.asarray(dataset, dtype=np.float64)
-        if found.shape != (2, self.n_candidates):
+        """Return model errors and public errors, shape `(2, n_candidates)`."""
+        errors = np.asarray(dataset, dtype=np.float64)
+        if errors.shape != (2, self.n_candidates):
             raise ParameterError(
                 f"the dataset must hold model errors and public errors, shape {(2, self.n_candidates)}, but has shape "
-                f"{found.shape}.",
+                f"{errors.shape}.",
                 argument="dataset",
             )
-        return found
+        return errors
 
     def scores(self, dataset: Dataset) -> Floats:
-        """Model error - public error of each candidate, shape `(n_candidates,)`."""
+        """Return model error - public error of each candidate, shape `(n_candidates,)`."""
         model, public = self.errors(dataset)
         return np.asarray(model - public)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Indices of `size` candidates chosen independently, shape `(size,)`."""
+        """Return the indices of `size` candidates selected independently, shape `(size,)`."""
         return self.choice.release(self.scores(dataset), size, rng)
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each output under `dataset`, shape `(size,)`."""
+        """Return the log probability of each output under `dataset`, shape `(size,)`."""
         return self.choice.log_density(outputs, self.scores(dataset))
 
     def guarantee(self) -> Guarantee:
-        """The claim, `PureDP(epsilon)`."""
+        """Return the claim, `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """That of `Exponential` with 2 epsilon."""
+        """Return the exact curve of `Exponential` with 2 epsilon."""
         return self.choice.exact_guarantee()
 
     def worst_case(self) -> Neighbours:
-        """That of `Exponential`, whose scores move by half in the model errors and by half in the public errors."""
+        """Return the pair of `Exponential`, with half of each change in the model errors, half in the public ones."""
         pair = self.choice.worst_case()
         step = 0.5 * np.subtract(pair.d1, pair.d0)
         start = np.stack([pair.d0, np.zeros(self.n_candidates)])

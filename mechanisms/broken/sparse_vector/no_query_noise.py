@@ -1,4 +1,4 @@
-"""Wrong on purpose: sparse vector whose queries get no noise."""
+"""Intentionally broken sparse vector: the queries get no noise."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .no_stop import NeverStops
 
 @dataclass(frozen=True)
 class NoQueryNoise(NeverStops):
-    """Broken: the threshold has noise, the queries have none, and nothing stops.
+    """Broken: sparse vector with noise on the threshold but not on the queries, which never stops.
 
-    The slip: one draw hides where the threshold is, not how the queries are ordered. A query that is above while
-    another one is below was the larger of the two; where it is not on the neighbour, epsilon is infinite. Threshold
-    noise has scale 2 sensitivity / epsilon. (Stoddard, Chen and Machanavajjhala 2014; Lyu, Su and Li 2017, algorithm
-    5.) Right: `AboveThreshold`.
+    Bug: noise on the threshold hides its position, but not the order of the queries. A query that is above while
+    another one is below is the larger of the two; where it is the smaller one on the neighbour, epsilon is infinite.
+    Threshold noise has scale 2 sensitivity / epsilon. (Stoddard, Chen and Machanavajjhala 2014; Lyu, Su and Li 2017,
+    algorithm 5.) `AboveThreshold` is correct.
 
     Output of a run: `(n_queries,)` whole numbers, 1 above, 0 below.
 
@@ -40,16 +40,16 @@ class NoQueryNoise(NeverStops):
         return 0.0
 
     def _log_stretch(self, below: NDArray[np.bool_], above: NDArray[np.bool_], queries: Floats) -> Floats:
-        """The noisy threshold is above the largest of those below, and not above the smallest of those above."""
+        """Return the log probability that the noisy threshold lies between the queries below and those above."""
         low = np.where(below, queries, -np.inf).max(axis=1, initial=-np.inf)
         high = np.where(above, queries, np.inf).min(axis=1, initial=np.inf)
         return log_between(*((side - self.threshold) / self.threshold_scale for side in (low, high)))
 
 
 def log_between(low: Floats, high: Floats) -> Floats:
-    """Log probability that Laplace noise of scale 1 lies between; -inf where low >= high.
+    """Return the log probability that Laplace noise of scale 1 lies between `low` and `high`; -inf if low >= high.
 
-    On one side of 0 it is that of the nearer end, less what is beyond the farther one: no difference of near equals.
+    On one side of 0 the mass beyond the farther end is subtracted in a form without cancellation.
     """
     nearer = np.where(high <= 0.0, high, np.where(low >= 0.0, -low, 0.0))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

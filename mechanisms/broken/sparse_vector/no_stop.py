@@ -1,4 +1,4 @@
-"""Wrong on purpose: sparse vector that answers all queries, however many are above."""
+"""Intentionally broken sparse vector: it never stops after answers above."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ...sparse_vector.base import MOST_PATTERNS, SparseVector
 
 @dataclass(frozen=True)
 class NeverStops(SparseVector):
-    """Broken: every query is answered, however many are above.
+    """Broken: sparse vector that answers every query, with any number of answers above.
 
-    The slip: an answer above costs as much as any other query, and here nothing counts them. Threshold noise and query
-    noise have scale 2 sensitivity / epsilon; epsilon grows without limit with the number of queries. (Chen, Xiao, Zhang
-    and Xu 2015; Lyu, Su and Li 2017, algorithm 6.) Right: `AboveThreshold`, which stops.
+    Bug: an answer above spends budget like any other query, and here these answers are not counted. Threshold noise and
+    query noise have scale 2 sensitivity / epsilon; epsilon grows without limit with the number of queries. (Chen, Xiao,
+    Zhang and Xu 2015; Lyu, Su and Li 2017, algorithm 6.) `AboveThreshold`, which stops, is correct.
 
     Output of a run: `(n_queries,)` whole numbers, 1 above, 0 below.
 
@@ -48,22 +48,24 @@ class NeverStops(SparseVector):
         return self.n_queries + 1
 
     def worst_case(self) -> Neighbours:
-        """All queries at the threshold; the first half of them moves up, the others down."""
+        """Return queries at the threshold; the first half of them moves up, the others down."""
         return self._moved(np.where(2 * np.arange(self.n_queries) < self.n_queries, 1.0, -1.0))
 
     def curve(self, neighbours: Neighbours) -> Guarantee | None:
-        """The exact curve of a pair, by how many of the queries that are alike on both sides are above.
+        """Return the exact curve of a pair, by the number above in each group of queries with equal answers.
 
         None where there are too many such outcomes.
         """
         sides = (neighbours.d0, neighbours.d1)
-        alike = np.unique(np.array([self.answers(side) for side in sides]), axis=1, return_inverse=True)[1]
-        sizes = np.bincount(alike.reshape(self.n_queries))
+        group = np.unique(np.array([self.answers(side) for side in sides]), axis=1, return_inverse=True)[1]
+        sizes = np.bincount(group.reshape(self.n_queries))
         if math.prod(int(size) + 1 for size in sizes) > MOST_PATTERNS:
             return None
-        rank = np.array([np.count_nonzero(alike.reshape(-1)[:i] == kind) for i, kind in enumerate(alike.reshape(-1))])
+        rank = np.array([np.count_nonzero(group.reshape(-1)[:i] == label) for i, label in enumerate(group.reshape(-1))])
         counts = np.array(list(product(*(range(size + 1) for size in sizes))))
-        patterns = np.where(rank < counts[:, alike.reshape(-1)], ABOVE, BELOW).astype(np.int8)
-        ways = [math.prod(math.comb(int(n), int(k)) for n, k in zip(sizes, row, strict=True)) for row in counts]
-        p0, p1 = (np.array(ways) * np.exp(self.log_probabilities(patterns, side)) for side in sides)
+        patterns = np.where(rank < counts[:, group.reshape(-1)], ABOVE, BELOW).astype(np.int8)
+        multiplicities = [
+            math.prod(math.comb(int(n), int(k)) for n, k in zip(sizes, row, strict=True)) for row in counts
+        ]
+        p0, p1 = (np.array(multiplicities) * np.exp(self.log_probabilities(patterns, side)) for side in sides)
         return ExactDP(p0, p1, self.relation)

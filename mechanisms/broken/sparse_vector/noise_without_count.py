@@ -1,4 +1,4 @@
-"""Wrong on purpose: sparse vector whose noise does not grow with the number of answers above."""
+"""Intentionally broken sparse vector: its noise does not grow with the number of answers above."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ...sparse_vector.above_threshold import AboveThreshold
 
 @dataclass(frozen=True)
 class NoiseWithoutCount(AboveThreshold):
-    """Broken: query noise that is the same however many queries may be above.
+    """Broken: sparse vector with query noise that does not depend on `stop_after`.
 
-    The slip: a quarter of the budget goes to the threshold, noise of scale 4 sensitivity / epsilon, and three quarters
-    to the comparisons, noise of scale 4 sensitivity / (3 epsilon). Twice `stop_after` times that is needed: each of
-    the `stop_after` answers above costs, and both the query and the threshold may move. It claims epsilon and has
-    (1 + 6 stop_after) epsilon / 4, approached with more and more queries. (Lee and Clifton 2014; Lyu, Su and Li 2017,
-    algorithm 4.) Right: `AboveThreshold`.
+    Bug: a quarter of the budget is for the threshold, noise of scale 4 sensitivity / epsilon, and three quarters for
+    the comparisons, noise of scale 4 sensitivity / (3 epsilon). The latter must be 2 stop_after times as large: each of
+    the `stop_after` answers above spends budget, and both the query and the threshold may change. The claim is epsilon,
+    but the true value is (1 + 6 stop_after) epsilon / 4, in the limit of many queries. (Lee and Clifton 2014; Lyu, Su
+    and Li 2017, algorithm 4.) `AboveThreshold` is correct.
 
     Args:
         epsilon: the claim, > 0; false.

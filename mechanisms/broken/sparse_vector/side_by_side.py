@@ -1,4 +1,4 @@
-"""Wrong on purpose: two broken sparse vectors on the same queries."""
+"""Two intentionally broken sparse vectors on the same queries."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .noise_without_count import NoiseWithoutCount
 from .tested_value import ReleasesTestedValue
 
 MOST_OUTCOMES = 2_000_000
-"""Up to this many pairs of outcomes the exact curve is computed."""
+"""Largest number of pairs of outcomes for which the exact curve is computed."""
 
 
 @dataclass(frozen=True)
 class TwoBrokenSparseVectors(Mechanism):
     """Broken: `ReleasesTestedValue` and `NoiseWithoutCount` on the same queries, with independent noise.
 
-    The slip: both parts are wrong, each in its own way, and neither keeps the epsilon that it adds to the claim. It is
-    a test of attacks: what gives the two away lies in different parts of one wide output. (Bichsel, Steffen, Bogunovic
-    and Vechev 2021, where it is called SVT34Parallel.)
+    Bug: both parts have the bug of their class, and neither satisfies its share of the claim. This mechanism is a test
+    of attacks: the two leaks are in different parts of one wide output. (Bichsel, Steffen, Bogunovic and Vechev 2021,
+    where it is called SVT34Parallel.)
 
     Output of a run: `(2 n_queries,)` numbers, those of `ReleasesTestedValue` and then those of `NoiseWithoutCount`.
 
@@ -69,15 +69,15 @@ class TwoBrokenSparseVectors(Mechanism):
         )
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` independent runs, shape `(size, 2 n_queries)`."""
+        """Return `size` independent runs, shape `(size, 2 n_queries)`."""
         return Outputs(np.hstack([part.release(dataset, size, rng).values for part in self._parts]))
 
     def guarantee(self) -> Guarantee:
-        """The claims of both parts, added up."""
+        """Return the composition of the claims of both parts."""
         return compose([part.guarantee() for part in self._parts])
 
     def worst_case(self) -> Neighbours:
-        """All queries at the threshold, and all of them up, which the first part shows most."""
+        """Return the worst case of the first part: all queries at the threshold, and all of them up."""
         return self._parts[0].worst_case()
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
@@ -85,22 +85,22 @@ class TwoBrokenSparseVectors(Mechanism):
         return self
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`; -inf where impossible."""
+        """Return the log density of each output under `dataset`, shape `(size,)`; -inf where impossible."""
         tested, answers = np.split(outputs.values, 2, axis=1)
         first, second = self._parts
         log_p = first.log_density(Outputs(tested), dataset)
         return log_p + second.log_density(Outputs(answers.astype(np.int8)), dataset)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve of `worst_case()`; None where it is not known for a part."""
+        """Return the exact curve of `worst_case()`; None where it is not known for a part."""
         return self.curve(self.worst_case())
 
     def curve(self, neighbours: Neighbours) -> Guarantee | None:
-        """The exact curve of a pair: the product of the laws of the parts; None where it is not known for a part."""
+        """Return the exact curve of a pair, from the product of the laws; None where it is not known for a part."""
         first, second = (part.curve(neighbours) for part in self._parts)
         if not isinstance(first, ExactDP) or not isinstance(second, ExactDP):
             return None

@@ -1,4 +1,4 @@
-"""Wrong on purpose: sparse vector that releases the very value that was compared."""
+"""Intentionally broken sparse vector: it releases the noisy value that was compared."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from ...sparse_vector.released_values import ReleasesValues
 
 @dataclass(frozen=True)
 class ReleasesTestedValue(ReleasesValues):
-    """Broken: where a query is above the noisy threshold, the noisy value that was compared is released.
+    """Broken: sparse vector that releases the noisy value that was compared, where it is above the threshold.
 
-    The slip: a low value says that the threshold was lower still, which answers below beforehand make unlikely. Nothing
-    is left of the argument that those are free, and epsilon grows without limit with the number of queries. Threshold
+    Bug: a low released value implies an even lower threshold, which earlier answers below make unlikely. The argument
+    that answers below spend no budget fails, and epsilon grows without limit with the number of queries. Threshold
     noise has scale 2 sensitivity / epsilon, query noise 2 stop_after sensitivity / epsilon. (Roth 2011 in lecture
-    notes; Lyu, Su and Li 2017, algorithm 3.) Right: `NumericalSparseVector`, with fresh noise from a budget of its own.
+    notes; Lyu, Su and Li 2017, algorithm 3.) `NumericalSparseVector`, with fresh noise from a separate budget, is
+    correct.
 
     Output of a run: as of `NumericalSparseVector`.
 
     Args:
         epsilon: the claim, > 0; false.
         n_queries: number of queries, >= 1.
-        stop_after: answers above after which it stops, >= 1; c in the papers.
+        stop_after: number of answers above after which the run stops, >= 1; c in the papers.
         threshold, sensitivity, query, relation: as for `SparseVector`.
 
     Example:
@@ -49,14 +50,14 @@ class ReleasesTestedValue(ReleasesValues):
         return self.query_scale
 
     def worst_case(self) -> Neighbours:
-        """All queries at the threshold, and all of them up."""
+        """Return queries at the threshold that all move up."""
         return self._moved(np.ones(self.n_queries))
 
     def _said(self, above: NDArray[np.bool_], seen: Floats, exact: float, rng: np.random.Generator) -> Floats:
         return np.where(above, seen, 0.0)
 
     def _log_rest(self, pattern: Answers, log_p: float, released: Floats, queries: Floats) -> Floats:
-        """The log probability that the threshold is below all released values, and the queries below are below it."""
+        """Return the log probability of a threshold below all released values and above the queries below."""
         if not released.shape[1]:
             return np.full(len(released), log_p)
         values, counts = np.unique(queries[pattern == BELOW], return_counts=True)

@@ -1,11 +1,11 @@
-"""What the broken statistics share: a number computed from records, plus Laplace noise whose scale is computed too.
+"""Base class of the broken statistics: a number computed from records, plus Laplace noise of a computed scale.
 
-Each has the option `correct`: True for the same release on the same pair without the slip, so that an audit of both
-shows what the slip does. Where the slip lies in the arithmetic, the noise that the claim was written for is right.
+Each has the option `correct`: True for the same release on the same pair without the bug, so that an audit of both
+shows the effect of the bug. Where the bug is in the arithmetic, the noise is calibrated correctly for the claim.
 
-    statistic     what is released but for the noise
-    noise_scale   of the noise; in a correct release it does not depend on the data
-    worst_case    a pair on which the slip shows
+    statistic     the released number without the noise
+    noise_scale   scale of the noise; in a correct release it does not depend on the data
+    worst_case    a pair on which the bug shows
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ...validation import positive
 
 @dataclass(frozen=True)
 class BrokenStatistic(Mechanism):
-    """Broken: what the broken statistics share; itself not broken.
+    """Broken: base class of the broken statistics, itself correct.
 
     Args:
         epsilon: the claim, > 0.
@@ -50,37 +50,37 @@ class BrokenStatistic(Mechanism):
 
     @abstractmethod
     def statistic(self, dataset: Dataset) -> float | Floats:
-        """What is released but for the noise: a number, or a vector."""
+        """Return the released value without the noise: a number, or a vector."""
 
     @abstractmethod
     def noise_scale(self, dataset: Dataset) -> float:
-        """Scale of the Laplace noise on this dataset, >= 0; 0 for none."""
+        """Return the scale of the Laplace noise on this dataset, >= 0; 0 for no noise."""
 
     def twin(self) -> Self:
-        """The correct twin, with the same options."""
+        """Return the correct twin, with the same options."""
         return replace(self, correct=True)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` noisy numbers, shape `(size,)`."""
+        """Return `size` noisy numbers, shape `(size,)`."""
         values = draw_laplace(self.noise_scale(dataset), (size,), rng)
         values += self.statistic(dataset)
         return Outputs(values)
 
     def output_law(self) -> LogDensity | None:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`."""
+        """Return the log density of each output under `dataset`, shape `(size,)`."""
         values = outputs.values.astype(np.float64, copy=False)
         return log_laplace(values, float(self.statistic(dataset)), self.noise_scale(dataset))
 
     def guarantee(self) -> Guarantee:
-        """The claim, `PureDP(epsilon)`."""
+        """Return the claim, `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve of `worst_case()`."""
+        """Return the exact curve of `worst_case()`."""
         pair = self.worst_case()
         laws = ((float(self.statistic(d)), self.noise_scale(d)) for d in (pair.d0, pair.d1))
         (centre0, scale0), (centre1, scale1) = laws
@@ -93,13 +93,13 @@ class BrokenStatistic(Mechanism):
 
 
 def numbers(dataset: Dataset) -> Floats:
-    """One number a record, shape `(n_records,)`; raises `ParameterError` for anything else."""
+    """Return one number per record, shape `(n_records,)`; raise `ParameterError` for anything else."""
     try:
         return numbers_of(dataset, None)
     except (TypeError, ValueError) as error:
         if isinstance(error, ParameterError):
             raise
         raise ParameterError(
-            f"the dataset must be numbers of shape (n_records,), but {error}. Give one number a record.",
+            f"the dataset must be numbers of shape (n_records,), but {error}. Give one number per record.",
             argument="dataset",
         ) from error

@@ -1,4 +1,4 @@
-"""Wrong on purpose: bounds and domains that are taken from the data, or not taken into account."""
+"""Intentionally broken bounds and domains: taken from the data, or ignored."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .base import BrokenStatistic, numbers
 
 @dataclass(frozen=True)
 class BoundsFromData(BrokenStatistic):
-    """Broken: a sum clipped to the smallest and the largest value that occur.
+    """Broken: a sum clipped to the smallest and the largest value in the data.
 
-    The slip: bounds are needed and no one gave any, so that they are read off the private data, and noise of scale
-    largest |value| / epsilon is added. Nothing is clipped, and an outlier makes the noise as wide as itself: its tails
-    tell, and the true epsilon is infinite at delta 0. The correct twin has public bounds.
+    Bug: without given bounds, they are computed from the private data, and noise of scale largest |value| / epsilon is
+    added. No value is clipped, and the scale of the noise depends on an outlier: the tails of the noise leak it, and
+    the true epsilon is infinite at delta 0. The correct twin has public bounds.
 
     Args:
         epsilon: the claim, > 0.
-        bound: public bound of |value| of the correct twin, > 0, and the value of the record in question.
+        bound: public bound of |value| of the correct twin, > 0, and the value of the differing record.
         correct: True for the correct twin.
 
     References:
@@ -49,38 +49,38 @@ class BoundsFromData(BrokenStatistic):
         super().__post_init__()
 
     def bounds(self, dataset: Dataset) -> tuple[float, float]:
-        """What values are clipped to."""
+        """Return the bounds to which values are clipped."""
         if self.correct:
             return -self.bound, self.bound
         values = numbers(dataset)
         return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
 
     def statistic(self, dataset: Dataset) -> float:
-        """The clipped sum."""
+        """Return the clipped sum."""
         return float(np.clip(numbers(dataset), *self.bounds(dataset)).sum())
 
     def noise_scale(self, dataset: Dataset) -> float:
-        """max(|lower|, |upper|) / epsilon."""
+        """Return max(|lower|, |upper|) / epsilon."""
         lower, upper = self.bounds(dataset)
         return max(abs(lower), abs(upper)) / self.epsilon
 
     def worst_case(self) -> Neighbours:
-        """Three records of 1, and one at the bound."""
+        """Return three records of 1, and one more at the bound on side 1."""
         return Neighbours(np.ones(3), np.array([1.0, 1.0, 1.0, self.bound]), self.relation)
 
 
 @dataclass(frozen=True)
 class DomainFromData(BrokenStatistic):
-    """Broken: a histogram over the categories that occur in the data.
+    """Broken: a histogram over the categories that are present in the data.
 
-    The slip: the categories are not given and are read off the private data; each gets its count plus
-    Laplace(1 / epsilon), and the others are not in the answer (here: exactly 0). A category that one record alone has
-    is listed if the record is there: epsilon is infinite, at every delta below 1. The correct twin lists all
-    categories of the public domain.
+    Bug: the categories are computed from the private data; each gets its count plus Laplace(1 / epsilon), and the
+    others are missing from the answer (here: exactly 0). A category of a single record is listed if and only if the
+    record is present: epsilon is infinite, at every delta below 1. The correct twin lists all categories of the public
+    domain.
 
     Args:
         epsilon: the claim, > 0.
-        n_categories: in the public domain, 0, 1, ..., >= 3.
+        n_categories: size of the public domain 0, 1, ..., >= 3.
         correct: True for the correct twin.
 
     References:
@@ -101,7 +101,7 @@ class DomainFromData(BrokenStatistic):
         super().__post_init__()
 
     def counts(self, dataset: Dataset) -> Floats:
-        """Records of each category, shape `(n_categories,)`."""
+        """Return the number of records of each category, shape `(n_categories,)`."""
         values = numbers(dataset)
         if not np.all((values >= 0) & (values < self.n_categories) & (values == np.floor(values))):
             raise ParameterError(
@@ -111,53 +111,53 @@ class DomainFromData(BrokenStatistic):
         return np.bincount(values.astype(np.int64), minlength=self.n_categories).astype(np.float64)
 
     def listed(self, dataset: Dataset) -> NDArray[np.bool_]:
-        """Which categories are in the answer, shape `(n_categories,)`."""
+        """Return a mask of the categories in the answer, shape `(n_categories,)`."""
         return np.ones(self.n_categories, dtype=np.bool_) if self.correct else self.counts(dataset) > 0
 
     def statistic(self, dataset: Dataset) -> Floats:
-        """The counts of the categories that are listed."""
+        """Return the counts of the categories that are listed."""
         return self.counts(dataset)[self.listed(dataset)]
 
     def noise_scale(self, dataset: Dataset) -> float:
-        """1 / epsilon."""
+        """Return 1 / epsilon."""
         return 1.0 / self.epsilon
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` histograms, shape `(size, n_categories)`; 0 for what is not listed."""
+        """Return `size` histograms, shape `(size, n_categories)`; 0 for categories that are not listed."""
         values = draw_laplace(self.noise_scale(dataset), (size, self.n_categories), rng)
         values += self.counts(dataset)
         values[:, ~self.listed(dataset)] = 0.0
         return Outputs(values)
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`; -inf where another set is listed."""
+        """Return the log density of each output under `dataset`, shape `(size,)`; -inf where another set is listed."""
         listed = self.listed(dataset)
         noise = outputs.values.astype(np.float64) - self.counts(dataset)
         density = np.where(listed, laplace_log_density(noise, self.noise_scale(dataset)), 0.0).sum(axis=1)
         return np.where(((outputs.values != 0.0) == listed).all(axis=1), density, -np.inf)
 
     def exact_guarantee(self) -> Guarantee:
-        """Revealed for certain; of the twin, the curve of one count that moves by 1."""
+        """Return the curve of a complete leak; for the twin, the curve of one count that changes by 1."""
         if self.correct:
             return LaplaceDP(self.epsilon, self.relation)
         return ExactDP([1.0, 0.0], [0.0, 1.0], self.relation)
 
     def worst_case(self) -> Neighbours:
-        """(0, 1, 0), and the only record of category 2."""
+        """Return records (0, 1, 0), and on side 1 the only record of category 2."""
         return Neighbours(np.array([0, 1, 0]), np.array([0, 1, 0, 2]), self.relation)
 
 
 @dataclass(frozen=True)
 class UpperBoundIgnored(BrokenStatistic):
-    """Broken: the coefficient of a squared feature in a regression, whose sensitivity forgets the upper bound.
+    """Broken: the coefficient of a squared feature in a regression, with a sensitivity that ignores the upper bound.
 
-    The functional mechanism adds noise to the coefficients of the loss, sums over the records; that of the squared
-    parameter is the sum of x^2, which one record moves by up to max(|lower|, |upper|)^2. The slip: both arguments of
-    max are the lower bound. The true epsilon is max(|lower|, |upper|)^2 / lower^2 times the claim. With lower = 0 the
-    declared sensitivity is 0, and the coefficient is released as it is; with symmetric bounds nothing is wrong.
+    The functional mechanism adds noise to the coefficients of the loss, sums over the records; the coefficient of the
+    squared parameter is the sum of x^2, which one record changes by up to max(|lower|, |upper|)^2. Bug: both arguments
+    of max are the lower bound. The true epsilon is max(|lower|, |upper|)^2 / lower^2 times the claim. With lower = 0
+    the declared sensitivity is 0, and the coefficient is released without noise; with symmetric bounds the claim holds.
 
     Args:
-        epsilon: the claim, > 0: the share of the budget that this coefficient has.
+        epsilon: the claim, > 0: the share of the budget of this coefficient.
         lower, upper: public bounds of the feature, lower < upper, not both 0.
         correct: True for the correct twin.
 
@@ -187,18 +187,18 @@ class UpperBoundIgnored(BrokenStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """The declared one."""
+        """Declared sensitivity."""
         return max(abs(self.lower), abs(self.upper if self.correct else self.lower)) ** 2
 
     def statistic(self, dataset: Dataset) -> float:
-        """The sum of squares of clipped values."""
+        """Return the sum of squares of clipped values."""
         return float(np.square(np.clip(numbers(dataset), self.lower, self.upper)).sum())
 
     def noise_scale(self, dataset: Dataset) -> float:
-        """sensitivity / epsilon."""
+        """Return sensitivity / epsilon."""
         return self.sensitivity / self.epsilon
 
     def worst_case(self) -> Neighbours:
-        """One record at the lower bound, and one at the bound that is farther from 0."""
-        far = max(self.lower, self.upper, key=abs)
-        return Neighbours(np.array([self.lower]), np.array([self.lower, far]), self.relation)
+        """Return one record at the lower bound, and on side 1 one more at the bound of larger absolute value."""
+        outlier = max(self.lower, self.upper, key=abs)
+        return Neighbours(np.array([self.lower]), np.array([self.lower, outlier]), self.relation)

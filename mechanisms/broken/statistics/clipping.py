@@ -1,4 +1,4 @@
-"""Wrong on purpose: values that are clipped in a copy, or by a clip that lets some through."""
+"""Intentionally broken clipping: the clipped copy is unused, or NaN is not clipped."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .base import BrokenStatistic, numbers
 
 @dataclass(frozen=True)
 class ClippedCopyUnused(BrokenStatistic):
-    """Broken: values are clipped into a copy, and the sum is taken of the raw ones.
+    """Broken: a sum of the raw values, whose clipped copy is unused.
 
-    The slip: the clipped data get a name of their own, which no one reads. Noise of scale bound / epsilon is added to
-    the sum of the raw values, which one outlier moves as far as it likes: no epsilon holds for all pairs, and on the
-    worst case here it is outlier / bound times the claim. (In the library it was a covariance.)
+    Bug: the clipped data are stored in a variable that is never read. Noise of scale bound / epsilon is added to the
+    sum of the raw values, whose sensitivity is infinite: no epsilon holds for all pairs, and on the worst case here the
+    true epsilon is outlier / bound times the claim. (In the library it was a covariance.)
 
     Args:
         epsilon: the claim, > 0.
         bound: values are to be clipped to [-bound, bound], > 0.
-        outlier: the record in question, > 0; the slip shows above `bound`.
+        outlier: value of the differing record, > 0; the bug shows above `bound`.
         correct: True for the correct twin.
 
     References:
@@ -46,27 +46,27 @@ class ClippedCopyUnused(BrokenStatistic):
         super().__post_init__()
 
     def statistic(self, dataset: Dataset) -> float:
-        """The sum that is released."""
+        """Return the sum that is released, without noise."""
         values = numbers(dataset)
         clipped = np.clip(values, -self.bound, self.bound)
         return float(clipped.sum() if self.correct else values.sum())
 
     def noise_scale(self, dataset: Dataset) -> float:
-        """bound / epsilon."""
+        """Return bound / epsilon."""
         return self.bound / self.epsilon
 
     def worst_case(self) -> Neighbours:
-        """(1, -2), and the outlier."""
+        """Return records (1, -2), and the outlier on side 1."""
         return Neighbours(np.array([1.0, -2.0]), np.array([1.0, -2.0, self.outlier]), self.relation)
 
 
 @dataclass(frozen=True)
 class NaNSurvivesClipping(BrokenStatistic):
-    """Broken: values are clipped, and one that is not a number stays what it is.
+    """Broken: a sum of clipped values, in which NaN is not clipped.
 
-    The slip: NaN is neither below nor above a bound, so that clipping leaves it, the sum is NaN and so is the release.
-    One record decides whether there is an answer: epsilon is infinite, at every delta below 1. The correct twin counts
-    NaN as the point of the interval nearest to 0.
+    Bug: NaN is neither below nor above a bound, so that clipping does not change it, and the sum and the release are
+    NaN. One record decides whether there is an answer: epsilon is infinite, at every delta below 1. The correct twin
+    replaces NaN by the point of the interval nearest to 0.
 
     Args:
         epsilon: the claim, > 0.
@@ -74,7 +74,7 @@ class NaNSurvivesClipping(BrokenStatistic):
         correct: True for the correct twin.
 
     References:
-        Clipping of pandas and numpy; found in several synthesisers and trainers by ObliviousAI/dp-recorder.
+        Clipping in pandas and numpy; found in several synthesisers and trainers by ObliviousAI/dp-recorder.
 
     Example:
         >>> broken = NaNSurvivesClipping(epsilon=1.0)
@@ -92,34 +92,34 @@ class NaNSurvivesClipping(BrokenStatistic):
         super().__post_init__()
 
     def statistic(self, dataset: Dataset) -> float:
-        """The clipped sum; NaN where a record is, unless `correct`."""
+        """Return the clipped sum; NaN if a record is NaN, unless `correct`."""
         values = numbers(dataset)
         if self.correct:
             values = np.where(np.isnan(values), 0.0, values)
         return float(np.clip(values, -self.bound, self.bound).sum())
 
     def noise_scale(self, dataset: Dataset) -> float:
-        """2 bound / epsilon, since a record can be replaced."""
+        """Return 2 bound / epsilon, since a record can be replaced."""
         return 2.0 * self.bound / self.epsilon
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` noisy sums, shape `(size,)`; the event "nan" where the sum is none."""
+        """Return `size` noisy sums, shape `(size,)`; the event "nan" where the sum is NaN."""
         outputs = super().release(dataset, size, rng)
         if not np.isnan(self.statistic(dataset)):
             return outputs
         return Outputs(np.zeros(size), np.full(size, "nan"))
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`; log probability of the event."""
+        """Return the log density of each output under `dataset`, shape `(size,)`; log probability of the event."""
         events = np.zeros(len(outputs), dtype=np.bool_) if outputs.events is None else outputs.events != ""
         if np.isnan(self.statistic(dataset)):
             return np.where(events, 0.0, -np.inf)
         return np.where(events, -np.inf, super().log_density(outputs, dataset))
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Revealed for certain; of the twin, the curve of a sum that moves by half of what it may."""
+        """Return the curve of a complete leak; for the twin, that of a sum that moves by half of its sensitivity."""
         return super().exact_guarantee() if self.correct else ExactDP([1.0, 0.0], [0.0, 1.0], self.relation)
 
     def worst_case(self) -> Neighbours:
-        """(1, bound), whose second value becomes NaN."""
+        """Return records (1, bound), whose second value is NaN on side 1."""
         return Neighbours(np.array([1.0, self.bound]), np.array([1.0, np.nan]), self.relation)

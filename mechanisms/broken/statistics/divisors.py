@@ -1,4 +1,4 @@
-"""Wrong on purpose: a mean whose divisor is the number of records."""
+"""Intentionally broken mean: its divisor is the private number of records."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .base import BrokenStatistic, numbers
 class DivisorOfData(BrokenStatistic):
     """Broken: a noisy sum divided by the number of records, which is private.
 
-    The slip: mean = (clipped sum + Laplace(bound / epsilon)) / n, where n differs between neighbours. The noise that is
-    seen has scale bound / (epsilon n): its tails tell how many records there are, and the true epsilon is infinite at
+    Bug: mean = (clipped sum + Laplace(bound / epsilon)) / n, where n differs between neighbours. The noise in the
+    output has scale bound / (epsilon n): its tails leak the number of records, and the true epsilon is infinite at
     delta 0. The correct twin divides by a public constant.
 
     Args:
         epsilon: the claim, > 0.
         bound: values are clipped to [0, bound], > 0.
-        records: on side 0, >= 1; side 1 has one more. The fewer there are, the sooner the slip shows.
+        records: number of records on side 0, >= 1; side 1 has one more. The fewer, the easier to detect.
         correct: True for the correct twin, which divides by `records`.
 
     References:
@@ -45,18 +45,18 @@ class DivisorOfData(BrokenStatistic):
         super().__post_init__()
 
     def divisor(self, dataset: Dataset) -> int:
-        """What the noisy sum is divided by."""
+        """Return the divisor of the noisy sum."""
         return self.records if self.correct else max(1, len(numbers(dataset)))
 
     def statistic(self, dataset: Dataset) -> float:
-        """Clipped sum / divisor."""
+        """Return clipped sum / divisor."""
         return float(np.clip(numbers(dataset), 0.0, self.bound).sum() / self.divisor(dataset))
 
     def noise_scale(self, dataset: Dataset) -> float:
-        """bound / (epsilon divisor)."""
+        """Return bound / (epsilon divisor)."""
         return self.bound / (self.epsilon * self.divisor(dataset))
 
     def worst_case(self) -> Neighbours:
-        """`records` zeros, and one record at the bound."""
+        """Return `records` zeros, and one more record at the bound on side 1."""
         d0 = np.zeros(self.records)
         return Neighbours(d0, np.append(d0, self.bound), self.relation)

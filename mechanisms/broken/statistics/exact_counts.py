@@ -1,4 +1,4 @@
-"""Wrong on purpose: a mean with a noisy count that is used in one place, in none, or without care for its sign."""
+"""Intentionally broken mean: a noisy count is used in one place, in none, or without a check of its sign."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...queries.base import Floats
 from .base import BrokenStatistic, numbers
 
 FLOOR = 1e-12
-"""Least scale of the noise on the mean."""
+"""Smallest scale of the noise on the mean."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class MeanWithExactCounts(BrokenStatistic):
         c      = n + Laplace(1 / (b epsilon))
         mean   = clipped sum / (c or n) + Laplace(1 / (b epsilon (c or n))), the scale being at least 1e-12
 
-    with b = 1/2 where the noisy count c is used at all, else 1. The slips:
+    with b = 1/2 where the noisy count c is used, else 1. The bugs:
 
-        neither                        the exact n is in the divisor and in the scale: its tails tell
+        neither                        the exact n is in the divisor and in the scale: the tails leak n
         noisy_divisor or noisy_scale   the exact n is in the other place
-        noisy_divisor and noisy_scale  this was meant to be right. But with probability e^(-b epsilon n) / 2 the count
-                                       is negative, the scale falls to the floor, and the sum / c is released as it is:
-                                       data of zeros show an exact 0
+        noisy_divisor and noisy_scale  with probability e^(-b epsilon n) / 2 the count is negative, the scale is at its
+                                       minimum, and the sum / c is released almost without noise: data of zeros give
+                                       an exact 0
 
     The true epsilon is infinite in all four; at neither, only at delta 0. The correct twin uses max(c, 1) in both
     places. It is epsilon-DP: given the count, which takes epsilon / 2, the mean is a function of the clipped sum plus
@@ -41,9 +41,9 @@ class MeanWithExactCounts(BrokenStatistic):
 
     Args:
         epsilon: the claim, > 0.
-        noisy_divisor: the sum is divided by c, not by n.
-        noisy_scale: the scale has c, not n.
-        correct: True for the correct twin, whatever the other two are.
+        noisy_divisor: True to divide the sum by c, not by n.
+        noisy_scale: True for c in the scale, not n.
+        correct: True for the correct twin, for any value of the other two.
 
     References:
         google/differential-privacy, the mean mechanism of DP-Auditorium.
@@ -66,37 +66,37 @@ class MeanWithExactCounts(BrokenStatistic):
 
     @property
     def all_exact(self) -> bool:
-        """Whether no noisy count is used."""
+        """True if no noisy count is used."""
         return not (self.correct or self.noisy_divisor or self.noisy_scale)
 
     @property
     def all_noisy(self) -> bool:
-        """Whether the noisy count is used in both places."""
+        """True if the noisy count is used in both places."""
         return self.correct or (self.noisy_divisor and self.noisy_scale)
 
     @property
     def base_scale(self) -> float:
-        """1 / (b epsilon): scale of the noise of the count and of the sum."""
+        """Scale of the noise of the count and of the sum, 1 / (b epsilon)."""
         return (1.0 if self.all_exact else 2.0) / self.epsilon
 
     def total(self, dataset: Dataset) -> float:
-        """The clipped sum."""
+        """Return the clipped sum."""
         return float(np.clip(numbers(dataset), 0.0, 1.0).sum())
 
     def count(self, dataset: Dataset) -> int:
-        """n; 1 for no records."""
+        """Return the number of records n, 1 for no records."""
         return max(1, len(numbers(dataset)))
 
     def statistic(self, dataset: Dataset) -> float:
-        """Clipped sum / n."""
+        """Return clipped sum / n."""
         return self.total(dataset) / self.count(dataset)
 
     def noise_scale(self, dataset: Dataset) -> float:
-        """1 / (b epsilon n), the scale with the exact count."""
+        """Return 1 / (b epsilon n), the scale with the exact count."""
         return self.base_scale / self.count(dataset)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` means, shape `(size,)`."""
+        """Return `size` means, shape `(size,)`."""
         n, total = self.count(dataset), self.total(dataset)
         if self.all_exact:
             return super().release(dataset, size, rng)
@@ -109,11 +109,11 @@ class MeanWithExactCounts(BrokenStatistic):
         return Outputs(total / divisor + noise)
 
     def output_law(self) -> LogDensity | None:
-        """Its own where the count is exact or noisy in both places; None for one flag."""
+        """Return self where the count is exact or noisy in both places; None if only one of the flags is set."""
         return self if self.all_exact or self.all_noisy else None
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`; for one flag there is none."""
+        """Return the log density of each output under `dataset`, shape `(size,)`; undefined for a single flag."""
         if self.all_exact:
             return super().log_density(outputs, dataset)
         values = outputs.values.astype(np.float64, copy=False)
@@ -121,49 +121,51 @@ class MeanWithExactCounts(BrokenStatistic):
             return np.asarray(np.log(self._density(values, float(self.count(dataset)), self.total(dataset))))
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve of `worst_case()` where the noise has the scale of the exact count; None elsewhere."""
+        """Return the exact curve of `worst_case()` where the noise has the scale of the exact count, else None."""
         return None if self.correct or self.noisy_scale else super().exact_guarantee()
 
     def worst_case(self) -> Neighbours:
-        """(1) and (1, 0); with a noisy divisor (0) and (0, 0), whose sum over any count is 0, or (0, 1) with both."""
+        """Return (1) and (1, 0); with a noisy divisor (0) and (0, 0), whose mean is 0; with both (0) and (0, 1)."""
         first = 0.0 if self.noisy_divisor else 1.0
         second = 1.0 if self.noisy_divisor and self.noisy_scale else 0.0
         return Neighbours(np.array([first]), np.array([first, second]), self.relation)
 
     def _density(self, values: Floats, n: float, total: float) -> Floats:
-        """Of (total + Laplace(B)) / c, over the law of the count c; and of what is released where c < 1 or c < 0."""
-        least = 1.0 if self.correct else 0.0
-        rest = math.exp(-(n - least) / self.base_scale) / 2.0  # Pr[c <= least], as n >= 1
-        found = _integral(values, n, total, self.base_scale, least)
+        """Return the density of (total + Laplace(B)) / c over the law of c, including the cases c < 1 or c < 0."""
+        cut = 1.0 if self.correct else 0.0
+        tail = math.exp(-(n - cut) / self.base_scale) / 2.0  # Pr[c <= cut], as n >= 1
+        density = _integral(values, n, total, self.base_scale, cut)
         if self.correct:
-            return found + rest * np.exp(log_laplace(values, total, self.base_scale))
+            return density + tail * np.exp(log_laplace(values, total, self.base_scale))
         if total == 0.0:
-            return found + rest * np.exp(log_laplace(values, 0.0, FLOOR))
+            return density + tail * np.exp(log_laplace(values, 0.0, FLOOR))
         negative = np.minimum(values, -1e-100)
         ratio = np.exp(-np.abs(total / negative - n) / self.base_scale) / (2.0 * self.base_scale)
-        return found + np.where(values < 0.0, ratio * total / np.square(negative), 0.0)
+        return density + np.where(values < 0.0, ratio * total / np.square(negative), 0.0)
 
 
-def _integral(values: Floats, n: float, total: float, scale: float, least: float) -> Floats:
-    """At each value: the integral over c >= least of the density of n + Laplace(scale) at c times that of
-    (total + Laplace(scale)) / c.
+def _integral(values: Floats, n: float, total: float, scale: float, low: float) -> Floats:
+    """Return the part of the density with a count c >= low, at each value.
 
-    The integrand is c exp(linear) between the kinks at n and at total / value.
+    It is the integral over c of the density of n + Laplace(scale) at c times that of (total + Laplace(scale)) / c. The
+    integrand is c exp(linear) between the kinks at n and at total / value.
     """
-    most = n + 800.0 * scale
+    end = n + 800.0 * scale
     with np.errstate(divide="ignore", invalid="ignore"):
-        kink = np.where(values == 0.0, most, total / values)
-    cuts = np.sort([np.full(values.shape, least), np.full(values.shape, n), np.clip(kink, least, most)], axis=0)
-    found = np.zeros(values.shape)
-    for left, right in zip(cuts, [*cuts[1:], np.full(values.shape, most)], strict=True):
+        kink = np.where(values == 0.0, end, total / values)
+    cuts = np.sort([np.full(values.shape, low), np.full(values.shape, n), np.clip(kink, low, end)], axis=0)
+    integral = np.zeros(values.shape)
+    for left, right in zip(cuts, [*cuts[1:], np.full(values.shape, end)], strict=True):
         at_left, at_right = (-(np.abs(c - n) + np.abs(values * c - total)) / scale for c in (left, right))
-        found += _linear_times_exponential(left, right, at_left, at_right)
-    return found / (4.0 * scale * scale)
+        integral += _linear_times_exponential(left, right, at_left, at_right)
+    return integral / (4.0 * scale * scale)
 
 
 def _linear_times_exponential(left: Floats, right: Floats, at_left: Floats, at_right: Floats) -> Floats:
-    """Integral of c e^u(c) over [left, right], with u linear from `at_left` to `at_right`; from the end where u is
-    larger, so that nothing overflows."""
+    """Return the integral of c e^u(c) over [left, right], with u linear from `at_left` to `at_right`.
+
+    The integral is computed from the end where u is larger, so that there is no overflow.
+    """
     width, fall = right - left, np.abs(at_right - at_left)
     falls = at_right <= at_left
     near = np.where(falls, left, right)

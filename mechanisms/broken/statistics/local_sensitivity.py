@@ -1,4 +1,4 @@
-"""Wrong on purpose: noise that goes with the local sensitivity, and a threshold that is met and not exceeded."""
+"""Intentionally broken noise scaled to the local sensitivity, and a threshold compared with >= instead of >."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .base import BrokenStatistic
 class LocalSensitivityMedian(BrokenStatistic):
     """Broken: a median with Laplace noise for its local sensitivity.
 
-    The slip: the noise needed on this dataset is taken for the noise that is safe. The local sensitivity of a median is
-    the distance to the values next to it, and jumps from one dataset to its neighbours: its size is seen in the noise.
-    The true epsilon is infinite at delta 0; where all values near the median are equal there is no noise at all. The
-    correct twin has noise for the global sensitivity, the width of the bounds; `SmoothSensitivityMedian` needs less.
+    Bug: the noise is scaled to the sensitivity at this dataset only. The local sensitivity of a median is the distance
+    to the adjacent values, and can differ much between neighbours: the scale of the noise leaks it. The true epsilon is
+    infinite at delta 0; where all values near the median are equal there is no noise. The correct twin has noise for
+    the global sensitivity, the width of the bounds; `SmoothSensitivityMedian` needs less.
 
     Args:
         epsilon: the claim, > 0.
@@ -41,25 +41,25 @@ class LocalSensitivityMedian(BrokenStatistic):
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def statistic(self, dataset: Dataset) -> float:
-        """The median of values clipped to [0, 1]."""
+        """Return the median of values clipped to [0, 1]."""
         return BoundedMedian()(dataset)
 
     def noise_scale(self, dataset: Dataset) -> float:
-        """Local sensitivity / epsilon."""
+        """Return local sensitivity / epsilon."""
         return (1.0 if self.correct else BoundedMedian().local(dataset)) / self.epsilon
 
     def worst_case(self) -> Neighbours:
-        """(0.4, 0.5, 0.6), of which the last becomes 1."""
+        """Return records (0.4, 0.5, 0.6), of which the last is 1 on side 1."""
         return Neighbours(np.array([0.4, 0.5, 0.6]), np.array([0.4, 0.5, 1.0]), self.relation)
 
 
 @dataclass(frozen=True)
 class HistogramAtThreshold(StabilityHistogram):
-    """Broken: a stability-based histogram that lists counts which only meet the threshold.
+    """Broken: a stability-based histogram that lists counts equal to the threshold.
 
-    The slip: >= where > is meant. A category that one record alone has is listed with probability a^(T-1) / (1 + a),
-    e^(epsilon / s) times what the threshold was chosen for. At epsilon 1 and delta 0.05 that is 0.0989, or 0.0511 for
-    replace_one; at delta 1e-6 and replace_one it is 8.5e-7 and harms no one, since the threshold is rounded up.
+    Bug: >= in place of >. A category of a single record is listed with probability a^(T-1) / (1 + a), e^(epsilon / s)
+    times the probability that the threshold was chosen for. At epsilon 1 and delta 0.05 that is 0.0989, or 0.0511 for
+    replace_one; at delta 1e-6 and replace_one it is 8.5e-7 and the claim holds, since the threshold is rounded up.
 
     Args:
         epsilon, delta, n_categories, case, relation: as for `StabilityHistogram`.
@@ -83,7 +83,7 @@ class HistogramAtThreshold(StabilityHistogram):
             raise ParameterError(f"correct must be True or False, but is {self.correct!r}.", argument="correct")
 
     def twin(self) -> HistogramAtThreshold:
-        """The correct twin, with the same options."""
+        """Return the correct twin, with the same options."""
         return replace(self, correct=True)
 
     @property

@@ -1,4 +1,4 @@
-"""Wrong on purpose: sums that move further in the arithmetic of the machine than on paper."""
+"""Intentionally broken sums: their sensitivity is larger in machine arithmetic than in real numbers."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ TOP = 4096.0
 class WrappedSum(BrokenStatistic):
     """Broken: a sum of whole numbers in 32 bits, which wraps around.
 
-    The slip: values in [0, 2^30] are summed as int32, and Laplace noise of scale 2^30 / epsilon is added. One record
-    more can take the sum from 2^31 - 1 to -2^31: it moves by 2^32 - 1, not by 2^30, and the true epsilon is
-    (4 - 2^-30) epsilon. The correct twin sums in 64 bits.
+    Bug: values in [0, 2^30] are summed as int32, and Laplace noise of scale 2^30 / epsilon is added. One more record
+    can move the sum from 2^31 - 1 to -2^31, by 2^32 - 1 and not by 2^30, and the true epsilon is (4 - 2^-30) epsilon.
+    The correct twin sums in 64 bits.
 
     Args:
         epsilon: the claim, > 0.
@@ -43,44 +43,44 @@ class WrappedSum(BrokenStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """The declared one."""
+        """Declared sensitivity."""
         return float(LARGEST)
 
     def statistic(self, dataset: Dataset) -> float:
-        """The sum, clipped values, in the arithmetic of the mechanism."""
+        """Return the sum of clipped values in the arithmetic of the mechanism."""
         values = np.clip(numbers(dataset), 0.0, LARGEST).astype(np.int64)
         total = values.sum()
         return float(total if self.correct else total.astype(np.int32))
 
     def noise_scale(self, dataset: Dataset) -> float:
-        """sensitivity / epsilon."""
+        """Return sensitivity / epsilon."""
         return self.sensitivity / self.epsilon
 
     def worst_case(self) -> Neighbours:
-        """(2^30, 2^30 - 1), and one record of 1 more."""
+        """Return records (2^30, 2^30 - 1), and on side 1 one more of 1."""
         d0 = np.array([LARGEST, LARGEST - 1])
         return Neighbours(d0, np.append(d0, 1), self.relation)
 
 
 @dataclass(frozen=True)
 class SinglePrecisionSum(BrokenStatistic):
-    """Broken: a sum of real numbers, added up one after another in single precision.
+    """Broken: a sum of real numbers, accumulated sequentially in single precision.
 
-    The slip: values in [0, 4096] are summed as float32, and Laplace noise of scale 4096 / epsilon is added. From 2^24
-    on every partial sum is rounded to an even number, and one record in front decides whether the others are:
+    Bug: values in [0, 4096] are summed as float32, and Laplace noise of scale 4096 / epsilon is added. From 2^24 on
+    every partial sum is rounded to an even number, and one record in front decides whether the others are rounded:
 
         "half-up"   1,365 records of 3 after the 4,096th of 4,096: 3 counts as 4, and the sum moves by 5,461:
                     true epsilon 1.33 epsilon
         "up"        4,095 records of 1.0001: each counts as 2, and the sum moves by 8,191: 2 epsilon
-        "order"     the same 12,288 records of 1 come first or last, where they count as 0; with the one more the sum
-                    moves by 16,384: 4 epsilon, and without limit for more records. Where records are a set that has no
-                    order, this is one pair of neighbours like any other.
+        "order"     12,288 records of 1 are first, or last, where they count as 0; with the added record the sum moves
+                    by 16,384: 4 epsilon, unbounded in the number of records. Where datasets are sets without an
+                    order, this is a valid pair of neighbours.
 
     The correct twin adds exactly (Shewchuk 1997, as in `math.fsum`).
 
     Args:
         epsilon: the claim, > 0.
-        case: which pair is the worst case; see above.
+        case: name of the worst-case pair, one of the three above.
         correct: True for the correct twin.
 
     References:
@@ -102,20 +102,20 @@ class SinglePrecisionSum(BrokenStatistic):
 
     @property
     def sensitivity(self) -> float:
-        """The declared one."""
+        """Declared sensitivity."""
         return TOP
 
     def statistic(self, dataset: Dataset) -> float:
-        """The sum, clipped values, in the arithmetic of the mechanism."""
+        """Return the sum of clipped values in the arithmetic of the mechanism."""
         values = np.clip(numbers(dataset), 0.0, TOP)
-        return math.fsum(values) if self.correct else _one_by_one(values)
+        return math.fsum(values) if self.correct else _sequential_sum(values)
 
     def noise_scale(self, dataset: Dataset) -> float:
-        """sensitivity / epsilon."""
+        """Return sensitivity / epsilon."""
         return self.sensitivity / self.epsilon
 
     def worst_case(self) -> Neighbours:
-        """The pair of the case; the record of side 1 is one of 4096."""
+        """Return the pair of the case; the record of side 1 is one of 4096."""
         large, small = np.full(4096, TOP), CASES[self.case]
         d0 = np.concatenate([large[:-1] if self.case != "order" else large, small])
         d1 = np.concatenate([large, small] if self.case != "order" else [small, large, [TOP]])
@@ -123,9 +123,9 @@ class SinglePrecisionSum(BrokenStatistic):
 
 
 CASES = {"half-up": np.full(1365, 3.0), "up": np.full(4095, 1.0001), "order": np.full(12_288, 1.0)}
-"""Case -> the small records."""
+"""Small records of each case."""
 
 
-def _one_by_one(values: NDArray[np.float64]) -> float:
-    """Sum in float32, from the first to the last."""
+def _sequential_sum(values: NDArray[np.float64]) -> float:
+    """Return the sum in float32, from the first to the last."""
     return float(np.cumsum(values, dtype=np.float32)[-1]) if len(values) else 0.0

@@ -1,4 +1,4 @@
-"""Wrong on purpose: a second-moment matrix with noise that is positive semi-definite."""
+"""Intentionally broken second-moment matrix: its noise is positive semi-definite."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class WishartNoise(Mechanism):
     """Broken: a second-moment matrix plus a Wishart matrix.
 
     release = sum of x x^T + G G^T, with G of shape (d, d + 1) and independent normal entries of standard deviation
-    norm_bound / (2 epsilon). The slip: the noise only ever adds. A matrix that is not above the one with the record in
-    it can only come from the data without the record, so that epsilon is infinite. A Wishart density with d + 1 degrees
-    of freedom is proportional to exp(-tr(W) / (2 s^2)) on its support, so that elsewhere the ratio is constant, and the
-    event has probability 1 - e^(-2 epsilon^2) on one side and 0 on the other, whatever d is.
+    norm_bound / (2 epsilon). Bug: the noise is one-sided. An output that is not above the matrix with the record is
+    possible only without the record, so that epsilon is infinite. A Wishart density with d + 1 degrees of freedom is
+    proportional to exp(-tr(W) / (2 s^2)) on its support, so that elsewhere the likelihood ratio is constant, and the
+    event has probability 1 - e^(-2 epsilon^2) on one side and 0 on the other, for every d.
 
     The correct twin adds Laplace noise of scale (d + 1) norm_bound^2 / (2 epsilon) to each entry on and above the
-    diagonal, whose L1 distance is ((sum |x_i|)^2 + sum x_i^2) / 2 <= (d + 1) norm_bound^2 / 2.
+    diagonal, whose L1 sensitivity is ((sum |x_i|)^2 + sum x_i^2) / 2 <= (d + 1) norm_bound^2 / 2.
 
     Args:
         epsilon: the claim, > 0, at delta 0.
-        n_features: d, >= 1.
+        n_features: number of features d, >= 1.
         norm_bound: largest L2 norm of a record, > 0; longer ones are scaled down.
         correct: True for the correct twin.
 
@@ -66,21 +66,21 @@ class WishartNoise(Mechanism):
             raise ParameterError(f"correct must be True or False, but is {self.correct!r}.", argument="correct")
 
     def twin(self) -> WishartNoise:
-        """The correct twin, with the same options."""
+        """Return the correct twin, with the same options."""
         return WishartNoise(self.epsilon, n_features=self.n_features, norm_bound=self.norm_bound, correct=True)
 
     @property
     def standard_deviation(self) -> float:
-        """Of the entries of G."""
+        """Standard deviation of the entries of G."""
         return self.norm_bound / (2.0 * self.epsilon)
 
     @property
     def laplace_scale(self) -> float:
-        """Of the noise of the correct twin."""
+        """Scale of the noise of the correct twin."""
         return 0.5 * (self.n_features + 1) * self.norm_bound**2 / self.epsilon
 
     def statistic(self, dataset: Dataset) -> Floats:
-        """Sum of x x^T, shape `(d, d)`, of records of shape `(n_records, d)`."""
+        """Return the sum of x x^T, shape `(d, d)`, of records of shape `(n_records, d)`."""
         records = np.asarray(dataset, dtype=np.float64)
         if records.ndim != 2 or records.shape[1] != self.n_features:
             raise ParameterError(
@@ -92,7 +92,7 @@ class WishartNoise(Mechanism):
         return np.asarray(clipped.T @ clipped)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` noisy matrices, shape `(size, d, d)`."""
+        """Return `size` noisy matrices, shape `(size, d, d)`."""
         d = self.n_features
         if self.correct:
             noise = np.triu(draw_laplace(self.laplace_scale, (size, d, d), rng))
@@ -103,34 +103,34 @@ class WishartNoise(Mechanism):
         return Outputs(noise + self.statistic(dataset))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`; -inf where the noise is impossible."""
+        """Return the log density of each output under `dataset`, shape `(size,)`; -inf where impossible."""
         noise = outputs.values.astype(np.float64) - self.statistic(dataset)
         d = self.n_features
         if self.correct:
-            above = laplace_log_density(noise, self.laplace_scale)[(slice(None), *np.triu_indices(d))]
-            return np.asarray(above.sum(axis=1))
+            entries = laplace_log_density(noise, self.laplace_scale)[(slice(None), *np.triu_indices(d))]
+            return np.asarray(entries.sum(axis=1))
         variance = self.standard_deviation**2
         density = -0.5 * np.trace(noise, axis1=1, axis2=2) / variance
         density -= 0.5 * d * (d + 1) * math.log(2.0 * variance) + float(multigammaln(0.5 * (d + 1), d))
         return np.where(np.linalg.eigvalsh(noise)[:, 0] > 0.0, density, -np.inf)
 
     def guarantee(self) -> Guarantee:
-        """The claim, `PureDP(epsilon)`."""
+        """Return the claim, `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """Two outcomes: below the matrix with the record, or not."""
+        """Return the curve of two outcomes: above the matrix with the record, or not."""
         if self.correct:
             return LaplaceDP(self.norm_bound**2 / self.laplace_scale, self.relation)
         above = math.exp(-2.0 * self.epsilon**2)
         return ExactDP([1.0 - above, above], [0.0, 1.0], self.relation)
 
     def worst_case(self) -> Neighbours:
-        """No record, and one of the largest norm along the first feature."""
+        """Return no record, and one record of norm norm_bound along the first feature."""
         d1 = np.zeros((1, self.n_features))
         d1[0, 0] = self.norm_bound
         return Neighbours(np.zeros((0, self.n_features)), d1, self.relation)

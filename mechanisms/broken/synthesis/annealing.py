@@ -1,4 +1,4 @@
-"""Wrong on purpose: AIM that books what a round was planned to cost."""
+"""Intentionally broken AIM: it accounts for the planned cost of a round, not for the actual one."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ...synthesis.selection.aim import AIM
 
 @dataclass(frozen=True)
 class AnnealingNotBooked(AIM):
-    """Broken: each round is booked at rho / rounds, where what it really costs was meant.
+    """Broken: AIM that accounts for each round with rho / rounds, not with its actual cost.
 
-    The slip: the cost of a round is computed once, at the start; when little was learned the noise is halved and the
-    epsilon of the next choice doubled, which costs four times as much, but the books stay as they were. The claim is
-    rho. A run that learns little in each of k rounds spends rho / rounds * (1 + 4 + 16 + ...), until what is booked
-    reaches rho: with 9 rounds of 3 attributes up to (2.7 + 1 + 4 + 16 + 64 + 256) / 9 = 38 times rho. How much a run
-    spends depends on the data, and is largest where few records leave little to learn.
+    Bug: the cost of a round is computed once, at the start; when little was learned the noise is halved and the epsilon
+    of the next selection doubled, which costs four times as much, but the accounting does not change. The claim is rho.
+    A run that learns little in each of k rounds spends rho / rounds * (1 + 4 + 16 + ...), until the accounted cost
+    reaches rho: with 9 rounds of 3 attributes up to (2.7 + 1 + 4 + 16 + 64 + 256) / 9 = 38 times rho. The cost of a run
+    depends on the data, and is largest for few records, from which there is little to learn.
 
     Args:
         rho, workload, rounds, measuring, largest_model, relation: as for `AIM`.

@@ -1,4 +1,4 @@
-"""Wrong on purpose: MST that merges values by their exact counts."""
+"""Intentionally broken MST: values are merged by their exact counts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ...synthesis.selection.mst import MST, RARE
 
 @dataclass(frozen=True)
 class MergedByExactCounts(MST):
-    """Broken: a value is merged with others if its exact count is low, where its noisy count was meant.
+    """Broken: MST that merges values of a low exact count, instead of a low noisy count.
 
-    The slip: the domain is compressed before anything is measured, by the counts at hand. The compressed domain is
-    published with the measurements, and says of each value on which side of the threshold its exact count is: a record
-    that takes a value over it is seen with certainty. No epsilon holds at any delta below 1 where an attribute has
-    three values or more; with two, merging one of them changes nothing.
+    Bug: the domain is compressed before the measurements, by exact counts. The compressed domain is released with the
+    measurements, and reveals for each value on which side of the threshold its exact count is: a record that moves a
+    count across the threshold is detected with certainty. Epsilon is infinite at every delta below 1 where an attribute
+    has three values or more; with two, merging one of them has no effect.
 
     Args:
         rho, shares, penalty, compress, relation: as for `MST`.
@@ -42,7 +42,7 @@ class MergedByExactCounts(MST):
         return np.broadcast_to(exact >= RARE * self.noise(table.domain).one_way, answers.shape)
 
     def worst_case(self, domain: Domain) -> Neighbours:
-        """Value 0 of the attribute with most values is one record below the threshold; value 1 has none."""
+        """Return tables in which value 0 of the widest attribute is one record below the threshold on side 0."""
         widest = int(np.argmax(domain.shape))
         below = max(0, math.ceil(RARE * self.noise(domain).one_way) - 1)
         records = np.array([size - 1 for size in domain.shape]) * np.ones((below + 50, 1), dtype=np.int64)
@@ -53,22 +53,23 @@ class MergedByExactCounts(MST):
         return Neighbours(records, np.concatenate([rest, new]), self.relation)
 
     def exact_guarantee(self, domain: Domain) -> Guarantee | None:
-        """None: no curve is finite anywhere."""
+        """Return None: no finite curve holds."""
         return None
 
     def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats:
-        """-inf where other values are merged than `table` merges, which the counts of a pair show: they are equal."""
-        found = super().log_density(transcripts, table, generator)
+        """Return the log density; -inf where the merged values, visible as equal counts, are not those of `table`."""
+        log_density = super().log_density(transcripts, table, generator)
         domain = table.domain
         candidates = self.candidates(domain)
         d = len(domain.names)
-        ends = np.cumsum([len(candidates) - d, *(domain.project(one).n_cells for one in candidates)])
+        ends = np.cumsum([len(candidates) - d, *(domain.project(names).n_cells for names in candidates)])
         rounds, *answers = np.split(transcripts, ends[:-1], axis=1)
         for edge, (a, b) in enumerate(trees.pairs(d)):
             runs = np.flatnonzero(rounds[:, edge] > 0)
             counts = answers[d + edge][runs].reshape(len(runs), domain.shape[a], domain.shape[b])
-            for place, lines in ((a, counts), (b, counts.transpose(0, 2, 1))):
-                seen = (np.abs(lines[:, :, None] - lines[:, None]).max(axis=3, initial=0.0) == 0).sum(axis=2) > 1
-                rare = ~self.kept(answers[place][runs], table, place)
-                found[runs[(seen != (rare & (rare.sum(axis=1, keepdims=True) > 1))).any(axis=1)]] = -np.inf
-        return found
+            for attribute, lines in ((a, counts), (b, counts.transpose(0, 2, 1))):
+                merged = (np.abs(lines[:, :, None] - lines[:, None]).max(axis=3, initial=0.0) == 0).sum(axis=2) > 1
+                rare = ~self.kept(answers[attribute][runs], table, attribute)
+                differs = (merged != (rare & (rare.sum(axis=1, keepdims=True) > 1))).any(axis=1)
+                log_density[runs[differs]] = -np.inf
+        return log_density

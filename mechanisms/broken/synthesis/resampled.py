@@ -1,4 +1,4 @@
-"""Wrong on purpose: synthetic data from a generative model that is the records themselves."""
+"""Intentionally broken synthetic data: the generative model is the empirical distribution of the records."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from ...validation import positive, whole
 
 @dataclass(frozen=True)
 class Resampled(Mechanism):
-    """Broken: rows drawn independently from a generative model, which is the uniform distribution on the records.
+    """Broken: rows drawn independently from a generative model that is the uniform distribution on the records.
 
-    The slip: rows of a generative model are thought to be nobody's, since each is drawn afresh. This model fits the
-    records best of all, and 1 - (1 - 1/n)^n of them, 63.4 % for n = 100, stand in its table as they are. It claims
-    epsilon; nothing hides a record that was drawn. (A thought experiment that is told of generative models in general;
-    the bootstrap, Efron 1979.) `NoisyHistogramTable` is right.
+    Bug: rows of a generative model are assumed to be independent of any person, since each is freshly drawn. This model
+    has the highest likelihood, and each record is in its table with probability 1 - (1 - 1/n)^n, 63.4 % for n = 100. A
+    record that was drawn has no protection. (A common thought experiment about generative models; the bootstrap, Efron
+    1979.) `NoisyHistogramTable` is correct.
 
     Args:
         epsilon: the claim, > 0; false.
         n_records: number of records, >= 2; a dataset is a table `(n_records, n_columns)` of numbers.
-        n_rows: of a table; None for n_records.
+        n_rows: number of rows of a synthetic table; None for n_records.
 
     Example:
         >>> broken = Resampled(1.0, n_records=100)
@@ -51,44 +51,44 @@ class Resampled(Mechanism):
 
     @property
     def drawn(self) -> int:
-        """Rows of a table."""
+        """Number of rows of a synthetic table."""
         return self.n_records if self.n_rows is None else self.n_rows
 
     @property
     def share_shown(self) -> float:
-        """Probability that a record stands in the table: 1 - (1 - 1/n)^n_rows."""
+        """Probability that a record is in the synthetic table: 1 - (1 - 1/n)^n_rows."""
         return -float(np.expm1(self.drawn * np.log1p(-1.0 / self.n_records)))
 
     def records(self, dataset: Dataset) -> NDArray[Any]:
-        """The records, `(n_records, n_columns)`; raises `ParameterError` if they are none, or another number."""
+        """Return the records, `(n_records, n_columns)`; raise `ParameterError` unless n_records numeric rows."""
         table = np.asarray(dataset)
         if table.ndim != 2 or len(table) != self.n_records or table.dtype.kind not in "biuf":
             raise ParameterError(
                 f"n_records is {self.n_records}, but the dataset has shape {table.shape}, dtype {table.dtype}. Give a "
-                "table of numbers, one row a record.",
+                "table of numbers, one row per record.",
                 argument="n_records",
             )
         return table
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """A table a run, `(size, n_rows, n_columns)`."""
+        """Return one synthetic table per run, `(size, n_rows, n_columns)`."""
         table = self.records(dataset)
         return Outputs(table[rng.integers(self.n_records, size=(size, self.drawn))])
 
     def guarantee(self) -> Guarantee:
-        """The claim, `PureDP(epsilon)`."""
+        """Return the claim, `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """Tables that hold the record that differs are impossible without it, the others are alike: (0, delta)."""
+        """Return (0, delta)-DP: a table that contains the differing record is impossible on the other side."""
         return ApproximateDP(0.0, self.share_shown, self.relation, exact=True)
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each table, its rows in order, under `dataset`, `(size,)`; -inf if a row is no record."""
+        """Return the log probability of each table of ordered rows, `(size,)`; -inf if a row is not a record."""
         records, rows = self.records(dataset), outputs.values
         if rows.shape[2] != records.shape[1]:
             return np.full(len(rows), -np.inf)
@@ -97,7 +97,7 @@ class Resampled(Mechanism):
             return np.asarray(np.log(share).reshape(rows.shape[:2]).sum(axis=1))
 
     def worst_case(self) -> Neighbours:
-        """n_records different records, of which the last is another one on `d1`."""
+        """Return n_records distinct records, of which the last differs on `d1`."""
         d0 = np.arange(self.n_records)[:, None]
         d1 = d0.copy()
         d1[-1] = self.n_records
@@ -112,14 +112,14 @@ class Resampled(Mechanism):
 
 
 def _copies(records: NDArray[Any], rows: NDArray[Any]) -> NDArray[np.int64]:
-    """How many of the records equal each row, `(n_rows,)`: both are numbered column by column, records the finest."""
-    own, number = np.zeros(len(records), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
-    known = np.ones(len(rows), dtype=np.bool_)
+    """Return the number of records equal to each row, `(n_rows,)`, by labels of prefixes, column by column."""
+    record_label, row_label = np.zeros(len(records), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
+    matched = np.ones(len(rows), dtype=np.bool_)
     for column, values in zip(records.T, rows.T, strict=True):
-        levels, at = np.unique(column, return_inverse=True)
-        there = np.minimum(np.searchsorted(levels, values), len(levels) - 1)
-        prefixes, own = np.unique(own * len(levels) + at, return_inverse=True)
-        wanted = number * len(levels) + there
-        number = np.minimum(np.searchsorted(prefixes, wanted), len(prefixes) - 1)
-        known &= (levels[there] == values) & (prefixes[number] == wanted)
-    return np.where(known, np.bincount(own)[number], 0)
+        levels, record_level = np.unique(column, return_inverse=True)
+        row_level = np.minimum(np.searchsorted(levels, values), len(levels) - 1)
+        prefixes, record_label = np.unique(record_label * len(levels) + record_level, return_inverse=True)
+        row_prefix = row_label * len(levels) + row_level
+        row_label = np.minimum(np.searchsorted(prefixes, row_prefix), len(prefixes) - 1)
+        matched &= (levels[row_level] == values) & (prefixes[row_label] == row_prefix)
+    return np.where(matched, np.bincount(record_label)[row_label], 0)

@@ -1,4 +1,4 @@
-"""Wrong on purpose: MST whose tree is the best one."""
+"""Intentionally broken MST: the tree is selected without noise."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ...synthesis.selection.mst import MST
 
 @dataclass(frozen=True)
 class BestTree(MST):
-    """Broken: the maximum spanning tree of the exact scores, where one drawn by the exponential mechanism was meant.
+    """Broken: MST with the maximum spanning tree of the exact scores, instead of the exponential mechanism.
 
-    The slip: the tree is thought of as public, since it is "only" the choice of what is measured. All noise of MST is
-    there, and the claim is the same; but which pairs were measured shows which scores are largest, and one record can
-    turn that around. No epsilon holds at any delta below the probability of a tree that the other side cannot choose:
+    Bug: the tree is treated as public, since it "only" selects the measurements. The measurements have all the noise of
+    MST, and the claim is the same; but the measured pairs reveal which scores are largest, and one record can change
+    their order. Epsilon is infinite at every delta below the probability of a tree that the other side cannot select:
     about 2/3 on `worst_case`, where three pairs tie until a record decides for the first.
 
     Args:
         rho, shares, compress, relation: as for `MST`.
-        penalty: as for `MST`, but 0: pairs tie only if their numbers of cells do not count.
+        penalty: as for `MST`, with default 0: pairs tie only if their numbers of cells have no effect.
 
     Example:
         >>> selection, domain = BestTree(0.5), Domain({"a": 2, "b": 2, "c": 2})
@@ -44,18 +44,18 @@ class BestTree(MST):
         return np.where((best == chosen).all(axis=1), 0.0, -np.inf)
 
     def worst_case(self, domain: Domain) -> Neighbours:
-        """Two camps whose scores all tie on side 0: on side 1 the pair of attributes 0 and 1 is ahead."""
+        """Return two groups of records whose scores all tie on side 0; on side 1 attributes 0 and 1 score highest."""
         if len(domain.names) < 3 or min(domain.shape) < 2:
             return super().worst_case(domain)
         return camps_apart(domain.shape, self.relation, min(LARGEST, self._enough(domain)), 0)
 
     def exact_guarantee(self, domain: Domain) -> Guarantee | None:
-        """None: the probability of each tree hangs on noise that decides between ties."""
+        """Return None: the probability of each tree depends on noise that decides between ties."""
         return None
 
 
 def _ranks(scores: Floats) -> Floats:
-    """The rank of each score in its run, so that no two are equal; among equal ones the first ranks highest."""
+    """Return the rank of each score in its run, all distinct; among equal scores the first ranks highest."""
     order = np.argsort(-scores, axis=1, kind="stable")
     ranks = np.empty_like(scores)
     np.put_along_axis(

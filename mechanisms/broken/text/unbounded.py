@@ -1,4 +1,4 @@
-"""Wrong on purpose: counts of n-grams to which a text contributes more than the noise is for."""
+"""Intentionally broken n-gram counts: the contribution of a text is not bounded."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ...validation import whole
 
 @dataclass(frozen=True)
 class ContributionNotBounded(NGramCounts):
-    """Broken: noise for `contribution` n-grams of a text, all of whose n-grams are counted.
+    """Broken: n-gram counts with noise for `contribution` n-grams per text, but all n-grams counted.
 
-    The slip: the bound on what a person contributes sets the noise, and nothing applies it to the text. It claims
-    epsilon for a person and keeps it for `contribution` n-grams: a text of m n-grams has m / contribution times as
-    much. (The case for bounding in code what is bounded in the proof: Wilson et al. 2020, section 2.2; Amin, Kulesza,
-    Munoz Medina and Vassilvitskii 2019.) `NGramCounts` is right.
+    Bug: the bound on the contribution of a person determines the noise, but is not applied to the text. The claim is
+    epsilon per person, but it holds only for `contribution` n-grams: for a text of m n-grams the true epsilon is
+    m / contribution times the claim. (On bounded contributions: Wilson et al. 2020, section 2.2; Amin, Kulesza, Munoz
+    Medina and Vassilvitskii 2019.) `NGramCounts` is correct.
 
     Args:
         epsilon, n, alphabet, contribution, relation: as for `NGramCounts`.
-        text_length: n-grams of the text in the worst case, > contribution. Longer texts leak more.
+        text_length: number of n-grams of the text in the worst case, > contribution. Longer texts leak more.
 
     Example:
         >>> broken = ContributionNotBounded(epsilon=0.5, contribution=1, text_length=6)
@@ -38,13 +38,16 @@ class ContributionNotBounded(NGramCounts):
         whole(self.contribution + 1, text_length=self.text_length)
 
     def counts(self, dataset: Dataset) -> Floats:
-        """The exact counts of all n-grams of the texts, shape `(n_cells,)`; should be of the first ones."""
+        """Return the exact counts of all n-grams, shape `(n_cells,)`; should be of the first ones of each text."""
         return self._counted(dataset, None)
 
     def worst_case(self) -> Neighbours:
-        """A text of one n-gram, `text_length` times."""
+        """Return a text of one n-gram, repeated `text_length` times."""
         return self._repeated(self.text_length)
 
     def exact_guarantee(self) -> Guarantee:
-        """One count that moves by `text_length`, or two for replace_one: epsilon text_length / contribution."""
+        """Return the curve of one count, or two for replace_one, that moves by `text_length`.
+
+        Its epsilon at delta 0 is epsilon text_length / contribution.
+        """
         return moved_counts(self.noise.rate, self.text_length, self.relation)

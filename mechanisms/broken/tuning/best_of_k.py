@@ -1,4 +1,4 @@
-"""Wrong on purpose: hyper-parameters tuned by trying K times, where only the run that won is accounted for."""
+"""Intentionally broken hyper-parameter tuning: of K runs, only the best one is accounted for."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ...validation import whole
 class BestOfK(ChoosesRun):
     """Broken: the best of a fixed number of runs, with the claim of one run.
 
-    How most papers tune: train with many settings, publish the best, and report the epsilon of that training. The
-    other runs were made on the private data too, and that nothing better came out of them is part of the output. The
-    true epsilon approaches K times that of one run (Papernot and Steinke 2022, section 3). The correct twin is
+    Bug: many models are trained with different settings, the best one is released, and the epsilon of its training is
+    reported. The other runs use the private data too, and their lower scores are part of the output. The true epsilon
+    approaches K times that of one run (Papernot and Steinke 2022, section 3). The correct twin is
     `dpassay.mechanisms.tuning.BestOfRepetitions`.
 
     Args:
         base: one run; its outputs end with a score. None: `NoisyCandidate` with `epsilon` and `n_candidates`.
         k: number of runs, >= 1.
-        epsilon, n_candidates: of the run that `base` stands for where it is left out.
+        epsilon, n_candidates: options of the default `base`.
 
     Example:
         >>> BestOfK(epsilon=0.5, k=20).guarantee().epsilon(0.0)
@@ -40,14 +40,14 @@ class BestOfK(ChoosesRun):
         whole(1, k=self.k)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """The best output of each of `size` times k runs."""
+        """Return the best output of k runs, `size` times."""
         return best_of(self.run, np.full(size, self.k, dtype=np.int64), dataset, rng)
 
     def guarantee(self) -> Guarantee:
-        """The claim: that of one run."""
+        """Return the claim, the guarantee of one run."""
         return self.run.guarantee()
 
     def log_weight(self, outputs: Outputs, dataset: Dataset, worse: Floats, better: Floats) -> Floats:
-        """ln k + (k - 1) ln t, with t the chance to be worse."""
+        """Return ln k + (k - 1) ln t, with t the probability that a run is worse."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.k) + ((self.k - 1) * np.log(worse) if self.k > 1 else 0.0))

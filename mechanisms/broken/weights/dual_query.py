@@ -1,4 +1,4 @@
-"""Wrong on purpose: DualQuery that counts the draws of a round as one."""
+"""Intentionally broken DualQuery: the samples of a round are counted as one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ...release.weights.dual_query import DualQuery
 
 @dataclass(frozen=True)
 class SamplesCountedOnce(DualQuery):
-    """Broken: the draws of a round are paid for as one, since they come from one distribution.
+    """Broken: DualQuery that accounts for the samples of a round as one, since they have the same distribution.
 
-    The slip: epsilon = eta T (T - 1) / n, where each of the s draws of a round is an exponential mechanism of its own,
-    and they add up to eta T (T - 1) s / n: s times the claim. With delta, rho is s times what is claimed. Right:
-    `DualQuery`. (Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, theorem 3.1, with s left out.)
+    Bug: epsilon = eta T (T - 1) / n, where each of the s samples of a round is a separate exponential mechanism, and
+    together they have eta T (T - 1) s / n: s times the claim. With delta, rho is s times the claimed one. `DualQuery`
+    is correct. (Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, theorem 3.1, without the factor s.)
 
     Args:
         marginals, n_records, rounds, samples, solver, view, relation: as for `DualQuery`.

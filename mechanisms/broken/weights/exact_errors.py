@@ -1,4 +1,4 @@
-"""Wrong on purpose: online multiplicative weights that look at the exact error."""
+"""Intentionally broken online multiplicative weights: the exact error is compared with the threshold."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ...release.weights.online import OnlineWeights
 
 @dataclass(frozen=True)
 class ExactErrors(OnlineWeights):
-    """Broken: the exact error of the distribution is compared with the exact threshold; only updates have noise.
+    """Broken: online multiplicative weights with an exact comparison; only updates have noise.
 
-    The slip: a lazy round publishes nothing but what the distribution says anyway, so that it seems to need no noise.
-    That no update came does say something, though: the error was below the threshold. Where it is above on the
-    neighbour, the round gives one record away: epsilon is infinite. Right: `OnlineWeights`, whose comparisons are those
-    of a sparse vector. (Hardt and Rothblum 2010, figure 1, where the noisy error is compared.)
+    Bug: a lazy round releases only an answer of the public distribution, so that it seems to need no noise. But the
+    absence of an update reveals that the error is below the threshold. Where it is above on the neighbour, the round
+    leaks one record: epsilon is infinite. `OnlineWeights`, whose comparisons are those of a sparse vector, is correct.
+    (Hardt and Rothblum 2010, figure 1, where the noisy error is compared.)
 
     Args:
         workload, n_records, threshold, n_updates, view, relation: as for `OnlineWeights`.
@@ -41,6 +41,6 @@ class ExactErrors(OnlineWeights):
         return 0.0
 
     def _log_stretch(self, errors: Floats, below: NDArray[np.bool_], above: NDArray[np.bool_]) -> Floats:
-        """All that are above the threshold are found above it, and no others."""
-        right = (errors >= self.threshold) == above
-        return np.where((right | ~(below | above)).all(axis=1), 0.0, -np.inf)
+        """Return 0 where exactly the errors above the threshold are answered as above, else -inf."""
+        consistent = (errors >= self.threshold) == above
+        return np.where((consistent | ~(below | above)).all(axis=1), 0.0, -np.inf)

@@ -1,4 +1,4 @@
-"""Wrong on purpose: MWEM that does not pay for its choices."""
+"""Intentionally broken MWEM: its selections are not accounted for."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ...release.weights.mwem import MWEM
 
 @dataclass(frozen=True)
 class UnpaidSelection(MWEM):
-    """Broken: the whole budget of a round goes to the measurement, and the choice of the query comes on top.
+    """Broken: MWEM that spends the whole budget of a round on the measurement, and leaves out the selection.
 
-    The slip: what is published about the choice looks like a number of a query, not like data. It depends on the data
-    all the same: an exponential mechanism at selection_share epsilon / T in each round makes it
-    (1 + selection_share) epsilon-DP in all. Right: `MWEM`, which shares epsilon / T between the two. (Hardt, Ligett and
-    McSherry 2012, figure 1, with the budget of one of its two mechanisms left out.)
+    Bug: the selected index of a query is released as if it did not depend on the data. But it is the output of an
+    exponential mechanism at selection_share epsilon / T in each round, and the release is (1 + selection_share)
+    epsilon-DP in total. `MWEM`, which divides epsilon / T between the two, is correct. (Hardt, Ligett and McSherry
+    2012, figure 1, without the budget of one of its two mechanisms.)
 
     Args:
         workload, n_records, rounds, replays, synthetic, view, relation: as for `MWEM`.
         epsilon: the claim, > 0; false.
-        selection_share: of epsilon, strictly between 0 and 1: what the choices take besides.
+        selection_share: additional, unaccounted share of epsilon for the selections, strictly between 0 and 1.
 
     Example:
         >>> from dpassay.mechanisms.queries import Workload

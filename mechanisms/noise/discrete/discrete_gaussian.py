@@ -1,4 +1,4 @@
-"""Discrete Gaussian noise on whole numbers: Gaussian noise without floating-point trouble."""
+"""Discrete Gaussian noise on whole numbers: Gaussian noise without floating-point attacks."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from ..additive import AdditiveNoise, check_whole
 
 LARGEST_SIGMA = 2.0**17
 LARGEST_SENSITIVITY = 10_000_000
-"""Beyond it the law has too many outputs to be listed."""
+"""Largest sensitivity for which all outputs of the law are listed."""
 REACH = 12.0
-"""Outputs are listed up to this many sigma from the answers; what lies beyond has a probability below 1e-31."""
+"""Outputs are listed up to this many sigma from the answers; those beyond have a probability below 1e-31."""
 
 
 @dataclass(frozen=True)
 class DiscreteGaussian(AdditiveNoise):
-    """Discrete Gaussian mechanism: each whole answer plus independent discrete Gaussian noise.
+    """Discrete Gaussian mechanism: each integer answer plus independent discrete Gaussian noise.
 
     Pr[Z = z] is proportional to exp(-z^2 / (2 sigma^2)) on the integers, sigma = noise multiplier * sensitivity. Its
-    variance is at most sigma^2, and differs from it by less than 1e-6 of it from sigma = 1 on.
+    variance is at most sigma^2; for sigma >= 1 the relative difference is below 1e-6.
 
     Args:
         noise_multiplier: sigma / sensitivity, > 0; sigma itself is at most 2^17.
@@ -43,9 +43,9 @@ class DiscreteGaussian(AdditiveNoise):
     Guarantees:
         * One answer: the claim is the whole exact curve, computed from the law, up to 1e-31 in delta.
         * Several: sensitivity^2 / (2 sigma^2)-concentrated DP (Canonne, Kamath and Steinke 2020, theorem 14). The exact
-          guarantee is that of the worst case, where one answer does all the moving; at sensitivity 1 there is no other.
+          guarantee is the curve of the worst case, in which a single answer moves; at sensitivity 1 there is no other.
         * Outputs are whole numbers that every answer reaches. The noise is drawn by the rejection of the exact sampler,
-          `exact_samplers.discrete_gaussian`, whose coins are floats here: probabilities are right to about 1e-15.
+          `exact_samplers.discrete_gaussian`, with floats as coins here: probabilities are accurate to about 1e-15.
 
     Example:
         >>> mechanism = DiscreteGaussian(noise_multiplier=2.0)
@@ -90,13 +90,13 @@ class DiscreteGaussian(AdditiveNoise):
         return self.noise_multiplier * self.sensitivity
 
     def guarantee(self) -> Guarantee:
-        """The exact curve for one answer, concentrated DP for several."""
+        """Return the exact curve for one answer, concentrated DP for several."""
         if self.n_queries == 1:
             return self.exact_guarantee()
         return ConcentratedDP(0.5 / self.noise_multiplier**2, relation=self.relation)
 
     def exact_guarantee(self) -> ExactDP:
-        """The law on the worst case; what lies beyond the listed outputs counts as giving the side away."""
+        """Return the exact curve on the worst case; outputs beyond the listed ones count as revealing the side."""
         reach = math.ceil(REACH * self.sigma)
         law = self._noise_log_density(np.arange(-reach, self.sensitivity + reach + 1.0))
         beyond = -0.5 * (reach / self.sigma) ** 2
@@ -107,49 +107,49 @@ class DiscreteGaussian(AdditiveNoise):
         return check_whole(super().answers(dataset), instead="Gaussian")
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` noisy copies of the answers, int64: shape `(size,)` for one query, `(size, n_queries)` for more."""
+        """Return `size` noisy copies of the answers, int64: shape `(size,)`, or `(size, n_queries)` for several."""
         return Outputs(super().release(dataset, size, rng).values.astype(np.int64))
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each output under `dataset`, shape `(size,)`; -inf where it is not whole."""
-        found = super().log_density(outputs, dataset)
+        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf if it is not an integer."""
+        log_probability = super().log_density(outputs, dataset)
         if outputs.values.dtype.kind in "iu":
-            return found
-        fractional = (outputs.values != np.rint(outputs.values)).reshape(len(found), -1).any(axis=1)
-        return np.where(fractional, -np.inf, found)
+            return log_probability
+        fractional = (outputs.values != np.rint(outputs.values)).reshape(len(log_probability), -1).any(axis=1)
+        return np.where(fractional, -np.inf, log_probability)
 
     @cached_property
     def _log_total(self) -> float:
-        """ln sum_z exp(-z^2 / (2 sigma^2)); from sigma 4 on it is sigma sqrt(2 pi), but for a relative e^-300."""
+        """Logarithm of sum_z exp(-z^2 / (2 sigma^2)): for sigma >= 4, of sigma sqrt(2 pi), up to a relative e^-300."""
         if self.sigma >= 4.0:
             return math.log(self.sigma) + 0.5 * math.log(2.0 * math.pi)
         z = np.arange(-200.0, 201.0)
         return math.log(float(np.exp(-0.5 * (z / self.sigma) ** 2).sum()))
 
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-        """Discrete Laplace noise, kept with the probability of Canonne, Kamath and Steinke, algorithm 3."""
+        """Draw discrete Laplace noise, accepted with the probability of Canonne, Kamath and Steinke, algorithm 3."""
         noise = np.empty(math.prod(shape))
-        missing = np.arange(len(noise))
-        while len(missing):
-            drawn = self._candidates(len(missing), rng)
-            distance = np.abs(drawn) - self.sigma**2 * self._rate
-            kept = rng.standard_exponential(len(drawn)) >= 0.5 * (distance / self.sigma) ** 2
-            noise[missing[kept]] = drawn[kept]
-            missing = missing[~kept]
+        pending = np.arange(len(noise))
+        while len(pending):
+            candidates = self._candidates(len(pending), rng)
+            distance = np.abs(candidates) - self.sigma**2 * self._rate
+            accepted = rng.standard_exponential(len(candidates)) >= 0.5 * (distance / self.sigma) ** 2
+            noise[pending[accepted]] = candidates[accepted]
+            pending = pending[~accepted]
         return noise.reshape(shape)
 
     @property
     def _rate(self) -> float:
-        """Of the discrete Laplace noise that candidates are drawn from: 1 / (floor(sigma) + 1)."""
+        """Rate of the discrete Laplace noise from which candidates are drawn: 1 / (floor(sigma) + 1)."""
         return 1.0 / (math.floor(self.sigma) + 1)
 
     def _candidates(self, n: int, rng: np.random.Generator) -> Floats:
-        """The difference of two geometric variables, each an exponential rounded down."""
+        """Draw `n` differences of two geometric variables, each an exponential rounded down."""
         draws = np.floor(rng.standard_exponential((2, n)) / self._rate)
         return np.asarray(draws[0] - draws[1])
 
     def _noise_log_density(self, noise: Floats) -> Floats:
-        """-z^2 / (2 sigma^2) - ln sum exp(...); overwrites `noise`."""
+        """Return -z^2 / (2 sigma^2) - ln sum exp(...); overwrites `noise`."""
         noise *= noise
         noise *= -0.5 / self.sigma**2
         noise -= self._log_total

@@ -1,8 +1,8 @@
 """Exact samplers of discrete noise: whole numbers and fractions only, one value at a time.
 
-They are the reference that the vectorised noise of `Geometric` and `DiscreteGaussian` is tested against, and what a
-release that must not leave a bit to chance is built from. No float is rounded anywhere: every probability is the one
-that is written down. How long they take depends on what they return, which an observer with a clock can use.
+They are the reference that the vectorised noise of `Geometric` and `DiscreteGaussian` is tested against. No float is
+rounded anywhere: every probability is exact. The running time depends on the value returned, so a timing attack is
+possible.
 
     uniform_below                 uniform on 0, ..., n - 1
     bernoulli                     1 with a rational probability
@@ -23,7 +23,7 @@ from ...errors import ParameterError
 
 
 def uniform_below(n: int, rng: np.random.Generator) -> int:
-    """A whole number below n, each equally likely: random bits, drawn again while they are too many."""
+    """Draw a whole number below n uniformly, by rejection: random bits are drawn again while they are >= n."""
     bits = (n - 1).bit_length()
     while True:
         drawn = int.from_bytes(rng.bytes(-(-bits // 8)), "little") & ((1 << bits) - 1)
@@ -32,12 +32,12 @@ def uniform_below(n: int, rng: np.random.Generator) -> int:
 
 
 def bernoulli(probability: Fraction, rng: np.random.Generator) -> bool:
-    """True with this probability."""
+    """Return True with this probability."""
     return uniform_below(probability.denominator, rng) < probability.numerator
 
 
 def bernoulli_exp(rate: Fraction, rng: np.random.Generator) -> bool:
-    """True with probability exp(-rate), rate >= 0: the series of exp, as coins that are tossed until one fails."""
+    """Return True with probability exp(-rate), rate >= 0: coins of the series of exp are tossed until one fails."""
     if rate > 1:
         whole = math.floor(rate)
         return all(bernoulli_exp(Fraction(1), rng) for _ in range(whole)) and bernoulli_exp(rate - whole, rng)
@@ -45,7 +45,7 @@ def bernoulli_exp(rate: Fraction, rng: np.random.Generator) -> bool:
 
 
 def discrete_laplace(scale: Fraction, rng: np.random.Generator) -> int:
-    """Two-sided geometric noise with the probabilities of `exp(-|x| / scale)`, scale > 0 a fraction t / s.
+    """Draw two-sided geometric noise, Pr[x] proportional to exp(-|x| / scale), scale > 0 a fraction t / s.
 
     Raises:
         ParameterError: scale not above 0.
@@ -64,10 +64,10 @@ def discrete_laplace(scale: Fraction, rng: np.random.Generator) -> int:
 
 
 def discrete_gaussian(variance: Fraction, rng: np.random.Generator) -> int:
-    """Noise with the probabilities of `exp(-x^2 / (2 variance))` on the whole numbers, variance > 0.
+    """Draw discrete Gaussian noise, Pr[x] proportional to exp(-x^2 / (2 variance)) on the integers, variance > 0.
 
-    Discrete Laplace noise of scale t = floor(sqrt(variance)) + 1, kept with probability exp(-(|x| - variance / t)^2 /
-    (2 variance)).
+    Discrete Laplace noise of scale t = floor(sqrt(variance)) + 1 is accepted with probability
+    exp(-(|x| - variance / t)^2 / (2 variance)).
 
     Raises:
         ParameterError: variance not above 0.

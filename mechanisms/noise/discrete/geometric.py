@@ -1,4 +1,4 @@
-"""Two-sided geometric noise on whole numbers, also called discrete Laplace: no floating-point trouble."""
+"""Two-sided geometric noise on whole numbers, also called discrete Laplace: no floating-point attacks."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ...validation import positive, whole
 from ..additive import LARGEST, AdditiveNoise, check_whole
 
 LARGEST_SCALE = 2.0**30
-"""Of the noise, sensitivity / epsilon: beyond, exponentials of 53 bits that are rounded down leave out numbers."""
+"""Largest noise scale, sensitivity / epsilon: above it, rounded exponentials of 53 bits leave out integers."""
 LONGEST_CURVE = 1_000_000
 """Largest sensitivity for which the law between the two answers is listed."""
 
 
 @dataclass(frozen=True)
 class Geometric(AdditiveNoise):
-    """Geometric mechanism: each whole answer plus independent two-sided geometric noise, optionally clamped.
+    """Geometric mechanism: each integer answer plus independent two-sided geometric noise, optionally clamped.
 
     The noise is also called discrete Laplace noise.
 
@@ -46,13 +46,14 @@ class Geometric(AdditiveNoise):
     Guarantees:
         * epsilon-DP (Ghosh, Roughgarden and Sundararajan 2012, who also give the truncated form).
         * The whole curve of the claim is exact. The likelihood ratio of outputs around 0 and around `sensitivity` is
-          constant below the one and above the other, so lumping these tails loses nothing and the law is finite: that
-          is also why clamping to bounds that hold both answers changes nothing. Vectors: as for `Laplace`, by threshold
-          tests with randomised ties. Above a sensitivity of a million the claim is `PureDP(epsilon)`, not the curve.
+          constant below the one and above the other, so merging each tail into one output preserves the curve and the
+          law is finite: for the same reason, clamping to bounds that contain both answers does not change the curve.
+          Vectors: as for `Laplace`, by threshold tests with randomised ties. Above a sensitivity of a million the claim
+          is `PureDP(epsilon)`, not the curve.
 
     Raises:
         ParameterError: also where sensitivity / epsilon is above 2^30: sampled from floats, such noise leaves out
-            numbers, and would in the end not fit into 64 bits.
+            integers, and can exceed 64 bits.
 
     Example:
         >>> mechanism = Geometric(epsilon=1.0)
@@ -100,17 +101,19 @@ class Geometric(AdditiveNoise):
 
     @property
     def rate(self) -> float:
-        """epsilon / sensitivity: how fast the log probability falls with |z|."""
+        """Decrease of the log probability per unit of |z|: epsilon / sensitivity."""
         return self.epsilon / self.sensitivity
 
     @property
     def ratio(self) -> float:
-        """a = exp(-epsilon / sensitivity)."""
+        """Ratio a = exp(-epsilon / sensitivity) of the probabilities of |z| + 1 and |z|."""
         return math.exp(-self.rate)
 
     def guarantee(self) -> Guarantee:
-        """The exact curve, from the law with lumped tails: outputs <= 0, 1, ..., sensitivity - 1, >= sensitivity;
-        `PureDP(epsilon)` where these are more than a million."""
+        """Return the exact curve, or `PureDP(epsilon)` where the sensitivity is above a million.
+
+        The curve is that of the law with merged tails: outputs <= 0, 1, ..., sensitivity - 1, >= sensitivity.
+        """
         if self.sensitivity > LONGEST_CURVE:
             return PureDP(self.epsilon, relation=self.relation)
         powers = -self.rate * np.arange(self.sensitivity + 1) - math.log1p(self.ratio)
@@ -122,26 +125,26 @@ class Geometric(AdditiveNoise):
         return check_whole(super().answers(dataset), instead="Laplace")
 
     def worst_case(self) -> Neighbours:
-        """Answers c and c + sensitivity in the first coordinate, within the bounds."""
+        """Return answers c and c + sensitivity in the first coordinate, within the bounds."""
         pair = super().worst_case()
         start = float(self._start())
         return Neighbours(np.add(pair.d0, start)[()], np.add(pair.d1, start)[()], pair.relation)
 
     def _start(self) -> int:
-        """The smaller answer of the worst case."""
+        """Return the smaller answer of the worst case."""
         if self.lower is not None:
             return self.lower
         return 0 if self.upper is None else min(0, self.upper - self.sensitivity)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` noisy copies of the answers, int64: shape `(size,)` for one query, `(size, n_queries)` for more."""
+        """Return `size` noisy copies of the answers, int64: shape `(size,)`, or `(size, n_queries)` for several."""
         values = super().release(dataset, size, rng).values
         if self.lower is not None or self.upper is not None:
             np.clip(values, self.lower, self.upper, out=values)
         return Outputs(values.astype(np.int64))
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each output under `dataset`, shape `(size,)`; -inf where impossible."""
+        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf where impossible."""
         values, answers = outputs.values, self.answers(dataset)
         noise = np.subtract(values, answers, dtype=np.float64)
         whole_numbers = values.dtype.kind in "iu" or noise == np.rint(noise)
@@ -156,26 +159,26 @@ class Geometric(AdditiveNoise):
         return each if each.ndim == 1 else each.sum(axis=tuple(range(1, each.ndim)))
 
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-        """The difference of two geometric variables, each an exponential rounded down."""
+        """Draw differences of two geometric variables, each an exponential rounded down."""
         noise = self._one_sided(shape, rng)
         noise -= self._one_sided(shape, rng)
         return noise
 
     def _one_sided(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-        """Pr[G >= m] = Pr[E >= m rate] = a^m."""
+        """Draw geometric variables G = floor(E / rate): Pr[G >= m] = Pr[E >= m rate] = a^m."""
         draws = rng.standard_exponential(shape)
         draws /= self.rate
         return np.floor(draws, out=draws)
 
     def _noise_log_density(self, noise: Floats) -> Floats:
-        """-|z| rate + ln((1 - a) / (1 + a)); overwrites `noise`."""
+        """Return -|z| rate + ln((1 - a) / (1 + a)); overwrites `noise`."""
         np.abs(noise, out=noise)
         noise *= -self.rate
         noise += math.log(-math.expm1(-self.rate)) - math.log1p(self.ratio)
         return noise
 
     def _log_tail(self, distance: Floats) -> Floats:
-        """ln Pr[Z >= distance]: a^d / (1 + a) for d > 0, else 1 - a^(1 - d) / (1 + a)."""
+        """Return ln Pr[Z >= distance]: Pr = a^d / (1 + a) for d > 0, else 1 - a^(1 - d) / (1 + a)."""
         far = -np.abs(distance) * self.rate - math.log1p(self.ratio)
         near = np.log1p(-np.exp(np.minimum(far - self.rate, 0.0)))
         return np.where(distance > 0, far, near)

@@ -24,7 +24,7 @@ from .geometric import Geometric
 FINEST = 2.0**30
 """Largest scale of the noise in steps of the grid."""
 LISTED = 4096
-"""Most steps between answers for which the exact curve is computed, by a list of them."""
+"""Largest number of grid steps between answers for which the exact curve is computed."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class GridLaplace(AdditiveNoise):
     """Laplace noise on a grid: answer, noise and output are multiples of one power of two.
 
     The answer is rounded down to a multiple of `granularity`, and two-sided geometric noise is added in such multiples.
-    Both are exact in floats, and so is their sum: outputs are the multiples of `granularity`, whatever the answer.
-    Rounding can set answers that lie `sensitivity` apart ceil(sensitivity / granularity) steps apart, and the noise is
-    scaled for that; on a fine grid it is Laplace noise but for a share of granularity / sensitivity.
+    Both are exact in floats, and so is their sum: outputs are the multiples of `granularity` for every answer.
+    Rounding can place answers at distance `sensitivity` ceil(sensitivity / granularity) steps apart, and the noise is
+    scaled to that distance; on a fine grid it is Laplace noise up to a relative granularity / sensitivity.
 
     Args:
         epsilon: the claim, > 0.
@@ -44,9 +44,9 @@ class GridLaplace(AdditiveNoise):
         relation: the neighbouring relation that `sensitivity` and the claim hold for.
 
     Guarantees:
-        * epsilon-DP, by that of `Geometric` on the number of the grid point, for answers up to 2^53 grid points.
-        * Up to 4,096 steps between answers the whole curve of the claim is exact, attained by the worst case.
-        * The grid is never so fine that the 53 bits of the uniform numbers behind the noise would leave holes in it.
+        * epsilon-DP, since `Geometric` on the index of the grid point is, for answers up to 2^53 grid points.
+        * Up to 4,096 steps between answers the whole curve of the claim is exact, and the worst case attains it.
+        * The grid is never so fine that noise drawn from uniform numbers of 53 bits would leave out grid points.
 
     Example:
         >>> mechanism = GridLaplace(epsilon=1.0, granularity=2.0**-10)
@@ -86,18 +86,18 @@ class GridLaplace(AdditiveNoise):
 
     @cached_property
     def on_grid(self) -> Geometric:
-        """The mechanism on the numbers of the grid points."""
+        """Mechanism on the indices of the grid points."""
         steps = math.ceil(self.sensitivity / self.granularity)
         return Geometric(self.epsilon, sensitivity=steps, relation=self.relation)
 
     def guarantee(self) -> Guarantee:
-        """That of `Geometric` for answers ceil(sensitivity / granularity) apart, exact; on fine grids, `PureDP`."""
+        """Return the exact curve of `Geometric` at ceil(sensitivity / granularity); on fine grids, `PureDP`."""
         if self.on_grid.sensitivity > LISTED:
             return PureDP(self.epsilon, relation=self.relation)
         return self.on_grid.guarantee()
 
     def _centre(self, answers: Floats) -> Floats:
-        """The answer, rounded down to the grid."""
+        """Return the answer, rounded down to the grid."""
         if np.any(np.abs(answers) > LARGEST * self.granularity):
             raise ParameterError(
                 f"the answer must lie within 2^53 grid points of 0, but is {answers}. Choose a larger granularity."
@@ -111,13 +111,13 @@ class GridLaplace(AdditiveNoise):
         return fitted
 
     def worst_case(self) -> Neighbours:
-        """Answers `sensitivity` apart, the larger one on the grid: the rounding sets them the most steps apart."""
+        """Return answers `sensitivity` apart, the larger one on the grid: rounding places them the most steps apart."""
         refuse_worst_case(type(self).__name__, self.query)
         upper = self.on_grid.sensitivity * self.granularity
         return Neighbours(upper - self.sensitivity, upper, self.relation)
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each output under `dataset`, shape `(size,)`; -inf off the grid."""
+        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf off the grid."""
         centre = self._centre(self.answers(dataset))
         return self.on_grid.log_density(Outputs(outputs.values / self.granularity), centre / self.granularity)
 

@@ -147,7 +147,7 @@ MOVED = np.where(np.arange(6)[:, None] == 2, 1, ROWS)
         (Study(P), Study(P), NeighboursError, "the same"),
         (STUDY, Study(P, [1, 0, 1]), NeighboursError, "the same"),
         (Study(P), Study(P[::-1], [1, 0, 1]), NeighboursError, "same frequencies"),
-        (ROWS, STUDY, NeighboursError, "two of a kind"),
+        (ROWS, STUDY, NeighboursError, "two studies or two arrays"),
         (ROWS[:5], MOVED[:5], ParameterError, "n_records is 6"),
         (ROWS[:, :2], MOVED[:, :2], ParameterError, "3 columns"),
         (ROWS, 2 * MOVED, ParameterError, "zeros and ones"),

@@ -443,7 +443,7 @@ def test_it_is_a_mechanism_like_others(broken):
     text = broken.__doc__
     assert text.startswith("Broken: ")
     assert all(part in text for part in ("Args:", "References:", "Example:"))
-    assert "The slip" in text
+    assert "Bug:" in text
 
 
 @named([cls for cls in EVERY if cls not in (ExpectedBatchSizeOfData, RealisedBatchSize)])
