@@ -1,4 +1,4 @@
-"""One run of what is tuned: a candidate at random, what it gives, and last how good it looks.
+"""Runs of a private selection: a random candidate, its output, and its score as the last number.
 
 NoisyCandidate     the index of a candidate, and its score with noise
 RandomMechanism    the output of one of several mechanisms, with a score that only looks at this output
