@@ -224,10 +224,11 @@ class _CutBeta:
         rooms = np.array([points[0] - self.lower, self.upper - points[1]])
         tails = np.where(rooms > 0.0, np.exp(self.log_ratio(points)) * -np.expm1(-slopes * rooms) / slopes, 0.0)
         masses = np.array([points[1] - points[0], *tails])
+        shares = np.cumsum(masses) / masses.sum()
         accepted: list[Floats] = []
         missing = size
         while missing > 0:
-            points_below = self._envelope(points, slopes, rooms, np.cumsum(masses) / masses.sum(), 3 * missing + 16, rng)
+            points_below = self._envelope(points, slopes, rooms, shares, 3 * missing + 16, rng)
             accepted.append(points_below[:missing])
             missing -= len(accepted[-1])
         return np.concatenate([np.empty(0), *accepted])

@@ -121,8 +121,8 @@ def log_all_below(z: Floats, knots: Floats, counts: NDArray[np.int64]) -> Floats
         knots: the distinct scores in increasing order.
         counts: number of occurrences of each score.
 
-    Each score above z contributes z - score - log 2, each score below log(1 - q) = -(q + q^2 / 2 + q^3 / 3 + ...) with q
-    as in `log_largest_laplace`.
+    Each score above z contributes z - score - log 2, each score below it log(1 - q) = -(q + q^2 / 2 + q^3 / 3 + ...),
+    with q as in `log_largest_laplace`.
     """
     n_from = np.append(np.cumsum(counts[::-1])[::-1], 0)
     rises = np.append(np.cumsum((np.diff(knots) * n_from[1:-1])[::-1])[::-1], [0.0, 0.0])

@@ -69,7 +69,7 @@ class AboveThreshold(SparseVector):
         return self.stop_after
 
     def worst_case(self) -> Neighbours:
-        """Return the worst case of every sparse vector; with `redraw`, each stretch of queries ends with a move down."""
+        """Return the pair of every sparse vector; with `redraw`, each stretch of queries ends with a move down."""
         if not self.redraw:
             return super().worst_case()
         stretch = max(1, self.n_queries // self.stop_after)

@@ -91,7 +91,7 @@ class SparseVector(Mechanism):
         return evaluate(self.query, dataset, n_answers=self.n_queries, n_name="n_queries").reshape(self.n_queries)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Perform `size` independent runs, shape `(size, n_queries)`: query by query, all runs that have not stopped."""
+        """Perform `size` independent runs, shape `(size, n_queries)`: query by query, all runs at once."""
         queries = self.answers(dataset)
         outputs = self._nothing(size)
         rows = np.arange(size)
@@ -159,7 +159,8 @@ class SparseVector(Mechanism):
         stretch = np.cumsum(patterns == ABOVE, axis=1) - (patterns == ABOVE)
         for number in range(self.stops_after if self.redraws else 1):
             inside = (stretch == number) & (patterns != STOPPED) if self.redraws else patterns != STOPPED
-            log_p += self._log_stretch(inside & (patterns != ABOVE), inside & (patterns == ABOVE), self.answers(dataset))
+            below, above = inside & (patterns != ABOVE), inside & (patterns == ABOVE)
+            log_p += self._log_stretch(below, above, self.answers(dataset))
         log_p[~possible(patterns, self.stops_after)] = -np.inf
         return log_p
 

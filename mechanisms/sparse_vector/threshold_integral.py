@@ -6,8 +6,8 @@ F((t - q_i) / s), F the distribution function of Laplace noise of scale 1 and s 
     Pr[answers] = integral of f((t - threshold) / r) / r  *  product of F((t - q_i) / s) over the answers below
                                                          *  product of 1 - F((t - q_i) / s) over the answers above  dt
 
-with f the density of the threshold noise, of scale r. It depends only on the numbers of answers below and above for each
-value. The integrand is smooth between the corners, which are the threshold and the distinct answers, and nearly
+with f the density of the threshold noise, of scale r. It depends only on the numbers of answers below and above for
+each value. The integrand is smooth between the corners, which are the threshold and the distinct answers, and nearly
 exponential away from them: Gauss-Legendre panels that widen away from the corners give a relative accuracy of 1e-12.
 """
 

@@ -20,8 +20,8 @@ GEOMETRIC = NegativeBinomialRepetitions(shape=1.0, stopping=0.1)
 class BestOfRepetitions(ChoosesRun):
     """Private selection: runs `base` a random number of times, and publishes the output with the highest score.
 
-    (Liu and Talwar 2019, algorithm 2; Papernot and Steinke 2022, algorithm 1.) If the number of runs is 0, the output is
-    the event "no run".
+    (Liu and Talwar 2019, algorithm 2; Papernot and Steinke 2022, algorithm 1.) If the number of runs is 0, the output
+    is the event "no run".
 
     Args:
         base: one run; its outputs end with a score. None: `NoisyCandidate` with `epsilon` and `n_candidates`.

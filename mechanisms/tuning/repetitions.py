@@ -1,8 +1,8 @@
 """Random number of runs of a private algorithm whose best output is published.
 
 With a fixed number K of runs the choice has almost K times the epsilon of one run. With a random number that is often
-small it has two to three times this epsilon, for any mean: a good output does not reveal whether it was the best of many
-runs. (Liu and Talwar 2019; Papernot and Steinke 2022.)
+small it has two to three times this epsilon, for any mean: a good output does not reveal whether it was the best of
+many runs. (Liu and Talwar 2019; Papernot and Steinke 2022.)
 """
 
 from __future__ import annotations

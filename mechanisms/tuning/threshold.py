@@ -21,7 +21,7 @@ NOTHING = "none was good enough"
 class FirstGoodEnough(ChoosesRun):
     """Private selection with a known threshold: runs `base` until a score reaches the threshold, and publishes it.
 
-    After each run below the threshold it stops with probability `stopping`, and then publishes only that it has stopped.
+    After each run below the threshold it stops with probability `stopping`, and then publishes only that it stopped.
     (Liu and Talwar 2019, algorithm 1 and theorem 3.1, without a largest number of runs.)
 
     Args:
