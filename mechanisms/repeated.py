@@ -110,8 +110,8 @@ class _Independent:
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Return the sum of the log densities of the releases, shape `(size,)`."""
-        each = Outputs(outputs.values.reshape(-1, *outputs.values.shape[2:]))
-        return np.asarray(self.base.log_density(each, dataset).reshape(-1, self.times).sum(axis=1))
+        releases = Outputs(outputs.values.reshape(-1, *outputs.values.shape[2:]))
+        return np.asarray(self.base.log_density(releases, dataset).reshape(-1, self.times).sum(axis=1))
 
 
 def _joined(values: NDArray[np.generic], events: NDArray[np.str_]) -> Outputs:

@@ -159,8 +159,8 @@ class RenyiDP(ProfileGuarantee):
 
     def _delta(self, epsilon: Floats) -> Floats:
         excess, divergences, pure = self._split()
-        each = tight_log_delta(excess, divergences, np.minimum(epsilon, 1e300)[:, np.newaxis])
-        best = np.exp(each.min(axis=1, initial=0.0))
+        log_delta = tight_log_delta(excess, divergences, np.minimum(epsilon, 1e300)[:, np.newaxis])
+        best = np.exp(log_delta.min(axis=1, initial=0.0))
         best = np.minimum(best, largest_total_variation(min(self.divergences)))
         return np.asarray(best if pure is None else np.minimum(best, response_delta(pure, epsilon)))
 

@@ -72,7 +72,7 @@ class Selection(Mechanism):
 
     @property
     def rate(self) -> float:
-        """1 / scale of the noise: epsilon / (2 sensitivity), or epsilon / sensitivity when monotone."""
+        """Inverse of the noise scale: epsilon / (2 sensitivity), or epsilon / sensitivity if monotone."""
         return self.epsilon / (self.sensitivity if self.monotone else 2.0 * self.sensitivity)
 
     def utilities(self, dataset: Dataset) -> Floats:

@@ -197,8 +197,8 @@ class _CutBeta:
 
     def log_ratio(self, at: Floats) -> Floats:
         """Return the log of the density relative to the mode; at most 0."""
-        away = at - self.mode
-        return np.asarray(self.a * np.log1p(away / self.mode) + self.b * np.log1p(-away / (1.0 - self.mode)))
+        offset = at - self.mode
+        return np.asarray(self.a * np.log1p(offset / self.mode) + self.b * np.log1p(-offset / (1.0 - self.mode)))
 
     @property
     def ends(self) -> Floats:

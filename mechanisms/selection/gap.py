@@ -198,14 +198,14 @@ def _log_next_best(knots: Floats, counts: NDArray[np.int64], some: NDArray[np.in
     """
     y, _ = nodes_between(ends)
     n_above = counts.sum() - np.append(0, np.cumsum(counts))[np.searchsorted(knots, y)]
-    away = y - knots[some, np.newaxis]
-    log_below, log_own = laplace_log_cdf(away), -np.abs(away) - np.log(2.0)
+    offset = y - knots[some, np.newaxis]
+    log_below, log_own = laplace_log_cdf(offset), -np.abs(offset) - np.log(2.0)
     log_hazards = log_hazards_below(y, knots, counts)
-    hazards = np.exp(log_hazards) - np.where(away > 0.0, np.exp(log_own - log_below), 0.0)
-    others_above = n_above - (away < 0.0)
+    hazards = np.exp(log_hazards) - np.where(offset > 0.0, np.exp(log_own - log_below), 0.0)
+    others_above = n_above - (offset < 0.0)
     with np.errstate(divide="ignore"):
         log_others = np.where(others_above > 0, np.log(np.maximum(others_above + hazards, 0.0)), log_hazards)
-        log_others = np.where((others_above == 0) & (away > 0.0), np.log(np.maximum(hazards, 0.0)), log_others)
+        log_others = np.where((others_above == 0) & (offset > 0.0), np.log(np.maximum(hazards, 0.0)), log_others)
     if some[-1] == len(knots) - 1 and counts[-1] == 1:  # the leader: its own term, the largest, is not subtracted
         behind = log_hazards_below(y, knots[:-1], counts[:-1])
         log_others[-1] = np.where(y > knots[-1], behind, log_others[-1])

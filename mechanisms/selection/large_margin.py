@@ -80,7 +80,7 @@ class LargeMargin(Selection):
 
     @property
     def log_weight(self) -> float:
-        """Return log W: the lead over the (k + 1)-th best, in units of 1 / `rate`, that makes a choice likely."""
+        """Weight log W of no choice: the lead over the (k + 1)-th best, times `rate`, that makes a choice likely."""
         return math.log(self.k) + _log_expm1(self.epsilon) - math.log(self.delta)
 
     def log_probabilities(self, dataset: Dataset) -> Floats:

@@ -185,10 +185,10 @@ def log_top_set_laplace(scores: Floats, sets: NDArray[np.int64]) -> Floats:
     n_nodes = max(1, _BLOCK // (10 * max(len(members), sets.shape[1])))
     for first in range(0, len(z), n_nodes):
         nodes = slice(first, first + n_nodes)
-        away = z[nodes, np.newaxis] - scores[members]
-        log_below, log_above = laplace_log_cdf(away), laplace_log_cdf(-away)
-        log_odds, log_hazard = log_above - log_below, -np.abs(away) - math.log(2.0) - log_above
-        block = max(1, _BLOCK // (len(away) * sets.shape[1]))
+        offset = z[nodes, np.newaxis] - scores[members]
+        log_below, log_above = laplace_log_cdf(offset), laplace_log_cdf(-offset)
+        log_odds, log_hazard = log_above - log_below, -np.abs(offset) - math.log(2.0) - log_above
+        block = max(1, _BLOCK // (len(offset) * sets.shape[1]))
         for start in range(0, len(sets), block):
             some = slice(start, start + block)
             log_term = log_odds[:, place[some]].sum(axis=2) + logsumexp(log_hazard[:, place[some]], axis=2)

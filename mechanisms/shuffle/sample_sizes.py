@@ -124,10 +124,10 @@ def check_model(
 ) -> None:
     """Raise `ParameterError` for an option that the trust model requires but lacks, or has but does not use."""
     one_of(MODELS, model=model)
-    for name, value, wanted in (("epsilon", epsilon, model != "non-private"), ("delta", delta, model == "shuffle")):
-        if (value is not None) != wanted:
+    for name, value, required in (("epsilon", epsilon, model != "non-private"), ("delta", delta, model == "shuffle")):
+        if (value is not None) != required:
             raise ParameterError(
-                f"{name} is {value!r}, but the model {model!r} {'needs one' if wanted else 'has none'}.",
+                f"{name} is {value!r}, but the model {model!r} {'needs one' if required else 'has none'}.",
                 argument=name,
             )
     if epsilon is not None:

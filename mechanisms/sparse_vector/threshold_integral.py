@@ -82,8 +82,8 @@ class ThresholdIntegral:
 
     def _log_terms(self, n_below: Counts, n_above: Counts) -> Floats:
         nodes, log_weights = self._nodes
-        away = (nodes - np.array(self.values)[:, None]) / self.query_scale
-        return np.asarray(log_weights + n_below @ log_cdf(away) + n_above @ log_cdf(-away))
+        offset = (nodes - np.array(self.values)[:, None]) / self.query_scale
+        return np.asarray(log_weights + n_below @ log_cdf(offset) + n_above @ log_cdf(-offset))
 
     @cached_property
     def _nodes(self) -> tuple[Floats, Floats]:

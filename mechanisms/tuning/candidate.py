@@ -1,7 +1,7 @@
 """Runs of a private selection: a random candidate, its output, and its score as the last number.
 
-NoisyCandidate     the index of a candidate, and its score with noise
-RandomMechanism    the output of one of several mechanisms, with a score that only looks at this output
+NoisyCandidate     the index of a candidate, and its noisy score
+RandomMechanism    the output of one of several mechanisms, and a score that is a function of this output
 """
 
 from __future__ import annotations
@@ -133,11 +133,11 @@ class NoisyCandidate(Trial):
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of candidates and noisy scores, shape `(size,)`."""
         chosen = outputs.values[:, 0].astype(np.int64)
-        away = outputs.values[:, 1] - self.scores(dataset)[chosen]
+        offset = outputs.values[:, 1] - self.scores(dataset)[chosen]
         if self.noise == "laplace":
-            density = laplace_log_density(away, self.scale)
+            density = laplace_log_density(offset, self.scale)
         else:
-            density = -0.5 * (away / self.scale) ** 2 - np.log(self.scale * np.sqrt(2 * np.pi))
+            density = -0.5 * (offset / self.scale) ** 2 - np.log(self.scale * np.sqrt(2 * np.pi))
         return np.asarray(density - np.log(self.n_candidates))
 
     def guarantee(self) -> Guarantee:

@@ -96,10 +96,10 @@ class AdvancedComposition(ProfileGuarantee):
 
     def _parameters(self) -> Mapping[str, Any]:
         if len(set(zip(self.epsilons, self.deltas, strict=True))) == 1:
-            each = {"epsilon": self.epsilons[0], "delta": self.deltas[0], "count": len(self.epsilons)}
+            parameters = {"epsilon": self.epsilons[0], "delta": self.deltas[0], "count": len(self.epsilons)}
         else:
-            each = {"sum_of_epsilons": math.fsum(self.epsilons), "sum_of_deltas": math.fsum(self.deltas)}
-        return {**each, "form": self.form}
+            parameters = {"sum_of_epsilons": math.fsum(self.epsilons), "sum_of_deltas": math.fsum(self.deltas)}
+        return {**parameters, "form": self.form}
 
     def _delta(self, epsilon: Floats) -> Floats:
         return np.minimum(self.basic._delta(epsilon), self._with_slack(epsilon))

@@ -393,8 +393,8 @@ def _is_symmetric(guarantee: ExactDP) -> bool:
     )
 
 
-def _refusal(guarantee: Guarantee, wanted: str, way_out: str) -> AccountingError:
+def _refusal(guarantee: Guarantee, target: str, way_out: str) -> AccountingError:
     return AccountingError(
-        f"no implemented theorem converts {guarantee} to {wanted}. {way_out} One point of its curve is "
+        f"no implemented theorem converts {guarantee} to {target}. {way_out} One point of its curve is "
         "to_approximate(guarantee, delta=...)."
     )

@@ -61,13 +61,13 @@ def binomial_logs(n: int, log_hit: float, log_miss: float) -> Floats:
     return np.asarray(ways + k * log_hit + (n - k) * log_miss)
 
 
-def convolved_logs(one: Floats, other: Floats) -> Floats:
+def convolved_logs(first: Floats, second: Floats) -> Floats:
     """Return the log law of a sum, from the log laws of its terms; term by term if a product underflows a float."""
-    least = [law[law > -np.inf].min() for law in (one, other)]
+    least = [law[law > -np.inf].min() for law in (first, second)]
     if sum(least) > -600.0:
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(np.convolve(np.exp(one), np.exp(other))))
-    short, long = sorted((one, other), key=len)
+            return np.asarray(np.log(np.convolve(np.exp(first), np.exp(second))))
+    short, long = sorted((first, second), key=len)
     log_law = np.full(len(short) + len(long) - 1, -np.inf)
     for place in np.flatnonzero(short > -np.inf):
         part = slice(place, place + len(long))
