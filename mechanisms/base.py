@@ -1,26 +1,26 @@
-"""The interfaces of this package: read this first.
+"""Interfaces of this package: read this module first.
 
     Relation     how two neighbouring datasets may differ: relation.py
     Neighbours   a pair of datasets and the relation between them
-    Outputs      what `size` runs of a mechanism returned, exceptional outputs included
+    Outputs      the outputs of `size` runs of a mechanism, exceptional outputs included
     Mechanism    a randomised algorithm with a claimed guarantee
-    LogDensity   the distribution of its outputs, where it is known
-    KnownCurve   what these give away on any pair, where that is known
-    known_law    the distribution of the outputs of a mechanism, or a named error
-    Workers      who may run it: threads, processes, or this process alone
+    LogDensity   the output distribution of a mechanism, where it is known
+    KnownCurve   an output distribution with a known exact curve on any pair
+    known_law    the output distribution of a mechanism, or a named error
+    Workers      how a mechanism may be run: in threads, in processes, or in this process only
 
-A mechanism has eight public members; a subclass gives the first four, and overrides the others where it knows more:
+A mechanism has eight public members; a subclass defines the first four, and overrides the others where it can:
 
     relation            the relation that its guarantee holds for
-    release             `size` independent runs on a dataset, at once
+    release             performs `size` independent runs on a dataset in one call
     guarantee           the claim
-    worst_case          a pair on which the claim is tight, or nearly so
-    fitted_to           checks a pair, and adapts the mechanism to it where that is needed
+    worst_case          a pair on which the claim is tight or nearly tight
+    fitted_to           checks a pair, and adapts the mechanism to the pair if necessary
     exact_guarantee     the exact curve on the worst case, where it is known; differs from the claim in `broken/`
-    output_law          the distribution of its outputs, where it is known, for the likelihood ratio
-    workers             which workers suit `release`
+    output_law          the output distribution, where it is known, for the likelihood ratio
+    workers             the kind of workers that suits `release`
 
-Side 0 ("out") runs on `d0`, without the record in question; side 1 ("in") runs on `d1`, with it.
+Side 0 ("out") runs on `d0`, without the record under attack; side 1 ("in") runs on `d1`, with this record.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .guarantees.base import Guarantee
 
 Dataset: TypeAlias = Any
-"""Whatever the mechanism takes: an array, a DataFrame, an `(X, y)` pair, a vector of query answers."""
+"""Input of a mechanism: an array, a DataFrame, an `(X, y)` pair, or a vector of query answers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Neighbours:
     Raises:
         ParameterError: an unknown relation.
 
-    Whether the two are neighbours is checked by the mechanism, which knows its datasets: `Mechanism.fitted_to`.
+    The constructor does not check that the datasets are neighbours: `Mechanism.fitted_to` does.
     """
 
     d0: Dataset
@@ -67,13 +67,13 @@ class Neighbours:
         object.__setattr__(self, "relation", Relation.of(self.relation))
 
     def side(self, side: int) -> Dataset:
-        """`d0` or `d1`."""
+        """Return `d1` for side 1, `d0` for side 0."""
         return self.d1 if side else self.d0
 
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """What `size` independent runs returned. Run is axis 0.
+    """Outputs of `size` independent runs; axis 0 is the run.
 
     Args:
         values: `(size, ...)` numbers; zeros in a row whose output is exceptional.
@@ -111,10 +111,10 @@ class Mechanism(metaclass=Options):
 
     @abstractmethod
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` independent runs on `dataset` at once.
+        """Run the mechanism `size` times, independently, on `dataset`.
 
         Args:
-            dataset: whatever the mechanism takes.
+            dataset: the input of the mechanism.
             size: number of runs, >= 1.
             rng: the only source of randomness.
 
@@ -124,18 +124,18 @@ class Mechanism(metaclass=Options):
 
     @abstractmethod
     def guarantee(self) -> Guarantee:
-        """The claim: epsilon as a function of delta, and the trade-off curve, that theory or the author states."""
+        """Return the claim: epsilon(delta) and the trade-off curve that theory or the author states."""
 
     @abstractmethod
     def worst_case(self) -> Neighbours:
-        """A pair on which the claim is tight, or nearly so."""
+        """Return a pair on which the claim is tight or nearly tight."""
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        """The mechanism to run on this pair, after checking the pair; most return themselves.
+        """Check the pair and return the mechanism to run on it; most mechanisms return self.
 
         Raises:
             RelationError: the claim holds for another relation.
-            NeighboursError: the datasets are not neighbours under it.
+            NeighboursError: the datasets are not neighbours under this relation.
         """
         if neighbours.relation is not self.relation:
             raise RelationError(
@@ -146,34 +146,34 @@ class Mechanism(metaclass=Options):
         return self
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve on `worst_case()` where it is known; differs from the claim in `broken/`."""
+        """Return the exact curve on `worst_case()`, or None if unknown; it differs from the claim in `broken/`."""
         claim = self.guarantee()
         return claim if claim.exact else None
 
     def output_law(self) -> LogDensity | None:
-        """The distribution of the outputs; None where it is not known."""
+        """Return the distribution of the outputs, or None if it is not known."""
         return None
 
     @property
     def workers(self) -> Workers:
-        """Which workers suit `release`; threads, unless Python code does the work."""
+        """Kind of workers that suits `release`: threads, unless `release` spends its time in Python code."""
         return Workers.THREADS
 
 
 class LogDensity(Protocol):
-    """The distribution of the outputs of a mechanism. It can be pickled, since workers receive it."""
+    """Distribution of the outputs of a mechanism; it can be pickled, since workers receive it."""
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density (or log probability) of each output under `dataset`, shape `(size,)`; -inf where impossible."""
+        """Return the log density or log probability of each output under `dataset`, `(size,)`; -inf if impossible."""
         ...
 
 
 @runtime_checkable
 class KnownCurve(Protocol):
-    """An output law that also knows what it gives away on any pair, not only on the worst case."""
+    """Output law whose exact curve is known on any pair, not only on the worst case."""
 
     def curve(self, neighbours: Neighbours) -> Guarantee | None:
-        """The exact curve of the pair; None where it cannot be computed."""
+        """Return the exact curve of the pair, or None if it cannot be computed."""
         ...
 
 
@@ -181,7 +181,7 @@ def known_law(mechanism: Mechanism) -> LogDensity:
     """Return the output law of a mechanism.
 
     Raises:
-        ParameterError: it is not known.
+        ParameterError: the law is not known.
     """
     law = mechanism.output_law()
     if law is None:
@@ -190,21 +190,21 @@ def known_law(mechanism: Mechanism) -> LogDensity:
 
 
 def unknown_law(mechanism: Mechanism) -> ParameterError:
-    """Return the error that says that the output law of a mechanism is not known."""
+    """Return the error for a mechanism whose output law is not known."""
     return ParameterError(
         f"the law of the outputs of {type(mechanism).__name__} is not known: its output_law() is None. "
-        "Take a mechanism whose law is known, or an attack that needs no densities, such as 'classifier'.",
+        "Choose a mechanism whose law is known, or an attack that needs no densities, such as 'classifier'.",
         argument="mechanism",
         value=mechanism,
     )
 
 
 class Workers(StrEnum):
-    """Who may run a mechanism."""
+    """Kinds of workers that may run a mechanism."""
 
     THREADS = "threads"
-    """numpy does the work and frees the interpreter lock."""
+    """For mechanisms that spend their time in numpy, which releases the interpreter lock."""
     PROCESSES = "processes"
-    """Python code does the work."""
+    """For mechanisms that spend their time in Python code."""
     HERE = "here"
-    """Its runs are independent in one process only."""
+    """For mechanisms whose runs are independent in one process only."""

@@ -1,15 +1,15 @@
-"""Every error that the library raises on purpose.
+"""Errors that the library raises on purpose.
 
     DpassayError
     ├── ParameterError (ValueError)       a value outside its range
     │   └── NeighboursError               a pair that is not neighbouring
     ├── UnknownNameError (LookupError)    a name that no catalogue holds
     ├── RelationError (ValueError)        claim, pair and mechanism have different relations
-    ├── AccountingError (ValueError)      no theorem gives the number that was asked for
+    ├── AccountingError (ValueError)      no theorem gives the requested number
     ├── ReleaseError (RuntimeError)       a mechanism raised or returned something unusable
-    │   ├── DependentTrialsError          its runs are not independent, which leaves no verdict
-    │   └── AlwaysRaisesError             each of its first runs raises, on both sides
-    ├── AttackError (RuntimeError)        an attack cannot be trained or used here
+    │   ├── DependentTrialsError          the runs are not independent, so that there is no verdict
+    │   └── AlwaysRaisesError             each of the first runs raises, on both sides
+    ├── AttackError (RuntimeError)        an attack cannot be trained or used in this game
     ├── StoreError (OSError)              trials cannot be written or read
     │   └── FingerprintError              a store that holds another experiment
     ├── ResultError (ValueError)          saved results that are damaged, changed, or of another version
@@ -18,8 +18,8 @@
 
     PrivacyViolation (AssertionError)     not an error of the program: the verdict itself
 
-An error carries what it is about: `argument`, `value`, `allowed`, `advice`. Its message is made from them, or is a
-sentence of its own that says the same: the argument and its value, what is allowed, and what to do.
+An error carries its data: `argument`, `value`, `allowed`, `advice`. The message is built from them, or is a separate
+sentence with the same content: the argument and its value, the allowed values, and the next step.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _PLAIN = (type(None), bool, int, float, str)
 
 
 class DpassayError(Exception):
-    """Root of the errors that the library raises on purpose.
+    """Base class of the errors that the library raises on purpose.
 
     Args:
-        message: what is wrong, and what to do; left out, it is made from the rest.
-        argument: the argument that is to blame, by the name that the caller knows; several where they do not fit each
-            other, the first to be changed first.
-        value: what was given for the argument; `...` where that is not known.
-        shown: how the value stands in the message; its `repr` where this is left out.
-        allowed: what the argument may be, in words that follow "must": "be a finite number > 0", "lie in [0, 1)".
-        advice: what to do, a sentence.
-        owner: the name of the catalogue entry whose option the argument is, such as "laplace".
+        message: the problem and the next step; if empty, the message is built from the other arguments.
+        argument: the name of the invalid argument, as the caller knows it; several names for arguments that are
+            incompatible, the first one to be changed first.
+        value: the value of the argument; `...` if unknown.
+        shown: the text of the value in the message; by default its `repr`.
+        allowed: the allowed values, in words that follow "must": "be a finite number > 0", "lie in [0, 1)".
+        advice: the next step, a sentence.
+        owner: the name of the catalogue entry that has the argument as an option, such as "laplace".
 
     Example:
         >>> str(ParameterError(argument="delta", value=2, allowed="lie in [0, 1)", advice="Try delta=1e-5."))
@@ -62,19 +62,19 @@ class DpassayError(Exception):
     ) -> None:
         self.arguments = (argument,) if isinstance(argument, str) else tuple(argument)
         self.value, self.allowed, self.advice, self.owner = value, allowed, advice, owner
-        found = shown or repr(value)
-        stated = f"{self.argument} must {allowed}" + ("" if value is ... else f", but is {found}")
-        super().__init__(message or f"{stated}. {advice}".rstrip())
+        shown = shown or repr(value)
+        constraint = f"{self.argument} must {allowed}" + ("" if value is ... else f", but is {shown}")
+        super().__init__(message or f"{constraint}. {advice}".rstrip())
 
     @property
     def argument(self) -> str:
-        """The first of the arguments that are to blame; empty where none is."""
+        """First of the invalid arguments; empty if there is none."""
         return self.arguments[0] if self.arguments else ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Errors travel between processes whatever their constructor takes; a value that is not plain stays behind."""
-        kept = self.__dict__ | ({} if type(self.value) in _PLAIN else {"value": ...})
-        return _restored, (type(self), self.args, kept)
+        """Support pickling for any constructor signature; a value that is not a plain type is replaced by `...`."""
+        state = self.__dict__ | ({} if type(self.value) in _PLAIN else {"value": ...})
+        return _restored, (type(self), self.args, state)
 
 
 def _restored(kind: type[DpassayError], args: tuple[Any, ...], state: dict[str, Any]) -> DpassayError:
@@ -93,7 +93,7 @@ class NeighboursError(ParameterError):
 
 
 class UnknownNameError(DpassayError, LookupError):
-    """A name that no catalogue holds; the message lists the nearest ones."""
+    """A name that is not in the catalogue; the message lists the nearest names."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
@@ -101,28 +101,31 @@ class UnknownNameError(DpassayError, LookupError):
 
 
 class RelationError(DpassayError, ValueError):
-    """Claim, pair and mechanism have different neighbouring relations."""
+    """A claim, a pair and a mechanism with different neighbouring relations."""
 
 
 class AccountingError(DpassayError, ValueError):
-    """No theorem known to the library gives the number that was asked for."""
+    """A requested number that no theorem known to the library gives."""
 
 
 class ReleaseError(DpassayError, RuntimeError):
-    """A mechanism raised, or returned something that is not one output per run."""
+    """A mechanism that raised, or returned something other than one output per run."""
 
 
 class ManyRunsError(ReleaseError):
-    """A function that makes many runs in one call raised: none of them has an outcome. One run at a time has."""
+    """An exception in a function that makes many runs in one call, so that no run has an outcome.
+
+    With one run per call, an exception is the outcome of its run.
+    """
 
 
 class DependentTrialsError(ReleaseError):
-    """The runs of a mechanism are not independent: no bound on them holds, and there is no verdict.
+    """Runs of a mechanism that are not independent: no bound holds for them, and there is no verdict.
 
     Args:
-        mechanism: its name.
-        seen: what was seen.
-        advice: what makes runs independent.
+        mechanism: name of the mechanism.
+        seen: the observation that shows the dependence.
+        advice: a change that makes the runs independent.
     """
 
     def __init__(self, mechanism: str, seen: str, advice: str) -> None:
@@ -131,11 +134,11 @@ class DependentTrialsError(ReleaseError):
 
 
 class AlwaysRaisesError(ReleaseError):
-    """Each of the first runs of a function raises, on both sides: a mistake in the call, as far as anyone can tell.
+    """An exception in each of the first runs of a function, on both sides: most likely a mistake in the call.
 
     Args:
-        message: which exceptions, and what to do.
-        alike: whether it is the same exception on both sides, with the same message.
+        message: the exceptions, and the next step.
+        alike: True if both sides raise the same exception with the same message.
     """
 
     def __init__(self, message: str, *, alike: bool) -> None:
@@ -144,19 +147,19 @@ class AlwaysRaisesError(ReleaseError):
 
 
 class AttackError(DpassayError, RuntimeError):
-    """An attack cannot be trained or used in this game."""
+    """An attack that cannot be trained or used in this game."""
 
 
 class StoreError(DpassayError, OSError):
-    """Trials cannot be written to or read from their directory."""
+    """Trials that cannot be written to or read from their directory."""
 
 
 class FingerprintError(StoreError):
-    """The store holds the trials of another experiment."""
+    """A store that holds the trials of another experiment."""
 
 
 class ResultError(DpassayError, ValueError):
-    """Saved results that are damaged, were changed, contradict themselves, or are of another version."""
+    """Saved results that are damaged, modified, inconsistent, or of another version."""
 
 
 class ConfigError(DpassayError, ValueError):
@@ -168,7 +171,7 @@ class DataError(DpassayError, RuntimeError):
 
 
 class PrivacyViolation(AssertionError):  # noqa: N818 - a verdict, not a fault of the program
-    """The lower bound lies above the claim. `result` holds the evidence."""
+    """A lower bound above the claim; `result` holds the evidence."""
 
     def __init__(self, message: str, result: object = None) -> None:
         super().__init__(message)
@@ -176,13 +179,13 @@ class PrivacyViolation(AssertionError):  # noqa: N818 - a verdict, not a fault o
 
 
 NEAREST = 5
-"""Names that are proposed for an unknown one."""
+"""Number of names that are proposed for an unknown name."""
 LISTED = 12
-"""Names at most that are all listed."""
+"""Largest number of names that are all listed."""
 
 
 def unknown_name_message(kind: str, name: str, known: Iterable[str]) -> str:
-    """One sentence that names the unknown and the nearest names, and all of them where they are few.
+    """Return one sentence with the unknown name and the nearest names, and all known names if there are few.
 
     >>> unknown_name_message("bound", "Betting", ["betting", "one-run"])
     "unknown bound 'Betting'. Did you mean 'betting'? Known: betting, one-run."
@@ -198,12 +201,12 @@ def unknown_name_message(kind: str, name: str, known: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.5) -> list[str]:
-    """The names that are most like an unknown one, whatever its case, the nearest first."""
-    plain: dict[str, str] = {}
-    for one in known:
-        plain.setdefault(_plain(one), one)
-    found = get_close_matches(_plain(name), plain, n=NEAREST, cutoff=cutoff)
-    return [plain[one] for one in found[: 1 if found[:1] == [_plain(name)] else NEAREST]]
+    """Return the known names that are most similar to `name`, the nearest first; case is ignored."""
+    by_plain_name: dict[str, str] = {}
+    for candidate in known:
+        by_plain_name.setdefault(_plain(candidate), candidate)
+    matches = get_close_matches(_plain(name), by_plain_name, n=NEAREST, cutoff=cutoff)
+    return [by_plain_name[match] for match in matches[: 1 if matches[:1] == [_plain(name)] else NEAREST]]
 
 
 def _plain(name: str) -> str:
@@ -211,7 +214,7 @@ def _plain(name: str) -> str:
 
 
 def listed(names: Iterable[str], last: str = "and") -> str:
-    """Names as a list in a sentence.
+    """Return names as a list in a sentence.
 
     >>> listed("abc")
     'a, b and c'
@@ -221,7 +224,7 @@ def listed(names: Iterable[str], last: str = "and") -> str:
 
 
 def plural(n: int, noun: str, several: str = "") -> str:
-    """A number and what it counts.
+    """Return a number with its noun, in the singular or plural.
 
     >>> plural(1, "canary", "canaries"), plural(2_000, "run")
     ('1 canary', '2,000 runs')
@@ -230,7 +233,7 @@ def plural(n: int, noun: str, several: str = "") -> str:
 
 
 def missing_message(thing: str, needed: Sequence[str], missing: Sequence[str]) -> str:
-    """What `thing` needs, and what of it is missing, without a full stop.
+    """Return a message that lists the needs of `thing` and those that are missing, without a full stop.
 
     >>> missing_message("sampling 'poisson'", ["batch_size", "sampling_probability"], ["batch_size"])
     "sampling 'poisson' needs batch_size and sampling_probability, but batch_size is missing"

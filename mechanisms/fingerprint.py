@@ -1,4 +1,4 @@
-"""What a run is known by: a description that changes with the behaviour of what runs, and its digest."""
+"""Fingerprints: a description of an object that changes with its behaviour, and the digest of this description."""
 
 from __future__ import annotations
 
@@ -18,47 +18,47 @@ import numpy as np
 
 
 def describe(thing: Any) -> Any:
-    """A JSON-ready description that changes whenever the behaviour of `thing` may have changed.
+    """Return a JSON-ready description that changes whenever the behaviour of `thing` may have changed.
 
-    Numbers, strings and containers stand for themselves; arrays and tables for a digest of their bytes; dataclasses and
-    other objects for their class and fields; functions for a digest of their code, defaults, closure and the globals
-    that they read, followed into the functions and data behind these. Installed packages stand for themselves: their
-    versions belong to the environment. What hides its contents, such as an open file, is {"opaque": its class}; see
-    `opaque`.
+    Numbers, strings and containers are kept as they are. Arrays and tables are described by a digest of their bytes,
+    dataclasses and other objects by their class and fields, functions by a digest of their code, defaults, closure and
+    the globals that they read, recursively. Installed packages are described by their names: their versions are
+    recorded with the environment. An object whose contents cannot be read, such as an open file, is
+    {"opaque": its class}; see `opaque`.
     """
     return _Describer().describe(thing)
 
 
 def opaque(description: Any) -> list[str]:
-    """Classes of the things inside a description that could not be described."""
+    """Return the classes of the objects inside a description that could not be described."""
     if isinstance(description, dict):
-        here = [description["opaque"]] if "opaque" in description else []
-        return here + [name for value in description.values() for name in opaque(value)]
+        own = [description["opaque"]] if "opaque" in description else []
+        return own + [name for value in description.values() for name in opaque(value)]
     if isinstance(description, list):
         return [name for value in description for name in opaque(value)]
     return []
 
 
 def fingerprint(description: Any) -> str:
-    """SHA-256 of the canonical JSON of a description."""
+    """Return the SHA-256 of the canonical JSON of a description."""
     return _digest(json.dumps(description, sort_keys=True, separators=(",", ":")).encode())
 
 
 def identity(thing: Any) -> str:
-    """What tells `thing` from others: two are one where all that they hold is, to the last digit."""
+    """Return a digest that is equal for two objects if and only if their contents are, to the last digit."""
     return fingerprint(describe(thing))
 
 
 def alike(first: Any, second: Any) -> bool:
-    """Whether two dataclasses are of one class and hold equal fields, of which some may be arrays."""
+    """Return True if two dataclasses have the same class and equal fields, some of which may be arrays."""
     if type(first) is not type(second):
         return False
     pairs = [(getattr(first, field.name), getattr(second, field.name)) for field in fields(first)]
     return all(
-        np.array_equal(np.asarray(one, dtype=object), np.asarray(other, dtype=object))
-        if isinstance(one, np.ndarray) or isinstance(other, np.ndarray)
-        else bool(one == other)
-        for one, other in pairs
+        np.array_equal(np.asarray(value0, dtype=object), np.asarray(value1, dtype=object))
+        if isinstance(value0, np.ndarray) or isinstance(value1, np.ndarray)
+        else bool(value0 == value1)
+        for value0, value1 in pairs
     )
 
 
@@ -67,16 +67,16 @@ def _path(thing: Any) -> str:
 
 
 class _Describer:
-    """Describes one thing. Functions and classes, which may refer to each other, are digested once each."""
+    """Describer of one object; functions and classes, which may refer to each other, are digested once each."""
 
     def __init__(self) -> None:
         self._digests: dict[int, str] = {}
         self._open: set[int] = set()
-        self._kept: list[Any] = []  # so that no identity is used twice
+        self._alive: list[Any] = []  # references that keep the ids in use, so that no id is used twice
         self._in_globals = False
 
     def describe(self, thing: Any) -> Any:
-        """The description of `thing`; a thing inside itself is only said to be there again."""
+        """Return the description of `thing`; an object inside itself is only marked as a repetition."""
         if isinstance(thing, Enum):
             return self.describe(thing.value)
         if isinstance(thing, float):
@@ -90,22 +90,22 @@ class _Describer:
         if isinstance(thing, np.ndarray):
             mask = {"mask": self.describe(np.ma.getmaskarray(thing))} if isinstance(thing, np.ma.MaskedArray) else {}
             return {"array": list(thing.shape), "dtype": str(thing.dtype), "sha256": self._array(thing), **mask}
-        if isinstance(thing, np.ufunc):  # one of numpy's own, or one of a function that it does not show
-            known = getattr(np, thing.__name__, None) is thing
-            return {"name": thing.__name__} if known else {"opaque": f"ufunc {thing.__name__}"}
+        if isinstance(thing, np.ufunc):  # a ufunc of numpy, or one made from a function that it does not expose
+            from_numpy = getattr(np, thing.__name__, None) is thing
+            return {"name": thing.__name__} if from_numpy else {"opaque": f"ufunc {thing.__name__}"}
         if isinstance(thing, ModuleType):
             return {"name": thing.__name__}
         if id(thing) in self._open:
             return {"again": type(thing).__name__}
         self._open.add(id(thing))
-        self._kept.append(thing)
+        self._alive.append(thing)
         try:
             return self._composite(thing)
         finally:
             self._open.remove(id(thing))
 
     def _composite(self, thing: Any) -> Any:
-        """Things made of other things."""
+        """Return the description of an object made of other objects."""
         if isinstance(thing, Mapping):
             if all(isinstance(key, str) for key in thing):
                 return {key: self.describe(value) for key, value in thing.items()}
@@ -114,7 +114,7 @@ class _Describer:
             return [self.describe(value) for value in thing]
         if isinstance(thing, (set, frozenset)):
             return {"set": sorted(json.dumps(self.describe(item), sort_keys=True) for item in thing)}
-        if isinstance(thing, BuiltinFunctionType):  # a function of a module, or a method with what it is bound to
+        if isinstance(thing, BuiltinFunctionType):  # a function of a module, or a bound method
             owner = thing.__self__
             own = {} if owner is None or isinstance(owner, ModuleType) else {"self": self.describe(owner)}
             return {"name": thing.__name__, "module": thing.__module__, **own}
@@ -131,32 +131,32 @@ class _Describer:
         return self._instance(thing)
 
     def _column(self, column: Any) -> Any:
-        """A column of a table: its values and, of categories, also those that it could have."""
-        known = getattr(getattr(column, "dtype", None), "categories", None)
+        """Return the description of a table column: its values and, for categorical data, all its categories."""
+        categories = getattr(getattr(column, "dtype", None), "categories", None)
         values = self.describe(np.asarray(column))
-        return values if known is None else [values, self.describe(np.asarray(known))]
+        return values if categories is None else [values, self.describe(np.asarray(categories))]
 
     def _instance(self, thing: Any) -> Any:
-        """An object: its class and what it holds."""
+        """Return the description of an object: its class and its fields."""
         cls = type(thing)
         if is_dataclass(thing):
-            held = {field.name: getattr(thing, field.name) for field in fields(thing) if hasattr(thing, field.name)}
+            contents = {field.name: getattr(thing, field.name) for field in fields(thing) if hasattr(thing, field.name)}
         elif self._in_globals and _is_installed(cls.__module__):
             return {"class": _path(cls)}
         elif any(isinstance(value, FunctionType) for base in cls.__mro__ for value in vars(base).values()):
             slots = [name for base in cls.__mro__ for name in _names(getattr(base, "__slots__", ()))]
             names = [*getattr(thing, "__dict__", {}), *slots]
-            held = {name: getattr(thing, name) for name in names if hasattr(thing, name)}
+            contents = {name: getattr(thing, name) for name in names if hasattr(thing, name)}
         else:
-            try:  # a class that is not written in Python shows by how it pickles what it holds
-                held = {"state": list(thing.__reduce_ex__(4)[1:3])}
+            try:  # the contents of a class that is not written in Python are read from its pickled state
+                contents = {"state": list(thing.__reduce_ex__(4)[1:3])}
             except Exception:  # most raise a TypeError, some anything
                 return {"opaque": _path(cls)}
         code = {} if _is_installed(cls.__module__) else {"sha256": self._code_digest(cls)}
-        return {"class": _path(cls), **code, **{name: self.describe(value) for name, value in held.items()}}
+        return {"class": _path(cls), **code, **{name: self.describe(value) for name, value in contents.items()}}
 
     def _code_digest(self, thing: FunctionType | type) -> str:
-        """Digest of a function, or of the methods of a class; that of installed packages is their name."""
+        """Return the digest of a function, or of the methods of a class; "installed" for installed packages."""
         if _is_installed(thing.__module__) and (isinstance(thing, type) or "<locals>" not in thing.__qualname__):
             return "installed"
         if id(thing) not in self._digests:
@@ -166,18 +166,18 @@ class _Describer:
         return self._digests[id(thing)]
 
     def _methods(self, cls: type) -> dict[str, Any]:
-        """The methods of a class and of its bases, up to those of installed packages."""
-        found = {}
+        """Return descriptions of the methods of a class and of its bases, except those of installed packages."""
+        methods = {}
         for base in cls.__mro__:
             if not _is_installed(base.__module__):
                 for name, value in sorted(vars(base).items()):
                     function = getattr(value, "__func__", getattr(value, "fget", getattr(value, "func", value)))
                     if isinstance(function, FunctionType):
-                        found[f"{base.__qualname__}.{name}"] = self._function(function)
-        return found
+                        methods[f"{base.__qualname__}.{name}"] = self._function(function)
+        return methods
 
     def _function(self, function: FunctionType) -> dict[str, Any]:
-        """Code, defaults, closure, and the globals that a function reads."""
+        """Return the code, defaults, closure, and the globals that a function reads."""
         described: dict[str, Any] = {
             "code": _code(function.__code__),
             "defaults": self.describe(function.__defaults__),
@@ -197,7 +197,7 @@ class _Describer:
 
 
 def _content(cell: CellType) -> Any:
-    """What a closure's cell holds; None if it is still empty."""
+    """Return the content of a closure's cell; None if the cell is still empty."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -209,7 +209,7 @@ def _names(slots: str | Iterable[str]) -> list[str]:
 
 
 def _is_installed(module: str | None) -> bool:
-    """Whether a module belongs to Python or to an installed package, this one included, whose versions are recorded."""
+    """Return True for modules of Python and of installed packages, dpassay included, whose versions are recorded."""
     top = (module or "").partition(".")[0]
     if top == "dpassay" or top in sys.stdlib_module_names:
         return True
@@ -218,7 +218,7 @@ def _is_installed(module: str | None) -> bool:
 
 
 def _names_read(code: CodeType) -> set[str]:
-    """Names that a function looks up, those of functions inside it included."""
+    """Return the names that a function looks up, including those of nested functions."""
     inside = [_names_read(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
     return set(code.co_names).union(*inside)
 
@@ -228,11 +228,11 @@ def _digest(content: bytes) -> str:
 
 
 def _code(code: CodeType) -> list[Any]:
-    """Byte code, names and constants of a function, nested functions included, line numbers left out."""
+    """Return the byte code, names and constants of a function, including nested functions, without line numbers."""
     inside = [_code(c) if isinstance(c, CodeType) else _constant(c) for c in code.co_consts]
     return [_digest(code.co_code), list(code.co_names), inside]
 
 
 def _constant(value: Any) -> str:
-    """A constant of a function as text; sets in a fixed order."""
+    """Return a constant of a function as text; sets are sorted."""
     return repr(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)

@@ -1,4 +1,4 @@
-"""What a thing is called in front of people."""
+"""Short display names of objects."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 
 
 def label(thing: Any) -> str:
-    """A short line for people: "Laplace(epsilon=1)". Fields at their default are left out.
+    """Return the short display name of an object, such as "Laplace(epsilon=1)"; default fields are omitted.
 
-    A class that says itself how it is called, by `__str__`, is called so.
+    A class with its own `__str__` is displayed by it.
     """
     if not is_dataclass(thing) or isinstance(thing, type) or type(thing).__str__ is not object.__str__:
         return _cut(getattr(thing, "__name__", None) or str(thing))
-    shown = []
+    items = []
     for field in fields(thing):
         value = getattr(thing, field.name)
         if field.repr and not (field.default is not MISSING and _same(field.default, value)):
-            shown.append(f"{field.name}={_value(value)}")
-    return f"{type(thing).__name__}({', '.join(shown)})"
+            items.append(f"{field.name}={_value(value)}")
+    return f"{type(thing).__name__}({', '.join(items)})"
 
 
 def _value(value: Any) -> str:

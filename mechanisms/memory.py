@@ -1,4 +1,4 @@
-"""Memory: how much there is, and an error instead of a process that is ended where something does not fit."""
+"""Available memory, and a `MemoryError` instead of a killed process when an allocation does not fit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-_NUMPY_SAYS = (
+_NUMPY_MESSAGES = (
     "array is too big",
     "Maximum allowed dimension exceeded",
     "Maximum allowed size exceeded",
@@ -20,33 +20,35 @@ _USED = ("/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory/memory.usage_in
 
 
 def available_memory() -> int:
-    """Return the bytes that this process can still allocate: the least of what the machine, the container and
-    `ulimit -v` leave. 2^63 - 1 where the system does not say."""
-    found = [2**63 - 1]
+    """Return the number of bytes that this process can still allocate.
+
+    The minimum of the memory left by the machine, the container and `ulimit -v`; 2^63 - 1 if the system reports none.
+    """
+    limits = [2**63 - 1]
     with suppress(OSError, ValueError, IndexError):
         lines = [line.split() for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines()]
         sizes = {words[0]: int(words[1]) * 1024 for words in lines}
         if "MemAvailable:" in sizes:
-            found.append(sizes["MemAvailable:"] + sizes.get("SwapFree:", 0))
+            limits.append(sizes["MemAvailable:"] + sizes.get("SwapFree:", 0))
     for limit, used in zip(_LIMITS, _USED, strict=True):
         with suppress(OSError, ValueError):  # "max" is no limit
-            found.append(int(Path(limit).read_text(encoding="ascii")) - int(Path(used).read_text(encoding="ascii")))
+            limits.append(int(Path(limit).read_text(encoding="ascii")) - int(Path(used).read_text(encoding="ascii")))
     with suppress(ImportError, OSError, ValueError, IndexError):
         import resource
 
         limit_bytes = resource.getrlimit(resource.RLIMIT_AS)[0]
         if limit_bytes != resource.RLIM_INFINITY:
             pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-            found.append(limit_bytes - pages * os.sysconf("SC_PAGE_SIZE"))
-    return max(min(found), 0)
+            limits.append(limit_bytes - pages * os.sysconf("SC_PAGE_SIZE"))
+    return max(min(limits), 0)
 
 
 @contextmanager
 def no_more_than_available() -> Iterator[None]:
-    """Within this context an allocation beyond the available memory raises `MemoryError` at once.
+    """Make any allocation beyond the available memory raise `MemoryError` at once within this context.
 
-    Else the system grants it, and ends the process when it is used. Worker processes that are started within inherit
-    the limit. It has no effect where the system has no `RLIMIT_DATA`.
+    Without the limit the system may grant the allocation and kill the process when the memory is used. Worker
+    processes started within the context inherit the limit. It has no effect on systems without `RLIMIT_DATA`.
     """
     before = None
     with suppress(ImportError, AttributeError, OSError, ValueError, IndexError):
@@ -66,10 +68,10 @@ def no_more_than_available() -> Iterator[None]:
 
 
 def lacks_memory(error: BaseException) -> bool:
-    """Return whether an error says that something does not fit into memory, or into any: numpy has several words."""
-    said = str(error)
+    """Return True if an error reports that an object does not fit into memory; numpy has several messages for it."""
+    message = str(error)
     return isinstance(error, MemoryError) or (
-        isinstance(error, (ValueError, OverflowError)) and any(words in said for words in _NUMPY_SAYS)
+        isinstance(error, (ValueError, OverflowError)) and any(text in message for text in _NUMPY_MESSAGES)
     )
 
 

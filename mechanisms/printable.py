@@ -1,16 +1,16 @@
-"""Text of strangers, cleaned for the medium that it is shown on.
+"""Untrusted text, escaped for the medium on which it is shown.
 
-Titles, names of cases, messages of exceptions and what a program writes may hold anything. What moves a cursor, hides
-or reorders text, or means something to the medium is made visible instead; everything else stays as it is.
+Titles, names of cases, exception messages and the output of a program may contain any characters. Characters that move
+the cursor, hide or reorder text, or have a meaning for the medium are shown as escapes; all others are unchanged.
 
     terminal(text)     several lines
     line(text)         one line, or one cell
     csv_cell(value)    numbers stay numbers
     markdown(text)     one line of prose, or one cell
     fenced(text)       a code block of Markdown
-    html(text)         before it is escaped, in pages and drawings
+    html(text)         text of pages and drawings, before it is escaped
 
-JSON needs nothing: it escapes by itself.
+JSON needs no function: its encoder escapes such characters.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_KEPT = "\n\t"
+_UNCHANGED = "\n\t"
 UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f"  # controls: escape sequences begin with one
-    "\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"  # what orders text, or is not seen
+    "\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"  # characters that order text, or are invisible
     "\u2028\u2029\ud800-\udfff\U000e0000-\U000e007f]"  # line breaks, halves of characters, tags
 )
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
@@ -30,16 +30,16 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 def terminal(text: str) -> str:
-    r"""Several lines for a terminal or a log.
+    r"""Return text of several lines for a terminal or a log.
 
     >>> terminal("a\x1b[2Jb\u202ec\nd")
     'a\\x1b[2Jb\\u202ec\nd'
     """
-    return UNSEEN.sub(lambda match: match[0] if match[0] in _KEPT else _visible(match[0]), text)
+    return UNSEEN.sub(lambda match: match[0] if match[0] in _UNCHANGED else _visible(match[0]), text)
 
 
 def line(text: str) -> str:
-    r"""One line, for a row or a cell: breaks are shown too, so that no text passes for another row.
+    r"""Return text on one line, for a row or a cell; line breaks are escaped too, so that no text looks like a new row.
 
     >>> line("x\nverdict  CONSISTENT")
     'x\\nverdict  CONSISTENT'
@@ -48,7 +48,7 @@ def line(text: str) -> str:
 
 
 def csv_cell(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula: text that begins like one gets an apostrophe in front.
+    """Return a cell that no spreadsheet reads as a formula: text that begins like one is prefixed by an apostrophe.
 
     >>> csv_cell("=1+1"), csv_cell(-1.5), csv_cell("-1.5"), csv_cell("a-b")
     ("'=1+1", -1.5, '-1.5', 'a-b')
@@ -60,10 +60,10 @@ def csv_cell(value: Any) -> Any:
 
 
 def markdown(text: str) -> str:
-    """One line of Markdown that shows the text as it is: no table, heading, link, list or tag comes of it.
+    r"""Return one line of Markdown that shows the text literally, without table, heading, link, list or tag.
 
     >>> markdown("a|b <c> `d` [e](f)")
-    'a\\\\|b &lt;c&gt; \\\\`d\\\\` \\\\[e\\\\](f)'
+    'a\\|b &lt;c&gt; \\`d\\` \\[e\\](f)'
     """
     plain = line(" ".join(text.split()))
     escaped = _MARKUP.sub(lambda match: f"{match[0][:-1]}\\{match[0][-1]}", plain)
@@ -71,14 +71,14 @@ def markdown(text: str) -> str:
 
 
 def fenced(text: str, language: str = "text") -> str:
-    """A code block, behind a fence longer than any in the text."""
+    """Return a Markdown code block with a fence longer than any in the text."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{terminal(text)}\n{fence}"
 
 
 def html(text: str) -> str:
-    """Text for a page or a drawing, to be escaped by whoever writes it: XML has no place for control characters."""
+    """Return text for a page or a drawing without control characters, which XML forbids; the caller escapes it."""
     return terminal(text)
 
 

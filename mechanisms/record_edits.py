@@ -1,4 +1,4 @@
-"""One entry of a column taken out, replaced or blanked: an array, a list, a tuple, a DataFrame or a Series."""
+"""Edits of one entry of a column (an array, a list, a tuple, a DataFrame or a Series): remove, replace or blank it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .errors import ParameterError, plural
 
 
 def is_pandas(part: Any) -> bool:
-    """True for a DataFrame or Series; pandas is not imported for it."""
+    """Return True for a DataFrame or Series, without importing pandas."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(part, (pandas.DataFrame, pandas.Series))
 
 
 def without(part: Any, index: int) -> Any:
-    """A column without one entry."""
+    """Return a column without one entry."""
     if isinstance(part, np.ndarray):
         return np.delete(part, index, axis=0)
     if is_pandas(part):
@@ -27,7 +27,7 @@ def without(part: Any, index: int) -> Any:
 
 
 def replaced(part: Any, index: int, new: Any) -> Any:
-    """A column with another entry in one place; raises `ParameterError` where that does not fit."""
+    """Return a column with one entry replaced; raises `ParameterError` if the new entry does not fit."""
     if isinstance(part, (list, tuple)):
         return type(part)([*part[:index], new, *part[index + 1 :]])
     if is_pandas(part):
@@ -35,7 +35,7 @@ def replaced(part: Any, index: int, new: Any) -> Any:
     value = np.asarray(new)
     if value.shape != part.shape[1:]:
         raise ParameterError(
-            f"replacement must have shape {part.shape[1:]}, as each record, but has {value.shape}.",
+            f"replacement must have shape {part.shape[1:]}, like each record, but has {value.shape}.",
             argument="replacement",
         )
     changed = part.astype(np.result_type(part, value)) if part.dtype.kind in "biufc" else part.copy()
@@ -44,14 +44,15 @@ def replaced(part: Any, index: int, new: Any) -> Any:
 
 
 def mixed(part0: Any, part1: Any, from1: NDArray[np.bool_]) -> Any:
-    """A column whose entries come from `part1` where `from1` says so; raises `ParameterError` for other shapes."""
+    """Return a column with the entries of `part1` where `from1` is True; raises `ParameterError` for other shapes."""
     if is_pandas(part0) and is_pandas(part1) and part0.shape == part1.shape:
         where = from1 if part0.ndim == 1 else np.broadcast_to(from1[:, None], part0.shape)
         return part0.where(~where, part1)
     if isinstance(part0, np.ndarray) and isinstance(part1, np.ndarray) and part0.shape == part1.shape:
         return np.where(from1.reshape(-1, *[1] * (part0.ndim - 1)), part1, part0)
     if isinstance(part0, (list, tuple)) and isinstance(part1, (list, tuple)) and len(part0) == len(part1):
-        return type(part0)(two if flag else one for one, two, flag in zip(part0, part1, from1.tolist(), strict=True))
+        pairs = zip(part0, part1, from1.tolist(), strict=True)
+        return type(part0)(entry1 if flag else entry0 for entry0, entry1, flag in pairs)
     raise ParameterError(
         "both datasets must be arrays, lists or tables of the same shape, but are "
         f"{type(part0).__name__} {np.shape(part0)} and {type(part1).__name__} {np.shape(part1)}.",
@@ -60,7 +61,7 @@ def mixed(part0: Any, part1: Any, from1: NDArray[np.bool_]) -> Any:
 
 
 def _replaced_row(part: Any, index: int, new: Any) -> Any:
-    """A DataFrame or Series with one row replaced, its types widened where the new values need it."""
+    """Return a DataFrame or Series with one row replaced; its types are widened if the new values need it."""
     pandas = sys.modules["pandas"]
     if isinstance(part, pandas.Series):
         row = pandas.Series([new], name=part.name)
@@ -77,7 +78,7 @@ def _replaced_row(part: Any, index: int, new: Any) -> Any:
 
 
 def blanked(part: Any, index: int) -> Any:
-    """A column with one entry of zeros; raises `ParameterError` where the entry is not numeric."""
+    """Return a column with one entry set to zeros; raises `ParameterError` if the entry is not numeric."""
     if isinstance(part, (list, tuple)):
         return replaced(part, index, np.zeros_like(_numeric(part[index]))[()].tolist())
     if isinstance(part, np.ndarray):
@@ -88,7 +89,7 @@ def blanked(part: Any, index: int) -> Any:
 
 
 def _numeric(record: Any) -> Any:
-    """`record` as numbers; raises `ParameterError` where there is no zero to blank it with."""
+    """Return `record` as numbers; raises `ParameterError` if it is not numeric, so that no zero can replace it."""
     try:
         return np.asarray(record, dtype=np.float64) if np.asarray(record).dtype == object else np.asarray(record) + 0
     except (TypeError, ValueError) as error:

@@ -1,8 +1,8 @@
-"""Datasets as collections of records: pairs built from one dataset, and the check that a pair is neighbouring.
+"""Collections of records: pairs built from one dataset, and the check that a pair is neighbouring.
 
-A collection of records is an array (one record a row), a list (one an entry), a DataFrame or Series (one a row), or a
-tuple of these with equal lengths, such as `(X, y)`; also a tuple of numbers, texts or tuples, a range, a string, and a
-set. Anything else (a number, a dict, an object) cannot be checked, and passes if the two differ.
+A collection of records is an array (a record is a row), a list (an entry), a DataFrame or Series (a row), or a tuple of
+these with equal lengths, such as `(X, y)`; also a tuple of numbers, texts or tuples, a range, a string, and a set. Any
+other object (a number, a dict, an object) cannot be checked, and is accepted if the two datasets differ.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from .record_edits import blanked, is_pandas, mixed, replaced, without
 from .relation import Relation
 
 Keys: TypeAlias = Sequence[Hashable]
-"""One key a record; equal keys, equal records."""
+"""One key per record; equal keys mean equal records."""
 LONGEST_WORST_CASE = 10_000_000
-"""Records of a worst case."""
+"""Largest number of records of a worst case."""
 LONGEST_KEY = 64
-"""Bytes of a record that are kept as they are; longer records, such as images, are kept as digests."""
+"""Largest record, in bytes, that is its own key; the key of a longer record, such as an image, is a digest."""
 
 
 def check_worst_case(n_records: float, **option: float) -> None:
-    """Raise `ParameterError` where a worst case would have more than ten million records.
+    """Raise `ParameterError` if a worst case would have more than ten million records.
 
     Args:
-        n_records: how many it would have.
-        option: the option that decides how many, by name.
+        n_records: number of records of the worst case.
+        option: the option that determines this number, as `name=value`.
     """
     if n_records <= LONGEST_WORST_CASE:
         return
@@ -48,7 +48,7 @@ def check_worst_case(n_records: float, **option: float) -> None:
 
 
 def remove_record(dataset: Dataset, index: int) -> Neighbours:
-    """The pair under `add_remove` in which side 0 lacks record `index`.
+    """Return the pair under `add_remove` in which side 0 lacks record `index`.
 
     Args:
         dataset: a collection of records, at least one; side 1.
@@ -67,12 +67,12 @@ def remove_record(dataset: Dataset, index: int) -> Neighbours:
 
 
 def replace_record(dataset: Dataset, index: int, replacement: Any) -> Neighbours:
-    """The pair under `replace_one` in which side 0 has `replacement` where side 1 has record `index`.
+    """Return the pair under `replace_one` in which side 0 has `replacement` where side 1 has record `index`.
 
     Args:
         dataset: a collection of records; side 1.
         index: which record; negative counts from the end.
-        replacement: a record: what one row or entry looks like; for `(X, y)` a tuple `(x, y)`.
+        replacement: a record of the form of one row or entry; for `(X, y)` a tuple `(x, y)`.
 
     Raises:
         ParameterError: not a collection of records, no such record, or a record of another shape.
@@ -85,7 +85,7 @@ def replace_record(dataset: Dataset, index: int, replacement: Any) -> Neighbours
     if isinstance(dataset, tuple) and not _is_records(dataset):
         if not isinstance(replacement, tuple) or len(replacement) != len(dataset):
             raise ParameterError(
-                f"replacement must be a tuple of {len(dataset)}, as the dataset is, but is {replacement!r}.",
+                f"replacement must be a tuple of {len(dataset)}, like the dataset, but is {replacement!r}.",
                 argument="replacement",
             )
         d0: Dataset = tuple(replaced(part, index, new) for part, new in zip(dataset, replacement, strict=True))
@@ -95,7 +95,7 @@ def replace_record(dataset: Dataset, index: int, replacement: Any) -> Neighbours
 
 
 def zero_record(dataset: Dataset, index: int) -> Neighbours:
-    """The pair under `zero_out` in which record `index` of side 0 is all zeros.
+    """Return the pair under `zero_out` in which record `index` of side 0 is all zeros.
 
     Args:
         dataset: a collection of numeric records; side 1.
@@ -114,7 +114,7 @@ def zero_record(dataset: Dataset, index: int) -> Neighbours:
 
 
 def mixed_records(d0: Dataset, d1: Dataset, from_d1: NDArray[np.bool_]) -> Dataset:
-    """The dataset whose records come from `d1` where `from_d1`, `(n,)`, says so, and from `d0` elsewhere.
+    """Return the dataset with the records of `d1` where `from_d1`, `(n,)`, is True, and of `d0` elsewhere.
 
     Raises:
         ParameterError: two collections of records of different forms.
@@ -130,14 +130,14 @@ def mixed_records(d0: Dataset, d1: Dataset, from_d1: NDArray[np.bool_]) -> Datas
             f"{len(parts1)}.",
             argument="d1",
         )
-    found = tuple(mixed(part0, part1, from_d1) for part0, part1 in zip(parts0, parts1, strict=True))
-    return found if isinstance(d0, tuple) and not _is_records(d0) else found[0]
+    columns = tuple(mixed(part0, part1, from_d1) for part0, part1 in zip(parts0, parts1, strict=True))
+    return columns if isinstance(d0, tuple) and not _is_records(d0) else columns[0]
 
 
 def check_records(neighbours: Neighbours) -> None:
-    """Raises `NeighboursError` if both datasets are collections of records and do not differ in exactly one.
+    """Check that two collections of records differ in exactly one record; raises `NeighboursError` otherwise.
 
-    Equal datasets, and a collection next to something that is none, are refused whatever they are.
+    Equal datasets of any type, and a collection paired with another object, are refused.
 
     * `add_remove`: one side is the other plus exactly one record; the order does not matter.
     * `replace_one`: equally many records, of which exactly one differs, in place or as a multiset.
@@ -160,7 +160,7 @@ def check_records(neighbours: Neighbours) -> None:
 
 
 def check_different(neighbours: Neighbours) -> None:
-    """Raises `NeighboursError` if both datasets, whatever they are, are surely the same.
+    """Check that two datasets of any type are different; raises `NeighboursError` if they are surely equal.
 
     Example:
         >>> check_different(Neighbours({"n": 3}, {"n": 4}, "add_remove"))
@@ -178,7 +178,7 @@ def _same(neighbours: Neighbours) -> NeighboursError:
 
 
 def n_records(dataset: Dataset) -> int | None:
-    """How many records a dataset holds; None if it is not a collection of records."""
+    """Return the number of records of a dataset; None if it is not a collection of records."""
     if _is_records(dataset):
         return len(dataset)
     lengths = {_length(part) for part in _parts(dataset)}
@@ -186,19 +186,19 @@ def n_records(dataset: Dataset) -> int | None:
 
 
 def _is_records(dataset: Dataset) -> bool:
-    """True for a string, a set, a range, and a tuple whose entries are records and not columns."""
+    """Return True for a string, a set, a range, and a tuple whose entries are records and not columns."""
     if isinstance(dataset, tuple):
         return all(part is None or isinstance(part, (Number, str, bytes, tuple, dict)) for part in dataset)
     return isinstance(dataset, (str, bytes, bytearray, range, set, frozenset))
 
 
 def _parts(dataset: Dataset) -> tuple[Any, ...]:
-    """The columns of a collection; just itself if it has only one."""
+    """Return the columns of a collection as a tuple."""
     return dataset if isinstance(dataset, tuple) and not _is_records(dataset) else (dataset,)
 
 
 def _equal(value0: Any, value1: Any) -> bool:
-    """True if two datasets that are no collections are surely the same."""
+    """Return True if two datasets that are not collections are surely equal."""
     if value0 is value1:
         return True
     if isinstance(value0, dict) and isinstance(value1, dict):
@@ -209,7 +209,7 @@ def _equal(value0: Any, value1: Any) -> bool:
         return bool(value0.equals(value1))
     try:
         return bool(np.array_equal(value0, value1)) if isinstance(value0, np.ndarray) else bool(value0 == value1)
-    except Exception:  # objects may refuse to be compared in ways of their own
+    except Exception:  # the comparison of arbitrary objects may raise anything
         return False
 
 
@@ -245,7 +245,7 @@ def _map_columns(dataset: Dataset, change: Any) -> Dataset:
 
 
 def _common_keys(d0: Dataset, d1: Dataset) -> tuple[Keys, Keys] | None:
-    """Keys of the records of both sides; None if either is not a collection of records."""
+    """Return the keys of the records of both sides; None if neither is a collection of records."""
     sizes = [n_records(d) for d in (d0, d1)]
     if sizes == [None, None]:
         return None
@@ -266,20 +266,20 @@ def _common_keys(d0: Dataset, d1: Dataset) -> tuple[Keys, Keys] | None:
 
 
 def _kind(dataset: Dataset) -> str:
-    """What may be compared: text with text, sets with sets, and everything in a row with each other."""
+    """Return the kind of a collection: only collections of the same kind may be compared."""
     if isinstance(dataset, (str, bytes, bytearray)):
         return "text" if isinstance(dataset, str) else "bytes"
     return "set" if isinstance(dataset, (set, frozenset)) else "sequence"
 
 
 def _shown(dataset: Dataset) -> str:
-    """A dataset in a message: its type, and its beginning."""
+    """Return a dataset as text for a message: its type and its beginning."""
     text = repr(dataset)
     return f"a {type(dataset).__name__}, {text if len(text) <= 60 else text[:57] + '...'}"
 
 
 def _keys_of(part0: Any, part1: Any) -> tuple[Keys, Keys]:
-    """Keys of one column of records on both sides, comparable with each other."""
+    """Return the keys of one column on both sides, comparable with each other."""
     if any(isinstance(part, list) or _is_records(part) for part in (part0, part1)):
         rows0, rows1 = (np.asarray(part) if is_pandas(part) else part for part in (part0, part1))
         return [_key(record) for record in rows0], [_key(record) for record in rows1]
@@ -302,7 +302,7 @@ def _keys_of(part0: Any, part1: Any) -> tuple[Keys, Keys]:
 
 
 def _row_bytes(array: Any) -> Keys:
-    """The bytes of each row, or a digest of them; -0.0 counts as 0.0, NaN as equal to itself."""
+    """Return the bytes of each row, or a digest of them; -0.0 counts as 0.0, NaN as equal to itself."""
     if array.size == 0:
         return [b""] * len(array)
     rows = np.ascontiguousarray(array.reshape(len(array), -1))
@@ -316,13 +316,13 @@ def _row_bytes(array: Any) -> Keys:
 
 
 def _table_keys(table: Any) -> Keys:
-    """One key a row of a DataFrame or Series; its index does not count."""
+    """Return one key per row of a DataFrame or Series; the index is ignored."""
     columns = [table] if table.ndim == 1 else [table.iloc[:, i] for i in range(table.shape[1])]
     return list(zip(*([_key(v) for v in column.tolist()] for column in columns), strict=True))
 
 
 def _key(record: Any) -> Hashable:
-    """A hashable stand-in: equal for equal records; NaN equals itself."""
+    """Return a hashable key of a record, equal for equal records; NaN equals itself."""
     if isinstance(record, np.ndarray):
         return _key(record.tolist())
     if isinstance(record, dict):
@@ -335,7 +335,7 @@ def _key(record: Any) -> Hashable:
 
 
 def _surplus(keys0: Keys, keys1: Keys) -> tuple[int, int]:
-    """How many records of each side the other lacks, as multisets."""
+    """Return the numbers of records of each side that the other side lacks, as multisets."""
     count0, count1 = Counter(keys0), Counter(keys1)
     return (count0 - count1).total(), (count1 - count0).total()
 

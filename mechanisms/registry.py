@@ -1,6 +1,6 @@
-"""A catalogue: public names, and where the classes behind them live.
+"""Catalogues: public names, and the locations of the classes behind them.
 
-Nothing is imported before it is asked for, so that listing names stays fast.
+A class is imported only when it is requested, so that listing names stays fast.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Names of one kind of thing ("mechanism", "attack", "bound", ...), each with its class.
+    """Names of one kind of object ("mechanism", "attack", "bound", ...), each with its class.
 
     Args:
-        kind: what the entries are, in the singular, for messages.
+        kind: the noun for one entry, in the singular, for messages.
         entries: kebab-case name -> "package.module:Class", or "package.module:Class.constructor".
     """
 
@@ -36,14 +36,14 @@ class Catalogue:
         return name in self.entries
 
     def get(self, name: str) -> type[Any]:
-        """The class behind `name`; raises `UnknownNameError` with the nearest names."""
+        """Return the class behind `name`; raises `UnknownNameError` with the nearest names."""
         if name not in self.entries:
             raise UnknownNameError(self.kind, name, self.entries)
         module, _, attribute = self.entries[name].partition(":")
         return cast("type[Any]", attrgetter(attribute)(import_module(module)))
 
     def build(self, name: str, **options: Any) -> Any:
-        """An instance of the class behind `name`; options that are unknown or missing are named."""
+        """Return an instance of the class behind `name`; the error names options that are unknown or missing."""
         cls = self.get(name)
         allowed = {key: p for key, p in inspect.signature(cls).parameters.items() if not key.startswith("_")}
         for option in options:
@@ -67,28 +67,30 @@ class Catalogue:
             ) from error
 
     def instance(self, given: Any, base: type[T], *, argument: str) -> T:
-        """What is meant by `given`, where "auto" does too and is another's business: a name, or an instance of `base`.
+        """Return the instance for `given`: a name of the catalogue, or an instance of `base`.
+
+        Callers that also accept "auto" resolve it themselves; the messages list it.
 
         Raises:
-            UnknownNameError: it is a name that is not in the catalogue.
-            ParameterError: it is neither; `argument` is named.
+            UnknownNameError: `given` is a name that is not in the catalogue.
+            ParameterError: `given` is neither; the message names `argument`.
         """
         if isinstance(given, str) and given not in self.entries:
             raise UnknownNameError(self.kind, given, [*self.entries, "auto"])
-        found = self.build(given) if isinstance(given, str) else given
-        if not isinstance(found, base):
+        instance = self.build(given) if isinstance(given, str) else given
+        if not isinstance(instance, base):
             raise ParameterError(
                 f"{argument} must be 'auto', a name ({', '.join(self)}) or an instance of {base.__name__}, but is "
-                f"{given!r} ({type(given).__name__}). A class of your own extends {base.__module__}.{base.__name__}.",
+                f"{given!r} ({type(given).__name__}). A custom class extends {base.__module__}.{base.__name__}.",
                 argument=argument,
             )
-        return found
+        return instance
 
     def name_of(self, thing: object) -> str:
-        """The name of the class of `thing`; that of the class itself where it is not in the catalogue."""
+        """Return the catalogue name of the class of `thing`, or the name of the class if it is not in the catalogue."""
         path = f"{type(thing).__module__}:{type(thing).__qualname__}"
         return next((name for name, entry in self.entries.items() if entry == path), type(thing).__name__)
 
     def summary(self, name: str) -> str:
-        """First line of the docstring of the class behind `name`."""
+        """Return the first line of the docstring of the class behind `name`."""
         return (inspect.getdoc(self.get(name)) or "").partition("\n")[0]

@@ -1,4 +1,4 @@
-"""A mechanism that is run several times on the same dataset, and whose outputs are all seen."""
+"""A mechanism that is run several times on the same dataset and releases all outputs."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from .validation import whole
 class Repeated(Mechanism):
     """`times` independent releases of one mechanism, with the guarantee that a composition theorem gives.
 
-    Asking the same question again is the simplest composition, and averaging the answers the simplest attack on it.
+    Repeating a query is the simplest composition, and averaging the answers is the simplest attack on it.
 
     Args:
         base: the mechanism.
-        times: how often it is run, >= 1.
+        times: number of releases, >= 1.
         accounting: the theorem, as for `dpassay.mechanisms.guarantees.compose`: "basic", "advanced", "optimal", "renyi"
             or "privacy-loss".
         form: of "advanced", as for `compose`; None for the others.
 
     Guarantees:
-        * The claim holds for the joint output, by the theorem; it is exact where the theorem is, and else only an upper
-          bound. `exact_guarantee()` is exact up to the grid of the privacy-loss distribution (1e-4 in epsilon a
+        * The claim holds for the joint output, by the theorem; it is exact if the theorem is, and otherwise an upper
+          bound. `exact_guarantee()` is exact up to the grid of the privacy-loss distribution (1e-4 in epsilon per
           release).
 
     Example:
@@ -61,18 +61,17 @@ class Repeated(Mechanism):
 
     @property
     def workers(self) -> Workers:
-        """As the base."""
+        """Kind of workers of the base mechanism."""
         return self.base.workers
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` rounds of `times` releases: shape `(size, times)`, or `(size, times, ...)` where the base gives
-        more."""
+        """Run `size` rounds of `times` releases; values have shape `(size, times, ...)`."""
         outputs = self.base.release(dataset, size * self.times, rng)
         values = outputs.values.reshape(size, self.times, *outputs.values.shape[1:])
         return Outputs(values) if outputs.events is None else _joined(values, outputs.events.reshape(size, self.times))
 
     def guarantee(self) -> Guarantee:
-        """The composed claim."""
+        """Return the composed claim."""
         return self._composed
 
     @cached_property
@@ -80,7 +79,7 @@ class Repeated(Mechanism):
         return compose([self.base.guarantee()] * self.times, accounting=self.accounting, form=self.form)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curves of the releases on the worst-case pair, composed as privacy-loss distributions."""
+        """Return the composition of the exact curves on the worst-case pair, by privacy-loss distributions."""
         once = self.base.exact_guarantee()
         if once is None or self.times == 1 or isinstance(once, GaussianDP):
             return None if once is None else compose([once] * self.times)
@@ -88,45 +87,44 @@ class Repeated(Mechanism):
         return _Capped(curve, largest=self.times * once.epsilon(0.0), relation=once.relation)
 
     def worst_case(self) -> Neighbours:
-        """That of the base: the same pair is worst in every release."""
+        """Return the worst case of the base: the same pair is worst in every release."""
         return self.base.worst_case()
 
     def fitted_to(self, neighbours: Neighbours) -> Repeated:
-        """With the base fitted to the pair."""
+        """Return the mechanism with the base fitted to the pair."""
         base = self.base.fitted_to(neighbours)
         return self if base is self.base else replace(self, base=base)
 
     def output_law(self) -> LogDensity | None:
-        """That of independent releases, if the law of the base is known."""
+        """Return the joint law of the independent releases, or None if the law of the base is not known."""
         law = self.base.output_law()
         return None if law is None else _Independent(law, self.times)
 
 
 @dataclass(frozen=True)
 class _Independent:
-    """The law of `times` independent releases of one law."""
+    """Joint law of `times` independent releases with the same law."""
 
     base: LogDensity
     times: int
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Sum of the log densities of the releases, shape `(size,)`."""
-        each = Outputs(outputs.values.reshape(-1, *outputs.values.shape[2:]))
-        return np.asarray(self.base.log_density(each, dataset).reshape(-1, self.times).sum(axis=1))
+        """Return the sum of the log densities of the releases, shape `(size,)`."""
+        releases = Outputs(outputs.values.reshape(-1, *outputs.values.shape[2:]))
+        return np.asarray(self.base.log_density(releases, dataset).reshape(-1, self.times).sum(axis=1))
 
 
 def _joined(values: NDArray[np.generic], events: NDArray[np.str_]) -> Outputs:
-    """One event a round: the labels of its releases, in order, "ok" for an ordinary one; "" if all were ordinary."""
+    """Return outputs with one event per round: the labels of its releases, "ok" if ordinary; "" if all are."""
     exceptional = (events != "").any(axis=1)
     labels = [", ".join(label or "ok" for label in row) if any(row) else "" for row in events.tolist()]
-    kept = np.where(exceptional.reshape(-1, *[1] * (values.ndim - 1)), np.zeros((), dtype=values.dtype), values)
-    return Outputs(kept, np.array(labels, dtype=np.str_))
+    zeroed = np.where(exceptional.reshape(-1, *[1] * (values.ndim - 1)), np.zeros((), dtype=values.dtype), values)
+    return Outputs(zeroed, np.array(labels, dtype=np.str_))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Capped(ProfileGuarantee):
-    """A curve and the largest loss that can occur, which the grid of a privacy-loss distribution does not know
-    exactly."""
+    """A curve with the exact largest loss, which the grid of a privacy-loss distribution only approximates."""
 
     curve: Guarantee
     largest: float

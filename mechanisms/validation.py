@@ -1,4 +1,4 @@
-"""Shared checks of arguments. Each takes `name=value` and raises `ParameterError` naming both.
+"""Shared checks of arguments: each takes `name=value` and raises a `ParameterError` that names both.
 
 positive(epsilon=epsilon, sensitivity=sensitivity)
 """
@@ -20,17 +20,17 @@ from .errors import ParameterError, unknown_name_message
 
 
 class Options(ABCMeta):
-    """Class whose constructor proposes the right word for an option that it does not have.
+    """Metaclass whose error for an unknown option proposes the nearest option names.
 
-    The error stays the `TypeError` of Python.
+    The error is still the `TypeError` of Python.
     """
 
     if not TYPE_CHECKING:  # a type checker reads the signature of the class
 
         @property
-        def __signature__(cls) -> inspect.Signature:  # else it would be that of __call__
-            whole = inspect.signature(cls.__init__)
-            return whole.replace(parameters=list(whole.parameters.values())[1:])
+        def __signature__(cls) -> inspect.Signature:  # otherwise inspect shows the signature of __call__
+            signature = inspect.signature(cls.__init__)
+            return signature.replace(parameters=list(signature.parameters.values())[1:])
 
         def __call__(cls, *args: Any, **options: Any) -> Any:
             try:
@@ -42,16 +42,16 @@ class Options(ABCMeta):
 
 
 def _unknown_option(cls: type[Any], options: Collection[str]) -> str | None:
-    """What is wrong with the names of some options; None where they are right."""
-    taken = inspect.signature(cls).parameters
-    if any(one.kind is one.VAR_KEYWORD for one in taken.values()):
+    """Return a message about the first unknown option, or None if all are known."""
+    parameters = inspect.signature(cls).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return None
-    wrong = next((name for name in options if name not in taken), None)
-    return None if wrong is None else unknown_name_message(f"option of {cls.__name__}:", wrong, taken)
+    unknown = next((name for name in options if name not in parameters), None)
+    return None if unknown is None else unknown_name_message(f"option of {cls.__name__}:", unknown, parameters)
 
 
 def _number(name: str, value: Any, allowed: str) -> float:
-    """`value` as a float; refuses what is not a real number, and NaN."""
+    """Return `value` as a float; raises `ParameterError` for NaN and anything but a real number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         shown = f"{value!r} ({type(value).__name__})"
         raise ParameterError(argument=name, value=value, shown=shown, allowed=f"be {allowed}")
@@ -61,14 +61,14 @@ def _number(name: str, value: Any, allowed: str) -> float:
 
 
 def finite(**values: Any) -> None:
-    """Each value is a finite real number."""
+    """Check that each value is a finite real number."""
     for name, value in values.items():
         if not math.isfinite(_number(name, value, "a finite number")):
             raise ParameterError(argument=name, value=value, allowed="be a finite number")
 
 
 def positive(**values: Any) -> None:
-    """Each value is a finite real number above 0."""
+    """Check that each value is a finite real number > 0."""
     for name, value in values.items():
         number = _number(name, value, "a finite number > 0")
         if not (0.0 < number < math.inf):
@@ -76,7 +76,7 @@ def positive(**values: Any) -> None:
 
 
 def non_negative(**values: Any) -> None:
-    """Each value is a finite real number, 0 or above."""
+    """Check that each value is a finite real number >= 0."""
     for name, value in values.items():
         number = _number(name, value, "a finite number >= 0")
         if not (0.0 <= number < math.inf):
@@ -84,62 +84,62 @@ def non_negative(**values: Any) -> None:
 
 
 def open_unit(**values: Any) -> None:
-    """Each value lies strictly between 0 and 1 (a confidence, a significance)."""
+    """Check that each value lies strictly between 0 and 1, such as a confidence or a significance level."""
     for name, value in values.items():
         if not 0.0 < _number(name, value, "strictly between 0 and 1") < 1.0:
             raise ParameterError(argument=name, value=value, allowed="lie strictly between 0 and 1")
 
 
 def delta_range(**values: Any) -> None:
-    """Each value is a delta: 0 <= delta < 1."""
+    """Check that each value is a delta: 0 <= delta < 1."""
     for name, value in values.items():
         if not 0.0 <= _number(name, value, "in [0, 1)") < 1.0:
             raise ParameterError(argument=name, value=value, allowed="lie in [0, 1)")
 
 
 def unit_interval(**values: Any) -> None:
-    """Each value is a probability: 0 <= p <= 1."""
+    """Check that each value is a probability: 0 <= p <= 1."""
     for name, value in values.items():
         if not 0.0 <= _number(name, value, "in [0, 1]") <= 1.0:
             raise ParameterError(argument=name, value=value, allowed="lie in [0, 1]")
 
 
 def whole(minimum: int, /, **values: Any) -> None:
-    """Each value is a whole number, `minimum` or above."""
+    """Check that each value is a whole number >= `minimum`."""
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, Integral) or value < minimum:
             raise ParameterError(argument=name, value=value, allowed=f"be a whole number >= {minimum}")
 
 
 def counted(minimum: int, /, **value: Any) -> int:
-    """The one value as an int: a whole number, `minimum` or above, also as a float such as 1e5."""
-    ((name, given),) = value.items()
-    number = int(given) if isinstance(given, float) and given.is_integer() else given
+    """Return the single value as an int: a whole number >= `minimum`, also as a float such as 1e5."""
+    ((name, raw),) = value.items()
+    number = int(raw) if isinstance(raw, float) and raw.is_integer() else raw
     if isinstance(number, bool) or not isinstance(number, Integral) or number < minimum:
         allowed = f"be a whole number >= {minimum}, such as 1000 or 1e5"
-        raise ParameterError(argument=name, value=given, allowed=allowed)
+        raise ParameterError(argument=name, value=raw, allowed=allowed)
     return int(number)
 
 
 def real_numbers(**value: Any) -> NDArray[np.float64]:
-    """The one value as an array of real numbers of any shape, infinities and NaN included."""
-    ((name, given),) = value.items()
+    """Return the single value as an array of real numbers of any shape, including infinities and NaN."""
+    ((name, raw),) = value.items()
     try:
-        array = np.asarray(given)
-        if array.dtype.kind not in "biufO" or any(isinstance(one, complex) for one in array.flat if array.dtype == "O"):
+        array = np.asarray(raw)
+        if array.dtype.kind not in "biufO" or any(isinstance(x, complex) for x in array.flat if array.dtype == "O"):
             raise TypeError
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f"{name} must be real numbers, but is {reprlib.repr(given)}.", argument=name) from None
+        raise ParameterError(f"{name} must be real numbers, but is {reprlib.repr(raw)}.", argument=name) from None
 
 
 def numeric_rows(**value: Any) -> NDArray[np.float64]:
-    """The one value as a table of finite numbers, `(n, n_features)`."""
-    ((name, given),) = value.items()
+    """Return the single value as a table of finite numbers, `(n, n_features)`."""
+    ((name, raw),) = value.items()
     try:
         rows = real_numbers(**value)
     except ParameterError:
-        shown = reprlib.repr(given)
+        shown = reprlib.repr(raw)
         raise ParameterError(f"{name} must be rows of numbers, but is {shown}.", argument=name) from None
     if rows.ndim != 2:
         raise ParameterError(f"{name} must be rows of numbers, but has shape {rows.shape}.", argument=name)
@@ -155,7 +155,7 @@ def numeric_rows(**value: Any) -> NDArray[np.float64]:
 
 
 def one_of(allowed: Collection[str], /, **values: Any) -> None:
-    """Each value is one of the names in `allowed`."""
+    """Check that each value is one of the names in `allowed`."""
     for name, value in values.items():
         if not isinstance(value, str) or value not in allowed:
             message = unknown_name_message(name, str(value), allowed)

@@ -18,23 +18,23 @@ from .pure import response_delta, response_epsilon
 class ApproximateDP(ProfileGuarantee):
     """(epsilon, delta)-differential privacy: Pr[S on one side] <= e^epsilon Pr[S on the other] + delta, for all S.
 
-    The worst mechanism with this promise gives everything away with probability delta and is randomized response
+    The worst mechanism with this guarantee leaks the dataset with probability delta and is randomized response
     otherwise. Its curve is the curve of the guarantee:
 
         delta(t)    = delta + (1 - delta) (e^epsilon - e^t)+ / (1 + e^epsilon)
         tradeoff(x) = max{0, 1 - delta - e^epsilon x, e^-epsilon (1 - delta - x)}
 
     Args:
-        epsilon: finite, >= 0. Kept as `nominal_epsilon`.
-        delta: in [0, 1). Kept as `nominal_delta`.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
-        exact: True when the mechanism attains the whole curve.
+        epsilon: finite, >= 0. Stored as `nominal_epsilon`.
+        delta: in [0, 1). Stored as `nominal_delta`.
+        relation: the neighbouring relation; None adopts the relation of the pair.
+        exact: True if the mechanism attains the whole curve.
 
     Raises:
         ParameterError: a value out of range; an unknown relation.
 
     Guarantees:
-        * Closed forms. Below the nominal delta no epsilon is promised: `epsilon` is inf there.
+        * Closed forms. `epsilon` is inf below the nominal delta, where no finite epsilon is guaranteed.
 
     References:
         Dwork, Kenthapadi, McSherry, Mironov, Naor (2006); Kairouz, Oh, Viswanath (2015);

@@ -1,4 +1,4 @@
-"""The interface of a guarantee: three views of one promise.
+"""Interface of a guarantee: three equivalent views.
 
     epsilon(delta)     least epsilon at which (epsilon, delta)-DP holds
     delta(epsilon)     least delta at which it holds: the privacy profile (hockey-stick divergence)
@@ -23,14 +23,14 @@ Floats = NDArray[np.float64]
 
 
 class Guarantee(metaclass=Options):
-    """What theory promises about one mechanism, for one run on one neighbouring pair.
+    """A privacy guarantee of a mechanism, for one run on one neighbouring pair.
 
     Attributes:
-        relation: the neighbouring relation that the promise holds for; None means "whichever the pair has".
-        exact: True when the whole curve is attained on the worst-case pair, False when it is only an upper bound.
-        calibrated_delta: the delta that the noise was calibrated to, if it was: see `ProfileGuarantee.calibrated_at`.
-        default_delta: the delta at which the promise is usually quoted (0 for a pure guarantee, `calibrated_delta` for
-            others); None when there is no such value and the user has to choose.
+        relation: the neighbouring relation for which the guarantee holds; None adopts the relation of the pair.
+        exact: True if the whole curve is attained on the worst-case pair, False if it is only an upper bound.
+        calibrated_delta: the delta to which the noise was calibrated, or None: see `ProfileGuarantee.calibrated_at`.
+        default_delta: the delta at which the guarantee is usually stated (0 for a pure guarantee, `calibrated_delta`
+            for others); None if there is no such value and the user has to choose.
     """
 
     relation: Relation | None
@@ -47,7 +47,7 @@ class Guarantee(metaclass=Options):
     def epsilon(self, delta: ArrayLike) -> float | Floats: ...
     @abstractmethod
     def epsilon(self, delta: ArrayLike) -> float | Floats:
-        """Least epsilon >= 0 at each delta in [0, 1); inf where there is none. Shape as `delta`."""
+        """Return the least epsilon >= 0 at each delta in [0, 1), inf if there is none; same shape as `delta`."""
 
     @overload
     def delta(self, epsilon: float) -> float: ...
@@ -55,8 +55,8 @@ class Guarantee(metaclass=Options):
     def delta(self, epsilon: ArrayLike) -> float | Floats: ...
     @abstractmethod
     def delta(self, epsilon: ArrayLike) -> float | Floats:
-        """Least delta at each epsilon >= 0. Shape as `epsilon`."""
+        """Return the least delta at each epsilon >= 0; same shape as `epsilon`."""
 
     @abstractmethod
     def tradeoff(self, fpr: ArrayLike) -> Floats:
-        """Least false negative rate at each false positive rate in [0, 1]. Shape as `fpr`."""
+        """Return the least false negative rate at each false positive rate in [0, 1]; same shape as `fpr`."""

@@ -1,4 +1,4 @@
-"""Bounded range: all log ratios of the two sides lie in an interval of a known length."""
+"""Bounded range: all log likelihood ratios of the two sides lie in an interval of a known length."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from .profile import ProfileGuarantee
 class BoundedRange(ProfileGuarantee):
     """eta-bounded range: for each pair there is a t with log(p1(y) / p0(y)) in [t - eta, t] for every output y.
 
-    As the interval holds 0 it is eta-DP; as it is only half as long as that of eta-DP, it is better. What is worst for
-    a known t is a mechanism with two outputs, of loss t and t - eta:
+    The interval contains 0, so that the guarantee implies eta-DP; the interval is only half as long as that of
+    eta-DP, so that the guarantee is stronger. The worst mechanism for a known t has two outputs, of loss t and t - eta:
 
         p_t = (e^eta - e^t) / (e^eta - 1)   and   q_t = p_t e^-t   are the probabilities of the first.
 
-    The curve is the worst of all t, whose closed forms are those of logistic noise shifted by eta:
+    The curve is the worst over all t; its closed forms are those of logistic noise shifted by eta:
 
         delta(x)    = (e^(eta/2) - e^(x/2))^2 / (e^eta - 1)   for x <= eta, else 0      at t = (eta + x) / 2
         tradeoff(x) = (1 - x) / (1 + (e^eta - 1) x)                                     at q_t = x
 
     Args:
         eta: length of the interval, finite, > 0.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
+        relation: the neighbouring relation; None adopts the relation of the pair.
 
     Raises:
         ParameterError: eta not a finite number > 0; an unknown relation.
 
     Guarantees:
-        * At each single point no smaller delta or larger false negative rate holds for every mechanism of this range;
-          one pair attains one point only, so that `exact` is False.
-        * Several: `compose(..., accounting="optimal")`.
+        * Tight at each single point: no smaller delta or larger false negative rate holds for all mechanisms with this
+          range. Each pair attains one point only, so that `exact` is False.
+        * Composition of several mechanisms: `compose(..., accounting="optimal")`.
 
     References:
         Durfee, Rogers (2019); Dong, Durfee, Rogers (2020) (the worst mechanism for a known t).

@@ -16,14 +16,14 @@ from .conversion.renyi import largest_total_variation, tight_epsilon, tight_log_
 from .profile import ProfileGuarantee
 
 _STEPS = 12
-"""Of Newton's method: it squares its error each time, and whatever order it stops at gives a valid bound."""
+"""Steps of Newton's method: each step squares the error, and any order gives a valid bound."""
 
 
 @dataclass(frozen=True, repr=False)
 class ConcentratedDP(ProfileGuarantee):
     """rho-zCDP: the Renyi divergence of every order > 1 is at most rho * order, in both directions.
 
-    Converted to epsilon and delta by the best of all orders, the order one included:
+    The conversion to epsilon and delta takes the best of all orders, including order one:
 
         epsilon(delta) = inf over order of rho order + log(1 - 1/order) - (log delta + log order) / (order - 1)
 
@@ -31,14 +31,14 @@ class ConcentratedDP(ProfileGuarantee):
 
     Args:
         rho: finite, >= 0.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
+        relation: the neighbouring relation; None adopts the relation of the pair.
 
     Raises:
         ParameterError: rho negative, infinite or NaN; an unknown relation.
 
     Guarantees:
         * An upper bound (`exact` is False): the exact curve of a Gaussian mechanism with this rho lies below.
-        * Any order gives a valid bound, so that the search for the best one errs on the safe side only.
+        * Any order gives a valid bound, so that an inexact search for the best order errs on the safe side.
 
     References:
         Bun, Steinke (2016), Definition 1.1 and Lemma 3.5 (textbook); Canonne, Kamath, Steinke (2020), Proposition 12.
@@ -59,7 +59,7 @@ class ConcentratedDP(ProfileGuarantee):
 
     @classmethod
     def for_budget(cls, *, epsilon: float, delta: float, relation: str | Relation | None = None) -> Self:
-        """The largest rho that is (epsilon, delta)-DP by the textbook conversion.
+        """Return the largest rho that is (epsilon, delta)-DP by the textbook conversion.
 
         sqrt(rho) = sqrt(log(1/delta) + epsilon) - sqrt(log(1/delta)); written without cancellation.
         """
@@ -70,7 +70,7 @@ class ConcentratedDP(ProfileGuarantee):
         return cls(root * root, None if relation is None else Relation.of(relation))
 
     def textbook_epsilon(self, delta: float) -> float:
-        """rho + 2 sqrt(rho log(1/delta)), for comparison; delta strictly between 0 and 1."""
+        """Return rho + 2 sqrt(rho log(1/delta)), for comparison; delta strictly between 0 and 1."""
         open_unit(delta=delta)
         return self.rho + 2.0 * math.sqrt(-self.rho * math.log(delta))
 
@@ -91,11 +91,11 @@ class ConcentratedDP(ProfileGuarantee):
         log_delta = np.log(np.maximum(delta, 5e-324))
         excess = self._excess_for_delta(log_delta)
         best = tight_epsilon(excess, self.rho * (1.0 + excess), log_delta)
-        free = delta >= largest_total_variation(self.rho)
-        return np.where(free, 0.0, np.where(delta == 0.0, np.inf, best))
+        at_zero_epsilon = delta >= largest_total_variation(self.rho)
+        return np.where(at_zero_epsilon, 0.0, np.where(delta == 0.0, np.inf, best))
 
     def _excess_for_epsilon(self, epsilon: Floats) -> Floats:
-        """order - 1 at which delta is least: the root of rho (2 s + 1) - epsilon + log(s / (s + 1)).
+        """Return order - 1 at which delta is least: the root of rho (2 s + 1) - epsilon + log(s / (s + 1)).
 
         Concave and increasing in s, so that Newton's method climbs to the root from any point below it. Both starts
         are below: the first because the logarithm is negative, the second because it is at most log(s).
@@ -108,10 +108,10 @@ class ConcentratedDP(ProfileGuarantee):
         return s
 
     def _excess_for_delta(self, log_delta: Floats) -> Floats:
-        """order - 1 at which epsilon is least: the root of rho s^2 + log(1 + s) - log(1/delta).
+        """Return order - 1 at which epsilon is least: the root of rho s^2 + log(1 + s) - log(1/delta).
 
         Convex and increasing in u = log s, so that Newton's method falls to the root from any point above it. Both
-        starts are above: each leaves one of the two terms out.
+        starts are above: each omits one of the two terms.
         """
         target = np.maximum(-log_delta, 1e-300)
         u = np.minimum(0.5 * (np.log(target) - np.log(self.rho)), np.log(np.expm1(target)))

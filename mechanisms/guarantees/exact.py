@@ -1,4 +1,4 @@
-"""The exact curve of a pair of finite output distributions."""
+"""Exact curve of a pair of finite output distributions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .profile import ProfileGuarantee
 
 _SUM_TOLERANCE = 1e-9
 SMALL = 1e-290
-"""Probabilities below are read from their logarithms, where these are given."""
+"""Probabilities below this value are computed from their logarithms, if available."""
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class ExactDP(ProfileGuarantee):
-    """What two known output laws, p0 on side 0 and p1 on side 1, allow: nothing is bounded, everything is computed.
+    """The exact guarantee of two known output laws, p0 on side 0 and p1 on side 1.
 
-    A guarantee holds in both directions, and so do the three views of an asymmetric pair:
+    A guarantee holds in both directions; for an asymmetric pair the three views are
 
         delta(epsilon)  the larger of the two hockey-stick divergences, sum (p1 - e^epsilon p0)+ and with sides swapped
         epsilon(delta)  the larger of the two inverses
@@ -35,11 +35,11 @@ class ExactDP(ProfileGuarantee):
     Args:
         p0, p1: `(n_outputs,)` probabilities of the same outputs on side 0 and side 1; zeros allowed. Each sums to 1
             within 1e-9 and is then scaled to sum to 1.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
-        exact: False when the two laws are only known to be no better than the mechanism.
+        relation: the neighbouring relation; None adopts the relation of the pair.
+        exact: False if the two laws only dominate those of the mechanism.
 
-    Probabilities below about 1e-308 are 0 as floats, so that a privacy loss beyond 700 would count as infinite: give
-    such laws by their logarithms, to `of_logs`.
+    Probabilities below about 1e-308 are 0 as floats, so that a privacy loss beyond 700 would count as infinite: build
+    such laws from their logarithms with `of_logs`.
 
     Raises:
         ParameterError: not two vectors of one length >= 1, a probability negative or NaN, a sum other than 1; an
@@ -83,7 +83,7 @@ class ExactDP(ProfileGuarantee):
     def of_logs(
         cls, log_p0: ArrayLike, log_p1: ArrayLike, relation: str | Relation | None = None, *, exact: bool = True
     ) -> Self:
-        """From the logarithms of the probabilities, -inf for what a side cannot produce: no loss is too large.
+        """Return the guarantee for log probabilities, -inf for impossible outputs; privacy losses of any size are kept.
 
         Example:
             >>> ExactDP.of_logs([0.0, -1000.0], [-1000.0, 0.0]).epsilon(0.0)
@@ -91,13 +91,13 @@ class ExactDP(ProfileGuarantee):
         """
         logs = np.asarray(log_p0, dtype=np.float64), np.asarray(log_p1, dtype=np.float64)
         with np.errstate(under="ignore", over="ignore"):
-            found = cls(np.exp(logs[0]), np.exp(logs[1]), relation, exact=exact)
-        if any(np.any((log > -np.inf) & (p < SMALL)) for log, p in zip(logs, (found.p0, found.p1), strict=True)):
-            found._set(logs=logs)
-        return found
+            pair = cls(np.exp(logs[0]), np.exp(logs[1]), relation, exact=exact)
+        if any(np.any((log > -np.inf) & (p < SMALL)) for log, p in zip(logs, (pair.p0, pair.p1), strict=True)):
+            pair._set(logs=logs)
+        return pair
 
     def __eq__(self, other: object) -> bool:
-        """Two guarantees of equal laws are one, so that what was computed for a claim is found again."""
+        """Compare the laws, so that results cached for a claim are found again."""
         return self._laws == other._laws if isinstance(other, ExactDP) else NotImplemented
 
     def __hash__(self) -> int:
@@ -110,14 +110,14 @@ class ExactDP(ProfileGuarantee):
 
     @property
     def _possible(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """What each side can produce."""
+        """Outputs that side 0 and side 1 can produce, as masks of shape `(n_outputs,)`."""
         if self.logs is None:
             return self.p0 > 0.0, self.p1 > 0.0
         return self.logs[0] > -np.inf, self.logs[1] > -np.inf
 
     @property
     def default_delta(self) -> float | None:
-        """0 where the pair is purely private, which it is if both sides can produce the same outputs."""
+        """Zero if both sides can produce the same outputs, so that the pair is purely private, else None."""
         return 0.0 if np.array_equal(*self._possible) else None
 
     @cached_property
@@ -135,9 +135,9 @@ class ExactDP(ProfileGuarantee):
         return _profile_of_logs(self.p1, self.p0, log1, log0), _profile_of_logs(self.p0, self.p1, log0, log1)
 
     def product(self, other: ExactDP) -> ExactDP:
-        """What both pairs together allow, drawn independently, with this relation."""
+        """Return the guarantee of independent outputs of both pairs, with this relation."""
         pairs = zip(self.log_laws, other.log_laws, strict=True)
-        log0, log1 = (np.add.outer(one, two).ravel() for one, two in pairs)
+        log0, log1 = (np.add.outer(law, other_law).ravel() for law, other_law in pairs)
         return ExactDP.of_logs(log0, log1, self.relation, exact=self.exact and other.exact)
 
     @property
@@ -147,7 +147,7 @@ class ExactDP(ProfileGuarantee):
             return (np.log(self.p0), np.log(self.p1)) if self.logs is None else self.logs
 
     def symmetric(self) -> ExactDP:
-        """A pair with this curve in either direction: what dominates when nobody knows which side is which."""
+        """Return a pair with this curve in either direction: the dominating pair if the sides are not known."""
         fpr, fnr = self.polygon
         p0 = np.concatenate([[0.0], np.diff(fpr)])
         p1 = np.concatenate([[1.0 - fnr[0]], -np.diff(fnr)])
@@ -163,23 +163,23 @@ class ExactDP(ProfileGuarantee):
         return np.maximum(*(profile.epsilon(delta) for profile in self.profiles))
 
     def _tradeoff(self, fpr: Floats) -> Floats:
-        found = np.interp(fpr, *self.polygon)
+        fnr = np.interp(fpr, *self.polygon)
         if self.logs is None:
-            return found
-        possible0, possible1 = self._possible  # the corner at 0 holds what is too unlikely for a float as well
+            return fnr
+        possible0, possible1 = self._possible  # the corner at 0 includes outputs too unlikely for a float
         at_zero = 1.0 - max(self.p1[~possible0].sum(), self.p0[~possible1].sum())
-        return np.where(fpr == 0.0, at_zero, found)
+        return np.where(fpr == 0.0, at_zero, fnr)
 
 
 def loss_profile(upper: Floats, lower: Floats) -> LossProfile:
-    """Profile of the loss log(upper / lower) under `upper`."""
+    """Return the profile of the loss log(upper / lower) under `upper`."""
     both = (upper > 0.0) & (lower > 0.0)
     losses = log_ratio(upper[both], lower[both])
     return LossProfile.of(losses, upper[both], float(upper[(upper > 0.0) & (lower == 0.0)].sum()))
 
 
 def _profile_of_logs(upper: Floats, lower: Floats, log_upper: Floats, log_lower: Floats) -> LossProfile:
-    """The same, from logarithms where a probability is too small for a float."""
+    """Return the profile of the loss under `upper`, from logarithms if a probability is too small for a float."""
     both = (log_upper > -np.inf) & (log_lower > -np.inf)
     losses = log_upper[both] - log_lower[both]
     normal = np.minimum(upper[both], lower[both]) >= SMALL
@@ -188,13 +188,13 @@ def _profile_of_logs(upper: Floats, lower: Floats, log_upper: Floats, log_lower:
 
 
 def log_ratio(upper: Floats, lower: Floats) -> Floats:
-    """log(upper / lower) of positive numbers, accurate for ratios near 1 as well."""
+    """Return log(upper / lower) of positive numbers, accurate for ratios near 1 as well."""
     near = np.clip((upper - lower) / lower, -0.5, 1.0)
     return np.asarray(np.where(np.abs(near) < 0.5, np.log1p(near), np.log(upper) - np.log(lower)))
 
 
 def _law(name: str, values: ArrayLike) -> Floats:
-    """`values` as a read-only probability vector."""
+    """Return `values` as a read-only probability vector."""
     try:
         law = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):

@@ -20,7 +20,7 @@ _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 @dataclass(frozen=True, repr=False)
 class GaussianDP(ProfileGuarantee):
-    """mu-Gaussian DP: telling the sides apart is as hard as telling N(0, 1) from N(mu, 1).
+    """mu-Gaussian DP: distinguishing the sides is as hard as distinguishing N(0, 1) from N(mu, 1).
 
     The exact curve of the Gaussian mechanism, for a query of any dimension; mu = 1 / noise_multiplier
     = L2 sensitivity / standard deviation.
@@ -30,8 +30,8 @@ class GaussianDP(ProfileGuarantee):
 
     Args:
         mu: finite, > 0.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
-        exact: False when the mechanism is only known to be no worse than this.
+        relation: the neighbouring relation; None adopts the relation of the pair.
+        exact: False if the curve is only an upper bound for the mechanism.
 
     Raises:
         ParameterError: mu not a finite number > 0; an unknown relation.
@@ -62,9 +62,10 @@ class GaussianDP(ProfileGuarantee):
 
     @classmethod
     def for_budget(cls, *, epsilon: float, delta: float, relation: str | Relation | None = None) -> Self:
-        """The largest mu that is still (epsilon, delta)-DP: 1 / mu is the least noise multiplier for that budget.
+        """Return the largest mu that is (epsilon, delta)-DP; 1 / mu is the least noise multiplier for this budget.
 
-        Bisection, because delta grows with mu (Balle, Wang 2018, Algorithm 1); the safe end of the last bracket.
+        By bisection, because delta grows with mu (Balle, Wang 2018, Algorithm 1); returns the safe end of the last
+        bracket.
         """
         positive(epsilon=epsilon)
         open_unit(delta=delta)
@@ -85,10 +86,10 @@ class GaussianDP(ProfileGuarantee):
         return _delta(self.mu, epsilon)
 
     def _epsilon(self, delta: Floats) -> Floats:
-        """Newton's method on log delta(epsilon), which is concave and decreasing.
+        """Solve delta(epsilon) = delta by Newton's method on log delta(epsilon), which is concave and decreasing.
 
-        Started above the root, it falls monotonically towards it. The start is safe because delta(epsilon) is below
-        Phi(mu/2 - epsilon/mu).
+        Started above the root, the iterates fall monotonically towards it. The start is above the root because
+        delta(epsilon) is below Phi(mu/2 - epsilon/mu).
         """
         positive_delta = np.maximum(delta, 5e-324)
         target = np.log(positive_delta)
@@ -106,12 +107,12 @@ class GaussianDP(ProfileGuarantee):
 
 
 def _mills(z: Floats) -> Floats:
-    """Mills ratio (1 - Phi(z)) / phi(z)."""
+    """Return the Mills ratio (1 - Phi(z)) / phi(z)."""
     return np.asarray(math.sqrt(math.pi / 2.0) * erfcx(z / math.sqrt(2.0)))
 
 
 def _delta(mu: float, epsilon: Floats) -> Floats:
-    """Balle, Wang (2018), Theorem 8, with phi(near) = e^epsilon phi(far) taken out of both terms."""
+    """Return delta by Balle, Wang (2018), Theorem 8, with phi(near) = e^epsilon phi(far) factored out."""
     near, far = epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu
     density = np.exp(-0.5 * near * near - _HALF_LOG_2PI)
     tail = density * (_mills(np.maximum(near, 0.0)) - _mills(far))
@@ -119,7 +120,7 @@ def _delta(mu: float, epsilon: Floats) -> Floats:
 
 
 def _log_delta(mu: float, epsilon: Floats) -> tuple[Floats, Floats]:
-    """log delta and its derivative, -e^epsilon Phi(-far) / delta."""
+    """Return log delta and its derivative, -e^epsilon Phi(-far) / delta."""
     near, far = epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu
     log_density = -0.5 * near * near - _HALF_LOG_2PI
     second = _mills(far)

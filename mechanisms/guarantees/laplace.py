@@ -1,4 +1,4 @@
-"""The exact curve of Laplace noise on one number."""
+"""Exact curve of Laplace noise on one number."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .profile import ProfileGuarantee
 
 @dataclass(frozen=True, init=False, repr=False)
 class LaplaceDP(ProfileGuarantee):
-    """The curve of a query of L1 sensitivity D with Laplace noise of scale D / epsilon.
+    """The exact curve of a query of L1 sensitivity D with Laplace noise of scale D / epsilon.
 
-    It is epsilon-DP, and between 0 and epsilon better than what that alone promises:
+    It is epsilon-DP, and stronger than pure DP between 0 and epsilon:
 
         delta(t)    = 1 - e^((t - epsilon) / 2)  for t <= epsilon, else 0
         tradeoff(x) = 1 - e^epsilon x            for x < e^-epsilon / 2
@@ -26,16 +26,16 @@ class LaplaceDP(ProfileGuarantee):
                       e^-epsilon (1 - x)         for x > 1/2
 
     Args:
-        epsilon: sensitivity / scale of the noise, finite, > 0. Kept as `nominal_epsilon`.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
-        exact: False when the mechanism is only known to be no worse than this.
+        epsilon: sensitivity / scale of the noise, finite, > 0. Stored as `nominal_epsilon`.
+        relation: the neighbouring relation; None adopts the relation of the pair.
+        exact: False if the curve is only an upper bound for the mechanism.
 
     Raises:
         ParameterError: epsilon not a finite number > 0; an unknown relation.
 
     Guarantees:
         * Closed forms, with full relative accuracy.
-        * For a vector of queries of total L1 sensitivity D this is the exact curve too; `Laplace` has the proof.
+        * Also the exact curve for a vector of queries of total L1 sensitivity D; `Laplace` has the proof.
 
     References:
         Dwork, McSherry, Nissim, Smith (2006); Dong, Roth, Su (2019), appendix (trade-off).

@@ -1,4 +1,4 @@
-"""The curve of Laplace noise on several numbers that all move."""
+"""Curve of Laplace noise on a vector whose entries all differ between the sides."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from .profile import ProfileGuarantee
 
 @dataclass(frozen=True, init=False, repr=False)
 class LaplaceVectorDP(ProfileGuarantee):
-    """The curve of Laplace noise on a vector whose entries move by known steps.
+    """The curve of Laplace noise on a vector whose entries differ by known amounts between the sides.
 
-    At delta 0 epsilon is the sum of the steps, as for one number that moves by all of it. At a larger delta it is less,
-    since the entries seldom all point the same way: `LaplaceDP` of the sum is the largest curve of all vectors.
+    At delta 0 epsilon is the sum of the moves, as for one number that moves by the sum. At a larger delta epsilon is
+    smaller, since the losses of the entries rarely all have the same sign: `LaplaceDP` of the sum is the largest curve
+    of all vectors.
 
     Args:
-        moves: |step| / scale of the noise for each entry, >= 0; those that are 0 count for nothing, and one is not.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
+        moves: |difference| / noise scale of each entry, >= 0 and at least one > 0; zeros have no effect.
+        relation: the neighbouring relation; None adopts the relation of the pair.
 
     Raises:
-        ParameterError: a move that is not a finite number >= 0, or none above 0.
+        ParameterError: a move that is not a finite number >= 0, or no move > 0.
 
     Guarantees:
-        * An upper bound, above the exact curve by less than the grid of `PrivacyLossDP` for each entry; exact for one.
+        * An upper bound, above the exact curve by less than the grid of `PrivacyLossDP` per entry; exact for one entry.
 
     Example:
         >>> vector = LaplaceVectorDP([0.5, 0.5, 0.0])
@@ -45,11 +46,11 @@ class LaplaceVectorDP(ProfileGuarantee):
     exact: bool
 
     def __init__(self, moves: Sequence[float], relation: str | Relation | None = None, *, exact: bool = True) -> None:
-        kept = tuple(sorted(float(move) for move in moves if move != 0.0))
-        if not kept:
+        nonzero = tuple(sorted(float(move) for move in moves if move != 0.0))
+        if not nonzero:
             raise ParameterError(argument="moves", value=moves, allowed="hold a number > 0")
-        positive(**{f"moves[{place}]": move for place, move in enumerate(kept)})
-        self._set(moves=kept, relation=relation, exact=exact)
+        positive(**{f"moves[{place}]": move for place, move in enumerate(nonzero)})
+        self._set(moves=nonzero, relation=relation, exact=exact)
 
     @property
     def default_delta(self) -> float:
@@ -60,17 +61,17 @@ class LaplaceVectorDP(ProfileGuarantee):
 
     def _delta(self, epsilon: Floats) -> Floats:
         beyond = epsilon >= math.fsum(self.moves)
-        found: Floats = np.where(beyond, 0.0, _composed(self.moves).delta(epsilon))
-        return found
+        delta: Floats = np.where(beyond, 0.0, _composed(self.moves).delta(epsilon))
+        return delta
 
     def _epsilon(self, delta: Floats) -> Floats:
-        found: Floats = np.minimum(math.fsum(self.moves), _composed(self.moves).epsilon(delta))
-        return found
+        epsilon: Floats = np.minimum(math.fsum(self.moves), _composed(self.moves).epsilon(delta))
+        return epsilon
 
 
 @lru_cache(maxsize=64)
 def _composed(moves: tuple[float, ...]) -> Guarantee:
-    """One privacy loss for each entry, convolved."""
+    """Return the composition of the privacy losses of the entries."""
     from .composition.compose import compose
 
     return compose([LaplaceDP(move) for move in moves], accounting="privacy-loss")

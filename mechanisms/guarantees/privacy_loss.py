@@ -1,4 +1,4 @@
-"""Privacy-loss distributions: the numerical accountant, by Google's dp-accounting."""
+"""Privacy-loss distributions: numerical accounting by Google's dp-accounting."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from .profile import ProfileGuarantee
 from .renyi import check_poisson
 
 INTERVAL = 1e-4
-"""Distance of the grid on which privacy losses are kept. Half of it costs twice the time and memory."""
+"""Grid interval of privacy losses. Half of it takes twice the time and memory."""
 REACH = 1380.0
-"""Privacy losses that spread further are kept on a coarser grid, of a hundred thousand losses."""
+"""Largest range of privacy losses on this grid; a wider range uses a coarser grid of a hundred thousand losses."""
 _MOST_LOSSES = 2e8
 _LARGEST = 690.0
 
 
 @dataclass(frozen=True)
 class NoisySteps:
-    """Noise on a Poisson sample of the records, composed: what `PrivacyLossDP.gaussian` and `.laplace` were asked.
+    """Composed noise on Poisson samples of the records: the arguments of `PrivacyLossDP.gaussian` and `.laplace`.
 
     Args:
         noise: "gaussian" or "laplace".
         ratio: sensitivity / scale of the noise of one step: 1 / noise_multiplier, or epsilon.
-        sampling_probability, steps, relation, interval: as there.
+        sampling_probability, steps, relation, interval: as for these methods.
     """
 
     noise: str
@@ -44,7 +44,7 @@ class NoisySteps:
     interval: float
 
     def guarantee(self) -> PrivacyLossDP:
-        """The guarantee of these steps."""
+        """Return the guarantee of these steps."""
         scale = 1.0 / self.ratio if self.noise == "gaussian" else self.ratio
         make = PrivacyLossDP.gaussian if self.noise == "gaussian" else PrivacyLossDP.laplace
         options = {"sampling_probability": self.sampling_probability, "interval": self.interval}
@@ -53,22 +53,22 @@ class NoisySteps:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivacyLossDP(ProfileGuarantee):
-    """The curve of a privacy loss that dp-accounting keeps on a grid, rounded to the pessimistic side.
+    """The curve of a privacy-loss distribution of dp-accounting, on a grid and rounded pessimistically.
 
-    Made by `gaussian`, `laplace`, `from_pld` or `compose(..., accounting="privacy-loss")`. Where adding and removing a
+    Built by `gaussian`, `laplace`, `from_pld` or `compose(..., accounting="privacy-loss")`. If adding and removing a
     record lead to different losses, delta and epsilon are the larger of the two.
 
     Args:
         pld: a `dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution`.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
-        description: for people, such as "gaussian, noise_multiplier=4, steps=100".
-        recipe: the steps that it was computed for, where it was: what a family of such guarantees is made from.
+        relation: the neighbouring relation; None adopts the relation of the pair.
+        description: displayed text, such as "gaussian, noise_multiplier=4, steps=100".
+        recipe: the steps from which the distribution was computed, if known; used to build families of guarantees.
 
     Guarantees:
         * An upper bound (`exact` is False), because losses are rounded up to the grid; above the exact epsilon by
           much less than the grid's interval per composition.
-        * Composition moves up to 1e-15 of probability a time to an infinite loss, and works in double precision:
-          deltas below about 1e-12 are not told apart reliably, and epsilon(0) is inf after a composition.
+        * Each composition moves up to 1e-15 of probability to an infinite loss, and works in double precision: deltas
+          below about 1e-12 are not reliable, and epsilon(0) is inf after a composition.
 
     References:
         Koskela, Jalko, Honkela (2020); Gopi, Lee, Wutschitz (2021); Doroshenko, Ghazi, Kamath, Kumar, Manurangsi
@@ -98,7 +98,7 @@ class PrivacyLossDP(ProfileGuarantee):
         self._set(relation=self.relation)
 
     def __eq__(self, other: object) -> bool:
-        """Two of one recipe are one, so that what was computed for a claim is found again."""
+        """Compare the recipes, so that results cached for a claim are found again."""
         if not isinstance(other, PrivacyLossDP):
             return NotImplemented
         return self is other or (self.recipe is not None and self._made_of == other._made_of)
@@ -114,8 +114,7 @@ class PrivacyLossDP(ProfileGuarantee):
     def from_pld(
         cls, pld: Any, *, relation: str | Relation | None = None, description: str = "from_pld"
     ) -> PrivacyLossDP:
-        """Wraps a privacy-loss distribution of dp-accounting, which must be pessimistic. That it belongs to `relation`
-        is the caller's claim."""
+        """Wrap a pessimistic privacy-loss distribution of dp-accounting, which the caller claims for `relation`."""
         return cls(pld, None if relation is None else Relation.of(relation), description=description)
 
     @classmethod
@@ -128,15 +127,15 @@ class PrivacyLossDP(ProfileGuarantee):
         relation: str | Relation = Relation.ADD_REMOVE,
         interval: float | None = None,
     ) -> PrivacyLossDP:
-        """The Gaussian mechanism on a Poisson sample of the records, composed with itself: DP-SGD's accountant.
+        """Return the guarantee of the Gaussian mechanism on Poisson samples, composed with itself, as for DP-SGD.
 
         Args:
             noise_multiplier: standard deviation / L2 sensitivity under `relation`, > 0.
-            sampling_probability: of each record in each step, in (0, 1].
-            steps: compositions, >= 1.
-            relation: add_remove or zero_out when records are sampled; any of the three otherwise.
-            interval: of the grid of losses, > 0; None takes 1e-4 and, where losses spread over more than 1380, 1e-5
-                of that.
+            sampling_probability: inclusion probability of each record in each step, in (0, 1].
+            steps: number of compositions, >= 1.
+            relation: add_remove or zero_out if records are sampled; any relation otherwise.
+            interval: grid interval of the losses, > 0; None uses 1e-4, or 1e-5 of the range of losses if the range
+                exceeds 1380.
 
         Raises:
             ParameterError: a value out of range.
@@ -161,7 +160,7 @@ class PrivacyLossDP(ProfileGuarantee):
         relation: str | Relation = Relation.ADD_REMOVE,
         interval: float | None = None,
     ) -> PrivacyLossDP:
-        """A scalar Laplace mechanism on a Poisson sample of the records, composed with itself.
+        """Return the guarantee of a scalar Laplace mechanism on Poisson samples, composed with itself.
 
         Args:
             epsilon: sensitivity / scale of the noise of one step without sampling, > 0.
@@ -181,12 +180,12 @@ class PrivacyLossDP(ProfileGuarantee):
 
     @property
     def interval(self) -> float:
-        """Distance of the grid of losses."""
+        """Grid interval of the losses."""
         return float(_read(self.pld, "_pmf_remove")._discretization)
 
     @cached_property
     def profiles(self) -> tuple[LossProfile, ...]:
-        """One profile if adding and removing a record lead to the same losses, else two."""
+        """Profiles of the losses: one if adding and removing a record lead to the same losses, else two."""
         remove, add = _read(self.pld, "_pmf_remove"), _read(self.pld, "_pmf_add")
         return (_profile(remove),) if remove is add else (_profile(remove), _profile(add))
 
@@ -214,12 +213,12 @@ def _check_steps(sampling_probability: float, steps: int, relation: str | Relati
 
 
 def fitting_interval(reach: float) -> float:
-    """Of a grid of losses that are spread over `reach`."""
+    """Return the default grid interval for losses with range `reach`."""
     return INTERVAL if reach <= REACH else 1e-5 * reach
 
 
 def checked_interval(interval: float, reach: float) -> float:
-    """An interval that was asked for; refused where so many losses take too much time and memory."""
+    """Check that a requested interval does not lead to too many losses for the time and memory, and return it."""
     positive(interval=interval)
     if reach > _MOST_LOSSES * interval:
         raise ParameterError(
@@ -231,13 +230,16 @@ def checked_interval(interval: float, reach: float) -> float:
 
 
 def composed_reach(largest: float, count: float) -> float:
-    """How far the sum of `count` losses spreads, each of which lies between -`largest` and `largest`: the mean is at
-    most largest^2 / 2 a loss, its deviation at most `largest`; 10 deviations hold all but e^-50."""
+    """Return the range of the sum of `count` losses, each of which lies between -`largest` and `largest`.
+
+    The mean of a loss is at most largest^2 / 2, its standard deviation at most `largest`; 10 standard deviations hold
+    all but e^-50.
+    """
     return 2.0 * min(count * largest, 0.5 * count * largest**2 + 10.0 * math.sqrt(count) * largest)
 
 
 def _gaussian_reach(mu: float, q: float, steps: int) -> float:
-    """The same for the Gaussian mechanism on samples: moments by convexity in q, and by chi^2 where that is less."""
+    """Return the range of composed Gaussian losses on samples: moments by convexity in q, or by chi^2 if smaller."""
     single = mu * mu + 20.0 * mu
     chi_square = q * q * math.expm1(min(mu * mu, 700.0))
     mean, square = min(chi_square, 0.5 * q * mu * mu), min(chi_square, q * (0.25 * mu**4 + mu * mu))
@@ -246,7 +248,7 @@ def _gaussian_reach(mu: float, q: float, steps: int) -> float:
 
 @lru_cache(maxsize=32)
 def _composed(noise: str, scale: float, sampling_probability: float, interval: float, steps: int) -> Any:
-    """Remembered, as one step takes a second or more, and a mechanism is asked for its claim many times."""
+    """Return the composed privacy-loss distribution; cached, since one step takes a second or more."""
     from dp_accounting.pld import privacy_loss_distribution as plds
 
     if steps > 1:
@@ -266,18 +268,21 @@ def _title(name: str, **values: float) -> str:
 
 
 def _read(thing: Any, attribute: str) -> Any:
-    """An attribute that dp-accounting keeps to itself: its own inverse, epsilon(delta), takes a Python loop over a
-    hundred thousand losses per point, and its vectorised delta subtracts nearly equal numbers."""
+    """Return a private attribute of dp-accounting.
+
+    The public epsilon(delta) takes a Python loop over a hundred thousand losses per point, and the public vectorised
+    delta subtracts nearly equal numbers.
+    """
     if not hasattr(thing, attribute):
         raise AccountingError(
-            f"this version of dp-accounting keeps its losses elsewhere: {type(thing).__name__} has no {attribute!r}. "
+            f"this version of dp-accounting stores its losses elsewhere: {type(thing).__name__} has no {attribute!r}. "
             "Install dp-accounting 0.4.4 to 0.6."
         )
     return getattr(thing, attribute)
 
 
 def _profile(pmf: Any) -> LossProfile:
-    """The profile of dp-accounting's losses. Rounding errors of its Fourier transform below 0 count as 0."""
+    """Return the profile of dp-accounting's losses; negative rounding errors of its Fourier transform count as 0."""
     dense = pmf.to_dense_pmf()
     probabilities = np.maximum(0.0, np.asarray(_read(dense, "_probs"), dtype=np.float64))
     first, step = _read(dense, "_lower_loss"), _read(dense, "_discretization")

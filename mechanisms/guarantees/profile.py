@@ -1,7 +1,7 @@
-"""A guarantee that is given by its privacy profile delta(epsilon).
+"""Guarantees defined by their privacy profile delta(epsilon).
 
-What the classes of this folder share: arguments are checked, scalars and arrays are treated alike, and the two other
-views follow from the profile when a class has no closed form for them.
+The base class of this folder checks arguments, accepts scalars and arrays, and derives the two other views from the
+profile if a class has no closed form for them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .base import Floats, Guarantee
 from .numerics.search import least_satisfying, maximise
 
 LARGEST = 700.0
-"""No search goes to a larger epsilon: e^700 is about the largest number that a float holds."""
+"""Largest epsilon of any search: e^700 is about the largest float."""
 
 
 class ProfileGuarantee(Guarantee):
     """A guarantee known through `_delta`; `_epsilon` and `_tradeoff` may be overridden by closed forms.
 
-    The hooks take and return one-dimensional arrays; they may divide by zero or overflow on the way to a right limit,
-    and leave clipping to the public methods.
+    The hooks take and return one-dimensional arrays; they may divide by zero or overflow if the limit is correct, and
+    leave clipping to the public methods.
     """
 
     @overload
@@ -36,7 +36,7 @@ class ProfileGuarantee(Guarantee):
     @overload
     def epsilon(self, delta: ArrayLike) -> float | Floats: ...
     def epsilon(self, delta: ArrayLike) -> float | Floats:
-        """Least epsilon >= 0 at each delta in [0, 1); inf where there is none. Shape as `delta`."""
+        """Return the least epsilon >= 0 at each delta in [0, 1), inf if there is none; same shape as `delta`."""
         checked = _checked("delta", delta, "in [0, 1)", 0.0, math.nextafter(1.0, 0.0))
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
             result = np.maximum(0.0, self._epsilon(checked.ravel())).reshape(checked.shape) + 0.0
@@ -47,14 +47,14 @@ class ProfileGuarantee(Guarantee):
     @overload
     def delta(self, epsilon: ArrayLike) -> float | Floats: ...
     def delta(self, epsilon: ArrayLike) -> float | Floats:
-        """Least delta at each epsilon >= 0, inf allowed. Shape as `epsilon`."""
+        """Return the least delta at each epsilon >= 0, inf allowed; same shape as `epsilon`."""
         checked = _checked("epsilon", epsilon, ">= 0", 0.0, math.inf)
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
             result = np.clip(self._delta(checked.ravel()), 0.0, 1.0).reshape(checked.shape) + 0.0
         return result if checked.ndim else float(result)
 
     def tradeoff(self, fpr: ArrayLike) -> Floats:
-        """Least false negative rate at each false positive rate in [0, 1]. Shape as `fpr`."""
+        """Return the least false negative rate at each false positive rate in [0, 1]; same shape as `fpr`."""
         checked = _checked("fpr", fpr, "in [0, 1]", 0.0, 1.0)
         x = checked.ravel()
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
@@ -62,27 +62,27 @@ class ProfileGuarantee(Guarantee):
         return result.reshape(checked.shape)
 
     def under(self, relation: str | Relation) -> Self:
-        """The same promise, said of another neighbouring relation. Whether it holds there is the caller's claim."""
+        """Return this guarantee, stated for another neighbouring relation; the caller claims that it holds there."""
         twin = copy.copy(self)
         twin._set(relation=Relation.of(relation))
         return twin
 
     def calibrated_at(self, delta: float | None) -> Self:
-        """The same promise, whose noise was calibrated to `delta`, at which it is then quoted; None for none."""
+        """Return this guarantee with `calibrated_delta` set, the delta at which it is then stated; None for none."""
         twin = copy.copy(self)
         twin._set(calibrated_delta=delta)
         return twin
 
     @abstractmethod
     def _delta(self, epsilon: Floats) -> Floats:
-        """delta at each epsilon in [0, inf]."""
+        """Return delta at each epsilon in [0, inf]."""
 
     @abstractmethod
     def _parameters(self) -> Mapping[str, Any]:
-        """What tells this guarantee from others of its class, for `str` and `repr`."""
+        """Return the parameters that `str` and `repr` show."""
 
     def _epsilon(self, delta: Floats) -> Floats:
-        """By bisection on the profile; the safe end of the last bracket."""
+        """Invert the profile by bisection; the safe end of the last bracket."""
         return least_satisfying(lambda epsilon: self._delta(epsilon) <= delta, delta.shape)
 
     def _tradeoff(self, fpr: Floats) -> Floats:
@@ -90,10 +90,10 @@ class ProfileGuarantee(Guarantee):
         return np.where(fpr == 0.0, at_zero, supremum_over_lines(self._delta, self._epsilon, fpr))
 
     def _set(self, **values: Any) -> None:
-        """Sets fields of a frozen dataclass while it is being made; a relation given by name becomes a `Relation`."""
+        """Set fields of the frozen dataclass during construction; a relation given by name becomes a `Relation`."""
         for name, value in values.items():
-            named = name == "relation" and value is not None
-            object.__setattr__(self, name, Relation.of(value) if named else value)
+            is_relation = name == "relation" and value is not None
+            object.__setattr__(self, name, Relation.of(value) if is_relation else value)
 
     def __str__(self) -> str:
         shown = ", ".join(f"{name}={_short(value)}" for name, value in self._parameters().items())
@@ -107,12 +107,13 @@ class ProfileGuarantee(Guarantee):
 
 
 def supremum_over_lines(delta: Callable[[Floats], Floats], epsilon: Callable[[Floats], Floats], fpr: Floats) -> Floats:
-    """sup over epsilon of max{1 - delta - e^epsilon fpr, e^-epsilon (1 - delta - fpr)}.
+    """Return the sup over epsilon of max{1 - delta - e^epsilon fpr, e^-epsilon (1 - delta - fpr)}.
 
     Dong, Roth, Su (2019), Proposition 2.12. Every epsilon gives a valid lower bound on the false negative rate, so a
-    search that stops early errs on the safe side. The second line cannot win beyond log 2 above the epsilon at which
-    delta has fallen to (1 - fpr) / 2. A profile with jumps, or the least of several, has several peaks, of which the
-    search may miss the highest: search each of its parts, with an `epsilon` that may be that of the whole.
+    search that stops early errs on the safe side. The maximum of the second line is at most log 2 above the epsilon at
+    which delta is (1 - fpr) / 2. The objective of a profile with jumps, or of the minimum of several profiles, has
+    several peaks, and the search may miss the highest: search each part separately, with the `epsilon` of the part or
+    of the whole.
     """
     rest, start = 1.0 - fpr, np.zeros(fpr.shape)
     steep_high = np.minimum(LARGEST, -np.log(fpr))
@@ -127,13 +128,13 @@ def _short(value: Any) -> str:
 
 
 def _checked(name: str, values: ArrayLike, allowed: str, low: float, high: float) -> Floats:
-    """`values` as floats, each within [low, high]; raises `ParameterError` with the first that is not."""
+    """Return `values` as floats; raises `ParameterError` with the first value outside [low, high]."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ParameterError(f"{name} must be numbers {allowed}, but is {values!r}.", argument=name) from None
-    allowed_ones = (array >= low) & (array <= high)
-    if not allowed_ones.all():
-        first = float(array[~allowed_ones].flat[0])
+    in_range = (array >= low) & (array <= high)
+    if not in_range.all():
+        first = float(array[~in_range].flat[0])
         raise ParameterError(f"{name} must be {allowed}, but {first!r} was given.", argument=name)
     return array

@@ -18,8 +18,8 @@ from .profile import ProfileGuarantee
 class PureDP(ProfileGuarantee):
     """epsilon-differential privacy: no output is more than e^epsilon times likelier on one side than on the other.
 
-    Whatever is epsilon-DP is a post-processing of binary randomized response that tells the truth with probability
-    e^epsilon / (1 + e^epsilon). The curve of that mechanism is the curve of the guarantee:
+    Any epsilon-DP mechanism is a post-processing of binary randomized response that reports the true bit with
+    probability e^epsilon / (1 + e^epsilon). The curve of that mechanism is the curve of the guarantee:
 
         delta(t)    = (e^epsilon - e^t) / (1 + e^epsilon)  for t <= epsilon, else 0
         tradeoff(x) = max{1 - e^epsilon x, e^-epsilon (1 - x)}
@@ -27,10 +27,10 @@ class PureDP(ProfileGuarantee):
     At delta > 0 the least epsilon is therefore a little below the nominal one: log(e^epsilon - delta (1 + e^epsilon)).
 
     Args:
-        epsilon: finite, >= 0; 0 means that the output does not depend on the data. Kept as `nominal_epsilon`.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
-        exact: True for a mechanism as bad as randomized response (that mechanism itself, or geometric noise at unit
-            sensitivity), whose whole curve is this one.
+        epsilon: finite, >= 0; 0 means that the output does not depend on the data. Stored as `nominal_epsilon`.
+        relation: the neighbouring relation; None adopts the relation of the pair.
+        exact: True for a mechanism that attains the whole curve (randomized response, or geometric noise at unit
+            sensitivity).
 
     Raises:
         ParameterError: epsilon negative, infinite or NaN; an unknown relation.
@@ -76,11 +76,11 @@ class PureDP(ProfileGuarantee):
 
 
 def response_delta(nominal: float | Floats, epsilon: Floats) -> Floats:
-    """Profile of randomized response: (e^nominal - e^epsilon)+ / (1 + e^nominal), without cancellation."""
+    """Return the profile of randomized response: (e^nominal - e^epsilon)+ / (1 + e^nominal), without cancellation."""
     return np.asarray(np.maximum(0.0, -np.expm1(epsilon - nominal)) * expit(nominal))
 
 
 def response_epsilon(nominal: float | Floats, delta: Floats) -> Floats:
-    """Inverse of `response_delta`; 0 from its largest delta on."""
+    """Return the inverse of `response_delta`; 0 at and above its largest delta."""
     below = np.minimum(delta / expit(nominal), 1.0)
     return np.asarray(np.maximum(0.0, nominal + np.log1p(-below)))

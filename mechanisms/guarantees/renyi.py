@@ -27,7 +27,7 @@ INTEGER_ORDERS = tuple(map(float, (*range(2, 257), *range(272, 513, 16), *range(
 """Whole orders up to 1024, all of them up to 256."""
 
 TENTHS = tuple(1.0 + i / 10.0 for i in range(1, 100))
-"""1.1, 1.2, ..., 10.9, where the order that is best for little noise lies."""
+"""1.1, 1.2, ..., 10.9: the range of the best order when there is little noise."""
 
 ORDERS = tuple(sorted({*(round(1.0 + 0.01 * 1.04**i, 6) for i in range(230)), *TENTHS, *INTEGER_ORDERS}))
 """Orders between 1.01 and 1024; neighbours differ by at most 4 percent (of order - 1) below 80."""
@@ -37,13 +37,13 @@ ORDERS = tuple(sorted({*(round(1.0 + 0.01 * 1.04**i, 6) for i in range(230)), *T
 class RenyiDP(ProfileGuarantee):
     """Bounds on the Renyi divergence, in both directions, at finitely many orders.
 
-    Divergences add under composition, order by order. Converted to epsilon and delta by the best of the orders,
-    with the tight form for one order (see `renyi_conversion`).
+    Divergences add under composition, order by order. The conversion to epsilon and delta takes the best of the orders,
+    with the tight form for one order (see `dpassay.mechanisms.guarantees.conversion.renyi`).
 
     Args:
         orders: strictly increasing, each > 1; inf allowed, where the divergence is the epsilon of pure DP.
         divergences: one for each order, finite, >= 0.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
+        relation: the neighbouring relation; None adopts the relation of the pair.
 
     Raises:
         ParameterError: orders and divergences of different length, unsorted or out of range; an unknown relation.
@@ -66,7 +66,7 @@ class RenyiDP(ProfileGuarantee):
     exact = False
 
     gaussian_orders: ClassVar[tuple[float, ...]] = ORDERS
-    """What `gaussian` lists if no orders are given."""
+    """Default orders of `gaussian`."""
 
     def __post_init__(self) -> None:
         for divergence in self.divergences:
@@ -92,15 +92,15 @@ class RenyiDP(ProfileGuarantee):
         orders: Sequence[float] | None = None,
         relation: str | Relation = Relation.ADD_REMOVE,
     ) -> Self:
-        """The Gaussian mechanism on a Poisson sample of the records, composed with itself.
+        """Return the guarantee of the Gaussian mechanism on Poisson samples of the records, composed with itself.
 
         Args:
             noise_multiplier: standard deviation / L2 sensitivity, > 0.
-            sampling_probability: of each record in each step, in (0, 1].
-            steps: compositions, >= 1.
-            orders: finite; None takes `gaussian_orders`, from 1.01 to 1024. With little noise the best order is small,
-                and whole orders alone can cost a fifth of epsilon.
-            relation: add_remove or zero_out when records are sampled; any of the three otherwise.
+            sampling_probability: inclusion probability of each record in each step, in (0, 1].
+            steps: number of compositions, >= 1.
+            orders: finite; None uses `gaussian_orders`, from 1.01 to 1024. With little noise the best order is small,
+                and restricting the search to whole orders can increase epsilon by a fifth.
+            relation: add_remove or zero_out if records are sampled; any relation otherwise.
 
         Raises:
             ParameterError: a value out of range.
@@ -119,36 +119,37 @@ class RenyiDP(ProfileGuarantee):
         unit_interval(sampling_probability=sampling_probability)
         whole(1, steps=steps)
         relation = Relation.of(relation)
-        used = np.array(cls.gaussian_orders if orders is None else orders, dtype=np.float64)
-        if not np.all((used > 1.0) & np.isfinite(used)):
+        order_array = np.array(cls.gaussian_orders if orders is None else orders, dtype=np.float64)
+        if not np.all((order_array > 1.0) & np.isfinite(order_array)):
             raise ParameterError(
-                f"orders must be finite and > 1, but are {used.tolist()}. At the order inf Gaussian noise has no "
-                "bound.",
+                f"orders must be finite and > 1, but are {order_array.tolist()}. Gaussian noise has no bound at the "
+                "order inf.",
                 argument="orders",
             )
         if sampling_probability < 1.0:
             check_poisson(relation)
-            each = np.array([sampled_divergence(a, sampling_probability, noise_multiplier) for a in used])
+            q = sampling_probability
+            divergences = np.array([sampled_divergence(a, q, noise_multiplier) for a in order_array])
         else:
-            each = used / (2.0 * noise_multiplier**2)
-        return cls(tuple(used), tuple(steps * each), relation)
+            divergences = order_array / (2.0 * noise_multiplier**2)
+        return cls(tuple(order_array), tuple(steps * divergences), relation)
 
     def textbook_epsilon(self, delta: float) -> float:
-        """min over orders of divergence + log(1/delta) / (order - 1), for comparison; 0 < delta < 1."""
+        """Return the min over orders of divergence + log(1/delta) / (order - 1), for comparison; 0 < delta < 1."""
         open_unit(delta=delta)
         excess, divergences, pure = self._split()
-        each = textbook_epsilon(excess, divergences, np.array(math.log(delta)))
-        return float(min(each.min(initial=math.inf), math.inf if pure is None else pure))
+        by_order = textbook_epsilon(excess, divergences, np.array(math.log(delta)))
+        return float(min(by_order.min(initial=math.inf), math.inf if pure is None else pure))
 
     def best_order(self, delta: float) -> float:
-        """The finite order that gives the least epsilon; if it ends the list, a longer list may give less."""
+        """Return the finite order with the least epsilon; if it is the last one, a longer list may give less."""
         open_unit(delta=delta)
         excess, divergences, _ = self._split()
         return float(1.0 + excess[np.argmin(tight_epsilon(excess, divergences, np.array(math.log(delta))))])
 
     @property
     def default_delta(self) -> float | None:
-        """0 when the order inf alone is listed, which is pure DP."""
+        """Zero if inf is the only order, which is pure DP; else `calibrated_delta`."""
         return 0.0 if self.orders == (math.inf,) else super().default_delta
 
     def _parameters(self) -> Mapping[str, object]:
@@ -158,8 +159,8 @@ class RenyiDP(ProfileGuarantee):
 
     def _delta(self, epsilon: Floats) -> Floats:
         excess, divergences, pure = self._split()
-        each = tight_log_delta(excess, divergences, np.minimum(epsilon, 1e300)[:, np.newaxis])
-        best = np.exp(each.min(axis=1, initial=0.0))
+        log_delta = tight_log_delta(excess, divergences, np.minimum(epsilon, 1e300)[:, np.newaxis])
+        best = np.exp(log_delta.min(axis=1, initial=0.0))
         best = np.minimum(best, largest_total_variation(min(self.divergences)))
         return np.asarray(best if pure is None else np.minimum(best, response_delta(pure, epsilon)))
 
@@ -173,7 +174,7 @@ class RenyiDP(ProfileGuarantee):
         return np.where(delta >= largest_total_variation(min(self.divergences)), 0.0, best)
 
     def _tradeoff(self, fpr: Floats) -> Floats:
-        """The supremum over lines in closed form: an order a has delta = c e^((1 - a) epsilon)."""
+        """Return the supremum over lines in closed form: an order a has delta = c e^((1 - a) epsilon)."""
         excess, divergences, pure = self._split()
         log_c = tight_log_delta(excess, divergences, np.zeros(1))
         x = np.maximum(fpr, 5e-324)[:, np.newaxis]
@@ -188,18 +189,18 @@ class RenyiDP(ProfileGuarantee):
         return np.where(fpr == 0.0, 1.0, best)
 
     def _split(self) -> tuple[Floats, Floats, float | None]:
-        """Finite orders less 1, their divergences, and the divergence of order inf if there is one."""
+        """Return the finite orders minus 1, their divergences, and the divergence of order inf, or None."""
         orders, divergences = np.array(self.orders), np.array(self.divergences)
         finite = np.isfinite(orders)
         return orders[finite] - 1.0, divergences[finite], None if finite.all() else float(divergences[-1])
 
 
 def check_poisson(relation: Relation) -> None:
-    """Raises `AccountingError` unless Poisson sampling has a dominating pair of one record in or out."""
+    """Check that Poisson sampling has a known dominating pair under `relation`; raises `AccountingError` otherwise."""
     if relation is Relation.REPLACE_ONE:
         raise AccountingError(
             "relation 'replace_one' is not known for Poisson-sampled records: which pair is worst depends on the "
-            "record that is put in. Use 'add_remove' or 'zero_out', or bring a privacy-loss distribution of your own "
-            "with PrivacyLossDP.from_pld(pld, relation='replace_one').",
+            "replacement record. Use 'add_remove' or 'zero_out', or provide a custom privacy-loss distribution with "
+            "PrivacyLossDP.from_pld(pld, relation='replace_one').",
             argument="relation",
         )

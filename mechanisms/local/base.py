@@ -1,7 +1,7 @@
-"""What every mechanism on users' own categorical values shares.
+"""Base classes of local mechanisms on categorical values.
 
-Each user holds a value in 0..k-1 and sends a random one. No curator is trusted; the guarantee holds for each user on
-their own, under `replace_one`.
+Each user holds a value in 0..k-1 and sends a random message. No curator is trusted; the guarantee holds for each user
+separately, under `replace_one`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ..relation import Relation
 
 
 class LocalMechanism(Mechanism):
-    """Every user's value goes through the same random channel, independently of the others.
+    """A mechanism that sends the value of every user through the same random channel, independently.
 
-    The dataset is one user's value, or an array `(n_users,)` of them; each output is one message, or one a user. A
-    message is a whole number in 0..n_messages-1, or, where `message_shape` is not (), an array of that shape.
+    The dataset is one user's value, or an array `(n_users,)` of values; each output is one message, or one per user. A
+    message is a whole number in 0..n_messages-1, or, if `message_shape` is not (), an array of that shape.
     """
 
     relation: Relation = Relation.REPLACE_ONE
@@ -33,7 +33,7 @@ class LocalMechanism(Mechanism):
 
     @property
     def n_messages(self) -> int:
-        """Number of possible messages: as many as values, where nothing else is said."""
+        """Number of possible messages; by default the number of values."""
         return self.n_categories
 
     @property
@@ -45,56 +45,56 @@ class LocalMechanism(Mechanism):
     def _randomize(
         self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
     ) -> NDArray[np.integer]:
-        """Independent messages: `(*shape, *message_shape)`. `shape` is `(size,)`, or ends with the users."""
+        """Draw independent messages, `(*shape, *message_shape)`; `shape` is `(size,)`, or ends with the users."""
 
     @abstractmethod
     def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Log probability of each message, given the value of its user; the axes of a message are summed over. Anything
-        where the message is impossible."""
+        """Return the log probability of each message given the value of its user, summed over the axes of a message.
+
+        The result for impossible messages is arbitrary.
+        """
 
     def messages(self) -> NDArray[np.integer]:
-        """All possible messages, `(n_messages, *message_shape)`, in a fixed order.
+        """Return all possible messages, `(n_messages, *message_shape)`, in a fixed order.
 
         Raises:
-            ParameterError: there are more than a table holds.
+            ParameterError: too many messages for a table.
         """
         return np.arange(self.n_messages)
 
     def _impossible(self, messages: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Whether nobody ever sends that message."""
+        """Return a mask of the messages that no user ever sends."""
         return np.asarray((messages < 0) | (messages >= self.n_messages))
 
     def channel(self) -> NDArray[np.float64]:
-        """The law of one message under each value, `(n_categories, n_messages)`: row v is Pr[message | v].
+        """Return the law of one message under each value, `(n_categories, n_messages)`: row v is Pr[message | v].
 
         Raises:
-            ParameterError: there are more possible messages than a table holds.
+            ParameterError: too many possible messages for a table.
         """
         sent = Outputs(self.messages())
         return np.exp([self.log_density(sent, value) for value in range(self.n_categories)])
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` independent rounds: shape `(size, *message_shape)` for one user, `(size, n_users, *message_shape)` for
-        more."""
+        """Perform `size` independent rounds, `(size, *message_shape)`, or `(size, n_users, *message_shape)`."""
         values = self.values(dataset)
         return Outputs(self._randomize(values, (size, *values.shape), rng))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return the mechanism, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each output under `dataset`, summed over the users, shape `(size,)`; -inf if
-        impossible."""
+        """Return the log probability of each output, summed over the users, shape `(size,)`; -inf if impossible."""
         messages = outputs.values
-        each = self._message_log_probability(messages, self.values(dataset))
+        log_p = self._message_log_probability(messages, self.values(dataset))
         impossible = self._impossible(messages)
         if impossible.any():
-            each[impossible] = -np.inf
-        return each if each.ndim == 1 else np.asarray(each.sum(axis=1))
+            log_p[impossible] = -np.inf
+        return log_p if log_p.ndim == 1 else np.asarray(log_p.sum(axis=1))
 
     def worst_case(self) -> Neighbours:
-        """One user, who holds 0 or 1."""
+        """Return the pair of one user, who holds 0 or 1."""
         return Neighbours(0, 1, self.relation)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
@@ -112,7 +112,7 @@ class LocalMechanism(Mechanism):
         )
 
     def values(self, dataset: Dataset) -> NDArray[np.int64]:
-        """The users' values, checked: shape `()` or `(n_users,)`, whole numbers in 0..k-1."""
+        """Return the values of the users, checked: shape `()` or `(n_users,)`, whole numbers in 0..k-1."""
         values = np.asarray(dataset)
         must = f"the dataset of {type(self).__name__} must be whole numbers from 0 to {self.n_categories - 1}"
         if values.dtype.kind not in "biuf" or values.ndim > 1 or values.size == 0:
@@ -123,7 +123,10 @@ class LocalMechanism(Mechanism):
 
 
 class SymmetricRandomizer(LocalMechanism):
-    """Sends the true value with probability `p_true`, each given other one with `p_other` = e^-epsilon `p_true`."""
+    """A mechanism that sends the true value with probability `p_true`, and each other one with `p_other`.
+
+    `p_other` = e^-epsilon `p_true`.
+    """
 
     epsilon: float
 
@@ -135,7 +138,7 @@ class SymmetricRandomizer(LocalMechanism):
     @property
     @abstractmethod
     def p_other(self) -> float:
-        """Probability of sending one given other value."""
+        """Probability of sending any given other value."""
 
     def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
         log_true = math.log(self.p_true)

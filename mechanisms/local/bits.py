@@ -1,4 +1,4 @@
-"""What local mechanisms share whose message is a vector of bits, each of which is flipped on its own."""
+"""Base class of the local mechanisms whose message is a vector of independently flipped bits."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ..guarantees.numerics.binomial import response_logs
 from .base import LocalMechanism
 
 _LARGEST_TABLE = 16
-"""All messages of so many bits fit in a table."""
+"""Largest number of bits whose messages fit in a table."""
 
 
 class BitReports(LocalMechanism):
-    """A value is coded in m bits; a bit 1 is sent as 1 with probability `p_one`, a bit 0 with `q_one`."""
+    """Messages of m bits that code the value; a bit 1 is sent as 1 with probability `p_one`, a bit 0 with `q_one`."""
 
     @cached_property
     @abstractmethod
     def codes(self) -> NDArray[np.bool_]:
-        """The bits of each value, `(n_categories, m)`."""
+        """Bits of each value, `(n_categories, m)`."""
 
     @property
     @abstractmethod
@@ -49,17 +49,17 @@ class BitReports(LocalMechanism):
 
     @property
     def message_shape(self) -> tuple[int, ...]:
-        """(m,)."""
+        """Shape of one message, `(m,)`."""
         return (self.codes.shape[1],)
 
     @property
     def n_messages(self) -> int:
-        """2^m."""
+        """Number of possible messages, 2^m."""
         (m,) = self.message_shape
         return 1 << m
 
     def messages(self) -> NDArray[np.integer]:
-        """All vectors of m bits, in the order of the numbers that they write, the first bit counting most.
+        """Return all vectors of m bits, in the order of the binary numbers, most significant bit first.
 
         Raises:
             ParameterError: more than 16 bits.
@@ -67,16 +67,16 @@ class BitReports(LocalMechanism):
         (m,) = self.message_shape
         if m > _LARGEST_TABLE:
             raise ParameterError(
-                f"{type(self).__name__} has messages of {plural(m, 'bit')}, of which there are 2^{m}: no table holds "
-                f"them. Take one with {_LARGEST_TABLE} bits at most."
+                f"{type(self).__name__} has messages of {plural(m, 'bit')}, of which there are 2^{m}: too many for a "
+                f"table. Use a mechanism with {_LARGEST_TABLE} bits at most."
             )
         return ((np.arange(1 << m)[:, None] >> np.arange(m)[::-1]) & 1).astype(np.int8)
 
     def exact_guarantee(self) -> Guarantee:
-        """The exact curve of one user's two values in `worst_case`.
+        """Return the exact curve of one user's two values in `worst_case`.
 
-        Only the bits in which their codes differ say anything: how many of those that the first value sets were sent as
-        1, and how many of those that the second one sets.
+        Only the bits in which the codes differ matter: the number sent as 1 of the bits set by the first value only,
+        and of those set by the second value only.
         """
         pair = self.worst_case()
         code0, code1 = self.codes[int(pair.d0)], self.codes[int(pair.d1)]
@@ -90,7 +90,7 @@ class BitReports(LocalMechanism):
         return np.asarray(((messages != 0) & (messages != 1)).any(axis=-1))
 
     def _chances(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Pr[bit sent as 1] for each value, `(*values.shape, m)`."""
+        """Return Pr[bit sent as 1] for each value, `(*values.shape, m)`."""
         return np.where(self.codes[values], self.p_one, self.q_one)
 
     def _randomize(

@@ -1,4 +1,4 @@
-"""What a random channel does to the distance of two distributions: another way to say that it is private."""
+"""Contraction of the distance of two distributions by a random channel: an equivalent form of local privacy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..validation import non_negative
 
 
 def hockey_stick(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
-    """E_gamma(p, q) = sum (p - e^epsilon q)+, with gamma = e^epsilon; at epsilon = 0 the total variation.
+    """Return E_gamma(p, q) = sum (p - e^epsilon q)+, with gamma = e^epsilon; at epsilon = 0 the total variation.
 
     Args:
         p, q: `(n,)` probabilities of the same outcomes.
@@ -21,23 +21,25 @@ def hockey_stick(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
 
 
 def contraction_coefficient(channel: ArrayLike, epsilon: float) -> float:
-    """The most of the divergence E_gamma, gamma = e^epsilon, of two input distributions that is left at the output:
+    """Return the largest ratio of the divergence E_gamma at the output to the divergence at the input.
+
+    With gamma = e^epsilon,
 
         eta_gamma = sup over P, Q with E_gamma(P, Q) > 0 of E_gamma(PK, QK) / E_gamma(P, Q)
                   = max over two inputs x, y of E_gamma(K(x), K(y)).
 
-    The mechanism K is epsilon-locally private if and only if it is 0, that is, if no two distributions of what users
-    hold can be told apart at e^epsilon by what they send. At epsilon = 0 it is Dobrushin's coefficient.
+    The mechanism K is epsilon-locally private if and only if it is 0, that is, if no two distributions of the values
+    can be distinguished at e^epsilon by the messages. At epsilon = 0 it is Dobrushin's coefficient.
 
     Args:
         channel: `(n_inputs, n_outputs)`, each row the law of the output under one input: `LocalMechanism.channel()`.
         epsilon: >= 0.
 
     Returns:
-        In [0, 1]; where it should be 0 it may be of the size of the rounding errors, 1e-16.
+        A number in [0, 1]; instead of 0 it may be of the size of the rounding errors, 1e-16.
 
     Raises:
-        ParameterError: the channel is no matrix of laws.
+        ParameterError: the channel is not a matrix of laws.
 
     References:
         Asoodeh, Aliakbarpour, Calmon (2021), "Local differential privacy is equivalent to contraction of an
@@ -56,7 +58,7 @@ def contraction_coefficient(channel: ArrayLike, epsilon: float) -> float:
 
 
 def local_epsilon(channel: ArrayLike) -> float:
-    """The least epsilon of a channel: the largest log ratio in a column; inf where one input alone can give an output.
+    """Return the least epsilon of a channel: the largest log ratio in a column; inf if an input excludes an output.
 
     Example:
         >>> round(local_epsilon([[0.75, 0.25], [0.25, 0.75]]), 6)
@@ -69,7 +71,7 @@ def local_epsilon(channel: ArrayLike) -> float:
 
 
 def _grown(law: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
-    """e^epsilon times probabilities, at most e: no other probability exceeds that."""
+    """Return e^epsilon times probabilities, capped at e, which no probability exceeds."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.exp(np.minimum(epsilon + np.log(law), 1.0)))
 
@@ -79,7 +81,7 @@ def _channel(channel: ArrayLike) -> NDArray[np.float64]:
     if laws.ndim != 2 or laws.size == 0 or not (laws >= 0.0).all() or np.abs(laws.sum(axis=1) - 1.0).max() > 1e-9:
         raise ParameterError(
             f"channel must be a matrix (n_inputs, n_outputs) whose rows are probabilities that sum to 1, but has shape "
-            f"{laws.shape}. Take `mechanism.channel()`.",
+            f"{laws.shape}. Use `mechanism.channel()`.",
             argument="channel",
         )
     return laws

@@ -1,4 +1,4 @@
-"""How often each value is held, from the messages of all users."""
+"""Frequency estimates of the values, from the messages of all users."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .base import LocalMechanism
 
 
 class FrequencyOracle(LocalMechanism):
-    """A message supports some values: that of its user with probability `p_support`, any other with `q_support`.
+    """Local mechanism whose messages support the true value with `p_support` and any other with `q_support`.
 
-    The share of users who hold v is then estimated by (share of messages that support v - q) / (p - q). (Wang, Blocki,
-    Li and Jha 2017, "pure protocols".)
+    The share of users who hold v is estimated by (share of messages that support v - q) / (p - q). (Wang, Blocki, Li
+    and Jha 2017, "pure protocols".)
     """
 
     @property
@@ -31,32 +31,32 @@ class FrequencyOracle(LocalMechanism):
 
     @abstractmethod
     def _support(self, messages: NDArray[np.integer]) -> NDArray[np.integer]:
-        """Number of messages that support each value: `(..., n_users, *message_shape)` -> `(..., k)`."""
+        """Return the number of messages that support each value: `(..., n_users, *message_shape)` -> `(..., k)`."""
 
     def estimate_frequencies(self, messages: ArrayLike) -> NDArray[np.float64]:
-        """Unbiased estimate of the share of users with each value.
+        """Return the unbiased estimate of the share of users with each value.
 
         Args:
-            messages: `(..., n_users, *message_shape)`, as `release` gives them.
+            messages: `(..., n_users, *message_shape)`, as returned by `release`.
 
         Returns:
             `(..., k)`; single entries may be negative.
 
         Raises:
-            ParameterError: messages of another shape, or such as nobody sends.
+            ParameterError: messages of another shape, or impossible messages.
         """
         sent = checked_messages(self, messages)
         n_users = sent.shape[sent.ndim - 1 - len(self.message_shape)]
         return np.asarray((self._support(sent) / n_users - self.q_support) / (self.p_support - self.q_support))
 
     def support(self, messages: ArrayLike) -> NDArray[np.integer]:
-        """Return how many messages support each value, `(..., k)`; arguments as for `estimate_frequencies`."""
+        """Return the number of messages that support each value, `(..., k)`; arguments as `estimate_frequencies`."""
         return self._support(checked_messages(self, messages))
 
     def frequency_variance(self, frequency: float, n_users: int) -> float:
-        """Variance of one entry of `estimate_frequencies`, where that share of `n_users` given users holds the value.
+        """Return the variance of an entry of `estimate_frequencies` for a value held by this share of `n_users`.
 
-        q (1 - q) / (n (p - q)^2) + frequency (1 - p - q) / (n (p - q)): only the coins are random, not the users.
+        q (1 - q) / (n (p - q)^2) + frequency (1 - p - q) / (n (p - q)): only the messages are random, not the values.
         """
         unit_interval(frequency=frequency)
         whole(1, n_users=n_users)
@@ -65,7 +65,7 @@ class FrequencyOracle(LocalMechanism):
 
 
 def checked_messages(mechanism: LocalMechanism, messages: ArrayLike) -> NDArray[np.integer]:
-    """`messages` as an array, each one that a user of the mechanism may send."""
+    """Return `messages` as an array, checked to be possible messages of the mechanism."""
     sent, shape = np.asarray(messages), mechanism.message_shape
     n_axes = sent.ndim - len(shape)
     fits = sent.dtype.kind in "iub" and n_axes > 0 and sent.shape[n_axes:] == shape and sent.shape[n_axes - 1] > 0
@@ -74,7 +74,7 @@ def checked_messages(mechanism: LocalMechanism, messages: ArrayLike) -> NDArray[
         raise ParameterError(
             f"messages must be whole numbers of shape ({axes}), such as {type(mechanism).__name__} releases, but are "
             f"{sent.dtype} of shape {sent.shape}"
-            + (", and nobody sends some of them. Give what `release` returned." if fits else "."),
+            + (", and some of them are impossible. Give the output of `release`." if fits else "."),
             argument="messages",
         )
     return sent

@@ -1,4 +1,4 @@
-"""Hadamard response: a user sends the number of a column in which their row of a Hadamard matrix is likely +1."""
+"""Hadamard response: a user sends the index of a column in which their row of a Hadamard matrix is likely +1."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from .frequency import FrequencyOracle
 class HadamardResponse(FrequencyOracle):
     """Hadamard response: value v has row v + 1 of the K x K Hadamard matrix, K the least power of two above k.
 
-    Row v + 1 is +1 in half of the columns; one of these is sent with probability e^epsilon / (e^epsilon + 1), each
-    alike, and else one of the others. A message is a number of log2 K bits, however large k is. The dataset is one
-    user's value in 0..k-1, or `(n_users,)` of them. (Acharya, Sun and Zhang 2019: the form for high privacy, which has
-    no blocks, and the least possible error up to a constant factor while epsilon is at most about 1.)
+    Row v + 1 is +1 in half of the columns; a uniform one of these is sent with probability e^epsilon / (e^epsilon + 1),
+    otherwise a uniform one of the others. A message is a number of log2 K bits. The dataset is one user's value in
+    0..k-1, or `(n_users,)` values. (Acharya, Sun and Zhang 2019: the form for high privacy, which has no blocks, and
+    the least possible error up to a constant factor if epsilon is at most about 1.)
 
     Args:
         epsilon: the claim, per user, > 0.
         k: number of possible values, >= 2.
 
     Guarantees:
-        * epsilon-DP for each user under `replace_one`; the claim is the exact curve of two different values, which all
-          pairs share: two rows agree in half of the columns, which say nothing.
+        * epsilon-DP for each user under `replace_one`; the claim is the exact curve of two different values, the same
+          for all pairs: two rows agree in half of the columns, which carry no information.
 
     Example:
         >>> mechanism = HadamardResponse(epsilon=1.0, k=5)
@@ -53,21 +53,21 @@ class HadamardResponse(FrequencyOracle):
 
     @property
     def n_messages(self) -> int:
-        """K, the least power of two above k."""
+        """Number of possible messages: K, the least power of two above k."""
         return 1 << self.k.bit_length()
 
     @property
     def p_support(self) -> float:
-        """A column supports the values in whose rows it is +1."""
+        """Probability that the sent column is +1 in the row of the value."""
         return 1.0 / (1.0 + math.exp(-self.epsilon))
 
     @property
     def q_support(self) -> float:
-        """1/2: half of the columns that are +1 in one row are +1 in another."""
+        """Probability 1/2: half of the columns that are +1 in one row are +1 in another."""
         return 0.5
 
     def guarantee(self) -> Guarantee:
-        """The exact curve, from the law of the signs of the column in the two rows."""
+        """Return the exact curve, from the law of the signs of the column in the two rows."""
         inside = math.log(0.5 * self.p_support)
         outside = inside - self.epsilon
         agree = [inside, outside]
@@ -76,7 +76,7 @@ class HadamardResponse(FrequencyOracle):
     def _randomize(
         self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
     ) -> NDArray[np.integer]:
-        """A uniform column; if its sign is not the drawn one, its bit is flipped that is the lowest of v + 1."""
+        """Draw a uniform column; if its sign is not the drawn sign, flip its bit at the lowest set bit of v + 1."""
         columns = rng.integers(self.n_messages, size=shape)
         minus = rng.random(shape) >= self.p_support
         rows = values + 1
@@ -88,7 +88,7 @@ class HadamardResponse(FrequencyOracle):
         return np.where(_minus(messages, values + 1), log_plus - self.epsilon, log_plus)
 
     def _support(self, messages: NDArray[np.integer]) -> NDArray[np.integer]:
-        """From the counts of the columns."""
+        """Return the supports, computed from the counts of the columns."""
         rows = messages.reshape(-1, messages.shape[-1]).astype(np.int64)
         offset = self.n_messages * np.arange(len(rows))[:, None]
         counts = np.bincount((rows + offset).ravel(), minlength=self.n_messages * len(rows))
@@ -97,8 +97,8 @@ class HadamardResponse(FrequencyOracle):
 
 
 def _minus(columns: NDArray[np.integer], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether the Hadamard matrix is -1 there: (-1)^(number of common bits) (Sylvester 1867)."""
+    """Return True where the Hadamard matrix, (-1)^(number of common bits), is -1 (Sylvester 1867)."""
     common = np.asarray(columns & rows)
-    for half in (32, 16, 8, 4, 2, 1):  # the parity of a word is that of its halves, one upon the other
+    for half in (32, 16, 8, 4, 2, 1):  # the parity of a word is the parity of the XOR of its halves
         common = common ^ (common >> half)
     return np.asarray(common & 1, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Local hashing: a user hashes their value with a function of their own, and answers for the hash."""
+"""Local hashing: each user hashes their value with a random function, and sends a random bucket."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..validation import positive, whole
 from .frequency import FrequencyOracle
 
 MERSENNE = 2**31 - 1
-"""The default field: a prime, and products of two of its elements fit a 64-bit number."""
+"""Size of the default field: a prime, such that products of two elements fit a 64-bit number."""
 _LARGEST_TABLE = 100_000
 
 
@@ -25,22 +25,21 @@ class LocalHashing(FrequencyOracle):
     """Local hashing: draw a hash function to g buckets, hash the value, and send the function and a random bucket.
 
     The function is h(v) = ((a v + b) mod prime) mod g, with a and b uniform in 0..prime-1 (Carter and Wegman 1979: two
-    different values have independent places in the field). The bucket is g-ary randomised response to h(v). The dataset
-    is one user's value in 0..k-1, or `(n_users,)` of them; a message is `(a, b, bucket)`. (Wang, Blocki, Li and Jha
-    2017: binary local hashing has g = 2, optimised local hashing g = e^epsilon + 1.)
+    different values are mapped to independent elements of the field). The bucket is g-ary randomized response to h(v).
+    The dataset is one user's value in 0..k-1, or `(n_users,)` values; a message is `(a, b, bucket)`. (Wang, Blocki, Li
+    and Jha 2017: binary local hashing has g = 2, optimised local hashing g = e^epsilon + 1.)
 
     Args:
         epsilon: the claim, per user, > 0.
         k: number of possible values, >= 2.
-        n_buckets: g, >= 2; None for the whole number next to e^epsilon + 1, at which estimates have the least variance,
-            but no more than `prime`.
+        n_buckets: g, >= 2; None for the whole number nearest to e^epsilon + 1, which minimises the variance of
+            estimates, at most `prime`.
         prime: size of the field, a prime >= k and >= g.
 
     Guarantees:
-        * epsilon-DP for each user under `replace_one`. The claim is the exact curve of two different values, which all
-          pairs share: their hashes collide with the probability `collision`, and then nothing is said.
-        * Estimates are unbiased, whatever g and prime: they count with the exact `collision`, which is 1/g up to
-          g / prime^2.
+        * epsilon-DP for each user under `replace_one`. The claim is the exact curve of two different values, the same
+          for all pairs: their hashes collide with the probability `collision`, and then nothing leaks.
+        * Estimates are unbiased for all g and prime: they use the exact `collision`, which is 1/g up to g / prime^2.
 
     Example:
         >>> mechanism = LocalHashing(epsilon=1.0, k=1000)
@@ -64,13 +63,13 @@ class LocalHashing(FrequencyOracle):
         if self.prime > MERSENNE or not _is_prime(self.prime) or self.prime < max(self.k, self.g):
             raise ParameterError(
                 f"prime must be a prime from max(k, n_buckets) = {max(self.k, self.g)} to {MERSENNE}, but is "
-                f"{self.prime}. Leave it out, or take a larger one.",
+                f"{self.prime}. Leave it out, or choose a larger one.",
                 argument="prime",
             )
 
     @classmethod
     def binary(cls, epsilon: float, k: int) -> LocalHashing:
-        """Hashes of one bit: binary local hashing (Bassily and Smith 2015)."""
+        """Return binary local hashing, with hashes of one bit (Bassily and Smith 2015)."""
         return cls(epsilon, k, n_buckets=2)
 
     @property
@@ -80,7 +79,7 @@ class LocalHashing(FrequencyOracle):
 
     @property
     def collision(self) -> float:
-        """Probability that two different values have one hash: two independent places of the field, each mod g."""
+        """Probability that two different values have the same hash: two independent field elements, each mod g."""
         low, larger = divmod(self.prime, self.g)
         return (larger * (low + 1) ** 2 + (self.g - larger) * low**2) / self.prime**2
 
@@ -99,47 +98,47 @@ class LocalHashing(FrequencyOracle):
 
     @property
     def message_shape(self) -> tuple[int, ...]:
-        """(3,): a, b and the bucket."""
+        """Shape of one message, (3,): a, b and the bucket."""
         return (3,)
 
     @property
     def p_support(self) -> float:
-        """`p_true`: a message supports the values that its function puts into its bucket."""
+        """Probability `p_true`: a message supports the values that its function maps to its bucket."""
         return self.p_true
 
     @property
     def q_support(self) -> float:
-        """Another value has the same bucket, or another one, which is sent by chance."""
+        """Probability that another value has the sent bucket: by collision with the true value, or by chance."""
         return self.collision * self.p_true + (1.0 - self.collision) * math.exp(-self.epsilon) * self.p_true
 
     def messages(self) -> NDArray[np.integer]:
-        """All functions and buckets.
+        """Return all combinations of functions and buckets.
 
         Raises:
             ParameterError: more than 100,000, as with the default prime.
         """
         if self.n_messages > _LARGEST_TABLE:
             raise ParameterError(
-                f"LocalHashing has {self.n_messages} possible messages with prime {self.prime}: no table holds them. "
-                f"Take a prime with prime^2 n_buckets <= {_LARGEST_TABLE}.",
+                f"LocalHashing has {self.n_messages} possible messages with prime {self.prime}: too many for a table. "
+                f"Choose a prime with prime^2 n_buckets <= {_LARGEST_TABLE}.",
                 argument="prime",
             )
         return np.stack(np.unravel_index(np.arange(self.n_messages), (self.prime, self.prime, self.g)), axis=1)
 
     def guarantee(self) -> Guarantee:
-        """The exact curve, from the law of (bucket of the first value, of the second, neither, or one of both)."""
+        """Return the exact curve, from the law of (bucket of the first value, of the second, neither, or of both)."""
         with np.errstate(divide="ignore"):
-            apart, others, alike = np.log([1.0 - self.collision, self.g - 2.0, self.collision])
-        p = apart + math.log(self.p_true)
+            separate, others, collided = np.log([1.0 - self.collision, self.g - 2.0, self.collision])
+        p = separate + math.log(self.p_true)
         q = p - self.epsilon
-        rest = [others + q, alike]
+        rest = [others + q, collided]
         return ExactDP.of_logs([p, q, *rest], [q, p, *rest], relation=self.relation)
 
     def _impossible(self, messages: NDArray[np.integer]) -> NDArray[np.bool_]:
         return np.asarray(((messages < 0) | (messages >= [self.prime, self.prime, self.g])).any(axis=-1))
 
     def _hash(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Buckets of the values under the functions of the messages."""
+        """Return the buckets of the values under the functions of the messages."""
         functions = messages.astype(np.int64, copy=False)
         return (functions[..., 0] * values + functions[..., 1]) % self.prime % self.g
 
@@ -164,6 +163,6 @@ class LocalHashing(FrequencyOracle):
 
 
 def _is_prime(number: int) -> bool:
-    """By division: at most 46,340 of them."""
+    """Return True for a prime, by trial division: at most 46,340 divisions."""
     divisors = np.arange(2, math.isqrt(number) + 1)
     return number > 1 and bool(np.all(number % divisors))

@@ -1,4 +1,4 @@
-"""Randomised response with k possible answers."""
+"""Randomized response with k possible answers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .base import SymmetricRandomizer
 from .frequency import FrequencyOracle
 
 _LEAST = 1e-300
-"""Probability of a lie below which none is drawn: uniform draws are 0 or at least 2^-53."""
+"""Least probability of a false answer: below it none is drawn, since uniform draws are 0 or at least 2^-53."""
 
 
 @dataclass(frozen=True)
 class KAryRandomizedResponse(SymmetricRandomizer, FrequencyOracle):
-    """k-ary randomised response: the true value with probability e^epsilon / (e^epsilon + k - 1), else another one.
+    """k-ary randomized response: the true value with probability e^epsilon / (e^epsilon + k - 1), else another one.
 
-    The other k - 1 values are equally likely. The dataset is one user's value in 0..k-1, or `(n_users,)` of them.
+    The other k - 1 values are equally likely. The dataset is one user's value in 0..k-1, or `(n_users,)` values.
     (Kairouz, Bonawitz and Ramage 2016, "k-RR"; also called direct encoding.)
 
     Args:
@@ -32,7 +32,7 @@ class KAryRandomizedResponse(SymmetricRandomizer, FrequencyOracle):
 
     Guarantees:
         * epsilon-DP for each user under `replace_one`; the claim is the exact curve of two different values, in which
-          the answers that are neither of the two count as one.
+          all other answers are merged.
 
     Example:
         >>> mechanism = KAryRandomizedResponse(epsilon=1.0, k=4)
@@ -63,19 +63,19 @@ class KAryRandomizedResponse(SymmetricRandomizer, FrequencyOracle):
         return math.exp(-self.epsilon) * self.p_true
 
     def guarantee(self) -> Guarantee:
-        """The exact curve, from the law of (first value, second value, any other)."""
+        """Return the exact curve, from the law of (first value, second value, any other)."""
         p_true, p_other = math.log(self.p_true), math.log(self.p_true) - self.epsilon
         rest = [math.log(self.k - 2) + p_other] if self.k > 2 else []
         return ExactDP.of_logs([p_true, p_other, *rest], [p_other, p_true, *rest], relation=self.relation)
 
     @property
     def p_support(self) -> float:
-        """`p_true`: an answer supports itself."""
+        """Probability `p_true`: an answer supports itself."""
         return self.p_true
 
     @property
     def q_support(self) -> float:
-        """`p_other`."""
+        """Probability `p_other`."""
         return self.p_other
 
     def _support(self, messages: NDArray[np.integer]) -> NDArray[np.integer]:
@@ -87,7 +87,7 @@ class KAryRandomizedResponse(SymmetricRandomizer, FrequencyOracle):
     def _randomize(
         self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
     ) -> NDArray[np.integer]:
-        """Moves each value by each of 1..k-1 with probability q, and else by k, which is none: one draw an answer."""
+        """Move each value by each of 1..k-1 with probability q, else by k, which is no move; one draw per answer."""
         draws = rng.random(shape)
         draws /= max(self.p_other, _LEAST)
         move = np.minimum(draws, self.k - 1).astype(np.int64) + 1

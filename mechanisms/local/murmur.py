@@ -1,4 +1,4 @@
-"""MurmurHash3, the 32-bit hash that RAPPOR puts values into its Bloom filter with."""
+"""MurmurHash3, the 32-bit hash of RAPPOR's Bloom filter."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ _MASK = 0xFFFFFFFF
 
 
 def murmur3(data: bytes, seed: int = 0) -> int:
-    """MurmurHash3_x86_32 of `data` as a signed number, in -2^31..2^31-1, the form in which most programs use it.
+    """Return MurmurHash3_x86_32 of `data` as a signed number, in -2^31..2^31-1, the form used by most programs.
 
     Args:
         data: any bytes.
         seed: in 0..2^32-1.
 
     References:
-        Appleby (2011), MurmurHash3, variant x86_32. It is fast and spreads well; it is no cryptographic hash.
+        Appleby (2011), MurmurHash3, variant x86_32: fast and well distributed, but not a cryptographic hash.
 
     Example:
         >>> murmur3(b"hello", seed=0)
@@ -32,7 +32,7 @@ def murmur3(data: bytes, seed: int = 0) -> int:
 
 
 def _scrambled(block: bytes) -> int:
-    """Up to four bytes, the lowest first."""
+    """Return the scrambled word of up to four bytes, the lowest first."""
     return (_rotated((int.from_bytes(block, "little") * 0xCC9E2D51) & _MASK, 15) * 0x1B873593) & _MASK
 
 

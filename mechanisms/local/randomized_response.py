@@ -1,4 +1,4 @@
-"""Randomised response: each user answers a yes/no question, and lies with a known probability."""
+"""Randomized response: each user answers a yes/no question, and lies with a known probability."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .base import SymmetricRandomizer
 
 @dataclass(frozen=True)
 class RandomizedResponse(SymmetricRandomizer):
-    """Randomised response: the true bit with probability 1 - r, the other with r = 1 / (1 + e^epsilon).
+    """Randomized response: the true bit with probability 1 - r, the other with r = 1 / (1 + e^epsilon).
 
-    The dataset is one user's bit, or `(n_users,)` of them; 1 means yes. (Warner 1965; Kairouz, Oh and Viswanath 2016
-    show that no local mechanism on bits is better.)
+    The dataset is one user's bit, or `(n_users,)` bits; 1 means yes. (Warner 1965; Kairouz, Oh and Viswanath 2016 show
+    that no local mechanism on bits is better.)
 
     Args:
         epsilon: the claim, per user, > 0.
@@ -45,24 +45,27 @@ class RandomizedResponse(SymmetricRandomizer):
 
     @classmethod
     def two_coin(cls) -> RandomizedResponse:
-        """Heads: the truth. Tails: toss again and say yes on heads, no on tails. Lies 1 time in 4: epsilon = ln 3."""
+        """Return the two-coin survey, with epsilon = ln 3.
+
+        Heads: the truth. Tails: toss again and answer yes on heads, no on tails. The answer is a lie 1 time in 4.
+        """
         return cls(epsilon=math.log(3.0))
 
     @classmethod
     def with_lying_probability(cls, lying_probability: float) -> RandomizedResponse:
-        """The version that lies with probability r, strictly between 0 and 1/2: epsilon = ln((1 - r) / r)."""
+        """Return the mechanism that lies with probability r, strictly between 0 and 1/2: epsilon = ln((1 - r) / r)."""
         unit_interval(lying_probability=lying_probability)
         if not 0.0 < lying_probability < 0.5:
             raise ParameterError(
-                f"lying_probability must lie strictly between 0 and 1/2, but is {lying_probability!r}: at 0 nothing is "
-                "hidden, at 1/2 nothing is said.",
+                f"lying_probability must lie strictly between 0 and 1/2, but is {lying_probability!r}: 0 hides "
+                "nothing, and 1/2 carries no information.",
                 argument="lying_probability",
             )
         return cls(epsilon=math.log1p(-lying_probability) - math.log(lying_probability))
 
     @property
     def lying_probability(self) -> float:
-        """r = 1 / (1 + e^epsilon)."""
+        """Probability of a lie, r = 1 / (1 + e^epsilon)."""
         return math.exp(-self.epsilon) / (1.0 + math.exp(-self.epsilon))
 
     @property
@@ -78,11 +81,11 @@ class RandomizedResponse(SymmetricRandomizer):
         return self.lying_probability
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(epsilon)`, attained."""
+        """Return `PureDP(epsilon)`, which is attained."""
         return PureDP(self.epsilon, relation=self.relation, exact=True)
 
     def estimate_mean(self, answers: ArrayLike) -> NDArray[np.float64]:
-        """Unbiased estimate of the share of users who hold 1: (mean(answers) - r) / (1 - 2 r).
+        """Return the unbiased estimate of the share of users who hold 1: (mean(answers) - r) / (1 - 2 r).
 
         Args:
             answers: 0 or 1, the users along the last axis.
@@ -95,7 +98,7 @@ class RandomizedResponse(SymmetricRandomizer):
         return np.asarray((np.mean(np.asarray(answers, dtype=np.float64), axis=-1) - r) / (1.0 - 2.0 * r))[()]
 
     def estimator_variance(self, mean: float, n_users: int) -> float:
-        """Variance of `estimate_mean` for `n_users` drawn from a population in which a share `mean` holds 1.
+        """Return the variance of `estimate_mean` for `n_users` from a population in which a share `mean` holds 1.
 
         p (1 - p) / (n (1 - 2 r)^2) with p = r + mean (1 - 2 r); truthful answers would give mean (1 - mean) / n.
 
@@ -110,7 +113,7 @@ class RandomizedResponse(SymmetricRandomizer):
         return p_yes * (1.0 - p_yes) / (n_users * (1.0 - 2.0 * r) ** 2)
 
     def posterior(self, *, prior: float, answer: int) -> float:
-        """Probability that a user holds 1 after an answer, by Bayes' rule: what the investigator learns.
+        """Return the posterior probability that a user holds 1 after an answer, by Bayes' rule.
 
         Args:
             prior: probability before the answer, in [0, 1].

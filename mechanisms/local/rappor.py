@@ -1,4 +1,4 @@
-"""RAPPOR: a value goes into a Bloom filter, and each bit of the filter is randomised."""
+"""RAPPOR: a value is coded in a Bloom filter, and each bit of the filter is randomised."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from .murmur import murmur3
 
 
 class _BloomReports(BitReports):
-    """A value sets the bits MurmurHash3(its decimal digits, seed j) mod n_bits, for j in 0..n_hashes-1.
+    """Bits of a Bloom filter: a value sets MurmurHash3(its decimal digits, seed j) mod n_bits, for each seed j.
 
-    The hash is the signed one: 2^32 is no multiple of n_bits, so that the unsigned one would give other bits.
+    The seeds are 0..n_hashes-1. The hash is signed: if 2^32 is not a multiple of n_bits, an unsigned hash gives other
+    bits.
     """
 
     k: int
@@ -37,14 +38,14 @@ class _BloomReports(BitReports):
 
     @cached_property
     def codes(self) -> NDArray[np.bool_]:
-        """The Bloom filter of each value, `(k, n_bits)`."""
+        """Bloom filter of each value, `(k, n_bits)`."""
         codes = np.zeros((self.k, self.n_bits), dtype=np.bool_)
         for value, seed in np.ndindex(self.k, self.n_hashes):
             codes[value, murmur3(str(value).encode(), seed) % self.n_bits] = True
         return codes
 
     def worst_case(self) -> Neighbours:
-        """Two values of 0..k-1 whose filters differ in most bits: the first such pair."""
+        """Return the first pair of values of 0..k-1 whose filters differ in the largest number of bits."""
         codes = self.codes.astype(np.int64)
         overlap, size = codes @ codes.T, codes.sum(axis=1)
         differ = size[:, None] + size - 2 * overlap
@@ -52,16 +53,16 @@ class _BloomReports(BitReports):
         return Neighbours(int(first), int(second), self.relation)
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(n_hashes ln(p (1 - q) / (q (1 - p))))`: filters of n_hashes bits without a common one."""
+        """Return `PureDP(n_hashes ln(p (1 - q) / (q (1 - p))))`, for filters of n_hashes bits without a common bit."""
         p, q = self.p_one, self.q_one
         one_bit_each = math.log(p) + math.log1p(-q) - math.log(q) - math.log1p(-p)
         return PureDP(self.n_hashes * one_bit_each, relation=self.relation)
 
     def estimate_frequencies(self, messages: ArrayLike) -> NDArray[np.float64]:
-        """Unbiased estimate of the share of users with each value: least squares over the bits.
+        """Return the unbiased estimate of the share of users with each value, by least squares over the bits.
 
         The share of filters with bit j set is (share of ones - q) / (p - q); the shares of the values are fitted to
-        those. (Erlingsson, Pihur and Korolova 2014, Section 4, without the lasso, which is biased.)
+        these shares. (Erlingsson, Pihur and Korolova 2014, Section 4, without the lasso, which is biased.)
 
         Args:
             messages: `(..., n_users, n_bits)` bits.
@@ -71,16 +72,16 @@ class _BloomReports(BitReports):
 
         Raises:
             ParameterError: messages of another shape; the filters of the k values are linearly dependent, so that the
-                bits do not tell the shares.
+                bits do not determine the shares.
         """
         sent = checked_messages(self, messages)
         bits = (sent.mean(axis=-2) - self.q_one) / (self.p_one - self.q_one)
         return np.asarray(bits @ self._solution)
 
     def frequency_covariance(self, frequencies: ArrayLike, n_users: int) -> NDArray[np.float64]:
-        """Covariance of `estimate_frequencies`, `(k, k)`, where these shares `(k,)` of `n_users` hold each value.
+        """Return the covariance of `estimate_frequencies`, `(k, k)`, for these shares `(k,)` of `n_users` users.
 
-        The users are given; only their coins are random.
+        The values are fixed; only the messages are random.
         """
         whole(1, n_users=n_users)
         set_ = np.asarray(frequencies, dtype=np.float64) @ self.codes
@@ -90,11 +91,11 @@ class _BloomReports(BitReports):
 
     @cached_property
     def _solution(self) -> NDArray[np.float64]:
-        """Shares of set bits -> shares of the values: `(n_bits, k)`."""
+        """Matrix that maps shares of set bits to shares of the values, `(n_bits, k)`."""
         if np.linalg.matrix_rank(self.codes) < self.k:
             raise ParameterError(
                 f"the filters of {plural(self.k, 'value')} in {plural(self.n_bits, 'bit')} are linearly dependent, "
-                "so that reports do not tell how often each value is held. Take fewer values or more bits.",
+                "so that reports do not determine the frequencies of the values. Use fewer values or more bits.",
                 argument="k",
             )
         return np.asarray(np.linalg.pinv(self.codes.astype(np.float64)))
@@ -104,7 +105,8 @@ class _BloomReports(BitReports):
         whole(1, n_hashes=self.n_hashes)
         if len(np.unique(self.codes, axis=0)) == 1:
             raise ParameterError(
-                f"n_bits is {self.n_bits}: all values have the same filter, and nothing is said. Take more bits.",
+                f"n_bits is {self.n_bits}: all values have the same filter, and reports carry no information. "
+                "Use more bits.",
                 argument="n_bits",
             )
 
@@ -119,21 +121,21 @@ class _BloomReports(BitReports):
 
 @dataclass(frozen=True)
 class OneTimeRAPPOR(_BloomReports):
-    """RAPPOR for one report: each bit of the filter becomes 1 or 0 with probability f/2 each, and else stays.
+    """RAPPOR for one report: each bit of the filter becomes 1 or 0 with probability f/2 each, and else is unchanged.
 
-    This is the permanent randomised response alone. The dataset is one user's value in 0..k-1, or `(n_users,)` of them.
+    This is the permanent randomized response only. The dataset is one user's value in 0..k-1, or `(n_users,)` values.
     (Erlingsson, Pihur and Korolova 2014, Section 3.1.)
 
     Args:
         f: share of bits that are replaced by a fair coin, strictly between 0 and 1.
         k: number of possible values, >= 2.
         n_bits: length of the filter, >= 2.
-        n_hashes: hash functions, >= 1: at most so many bits are set.
+        n_hashes: number of hash functions, >= 1: the largest number of set bits.
 
     Guarantees:
         * 2 n_hashes ln((1 - f/2) / (f/2))-DP for each user under `replace_one` (their Theorem 1). The exact curve is
-          that of the two values in 0..k-1 whose filters differ most; it reaches the claim if they have no common bit,
-          and `n_hashes` each.
+          that of the two values in 0..k-1 whose filters differ most; it attains the claim if the filters have no
+          common bit, and `n_hashes` bits each.
 
     Example:
         >>> mechanism = OneTimeRAPPOR()
@@ -157,21 +159,21 @@ class OneTimeRAPPOR(_BloomReports):
 
     @property
     def p_one(self) -> float:
-        """1 - f/2."""
+        """Probability 1 - f/2 that a bit 1 is sent as 1."""
         return 1.0 - 0.5 * self.f
 
     @property
     def q_one(self) -> float:
-        """f/2."""
+        """Probability f/2 that a bit 0 is sent as 1."""
         return 0.5 * self.f
 
 
 @dataclass(frozen=True)
 class RAPPOR(_BloomReports):
-    """RAPPOR: the bits of `OneTimeRAPPOR`, reported as 1 with probability q where they are 1, and p where they are 0.
+    """RAPPOR: the bits of `OneTimeRAPPOR`, reported as 1 with probability q if they are 1, and p if they are 0.
 
-    One report, as who sees one report sees it: the permanent response and the instantaneous one together. A user who
-    reports again keeps the bits of the permanent response, and many reports tell no more than those.
+    The law of a single report: the composition of the permanent and the instantaneous response. The bits of the
+    permanent response are the same in all reports of a user, so that many reports leak no more than these bits.
     (Erlingsson, Pihur and Korolova 2014, Section 3.1.)
 
     Args:
@@ -180,7 +182,7 @@ class RAPPOR(_BloomReports):
         q: probability that a permanent bit 1 is reported as 1, strictly below 1.
         k: number of possible values, >= 2.
         n_bits: length of the filter, >= 2.
-        n_hashes: hash functions, >= 1: at most so many bits are set.
+        n_hashes: number of hash functions, >= 1: the largest number of set bits.
 
     Guarantees:
         * n_hashes ln(q* (1 - p*) / (p* (1 - q*)))-DP for each user and one report under `replace_one` (their
@@ -206,18 +208,18 @@ class RAPPOR(_BloomReports):
         if self.f == 1.0 or self.p >= self.q:
             name = "f" if self.f == 1.0 else "p"
             raise ParameterError(
-                f"f must be below 1 and p below q, but f is {self.f!r}, p {self.p!r} and q {self.q!r}: a report must "
-                "say something.",
+                f"f must be below 1 and p below q, but f is {self.f!r}, p {self.p!r} and q {self.q!r}: otherwise a "
+                "report carries no information.",
                 argument=name,
             )
         self._check_filter()
 
     @property
     def p_one(self) -> float:
-        """q* = f (p + q) / 2 + (1 - f) q."""
+        """Probability q* = f (p + q) / 2 + (1 - f) q that a bit 1 is reported as 1."""
         return 0.5 * self.f * (self.p + self.q) + (1.0 - self.f) * self.q
 
     @property
     def q_one(self) -> float:
-        """p* = f (p + q) / 2 + (1 - f) p."""
+        """Probability p* = f (p + q) / 2 + (1 - f) p that a bit 0 is reported as 1."""
         return 0.5 * self.f * (self.p + self.q) + (1.0 - self.f) * self.p

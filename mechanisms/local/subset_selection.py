@@ -1,4 +1,4 @@
-"""Subset selection: a user sends a random set of values, which more often than not has their own in it."""
+"""Subset selection: a user sends a random set of values that is likelier to contain their value."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _LARGEST_TABLE = 100_000
 class SubsetSelection(FrequencyOracle):
     """Subset selection: one of the C(k, d) sets of d values; a set with the user's value is e^epsilon times likelier.
 
-    The set has the value with probability p = d e^epsilon / (d e^epsilon + k - d); all such sets are equally likely,
-    and so are those without it. The dataset is one user's value in 0..k-1, or `(n_users,)` of them; a message is `(k,)`
-    bits, d of which are 1. With d = 1 it is k-ary randomised response. (Ye and Barg 2018: with the best d, the least
-    error that a local mechanism can have, to first order.)
+    The set contains the value with probability p = d e^epsilon / (d e^epsilon + k - d); all sets with the value are
+    equally likely, and so are all sets without it. The dataset is one user's value in 0..k-1, or `(n_users,)` values;
+    a message is `(k,)` bits, d of which are 1. With d = 1 it is k-ary randomized response. (Ye and Barg 2018: with the
+    best d, the least error of any local mechanism, to first order.)
 
     Args:
         epsilon: the claim, per user, > 0.
         k: number of possible values, >= 2.
-        subset_size: d, from 1 to k - 1; None for the whole number next to k / (e^epsilon + 1), at least 1.
+        subset_size: d, from 1 to k - 1; None for the whole number nearest to k / (e^epsilon + 1), at least 1.
 
     Guarantees:
-        * epsilon-DP for each user under `replace_one`; the claim is the exact curve of two different values, which all
-          pairs share: only sets with one of them and not the other say anything.
+        * epsilon-DP for each user under `replace_one`; the claim is the exact curve of two different values, the same
+          for all pairs: only sets with exactly one of them carry information.
 
     Example:
         >>> mechanism = SubsetSelection(epsilon=1.0, k=8)
@@ -57,8 +57,8 @@ class SubsetSelection(FrequencyOracle):
             whole(1, subset_size=self.subset_size)
             if self.subset_size >= self.k:
                 raise ParameterError(
-                    f"subset_size must be below k = {self.k}, but is {self.subset_size}: the set of all values says "
-                    "nothing.",
+                    f"subset_size must be below k = {self.k}, but is {self.subset_size}: the set of all values carries "
+                    "no information.",
                     argument="subset_size",
                 )
 
@@ -77,29 +77,29 @@ class SubsetSelection(FrequencyOracle):
 
     @property
     def message_shape(self) -> tuple[int, ...]:
-        """(k,)."""
+        """Shape of one message, `(k,)`."""
         return (self.k,)
 
     @property
     def p_support(self) -> float:
-        """p: a set supports its members."""
+        """Probability p: a set supports its members."""
         return self.d / (self.d + (self.k - self.d) * math.exp(-self.epsilon))
 
     @property
     def q_support(self) -> float:
-        """Another value is one of d - 1 further members, or of d."""
+        """Probability that another value is in the set: one of d - 1 further members, or of d."""
         return (self.p_support * (self.d - 1) + (1.0 - self.p_support) * self.d) / (self.k - 1)
 
     def messages(self) -> NDArray[np.integer]:
-        """All sets of d values, as bits.
+        """Return all sets of d values, as bits.
 
         Raises:
             ParameterError: more than 100,000.
         """
         if self.n_messages > _LARGEST_TABLE:
             raise ParameterError(
-                f"SubsetSelection has {plural(self.n_messages, 'set')} of {self.d} of {plural(self.k, 'value')}: no "
-                f"table holds them. Take fewer values or smaller sets, with at most {_LARGEST_TABLE} sets.",
+                f"SubsetSelection has {plural(self.n_messages, 'set')} of {self.d} of {plural(self.k, 'value')}: too "
+                f"many for a table. Use fewer values or smaller sets, with at most {_LARGEST_TABLE} sets.",
                 argument="k",
             )
         members = np.array(list(combinations(range(self.k), self.d)))
@@ -108,7 +108,7 @@ class SubsetSelection(FrequencyOracle):
         return table
 
     def guarantee(self) -> Guarantee:
-        """The exact curve, from the law of (first value alone in the set, second alone, both or neither)."""
+        """Return the exact curve, from the law of (first value only in the set, second only, both or neither)."""
         inside = math.log(self.p_support * (self.k - self.d) / (self.k - 1))
         outside = inside - self.epsilon
         rest = max(0.0, 1.0 - math.exp(inside) - math.exp(outside))
@@ -123,7 +123,7 @@ class SubsetSelection(FrequencyOracle):
     def _randomize(
         self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
     ) -> NDArray[np.integer]:
-        """The d largest of k uniform numbers; that of the user's value is put above or below all others."""
+        """Draw the d largest of k uniform numbers; the number of the user's value is above or below all others."""
         keys = rng.random((*shape, self.k))
         place = np.where(rng.random(shape) < self.p_support, 2.0, -1.0)[..., None]
         np.put_along_axis(keys, np.broadcast_to(values, shape)[..., None], place, axis=-1)

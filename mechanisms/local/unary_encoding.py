@@ -1,4 +1,4 @@
-"""Unary encoding: a value is one bit among k, and each bit is flipped on its own."""
+"""Unary encoding: a value is one bit of k, and each bit is flipped independently."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .frequency import FrequencyOracle
 
 @dataclass(frozen=True)
 class UnaryEncoding(BitReports, FrequencyOracle):
-    """Unary encoding: k bits, of which that of the user's value is 1; a 1 is sent as 1 with p, a 0 with q.
+    """Unary encoding: k bits, of which the bit of the user's value is 1; a 1 is sent as 1 with p, a 0 with q.
 
         symmetric   p = e^(epsilon/2) / (e^(epsilon/2) + 1), q = 1 - p: RAPPOR's, without a filter
         optimized   p = 1/2, q = 1 / (e^epsilon + 1): estimates of rare values have the least variance
 
-    The dataset is one user's value in 0..k-1, or `(n_users,)` of them; a message is `(k,)` bits. (Wang, Blocki, Li and
+    The dataset is one user's value in 0..k-1, or `(n_users,)` values; a message is `(k,)` bits. (Wang, Blocki, Li and
     Jha 2017: SUE and OUE.)
 
     Args:
@@ -33,7 +33,7 @@ class UnaryEncoding(BitReports, FrequencyOracle):
 
     Guarantees:
         * epsilon-DP for each user under `replace_one`, e^epsilon = p (1 - q) / (q (1 - p)); the claim is the exact
-          curve of two different values, which all pairs share.
+          curve of two different values, the same for all pairs.
 
     Example:
         >>> mechanism = UnaryEncoding(epsilon=1.0, k=8)
@@ -60,7 +60,7 @@ class UnaryEncoding(BitReports, FrequencyOracle):
 
     @cached_property
     def codes(self) -> NDArray[np.bool_]:
-        """The identity: value v sets bit v."""
+        """Identity matrix: value v sets bit v."""
         return np.eye(self.k, dtype=np.bool_)
 
     @property
@@ -82,16 +82,16 @@ class UnaryEncoding(BitReports, FrequencyOracle):
 
     @property
     def p_support(self) -> float:
-        """`p_one`: a bit 1 supports its value."""
+        """Probability `p_one`: a bit 1 supports its value."""
         return self.p_one
 
     @property
     def q_support(self) -> float:
-        """`q_one`."""
+        """Probability `q_one`."""
         return self.q_one
 
     def guarantee(self) -> Guarantee:
-        """The exact curve: two bits, one of which is set on either side."""
+        """Return the exact curve: two bits, one of which is set on each side."""
         return self.exact_guarantee()
 
     def _support(self, messages: NDArray[np.integer]) -> NDArray[np.integer]:

@@ -1,7 +1,7 @@
-"""What mechanisms that choose among finitely many candidates share: utilities, their sensitivity, a factor of two.
+"""Base classes of mechanisms that choose among finitely many candidates by their utilities.
 
-Selection      the options of all of them, and the check of a pair
-ChoosesOne     those whose output is the index of one candidate, with a known probability each
+Selection      the shared options, and the check of a pair
+ChoosesOne     mechanisms whose output is the index of one candidate, with a known probability each
 """
 
 from __future__ import annotations
@@ -27,16 +27,18 @@ _WIDEST_GAP = 1e7
 
 @dataclass(frozen=True)
 class Selection(Mechanism):
-    """A mechanism that sees one utility a candidate, higher = better, each of which moves by at most `sensitivity`.
+    """A mechanism on one utility per candidate, higher = better, each of which changes by at most `sensitivity`.
 
     Args:
-        epsilon: what the claim is made from, > 0.
+        epsilon: the parameter of the claim, > 0.
         n_candidates: number of candidates, >= 2.
         sensitivity: largest change of any single utility between neighbours, > 0.
-        monotone: whether all utilities that move between neighbours move in one direction, as counts do when a record
-            is added. What is compared then moves by `sensitivity`, not twice that, and half the noise is enough.
-        query: computes the utilities from the dataset; None when the dataset is the vector `(n_candidates,)` of them.
-        relation: the neighbouring relation that `sensitivity` and the claim hold for.
+        monotone: True if all utilities that change between neighbours change in the same direction, as counts do when
+            a record is added. Differences of utilities then change by `sensitivity`, not twice that, so that half the
+            noise is enough.
+        query: computes the utilities from the dataset; None if the dataset is the vector `(n_candidates,)` of
+            utilities.
+        relation: the neighbouring relation of `sensitivity` and the claim.
     """
 
     epsilon: float
@@ -64,35 +66,35 @@ class Selection(Mechanism):
         if self.monotone and isinstance(self.query, Query) and not self.query.monotone(self.relation):
             raise ParameterError(
                 f"monotone is True, but {self.query!r} is not monotone under {self.relation.value!r}: utilities can "
-                "move both ways. Set monotone=False.",
+                "change in both directions. Set monotone=False.",
                 argument="monotone",
             )
 
     @property
     def rate(self) -> float:
-        """1 / scale of the noise: epsilon / (2 sensitivity), or epsilon / sensitivity when monotone."""
+        """Inverse of the noise scale: epsilon / (2 sensitivity), or epsilon / sensitivity if monotone."""
         return self.epsilon / (self.sensitivity if self.monotone else 2.0 * self.sensitivity)
 
     def utilities(self, dataset: Dataset) -> Floats:
-        """Utility of each candidate, shape `(n_candidates,)`."""
+        """Return the utility of each candidate, shape `(n_candidates,)`."""
         return evaluate(self.query, dataset, n_answers=self.n_candidates, n_name="n_candidates")
 
     def scores(self, dataset: Dataset) -> Floats:
-        """Utilities in units of the noise, the largest being 0, shape `(n_candidates,)`.
+        """Return the utilities in units of the noise scale, shifted to a maximum of 0, shape `(n_candidates,)`.
 
-        From one candidate to the next best one it is at most ten million: the noise never bridges that, and it would be
-        lost in the rounding of larger numbers.
+        Gaps between consecutive scores are capped at ten million: the noise never exceeds such a gap, and larger
+        numbers would lose the smaller gaps to rounding.
         """
         utilities = self.utilities(dataset)
         order = np.argsort(-utilities, kind="stable")
         with np.errstate(over="ignore"):
             gaps = self.rate * -np.diff(0.5 * utilities[order])
-        found = np.zeros(self.n_candidates)
-        found[order[1:]] = -np.cumsum(2.0 * np.minimum(gaps, 0.5 * _WIDEST_GAP))
-        return found
+        scores = np.zeros(self.n_candidates)
+        scores[order[1:]] = -np.cumsum(2.0 * np.minimum(gaps, 0.5 * _WIDEST_GAP))
+        return scores
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(epsilon)`."""
+        """Return `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
@@ -102,16 +104,16 @@ class Selection(Mechanism):
             moves = np.subtract(neighbours.d1, neighbours.d0)
             if moves.min() < 0 < moves.max():
                 raise NeighboursError(
-                    f"monotone is True, but the utilities move both ways, from {moves.min():g} to {moves.max():g}. Set "
-                    "monotone=False, or give a pair whose utilities move in one direction.",
+                    f"monotone is True, but the utilities change in both directions, by {moves.min():g} to "
+                    f"{moves.max():g}. Set monotone=False, or give a pair whose utilities change in one direction.",
                     argument="monotone",
                 )
         return self
 
     def leading(self, n_leaders: int, lead: float) -> Neighbours:
-        """The first `n_leaders` candidates gain as much as they may, while the others lose as much as they may.
+        """Return a pair on which the first `n_leaders` candidates gain and the others lose as much as possible.
 
-        On `d0` the leaders stand `lead` / `rate` above the others.
+        On `d0` the utility of the leaders is `lead` / `rate` above that of the others.
         """
         refuse_worst_case(type(self).__name__, self.query)
         start, step = (
@@ -129,24 +131,24 @@ class ChoosesOne(Selection):
 
     @abstractmethod
     def log_probabilities(self, dataset: Dataset) -> Floats:
-        """Log probability of each candidate, shape `(n_candidates,)`."""
+        """Return the log probability of each candidate, shape `(n_candidates,)`."""
 
     def probabilities(self, dataset: Dataset) -> Floats:
-        """Probability of each candidate, shape `(n_candidates,)`."""
+        """Return the probability of each candidate, shape `(n_candidates,)`."""
         return np.exp(self.log_probabilities(dataset))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return the mechanism, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each output under `dataset`, shape `(size,)`; -inf for what is no candidate."""
+        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf if it is not a candidate."""
         chosen = outputs.values
         table = np.append(self.log_probabilities(dataset), -np.inf)
         possible = (chosen >= 0) & (chosen < self.n_candidates) & (chosen == np.floor(chosen))
         return np.asarray(table[np.where(possible, chosen, self.n_candidates).astype(np.int64)])
 
     def exact_guarantee(self) -> Guarantee:
-        """The exact curve of `worst_case()`, from the probabilities of all candidates."""
+        """Return the exact curve of `worst_case()`, from the probabilities of all candidates."""
         pair = self.worst_case()
         return ExactDP.of_logs(self.log_probabilities(pair.d0), self.log_probabilities(pair.d1), self.relation)

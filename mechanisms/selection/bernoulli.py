@@ -1,4 +1,4 @@
-"""The exponential mechanism for the parameter of a coin: a sample from a posterior where records count for little."""
+"""Exponential mechanism for the parameter of a coin: a sample from a tempered posterior."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ _LEAST_SLOPE, _LEAST_LOG_DENSITY = 1e-300, -650.0
 
 @dataclass(frozen=True)
 class BernoulliParameter(Mechanism):
-    """Estimates the parameter of a coin by the exponential mechanism, with the log likelihood as utility.
+    """Estimate of the parameter of a coin by the exponential mechanism, with the log likelihood as utility.
 
     The density of the estimate t on (lower, upper) is proportional to t^(c n_heads) (1 - t)^(c n_tails), a Beta law
-    with parameters 1 + c n_heads and 1 + c n_tails cut off at the ends, where c = epsilon / (2 sensitivity). Without
-    the ends the log likelihood has no finite sensitivity. An estimate from noisy counts is far better: its variance
-    falls like 1 / n^2, this one's like 1 / n; the exponential mechanism is for questions that are not made of counts.
+    with parameters 1 + c n_heads and 1 + c n_tails truncated to the interval, where c = epsilon / (2 sensitivity).
+    Without truncation the log likelihood has no finite sensitivity. An estimate from noisy counts is far better: its
+    variance falls like 1 / n^2, that of this estimate like 1 / n; the exponential mechanism is for statistics that are
+    not functions of counts.
 
     Args:
         epsilon: the claim, > 0.
@@ -38,7 +39,7 @@ class BernoulliParameter(Mechanism):
         relation: the neighbouring relation. The dataset is an array `(n_records,)` of 0 (tails) and 1 (heads).
 
     Guarantees:
-        * epsilon-DP, and loosely so: `bounded_range` and `exact_guarantee` are smaller.
+        * epsilon-DP, which is loose: `bounded_range` and `exact_guarantee` are smaller.
 
     References:
         McSherry and Talwar (2007), theorem 6, for densities.
@@ -64,42 +65,44 @@ class BernoulliParameter(Mechanism):
 
     @property
     def sensitivity(self) -> float:
-        """Largest change of the log likelihood of any parameter: of one log probability when a record is added, of a
-        log odds when one is replaced or blanked."""
+        """Largest change of the log likelihood of any parameter.
+
+        A log probability if a record is added, a log odds if a record is replaced or blanked.
+        """
         if self.relation is Relation.ADD_REMOVE:
             return max(-math.log(self.lower), -math.log1p(-self.upper))
         return max(abs(float(logit(self.lower))), abs(float(logit(self.upper))))
 
     @property
     def exponent(self) -> float:
-        """c: what a record counts, where in a posterior it would count 1."""
+        """Exponent c: the weight of a record, which would be 1 in a posterior."""
         return self.epsilon / (2.0 * self.sensitivity)
 
     def counts(self, dataset: Dataset) -> tuple[int, int]:
-        """Numbers of heads and tails."""
-        found = np.asarray(dataset, dtype=np.float64)
-        if found.ndim != 1 or not np.isin(found, (0.0, 1.0)).all():
+        """Return the numbers of heads and tails."""
+        tosses = np.asarray(dataset, dtype=np.float64)
+        if tosses.ndim != 1 or not np.isin(tosses, (0.0, 1.0)).all():
             raise ParameterError("the dataset must be a vector of 0 (tails) and 1 (heads).", argument="dataset")
-        heads = int(np.count_nonzero(found))
-        return heads, len(found) - heads
+        heads = int(np.count_nonzero(tosses))
+        return heads, len(tosses) - heads
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Estimates, shape `(size,)`, by rejection from an envelope of the density."""
+        """Return `size` estimates, shape `(size,)`, by rejection from an envelope of the density."""
         return Outputs(_CutBeta.of(self, dataset).draw(size, rng))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return the mechanism, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each estimate under `dataset`, shape `(size,)`; -inf outside the interval."""
+        """Return the log density of each estimate under `dataset`, shape `(size,)`; -inf outside the interval."""
         law = _CutBeta.of(self, dataset)
         inside = (outputs.values >= self.lower) & (outputs.values <= self.upper)
         at = np.where(inside, outputs.values, law.mode)
         return np.asarray(np.where(inside, law.log_ratio(at) - law.log_total, -np.inf))
 
     def mean_and_deviation(self, dataset: Dataset) -> tuple[float, float]:
-        """Mean and standard deviation of the estimate, by Simpson's rule."""
+        """Return the mean and standard deviation of the estimate, by Simpson's rule."""
         law = _CutBeta.of(self, dataset)
         at, weights = _simpson(law.ends)
         mass = weights * np.exp(law.log_ratio(at) - law.log_total)
@@ -107,26 +110,27 @@ class BernoulliParameter(Mechanism):
         return mean, math.sqrt(float((at - mean) ** 2 @ mass))
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(epsilon)`."""
+        """Return `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def bounded_range(self) -> BoundedRange:
-        """c times the range, over the interval, of the change of the log likelihood."""
+        """Return the bounded range: c times the range over the interval of the change of the log likelihood."""
         if self.relation is Relation.ADD_REMOVE:
             heads, tails = math.log(self.upper / self.lower), math.log1p(-self.lower) - math.log1p(-self.upper)
             return BoundedRange(self.exponent * max(heads, tails), self.relation)
         return BoundedRange(self.exponent * float(logit(self.upper) - logit(self.lower)), self.relation)
 
     def worst_case(self) -> Neighbours:
-        """One more head next to one head, or a head where a tail was: few records, so that every estimate is seen."""
+        """Return one head against two heads, or a tail against a head: few records, so that all estimates occur."""
         if self.relation is Relation.ADD_REMOVE:
             return Neighbours(np.array([1.0]), np.array([1.0, 1.0]), self.relation)
         return Neighbours(np.array([0.0]), np.array([1.0]), self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """The curve of `worst_case()`, by Simpson's rule; as the ends are among the nodes, epsilon at delta 0 is exact.
+        """Return the curve of `worst_case()`, by Simpson's rule.
 
-        Where the density at an end is too small for floats, the curve is `PureDP` of that epsilon: an upper bound.
+        The ends are among the nodes, so that epsilon at delta 0 is exact. If the density at an end is too small for
+        floats, the curve is `PureDP` of that epsilon: an upper bound.
         """
         pair = self.worst_case()
         laws = [_CutBeta.of(self, side) for side in (pair.d0, pair.d1)]
@@ -148,17 +152,18 @@ class BernoulliParameter(Mechanism):
 
 @dataclass(frozen=True, eq=False)
 class _CutBeta:
-    """The density proportional to t^a (1 - t)^b on [lower, upper], wherever its mode lies.
+    """The density proportional to t^a (1 - t)^b on [lower, upper], for any location of its mode.
 
-    Differences of Beta distribution functions cancel where the mode of the Beta law is outside of the interval. Here
-    nothing is subtracted: the log density is concave, so that it lies below its tangents and, one step away from its
-    largest value, has fallen by 1, and falls by at least 1 with each further step.
+    Differences of Beta distribution functions cancel if the mode of the Beta law is outside the interval. This class
+    subtracts nothing: the log density is concave, so that it lies below its tangents, has fallen by 1 one step away
+    from its largest value, and falls by at least 1 with each further step.
 
     Args:
         a, b: exponents, >= 0.
         lower, upper: ends of the interval.
-        mode: where on the interval the density is largest.
-        steps: distance from `mode`, to the left and to the right, at which it has fallen to 1/e, or of the end.
+        mode: point of the interval with the largest density.
+        steps: distance from `mode`, to the left and to the right, at which the density has fallen to 1/e, or to the
+            end.
     """
 
     a: float
@@ -177,8 +182,10 @@ class _CutBeta:
         return replace(flat, steps=(flat._fall(-flat.steps[0]), flat._fall(flat.steps[1])))
 
     def _fall(self, longest: float) -> float:
-        """The distance from the mode, at most |longest| and in its direction, at which the density has fallen to 1/e:
-        by bisection."""
+        """Return the distance from the mode at which the density has fallen to 1/e, by bisection.
+
+        At most |longest|, and in the direction of its sign.
+        """
         low, high = 0.0, abs(longest)
         if high == 0.0 or self.log_ratio(np.array(self.mode + longest)) >= -1.0:
             return high
@@ -189,46 +196,47 @@ class _CutBeta:
         return high
 
     def log_ratio(self, at: Floats) -> Floats:
-        """ln of the density over that at the mode; at most 0."""
-        away = at - self.mode
-        return np.asarray(self.a * np.log1p(away / self.mode) + self.b * np.log1p(-away / (1.0 - self.mode)))
+        """Return the log of the density relative to the mode; at most 0."""
+        offset = at - self.mode
+        return np.asarray(self.a * np.log1p(offset / self.mode) + self.b * np.log1p(-offset / (1.0 - self.mode)))
 
     @property
     def ends(self) -> Floats:
-        """Ends of the pieces of quadrature, one step long each: beyond them lies less than e^-40 of the law."""
+        """Ends of the quadrature pieces, one step long each; the mass beyond them is less than e^-40."""
         counted = np.arange(_PIECES + 1)
-        found = np.concatenate([self.mode - self.steps[0] * counted, self.mode + self.steps[1] * counted])
-        return np.unique(np.clip(found, self.lower, self.upper))
+        ends = np.concatenate([self.mode - self.steps[0] * counted, self.mode + self.steps[1] * counted])
+        return np.unique(np.clip(ends, self.lower, self.upper))
 
     @cached_property
     def log_total(self) -> float:
-        """ln of the integral of `exp(log_ratio)`."""
+        """Log of the integral of `exp(log_ratio)`."""
         at, weights = _simpson(self.ends)
         return math.log(float(weights @ np.exp(self.log_ratio(at))))
 
     def draw(self, size: int, rng: np.random.Generator) -> Floats:
-        """`size` independent estimates: a point below an envelope is kept where it lies below the density.
+        """Return `size` independent estimates by rejection sampling.
 
-        The envelope is 1 between the two steps, and the tangent of the log density beyond them; at least four points
-        in ten are kept.
+        The envelope is 1 between the two steps, and the tangent of the log density beyond them; at least 40 % of the
+        proposals are accepted.
         """
         points = np.clip([self.mode - self.steps[0], self.mode + self.steps[1]], self.lower, self.upper)
         slopes = np.maximum(np.abs(self.a / points - self.b / (1.0 - points)), _LEAST_SLOPE)
         rooms = np.array([points[0] - self.lower, self.upper - points[1]])
         tails = np.where(rooms > 0.0, np.exp(self.log_ratio(points)) * -np.expm1(-slopes * rooms) / slopes, 0.0)
         masses = np.array([points[1] - points[0], *tails])
-        found: list[Floats] = []
-        left = size
-        while left > 0:
-            drawn = self._envelope(points, slopes, rooms, np.cumsum(masses) / masses.sum(), 3 * left + 16, rng)
-            found.append(drawn[:left])
-            left -= len(found[-1])
-        return np.concatenate([np.empty(0), *found])
+        shares = np.cumsum(masses) / masses.sum()
+        accepted: list[Floats] = []
+        missing = size
+        while missing > 0:
+            points_below = self._envelope(points, slopes, rooms, shares, 3 * missing + 16, rng)
+            accepted.append(points_below[:missing])
+            missing -= len(accepted[-1])
+        return np.concatenate([np.empty(0), *accepted])
 
     def _envelope(
         self, points: Floats, slopes: Floats, rooms: Floats, shares: Floats, size: int, rng: np.random.Generator
     ) -> Floats:
-        """Points below the envelope that lie below the density."""
+        """Return the points of a rejection sample of `size` proposals that lie below the density."""
         piece = np.searchsorted(shares[:-1], rng.random(size), side="right")
         middle = points[0] + (points[1] - points[0]) * rng.random(size)
         side = np.maximum(piece - 1, 0)
@@ -240,7 +248,7 @@ class _CutBeta:
 
 
 def _simpson(ends: Floats) -> tuple[Floats, Floats]:
-    """Nodes and weights of Simpson's rule, with 513 nodes between two successive `ends`."""
+    """Return the nodes and weights of Simpson's rule, with 513 nodes between two successive `ends`."""
     shares = np.arange(_NODES + 1) / _NODES
     weights = np.where(np.arange(_NODES + 1) % 2, 4.0, 2.0) / (3.0 * _NODES)
     weights[[0, -1]] /= 2.0

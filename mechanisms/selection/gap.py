@@ -1,4 +1,4 @@
-"""Report noisy max with its gap: which candidate is best, and by how much, for the price of the first."""
+"""Report noisy max with its gap: the best candidate and its lead, at the epsilon of the candidate only."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from .noisy_max import NOISES
 
 _DEGREE = 15
 _LONGEST = 1.5
-"""Length of a piece, in scales, on which a log density is a polynomial of that degree to rounding."""
+"""Longest piece, in scales, on which a log density is a polynomial of that degree up to rounding."""
 _MOST_POLYNOMIALS = 1_000_000
-"""For all distinct utilities together: 128 MB of coefficients."""
+"""Largest number of polynomials of all distinct utilities together: 128 MB of coefficients."""
 _FARTHEST = 2_000.0
-"""Scales between the largest and the smallest score, up to which the law is kept on pieces."""
+"""Largest distance, in scales, of the largest and the smallest score for which the law is computed on pieces."""
 _NEVER_BRIDGED = 150.0
 _LARGEST_CURVE = 30_000.0
-"""The largest epsilon whose exact curve is computed; beyond, quadrature takes too long."""
+"""Largest epsilon whose exact curve is computed; beyond, quadrature takes too long."""
 
 
 @dataclass(frozen=True)
 class NoisyMaxWithGap(Selection):
     """Report noisy max with Laplace noise, and the gap between the largest noisy utility and the next one.
 
-    The gap is free: changing the noise of the chosen candidate by 2 sensitivity (or sensitivity, when `monotone`) makes
-    up for any change of the utilities, and leaves choice and gap as they were. The noise is that of `ReportNoisyMax`.
-    Publishing the largest noisy utility itself is not free (`dpassay.mechanisms.broken.selection`). (Ding, Wang, Zhang
-    and Kifer 2019, noisy top k with gap at k = 1.)
+    The gap does not increase epsilon: changing the noise of the chosen candidate by 2 sensitivity (or sensitivity, if
+    `monotone`) compensates any change of the utilities, and keeps the choice and the gap. The noise is that of
+    `ReportNoisyMax`. Publishing the largest noisy utility itself increases epsilon
+    (`dpassay.mechanisms.broken.selection`). (Ding, Wang, Zhang and Kifer 2019, noisy top k with gap at k = 1.)
 
     Args:
         epsilon, n_candidates, sensitivity, monotone, query, relation: as for `Exponential`. The output is `(2,)`: the
@@ -45,8 +45,8 @@ class NoisyMaxWithGap(Selection):
 
     Guarantees:
         * epsilon-DP, approached by a candidate that wins by a large gap.
-        * Densities are exact to rounding. Where the utilities lie more than 2,000 scales of the noise apart, gaps that
-          no noise bridges count as less: what never occurs seems less rare than it is.
+        * Densities are exact up to rounding. If the utilities are more than 2,000 noise scales apart, gaps that the
+          noise never exceeds are shortened: events that never occur get a larger, still negligible, probability.
 
     Example:
         >>> mechanism = NoisyMaxWithGap(epsilon=1.0, n_candidates=3)
@@ -56,7 +56,7 @@ class NoisyMaxWithGap(Selection):
     """
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Index and gap of `size` runs, shape `(size, 2)`."""
+        """Return the index and gap of `size` runs, shape `(size, 2)`."""
         utilities = self.utilities(dataset)
         noise = NOISES["laplace"].draw(rng, (size, self.n_candidates))
         second, first = np.argpartition(noise + self.scores(dataset), self.n_candidates - 2, axis=1)[:, -2:].T
@@ -66,37 +66,41 @@ class NoisyMaxWithGap(Selection):
         return Outputs(np.column_stack([first, np.clip(gap, 0.0, np.finfo(np.float64).max)]))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return the mechanism, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log of P(index) times the density of the gap, shape `(size,)`; -inf for what is no candidate or gap."""
+        """Return the log of P(index) times the density of the gap, shape `(size,)`; -inf if impossible."""
         index, gap = outputs.values[:, 0], outputs.values[:, 1]
         possible = (index >= 0) & (index < self.n_candidates) & (index == np.floor(index)) & (gap >= 0.0)
         chosen = np.where(possible, index, 0).astype(np.int64)
         utilities, scores = self.utilities(dataset), self._brought_closer(self.scores(dataset))
         next_best = _placed(utilities[chosen] - np.where(possible, gap, 0.0), utilities, scores, self.rate)
-        found = _LeadLaw.of(scores).log_density(chosen, next_best) + np.log(self.rate)
-        return np.asarray(np.where(possible, found, -np.inf))
+        log_density = _LeadLaw.of(scores).log_density(chosen, next_best) + np.log(self.rate)
+        return np.asarray(np.where(possible, log_density, -np.inf))
 
     def _brought_closer(self, scores: Floats) -> Floats:
-        """The scores, with gaps that no noise bridges cut where they would make too many pieces."""
+        """Return the scores with gaps that the noise never exceeds shortened, to avoid too many pieces."""
         if np.ptp(scores) <= _FARTHEST:
             return scores
         widest = max(_FARTHEST / (self.n_candidates - 1), _NEVER_BRIDGED)
         order = np.argsort(-scores, kind="stable")
-        found = np.zeros(len(scores))
-        found[order[1:]] = np.cumsum(np.maximum(np.diff(scores[order]), -widest))
-        return found
+        closer = np.zeros(len(scores))
+        closer[order[1:]] = np.cumsum(np.maximum(np.diff(scores[order]), -widest))
+        return closer
 
     def worst_case(self) -> Neighbours:
-        """Candidate 0 gains as much as it may while the others lose as much as they may: it stands epsilon / 2 behind
-        them on `d0`, and epsilon / 2 ahead on `d1`."""
+        """Return a pair on which candidate 0 gains and the others lose as much as possible.
+
+        Its score is epsilon / 2 below theirs on `d0`, and epsilon / 2 above on `d1`.
+        """
         return self.leading(1, -0.5 * self.epsilon)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The curve of `worst_case()`, by quadrature over the gap if candidate 0 is chosen, and if another one is; None
-        beyond epsilon 30,000, where that takes too long."""
+        """Return the curve of `worst_case()`, by quadrature over the gap; None beyond epsilon 30,000.
+
+        The gap is integrated given that candidate 0 is chosen, and given that another one is.
+        """
         half = 0.5 * self.epsilon
         if self.epsilon > _LARGEST_CURVE:
             return None
@@ -113,18 +117,18 @@ class NoisyMaxWithGap(Selection):
 
 @dataclass(frozen=True, eq=False)
 class _LeadLaw:
-    """log of D_i(x), the density of candidate i being chosen with a noisy score score_i - x above the next.
+    """Law of the gap: log of D_i(x), the density that i is chosen with a noisy score score_i - x above the next.
 
-    With H_i the density of the largest noisy score of the others,
+    With H_i the density of the largest noisy score of the other candidates,
 
         D_i(x) = integral of H_i(y) e^-|y - x| / 2 dy,
 
-    kept as Legendre polynomials on pieces between the scores, where H_i is smooth.
+    stored as Legendre polynomials on pieces between the scores, where H_i is smooth.
 
     Args:
-        ends: of the pieces.
-        coefficients: of each distinct score, `(n_distinct, n_pieces, degree + 1)`.
-        which: the number of the score of each candidate among the distinct ones, `(n,)`.
+        ends: ends of the pieces.
+        coefficients: coefficients for each distinct score, `(n_distinct, n_pieces, degree + 1)`.
+        which: the index of the score of each candidate among the distinct scores, `(n,)`.
     """
 
     ends: Floats
@@ -138,7 +142,7 @@ class _LeadLaw:
         if len(ends) * len(knots) > _MOST_POLYNOMIALS:
             raise ParameterError(
                 f"the utilities have {len(knots)} different values, for which the density of the gap needs "
-                f"{len(ends) * len(knots):,} polynomials, and at most {_MOST_POLYNOMIALS:,} are computed. Take fewer "
+                f"{len(ends) * len(knots):,} polynomials, and at most {_MOST_POLYNOMIALS:,} are computed. Use fewer "
                 "candidates, or attack='classifier'.",
                 argument="dataset",
             )
@@ -151,7 +155,7 @@ class _LeadLaw:
         return cls(ends, coefficients, which.ravel())
 
     def log_density(self, index: NDArray[np.int64], x: Floats) -> Floats:
-        """log D_i(x) for each pair of index and x; below the first piece it falls like e^x."""
+        """Return log D_i(x) for each pair of index and x; below the first piece D_i falls like e^x."""
         inside = np.clip(x, self.ends[0], self.ends[-1])
         piece = np.clip(np.searchsorted(self.ends, inside, side="right") - 1, 0, len(self.ends) - 2)
         low, high = self.ends[piece], self.ends[piece + 1]
@@ -161,9 +165,9 @@ class _LeadLaw:
 
 
 def _placed(values: Floats, utilities: Floats, scores: Floats, rate: float) -> Floats:
-    """Where noisy utilities lie among the scores: as far from the nearer utility as they are, in scales.
+    """Return noisy utilities on the axis of the scores, at their distance in scales from the nearer utility.
 
-    Scores are utilities in scales but for gaps that were cut; what lies deep in such a gap goes to its middle.
+    Scores are utilities in scales except for shortened gaps; a value deep in such a gap is moved to its middle.
     """
     order = np.argsort(utilities, kind="stable")
     knots, places = utilities[order], scores[order]
@@ -178,7 +182,7 @@ def _placed(values: Floats, utilities: Floats, scores: Floats, rate: float) -> F
 
 @lru_cache(maxsize=1)
 def _legendre() -> tuple[Floats, Floats, Floats]:
-    """Weights of the Gauss rule on [0, 1], the integrals from 0 to each node, and the fit of coefficients to values."""
+    """Return the weights of the Gauss rule on [0, 1], the integrals from 0 to each node, and the Legendre fit."""
     nodes, weights = np.polynomial.legendre.leggauss(_DEGREE + 1)
     orders = np.arange(_DEGREE + 1)
     fit = (orders[:, np.newaxis] + 0.5) * np.polynomial.legendre.legvander(nodes, _DEGREE).T * weights
@@ -187,22 +191,22 @@ def _legendre() -> tuple[Floats, Floats, Floats]:
 
 
 def _log_next_best(knots: Floats, counts: NDArray[np.int64], some: NDArray[np.int64], ends: Floats) -> Floats:
-    """log H_i at the nodes of all pieces for a candidate i with each of `some` scores, `(n_some, n_pieces, n_nodes)`.
+    """Return log H_i at the nodes of all pieces for each of `some` scores, shape `(n_some, n_pieces, n_nodes)`.
 
-    H_i(y) is the product of F(y - score) over the others, times the sum of f / F over the others: 1 for each score
-    above y.
+    H_i(y) is the product of F(y - score) over the other candidates, times the sum of f / F over them, which is 1 for
+    each score above y.
     """
     y, _ = nodes_between(ends)
     n_above = counts.sum() - np.append(0, np.cumsum(counts))[np.searchsorted(knots, y)]
-    away = y - knots[some, np.newaxis]
-    log_below, log_own = laplace_log_cdf(away), -np.abs(away) - np.log(2.0)
+    offset = y - knots[some, np.newaxis]
+    log_below, log_own = laplace_log_cdf(offset), -np.abs(offset) - np.log(2.0)
     log_hazards = log_hazards_below(y, knots, counts)
-    hazards = np.exp(log_hazards) - np.where(away > 0.0, np.exp(log_own - log_below), 0.0)
-    others_above = n_above - (away < 0.0)
+    hazards = np.exp(log_hazards) - np.where(offset > 0.0, np.exp(log_own - log_below), 0.0)
+    others_above = n_above - (offset < 0.0)
     with np.errstate(divide="ignore"):
         log_others = np.where(others_above > 0, np.log(np.maximum(others_above + hazards, 0.0)), log_hazards)
-        log_others = np.where((others_above == 0) & (away > 0.0), np.log(np.maximum(hazards, 0.0)), log_others)
-    if some[-1] == len(knots) - 1 and counts[-1] == 1:  # nothing is subtracted from the leader's own, which is largest
+        log_others = np.where((others_above == 0) & (offset > 0.0), np.log(np.maximum(hazards, 0.0)), log_others)
+    if some[-1] == len(knots) - 1 and counts[-1] == 1:  # the leader: its own term, the largest, is not subtracted
         behind = log_hazards_below(y, knots[:-1], counts[:-1])
         log_others[-1] = np.where(y > knots[-1], behind, log_others[-1])
     log_density = log_all_below(y, knots, counts) - log_below + log_others
@@ -210,8 +214,10 @@ def _log_next_best(knots: Floats, counts: NDArray[np.int64], some: NDArray[np.in
 
 
 def _log_smoothed(log_h: Floats, ends: Floats) -> Floats:
-    """log of the integral of h(y) e^-|y - x| / 2 dy at the nodes x, for rows of log h `(n, n_pieces, n_nodes)`: from
-    the left and from the right, carried from piece to piece."""
+    """Return the log of the integral of h(y) e^-|y - x| / 2 dy at the nodes x, for log h `(n, n_pieces, n_nodes)`.
+
+    The integrals from the left and from the right are carried from piece to piece.
+    """
     weights, partial, _ = _legendre()
     lengths = np.diff(ends)
     within = nodes_between(ends)[0].reshape(log_h.shape[1:]) - ends[:-1, np.newaxis]
@@ -226,6 +232,6 @@ def _log_smoothed(log_h: Floats, ends: Floats) -> Floats:
         from_right[:, p] = np.logaddexp(from_right[:, p + 1], log_falling[:, p + 1]) - lengths[p]
     scale = np.maximum(np.maximum(from_left, from_right), largest)
     own, left, right = (np.exp(part - scale)[:, :, np.newaxis] for part in (largest, from_left, from_right))
-    found = np.exp(-within) * (left + own * (rising @ partial.T))
-    found += np.exp(within) * (right + own * (falling @ (weights - partial).T))
-    return np.asarray(scale[:, :, np.newaxis] + np.log(0.5 * found))
+    total = np.exp(-within) * (left + own * (rising @ partial.T))
+    total += np.exp(within) * (right + own * (falling @ (weights - partial).T))
+    return np.asarray(scale[:, :, np.newaxis] + np.log(0.5 * total))

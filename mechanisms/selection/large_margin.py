@@ -1,4 +1,4 @@
-"""Selection with a margin: the exponential mechanism over the few candidates that lead the rest."""
+"""Selection with a margin: the exponential mechanism on the few candidates that lead the others."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from .noisy_max import RARE
 from .peeling import check_k
 
 ABSTAINED = -1
-"""The output where no candidate is chosen."""
+"""Output of a run that chooses no candidate."""
 
 
 @dataclass(frozen=True)
 class LargeMargin(Selection):
-    """Exponential mechanism over the candidates that lead the (k + 1)-th best, or no candidate at all.
+    """Exponential mechanism on the candidates that lead the (k + 1)-th best, or no candidate.
 
     With a = `rate`, q the (k + 1)-th largest utility and W = k (e^epsilon - 1) / delta,
 
         P(candidate j)  proportional to  max(0, e^(a (u_j - q)) - 1),        P(none)  proportional to  W.
 
     At most k candidates can be chosen, so that the error depends on k and delta, and not on the number of candidates:
-    a candidate is found as soon as it leads q by more than log(W) / a. Without such a margin the answer is "none". The
-    idea is that of Chaudhuri, Hsu and Song (2014), Bun, Dwork, Rothblum and Steinke (2018, GAP-MAX) and Bun, Kamath,
-    Steinke and Wu (2019); this form has probabilities in closed form, and its own proof.
+    a candidate is likely chosen if it leads q by more than log(W) / a. Without such a margin the answer is "none". The
+    idea is from Chaudhuri, Hsu and Song (2014), Bun, Dwork, Rothblum and Steinke (2018, GAP-MAX) and Bun, Kamath,
+    Steinke and Wu (2019); this variant has probabilities in closed form, and a separate proof.
 
     Proof. Write u_j for e^(a utility), v for e^(a q), N_j = max(0, u_j - v), and D = sum of N_j + W v, so that P(j) =
     N_j / D and P(none) = W v / D. At most k of the N_j are positive and W >= k, so that D grows with every u_j and with
@@ -80,11 +80,11 @@ class LargeMargin(Selection):
 
     @property
     def log_weight(self) -> float:
-        """log W: the lead over the (k + 1)-th best, in units of 1 / `rate`, from which a candidate is likely found."""
+        """Weight log W of no choice: the lead over the (k + 1)-th best, times `rate`, that makes a choice likely."""
         return math.log(self.k) + _log_expm1(self.epsilon) - math.log(self.delta)
 
     def log_probabilities(self, dataset: Dataset) -> Floats:
-        """Return the log probability of each candidate and of none, shape `(n_candidates + 1,)`; none comes last."""
+        """Return the log probability of each candidate and of none, shape `(n_candidates + 1,)`; none is last."""
         scores = self.scores(dataset)
         rest = np.partition(scores, self.n_candidates - 1 - self.k)[self.n_candidates - 1 - self.k]
         lead = np.maximum(0.0, scores - rest)
@@ -94,7 +94,7 @@ class LargeMargin(Selection):
         return np.asarray(log_weights - logsumexp(log_weights))
 
     def probabilities(self, dataset: Dataset) -> Floats:
-        """Return the probability of each candidate and of none, shape `(n_candidates + 1,)`; none comes last."""
+        """Return the probability of each candidate and of none, shape `(n_candidates + 1,)`; none is last."""
         return np.exp(self.log_probabilities(dataset))
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
@@ -110,7 +110,7 @@ class LargeMargin(Selection):
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf for what is no output."""
+        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf if impossible."""
         chosen = outputs.values
         table = np.append(self.log_probabilities(dataset), -np.inf)
         possible = (chosen >= ABSTAINED) & (chosen < self.n_candidates) & (chosen == np.floor(chosen))
@@ -122,7 +122,7 @@ class LargeMargin(Selection):
         return ApproximateDP(self.epsilon, self.delta, self.relation)
 
     def worst_case(self) -> Neighbours:
-        """Return a pair on which k leaders gain as much as they may, while the others lose as much as they may.
+        """Return a pair on which k leaders gain and the others lose as much as possible.
 
         On `d0` the leaders are so close to the others that one of them is chosen in one of 100 runs.
         """

@@ -1,13 +1,13 @@
-"""The law of the candidates that are largest after noise of scale 1 has been added to their scores.
+"""Law of the candidates with the largest scores after noise of scale 1 is added.
 
-    log_largest_exponential     one-sided exponential noise: each candidate's probability to be largest
-    log_largest_laplace         Laplace noise: the same
+    log_largest_exponential     one-sided exponential noise: the probability that each candidate is the largest
+    log_largest_laplace         Laplace noise: the probability that each candidate is the largest
     log_top_set_laplace         Laplace noise: the probability that a set of candidates is the set of the largest
     log_all_below               Laplace noise: the probability that all sums are below a number
-    log_hazards_below           ... and what the scores up to that number add to its derivative
-    pieces                      where quadrature has to be cut, as Laplace densities bend at the scores
+    log_hazards_below           Laplace noise: the contribution of the scores up to that number to its derivative
+    pieces                      pieces for quadrature, since Laplace densities have kinks at the scores
 
-Every term that is added is positive, so that small probabilities keep their relative accuracy.
+All sums have positive terms, so that small probabilities keep their relative accuracy.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from scipy.special import logsumexp
 from ..queries.base import Floats
 
 TAIL = 45.0
-"""Beyond the scores: e^-45 is far below the accuracy of a float."""
+"""Range of quadrature beyond the scores: e^-45 is far below the accuracy of a float."""
 _NODES = 16
 _EXACT = 128
 _BLOCK = 2_000_000
-"""Numbers that one step of the quadrature holds."""
+"""Largest number of floats in one step of the quadrature."""
 _POWERS = np.arange(1.0, 55.0)
-"""Of q <= 1/2: what is left out is below the rounding of a float."""
+"""Exponents of q <= 1/2: the omitted powers are below the rounding of a float."""
 
 
 @lru_cache(maxsize=64)
 def _gauss(n: int) -> tuple[Floats, Floats]:
-    """Nodes and weights on [0, 1]; exact for polynomials of degree 2n - 1."""
+    """Return the Gauss nodes and weights on [0, 1], exact for polynomials of degree 2n - 1."""
     nodes, weights = np.polynomial.legendre.leggauss(n)
     return 0.5 * (1.0 + nodes), 0.5 * weights
 
 
 def log_largest_exponential(scores: Floats) -> Floats:
-    """log P(i has the largest score plus standard exponential noise), shape `(n,)`.
+    """Return log P(i has the largest score plus standard exponential noise), shape `(n,)`.
 
     With w_j = e^(score_j - largest score), and u = e^-(z - largest score) for the largest sum z,
 
         P(i) = w_i integral from 0 to 1 of product over j != i of (1 - w_j u) du,
 
-    a polynomial, for which a Gauss rule of n / 2 nodes is exact. (Beyond 128 candidates the interval is cut into pieces
-    that double from 4 / n, on each of which 32 nodes are enough.)
+    a polynomial, for which a Gauss rule with n / 2 nodes is exact. (Beyond 128 candidates the interval is divided into
+    pieces that double in length from 4 / n, with 32 nodes each, which are enough.)
     """
     distinct, where, counts = np.unique(scores, return_inverse=True, return_counts=True)
     log_weights, n = distinct - distinct[-1], len(scores)
@@ -57,27 +57,27 @@ def log_largest_exponential(scores: Floats) -> Floats:
         nodes, weights = nodes_between(
             np.concatenate([[0.0], 2.0 ** -np.arange(math.ceil(math.log2(n / 4.0)), -1, -1)]), 32
         )
-    found = np.full(len(distinct), -np.inf)
+    log_integral = np.full(len(distinct), -np.inf)
     block = max(1, _BLOCK // len(distinct))
     for start in range(0, len(nodes), block):
         some = slice(start, start + block)
-        each = np.log1p(-np.exp(log_weights) * nodes[some, np.newaxis])
-        others = (each @ counts)[:, np.newaxis] - each
-        found = np.logaddexp(found, logsumexp(others, axis=0, b=weights[some, np.newaxis]))
-    return np.asarray((log_weights + found)[where.ravel()])
+        log_terms = np.log1p(-np.exp(log_weights) * nodes[some, np.newaxis])
+        others = (log_terms @ counts)[:, np.newaxis] - log_terms
+        log_integral = np.logaddexp(log_integral, logsumexp(others, axis=0, b=weights[some, np.newaxis]))
+    return np.asarray((log_weights + log_integral)[where.ravel()])
 
 
 def log_largest_laplace(scores: Floats) -> Floats:
-    """log P(i has the largest score plus standard Laplace noise), shape `(n,)`.
+    """Return log P(i has the largest score plus standard Laplace noise), shape `(n,)`.
 
     With F the distribution function of the noise, f its density, and G(z) the product of all F(z - score_j),
 
         P(i) = integral of G(z) f(z - score_i) / F(z - score_i) dz.
 
     The ratio f / F is 1 below the score, and q / (1 - q) = q + q^2 + ... above it, with q = e^-(z - score_i) / 2 <=
-    1/2. So P(i) is the integral of G up to score_i and the sum over m of those of G q^m beyond it, and each of these is
-    carried from score to score: its own stretch, and e^(-m distance) times that of the next score. The time grows with
-    the number of nodes, not with that of nodes times candidates.
+    1/2. So P(i) is the integral of G up to score_i plus the sum over m of the integrals of G q^m beyond it. Each of
+    these is accumulated from score to score: the integral up to the next score, plus e^(-m distance) times the
+    integral from there. The time grows with the number of nodes, not with nodes times candidates.
     """
     knots, where, counts = np.unique(scores, return_inverse=True, return_counts=True)
     z, weights = nodes_between(pieces(scores))
@@ -91,8 +91,8 @@ def log_largest_laplace(scores: Floats) -> Floats:
 
 
 def _log_powers(z: Floats, log_mass: Floats, knots: Floats, starts: NDArray[np.int64]) -> Floats:
-    """log of the integral of G q^m from each score to the next one, `(n_knots, n_powers)`."""
-    found = np.empty((len(knots), len(_POWERS)))
+    """Return the log of the integral of G q^m from each score to the next one, `(n_knots, n_powers)`."""
+    log_integrals = np.empty((len(knots), len(_POWERS)))
     ends = np.append(starts[1:], len(z))
     first = 0
     while first < len(knots):
@@ -100,13 +100,13 @@ def _log_powers(z: Floats, log_mass: Floats, knots: Floats, starts: NDArray[np.i
         nodes = slice(starts[first], ends[last - 1])
         from_score = z[nodes] - np.repeat(knots[first:last], (ends - starts)[first:last])
         terms = log_mass[nodes, np.newaxis] - (from_score + math.log(2.0))[:, np.newaxis] * _POWERS
-        found[first:last] = _log_sums(terms, starts[first:last] - starts[first])
+        log_integrals[first:last] = _log_sums(terms, starts[first:last] - starts[first])
         first = last
-    return found
+    return log_integrals
 
 
 def _log_sums(terms: Floats, starts: NDArray[np.int64]) -> Floats:
-    """log of the sum of e^terms over groups of rows that begin at `starts`, none of which is empty."""
+    """Return the log of the sum of e^terms over non-empty groups of rows that begin at `starts`."""
     largest = np.maximum.reduceat(terms, starts, axis=0)
     rows = np.diff(np.append(starts, len(terms)))
     sums = np.add.reduceat(np.exp(terms - np.repeat(largest, rows, axis=0)), starts, axis=0)
@@ -114,15 +114,15 @@ def _log_sums(terms: Floats, starts: NDArray[np.int64]) -> Floats:
 
 
 def log_all_below(z: Floats, knots: Floats, counts: NDArray[np.int64]) -> Floats:
-    """log of the product of all F(z - score), F being the distribution function of standard Laplace noise.
+    """Return the log of the product of all F(z - score), with F the CDF of standard Laplace noise.
 
     Args:
         z: any numbers, `(n,)`.
         knots: the distinct scores in increasing order.
-        counts: how often each occurs.
+        counts: number of occurrences of each score.
 
-    Scores above z give z - score - log 2 each. Those below give log(1 - q) = -(q + q^2 / 2 + q^3 / 3 + ...) with q as
-    in `log_largest_laplace`.
+    Each score above z contributes z - score - log 2, each score below it log(1 - q) = -(q + q^2 / 2 + q^3 / 3 + ...),
+    with q as in `log_largest_laplace`.
     """
     n_from = np.append(np.cumsum(counts[::-1])[::-1], 0)
     rises = np.append(np.cumsum((np.diff(knots) * n_from[1:-1])[::-1])[::-1], [0.0, 0.0])
@@ -133,7 +133,7 @@ def log_all_below(z: Floats, knots: Floats, counts: NDArray[np.int64]) -> Floats
 
 
 def log_hazards_below(z: Floats, knots: Floats, counts: NDArray[np.int64]) -> Floats:
-    """log of the sum of f(z - score) / F(z - score) over the scores up to z; -inf where there are none.
+    """Return the log of the sum of f(z - score) / F(z - score) over the scores up to z; -inf if there are none.
 
     Arguments as for `log_all_below`; each ratio is q + q^2 + q^3 + ...
     """
@@ -142,10 +142,10 @@ def log_hazards_below(z: Floats, knots: Floats, counts: NDArray[np.int64]) -> Fl
 
 
 def _sum_of_powers(z: Floats, knots: Floats, counts: NDArray[np.int64], factors: Floats) -> tuple[Floats, Floats]:
-    """log q, and the sum over all scores up to z and all m >= 1 of factors[m - 1] q_score^m / q.
+    """Return log q, and the sum over all scores up to z and all m >= 1 of factors[m - 1] q_score^m / q.
 
-    q_score = e^-(z - score) / 2, and q that of the nearest score up to z; log q is -inf where there is none. The sum
-    of the m-th powers is carried from score to score.
+    q_score = e^-(z - score) / 2, and q is q_score of the nearest score up to z; log q is -inf if there is none. The sum
+    of the m-th powers is accumulated from score to score.
     """
     powers = np.empty((len(knots), len(_POWERS)))
     powers[0] = counts[0]
@@ -166,9 +166,9 @@ def _sum_of_powers(z: Floats, knots: Floats, counts: NDArray[np.int64], factors:
 
 
 def log_top_set_laplace(scores: Floats, sets: NDArray[np.int64]) -> Floats:
-    """log P(these candidates have the largest scores plus standard Laplace noise), shape `(n_sets,)`.
+    """Return log P(these candidates have the largest scores plus standard Laplace noise), shape `(n_sets,)`.
 
-    The integral over z, the least noisy score of the set S, of
+    This is the integral over z, the least noisy score of the set S, of
 
         sum over i in S of f_i(z)  product over j in S, j != i, of (1 - F_j(z))  product over j not in S of F_j(z).
 
@@ -181,38 +181,38 @@ def log_top_set_laplace(scores: Floats, sets: NDArray[np.int64]) -> Floats:
     all_below = log_all_below(z, knots, counts) + np.log(weights)
     members, place = np.unique(sets, return_inverse=True)
     place = place.reshape(sets.shape)
-    found = np.full(len(sets), -np.inf)
+    log_probabilities = np.full(len(sets), -np.inf)
     n_nodes = max(1, _BLOCK // (10 * max(len(members), sets.shape[1])))
     for first in range(0, len(z), n_nodes):
         nodes = slice(first, first + n_nodes)
-        away = z[nodes, np.newaxis] - scores[members]
-        log_below, log_above = laplace_log_cdf(away), laplace_log_cdf(-away)
-        log_odds, log_hazard = log_above - log_below, -np.abs(away) - math.log(2.0) - log_above
-        block = max(1, _BLOCK // (len(away) * sets.shape[1]))
+        offset = z[nodes, np.newaxis] - scores[members]
+        log_below, log_above = laplace_log_cdf(offset), laplace_log_cdf(-offset)
+        log_odds, log_hazard = log_above - log_below, -np.abs(offset) - math.log(2.0) - log_above
+        block = max(1, _BLOCK // (len(offset) * sets.shape[1]))
         for start in range(0, len(sets), block):
             some = slice(start, start + block)
             log_term = log_odds[:, place[some]].sum(axis=2) + logsumexp(log_hazard[:, place[some]], axis=2)
             log_term += all_below[nodes, np.newaxis]
-            found[some] = np.logaddexp(found[some], logsumexp(log_term, axis=0))
-    return found
+            log_probabilities[some] = np.logaddexp(log_probabilities[some], logsumexp(log_term, axis=0))
+    return log_probabilities
 
 
 def laplace_log_cdf(x: Floats) -> Floats:
-    """log P(standard Laplace noise <= x)."""
+    """Return log P(standard Laplace noise <= x)."""
     half = 0.5 * np.exp(-np.abs(x))
     return np.asarray(np.where(x < 0.0, -np.abs(x) - np.log(2.0), np.log1p(-half)))
 
 
 def pieces(scores: Floats, longest: float = np.inf) -> Floats:
-    """Increasing ends of pieces that cover all scores and `TAIL` on both sides, on each of which a Gauss rule is good.
+    """Return the increasing ends of pieces for a Gauss rule that cover all scores and `TAIL` on both sides.
 
-    Products of n distribution functions change on a length of 1/n next to a score, and more slowly the further they
-    are from it: pieces start short and double, from both ends of each gap, up to `longest`.
+    Products of n distribution functions vary on a length of 1/n next to a score, and more slowly further away: pieces
+    start short and double in length, from both ends of each gap, up to `longest`.
     """
     knots = np.unique(scores)
     knots = np.concatenate([[knots[0] - TAIL], knots, [knots[-1] + TAIL]])
     shortest = min(1.0, 4.0 / len(scores), longest)
-    found = [knots]
+    ends = [knots]
     for low, high in pairwise(knots):
         steps = shortest * 2.0 ** np.arange(max(1.0, np.ceil(np.log2((high - low) / shortest)) + 1.0))
         steps = np.minimum(steps, longest)
@@ -220,12 +220,12 @@ def pieces(scores: Floats, longest: float = np.inf) -> Floats:
             steps = np.append(steps, np.full(int((0.5 * (high - low) - steps.sum()) / longest) + 1, longest))
         offsets = np.cumsum(steps)
         offsets = offsets[offsets < 0.5 * (high - low)]
-        found += [low + offsets, high - offsets]
-    return np.unique(np.concatenate(found))
+        ends += [low + offsets, high - offsets]
+    return np.unique(np.concatenate(ends))
 
 
 def nodes_between(ends: Floats, n: int = _NODES) -> tuple[Floats, Floats]:
-    """Gauss nodes and weights, n a piece, on all pieces together."""
+    """Return the Gauss nodes and weights on all pieces, n per piece."""
     nodes, weights = _gauss(n)
     lengths = np.diff(ends)[:, np.newaxis]
     return (ends[:-1, np.newaxis] + lengths * nodes).ravel(), (lengths * weights).ravel()

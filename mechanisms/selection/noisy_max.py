@@ -1,4 +1,4 @@
-"""Report noisy max: add noise to every utility, and tell which is largest."""
+"""Report noisy max: add noise to every utility, and release the index of the largest."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .exponential import Exponential
 from .laws import log_largest_exponential, log_largest_laplace
 
 RARE = 0.01
-"""Probability on `d0` of the event of the worst case."""
+"""Probability of the rare event of a worst case, on `d0`."""
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise of scale 1: how it is drawn, and how likely each score is to be the largest after it."""
+    """Noise of scale 1: its sampler, and the log probability of each score to be the largest with noise."""
 
     draw: Callable[[np.random.Generator, tuple[int, ...]], Floats]
     log_largest: Callable[[Floats], Floats]
@@ -54,31 +54,31 @@ NOISES = {
     "gumbel": Noise(_gumbel, _log_softmax),
     "exponential": Noise(_exponential, log_largest_exponential),
 }
-"""The values of `noise`."""
+"""Noises by the values of the option `noise`."""
 
 
 @dataclass(frozen=True)
 class ReportNoisyMax(ChoosesOne):
-    """Report noisy max: add independent noise to each utility, and return the position of the largest sum.
+    """Report noisy max: add independent noise to each utility, and release the index of the largest sum.
 
-    The noise has scale 2 sensitivity / epsilon, or sensitivity / epsilon when `monotone`. (Dwork and Roth 2014, section
+    The noise has scale 2 sensitivity / epsilon, or sensitivity / epsilon if `monotone`. (Dwork and Roth 2014, section
     3.3.) It is one of
 
         laplace        scale b has density e^-|z|/b / (2 b)
         exponential    one-sided: density e^-z/b / b for z > 0; the law of `PermuteAndFlip` (Ding, Kifer, Steinke, Wang,
                        Xiao and Zhang 2021)
-        gumbel         distribution function e^-e^-z/b; the law of `Exponential`, and the only one of the three whose
-                       losses lie in an interval of length epsilon (Durfee and Rogers 2019)
+        gumbel         distribution function e^-e^-z/b; the law of `Exponential`, and the only one of the three with
+                       losses in an interval of length epsilon (Durfee and Rogers 2019)
 
-    Gaussian noise is left out: no scale makes this epsilon-DP.
+    Gaussian noise is not offered: no scale makes this epsilon-DP.
 
     Args:
         noise: "laplace", "exponential" or "gumbel".
         epsilon, n_candidates, sensitivity, monotone, query, relation: as for `Exponential`.
 
     Guarantees:
-        * epsilon-DP. Exponential noise attains it; the others approach it, as for `worst_case`.
-        * Probabilities are exact to rounding: closed forms, for Laplace noise quadrature between the scores.
+        * epsilon-DP. Exponential noise attains it; the others approach it, see `worst_case`.
+        * Probabilities are exact up to rounding: closed forms, and quadrature between the scores for Laplace noise.
 
     Example:
         >>> mechanism = ReportNoisyMax(epsilon=1.0, n_candidates=3)
@@ -96,26 +96,26 @@ class ReportNoisyMax(ChoosesOne):
         super().__post_init__()
 
     def log_probabilities(self, dataset: Dataset) -> Floats:
-        """Log probability of each candidate, shape `(n_candidates,)`."""
+        """Return the log probability of each candidate, shape `(n_candidates,)`."""
         return NOISES[self.noise].log_largest(self.scores(dataset))
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Positions of the largest noisy utilities of `size` runs, shape `(size,)`."""
+        """Return the indices of the largest noisy utilities of `size` runs, shape `(size,)`."""
         noisy = NOISES[self.noise].draw(rng, (size, self.n_candidates))
         noisy += self.scores(dataset)
         return Outputs(noisy.argmax(axis=1))
 
     def curve(self, neighbours: Neighbours) -> Guarantee:
-        """The exact curve of a pair."""
+        """Return the exact curve of a pair."""
         log0, log1 = (self.log_probabilities(side) for side in (neighbours.d0, neighbours.d1))
         return ExactDP.of_logs(log0 - logsumexp(log0), log1 - logsumexp(log1), self.relation)
 
     def worst_case(self) -> Neighbours:
-        """Candidate 0 gains as much as it may while the others lose as much as they may.
+        """Return a pair on which candidate 0 gains and the others lose as much as possible.
 
-        With exponential noise it catches up with them: its probability grows from e^-epsilon / n to 1 / n. With Gumbel
-        noise as for `Exponential`. With Laplace noise its log ratio approaches epsilon as it falls behind; it is placed
-        where it is chosen once in 100 runs on `d0`.
+        With exponential noise its utility reaches theirs: its probability grows from e^-epsilon / n to 1 / n. With
+        Gumbel noise the pair is that of `Exponential`. With Laplace noise its log ratio approaches epsilon as its
+        utility falls; it is placed where it is chosen once in 100 runs on `d0`.
         """
         refuse_worst_case(type(self).__name__, self.query)
         if self.noise == "gumbel":
@@ -129,7 +129,7 @@ class ReportNoisyMax(ChoosesOne):
         return self.leading(1, -self.epsilon if self.noise == "exponential" else self._rare_lead())
 
     def _rare_lead(self) -> float:
-        """How far candidate 0 stands above the others where its probability is `RARE`: by bisection."""
+        """Return the lead of candidate 0 at which its probability is `RARE`, by bisection."""
         low, high = -60.0, 60.0
         for _ in range(30):
             middle = 0.5 * (low + high)

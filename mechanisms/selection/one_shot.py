@@ -1,4 +1,4 @@
-"""The k best candidates and their counts, at a total (epsilon, delta): Laplace noise, or Gumbel and Laplace noise."""
+"""One-shot top k: the k best candidates and their counts, by Laplace noise, or by Gumbel and Laplace noise."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _CELLS = 2_000
 
 @dataclass(frozen=True)
 class LaplaceTopK(Selection):
-    """Top k in one shot with Laplace noise: which k noisy utilities are the largest, and the counts of these k.
+    """One-shot top k with Laplace noise: the k candidates with the largest noisy utilities, and their counts.
 
-    Laplace noise on every utility once selects the k, and fresh noise of the same scale goes on their counts. The scale
-    is 8 sensitivity sqrt(k log(n_candidates / delta)) / epsilon. (Qiao, Su and Zhang 2021, theorem 2.2.)
+    Laplace noise on every utility selects the k candidates, and new noise of the same scale is added to their counts.
+    The scale is 8 sensitivity sqrt(k log(n_candidates / delta)) / epsilon. (Qiao, Su and Zhang 2021, theorem 2.2.)
 
     Args:
         epsilon: the claim, 0 < epsilon < 0.2.
@@ -42,12 +42,12 @@ class LaplaceTopK(Selection):
         k: number of candidates to choose, 1 <= k <= n_candidates; the output is `(2 k,)` numbers: the indices in
             increasing order, and their noisy counts.
         delta: the claim, 0 < delta < 0.05.
-        monotone: as for `Exponential`; it restricts the pairs, and the noise is the same.
+        monotone: as for `Exponential`; it restricts the pairs, but does not change the noise.
 
     Guarantees:
-        * (epsilon, delta)-DP, as the theorem is quoted for the set and the counts together (Durfee and Rogers 2021); it
-          is not derived here. The constants are loose: what `exact_guarantee` shows is far below.
-        * The probabilities of the sets are exact to rounding, by quadrature between the utilities.
+        * (epsilon, delta)-DP, by the theorem as cited for the set and the counts together (Durfee and Rogers 2021),
+          without a proof here. The constants are loose: `exact_guarantee` is far smaller.
+        * The probabilities of the sets are exact up to rounding, by quadrature between the utilities.
 
     Example:
         >>> mechanism = LaplaceTopK(epsilon=0.1, n_candidates=1000, k=10, delta=1e-6)
@@ -69,13 +69,13 @@ class LaplaceTopK(Selection):
             if value >= limit:
                 raise ParameterError(
                     f"{name} must be below {limit} for one-shot Laplace noise, but is {value!r}: no theorem covers "
-                    "more. Use GumbelTopKCounts.",
+                    "larger values. Use GumbelTopKCounts.",
                     argument=name,
                 )
 
     @property
     def rate(self) -> float:
-        """1 / scale of the noise."""
+        """Inverse of the noise scale."""
         spread = 8.0 * self.sensitivity * math.sqrt(self.k * math.log(self.n_candidates / self.delta))
         return self.epsilon / spread
 
@@ -85,7 +85,7 @@ class LaplaceTopK(Selection):
         return math.sqrt(2.0) / self.rate
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Indices of the chosen candidates in increasing order, and their noisy counts, shape `(size, 2 k)`."""
+        """Return the chosen indices in increasing order, and their noisy counts, shape `(size, 2 k)`."""
         counts = self.utilities(dataset)
         noisy = NOISES["laplace"].draw(rng, (size, self.n_candidates))
         noisy += self.scores(dataset)
@@ -97,9 +97,9 @@ class LaplaceTopK(Selection):
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Return the log density under `dataset`, shape `(size,)`: of the set, and of the counts given the set.
+        """Return the log density of the set, and of the counts given the set, under `dataset`, shape `(size,)`.
 
-        It is -inf where the indices are no set in increasing order.
+        -inf if the indices are not distinct candidates in increasing order.
         """
         chosen, noisy = outputs.values[:, : self.k], outputs.values[:, self.k :]
         possible = ((chosen >= 0) & (chosen < self.n_candidates) & (chosen == np.floor(chosen))).all(axis=1)
@@ -115,7 +115,7 @@ class LaplaceTopK(Selection):
         return ApproximateDP(self.epsilon, self.delta, self.relation)
 
     def worst_case(self) -> Neighbours:
-        """Return a pair on which k candidates gain as much as they may, while the others lose as much as they may.
+        """Return a pair on which k candidates gain and the others lose as much as possible.
 
         On `d0` these k are chosen once in 100 runs.
         """
@@ -131,8 +131,8 @@ class LaplaceTopK(Selection):
     def exact_guarantee(self) -> Guarantee:
         """Return the exact curve of `worst_case()`.
 
-        It depends on the number of leaders among those chosen, and on the counts that move: all k, or only those of
-        the leaders when `monotone`.
+        It depends on the number of leaders among the chosen candidates, and on the counts that change: all k, or only
+        those of the leaders if `monotone`.
         """
         pair = self.worst_case()
         law0, law1 = (self._log_leaders(self.rate * float(x[0] - x[-1])) for x in (pair.d0, pair.d1))
@@ -158,9 +158,9 @@ class LaplaceTopK(Selection):
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class _LaplaceTopKDP(ProfileGuarantee):
-    """The curve of a number m with two known laws, and of Laplace counts of which n_moved(m) move by `step` scales.
+    """The curve of a number m with known laws, and of Laplace counts of which n_moved(m) differ by `step` scales.
 
-    With p, q the laws of m on the two sides and delta_n the curve of n counts that move,
+    With p, q the laws of m on the two sides and delta_n the curve of n counts that differ,
 
         delta(epsilon) = sum over m of p_m delta_n(m)(epsilon - log(p_m / q_m)),
 
@@ -208,12 +208,12 @@ class _LaplaceTopKDP(ProfileGuarantee):
 
 @dataclass(frozen=True)
 class GumbelTopKCounts(Selection):
-    """Top k by one-shot Gumbel noise, and their counts with fresh Laplace noise, each for half of the budget.
+    """One-shot top k with Gumbel noise, and the counts with Laplace noise, each with half of the budget.
 
-    With rho the most that the textbook conversion allows for (epsilon, delta) and epsilon' = 2 sqrt(rho): Gumbel noise
-    of scale sqrt(k) / epsilon' (twice that unless `monotone`) finds the candidates, Laplace noise of scale 2 sqrt(k) /
-    epsilon' goes on each count, both times the sensitivity. Each half is epsilon'^2 / 8 concentrated DP. (Durfee and
-    Rogers 2021.)
+    With rho the largest value that the textbook conversion allows for (epsilon, delta) and epsilon' = 2 sqrt(rho):
+    Gumbel noise of scale sqrt(k) / epsilon' (twice that unless `monotone`) selects the candidates, Laplace noise of
+    scale 2 sqrt(k) / epsilon' is added to each count, both times the sensitivity. Each half is epsilon'^2 / 8
+    concentrated DP. (Durfee and Rogers 2021.)
 
     Args:
         epsilon: the claim, > 0.
@@ -241,13 +241,13 @@ class GumbelTopKCounts(Selection):
 
     @property
     def share(self) -> float:
-        """epsilon' / sqrt(k): the range of each of the k choices."""
+        """Range of each of the k choices, epsilon' / sqrt(k)."""
         rho = ConcentratedDP.for_budget(epsilon=self.epsilon, delta=self.delta).rho
         return 2.0 * math.sqrt(rho / self.k)
 
     @property
     def rate(self) -> float:
-        """1 / scale of the Gumbel noise."""
+        """Inverse of the scale of the Gumbel noise."""
         return self.share / (self.sensitivity if self.monotone else 2.0 * self.sensitivity)
 
     @property
@@ -266,7 +266,7 @@ class GumbelTopKCounts(Selection):
         return math.sqrt(2.0) * self.count_scale
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Indices and noisy counts, shape `(size, 2 k)`."""
+        """Return the indices and noisy counts, shape `(size, 2 k)`."""
         counts = self.utilities(dataset)
         noisy = NOISES["gumbel"].draw(rng, (size, self.n_candidates))
         noisy += self.scores(dataset)
@@ -274,11 +274,11 @@ class GumbelTopKCounts(Selection):
         return Outputs(np.hstack([chosen, counts[chosen] + draw_laplace(self.count_scale, chosen.shape, rng)]))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return the mechanism, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density under `dataset`, shape `(size,)`: of the ranked list, and of the counts given the list."""
+        """Return the log density of the ranking, and of the counts given it, under `dataset`, shape `(size,)`."""
         chosen, noisy = outputs.values[:, : self.k], outputs.values[:, self.k :]
         counts = self.utilities(dataset)
         log_chosen = log_ranking(self.scores(dataset), chosen)
@@ -287,20 +287,22 @@ class GumbelTopKCounts(Selection):
         return np.asarray(log_chosen + laplace_log_density(noisy - counts[index], self.count_scale).sum(axis=1))
 
     def guarantee(self) -> Guarantee:
-        """`ConcentratedDP(rho)`, quoted at delta."""
+        """Return `ConcentratedDP(rho)`, stated at delta."""
         rho = ConcentratedDP.for_budget(epsilon=self.epsilon, delta=self.delta).rho
         return ConcentratedDP(rho, self.relation).calibrated_at(self.delta)
 
     def worst_case(self) -> Neighbours:
-        """All counts are 0 on `d0`, and one is `sensitivity` on `d1`: its rank and its noisy count both tell."""
+        """Return a pair with all counts 0 on `d0`, and one count `sensitivity` on `d1`, in its rank and noisy count."""
         refuse_worst_case(type(self).__name__, self.query)
         d1 = np.zeros(self.n_candidates)
         d1[0] = self.sensitivity
         return Neighbours(np.zeros(self.n_candidates), d1, self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """The curve of `worst_case()`, from the rank of the one candidate, if it has one, and 2,000 cells of its count:
-        exact at delta 0, where the outermost cells decide, and elsewhere too small by less than 1e-6 in delta."""
+        """Return the curve of `worst_case()`, from the rank of the changed candidate and 2,000 cells of its count.
+
+        Exact at delta 0, where the outermost cells decide; elsewhere delta is too small by less than 1e-6.
+        """
         laws: list[Floats] = []
         for moved in (0.0, 1.0):
             ranks, missed = self._log_ranks(moved * self.sensitivity * self.rate)
@@ -311,7 +313,7 @@ class GumbelTopKCounts(Selection):
         return ExactDP.of_logs(laws[0], laws[1], self.relation)
 
     def _log_ranks(self, lead: float) -> tuple[Floats, float]:
-        """Log probability of each of the k ranks for a candidate that leads by `lead` scales, and of none of them."""
+        """Return the log probability of each of the k ranks, and of none, for a candidate that leads by `lead`."""
         with np.errstate(divide="ignore"):
             log_odds = lead - np.log(self.n_candidates - 1.0 - np.arange(self.k))
         reached = np.concatenate([[0.0], np.cumsum(log_expit(-log_odds))])
@@ -319,7 +321,7 @@ class GumbelTopKCounts(Selection):
 
 
 def _distinct(rows: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Distinct rows of numbers below n, and where each row is among them; by one number a row where that fits."""
+    """Return the distinct rows of numbers below n, and the index of each row among them."""
     if n ** rows.shape[1] >= 2**63:
         distinct, where = np.unique(rows, axis=0, return_inverse=True)
         return distinct, where.ravel()

@@ -1,4 +1,4 @@
-"""The k best candidates in order: k rounds of the exponential mechanism, or Gumbel noise once, with the same law."""
+"""Top k in order: k rounds of the exponential mechanism, or Gumbel noise once, with the same law."""
 
 from __future__ import annotations
 
@@ -25,21 +25,20 @@ _MOST_ROUNDS = 14  # 2^14 orders of leaders and others
 
 @dataclass(frozen=True)
 class PeelingTopK(Selection):
-    """Top k by peeling: the exponential mechanism chooses a candidate, which is taken out, k times.
+    """Top k by peeling: k times, the exponential mechanism chooses a candidate, which is then removed.
 
         P(i_1, ..., i_k) = product over rounds of e^(rate u_i) / sum over those left of e^(rate u_j),
 
-    with rate epsilon / (2 sensitivity), or epsilon / sensitivity when `monotone`. (Durfee and Rogers 2019.)
+    with rate epsilon / (2 sensitivity), or epsilon / sensitivity if `monotone`. (Durfee and Rogers 2019.)
 
     Args:
-        epsilon: of each round, > 0.
+        epsilon: epsilon of each round, > 0.
         n_candidates, sensitivity, monotone, query, relation: as for `Exponential`.
         k: number of candidates to choose, 1 <= k <= n_candidates; the output is `(k,)` indices, the best first.
 
     Guarantees:
-        * The composition of k mechanisms of bounded range epsilon, each chosen after the earlier ones were seen: k
-          epsilon at delta 0, and k epsilon^2 / 8 concentrated DP (`concentrated`) (Dong, Durfee and Rogers 2020; Cesar
-          and Rogers 2021).
+        * The adaptive composition of k mechanisms of bounded range epsilon: k epsilon at delta 0, and k epsilon^2 / 8
+          concentrated DP (`concentrated`) (Dong, Durfee and Rogers 2020; Cesar and Rogers 2021).
 
     Example:
         >>> mechanism = PeelingTopK(epsilon=1.0, n_candidates=4, k=2, monotone=True)
@@ -55,7 +54,7 @@ class PeelingTopK(Selection):
         check_k(self.k, self.n_candidates)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Indices of the chosen candidates, shape `(size, k)`: k rounds, all runs at once."""
+        """Return the indices of the chosen candidates, shape `(size, k)`, by k rounds on all runs at once."""
         left = np.tile(self.scores(dataset), (size, 1))
         chosen = np.empty((size, self.k), dtype=np.int64)
         rows = np.arange(size)
@@ -66,27 +65,27 @@ class PeelingTopK(Selection):
         return Outputs(chosen)
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return the mechanism, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each ranked list under `dataset`, shape `(size,)`; -inf for what is no such list."""
+        """Return the log probability of each ranking under `dataset`, shape `(size,)`; -inf if impossible."""
         return log_ranking(self.scores(dataset), outputs.values)
 
     def guarantee(self) -> Guarantee:
-        """The optimal composition of k mechanisms of bounded range epsilon."""
-        one = BoundedRange(self.epsilon, relation=self.relation)
-        return compose([one] * self.k, accounting="optimal")
+        """Return the optimal composition of k mechanisms of bounded range epsilon."""
+        per_round = BoundedRange(self.epsilon, relation=self.relation)
+        return compose([per_round] * self.k, accounting="optimal")
 
     def concentrated(self) -> ConcentratedDP:
-        """k epsilon^2 / 8 concentrated DP."""
+        """Return k epsilon^2 / 8 concentrated DP."""
         return ConcentratedDP(self.k * self.epsilon**2 / 8.0, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """k candidates gain as much as they may, while the others lose as much as they may.
+        """Return a pair on which k candidates gain and the others lose as much as possible.
 
-        The rarer it is that all k are chosen, the nearer the log ratio of that event is to k epsilon; they are placed
-        where it happens once in 100 runs on `d0`.
+        A smaller probability that all k are chosen has a log ratio nearer to k epsilon; the candidates are placed where
+        this happens once in 100 runs on `d0`.
         """
         refuse_worst_case(type(self).__name__, self.query)
         low, high = -200.0, 200.0
@@ -97,8 +96,7 @@ class PeelingTopK(Selection):
         return self.leading(self._n_leaders, high)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve of `worst_case()`, from the 2^k orders in which leaders and others can come; None beyond 14
-        rounds."""
+        """Return the exact curve of `worst_case()`, from the 2^k orders of leaders and others; None for k > 14."""
         if self.k > _MOST_ROUNDS:
             return None
         pair = self.worst_case()
@@ -112,8 +110,7 @@ class PeelingTopK(Selection):
         return min(self.k, self.n_candidates - 1)
 
     def _log_orders(self, lead: float, orders: NDArray[np.bool_]) -> Floats:
-        """Log probability that leaders (True) and others come in that order, shape `(n_orders,)`, with scores `lead`
-        and 0."""
+        """Return the log probability of each order of leaders (True) with score `lead` and others with score 0."""
         gone: NDArray[np.int64] = np.cumsum(orders, axis=1) - orders
         rounds = np.arange(orders.shape[1])
         leaders = self._n_leaders - gone
@@ -127,16 +124,16 @@ class PeelingTopK(Selection):
 
 @dataclass(frozen=True)
 class GumbelTopK(PeelingTopK):
-    """Top k in one shot: Gumbel noise of scale 1 / rate on every utility once, and the k largest sums in order.
+    """One-shot top k: Gumbel noise of scale 1 / rate on every utility once, and the k largest sums in order.
 
-    The law is that of `PeelingTopK` for all utilities, with n_candidates draws of noise, not k rounds of them. (Durfee
+    The law is that of `PeelingTopK` for all utilities, with n_candidates draws of noise instead of k rounds. (Durfee
     and Rogers 2019.)
 
     Args:
         epsilon, n_candidates, k, sensitivity, monotone, query, relation: as for `PeelingTopK`.
 
     Guarantees:
-        * Those of `PeelingTopK`.
+        * As for `PeelingTopK`.
 
     Example:
         >>> mechanism = GumbelTopK(epsilon=1.0, n_candidates=4, k=2)
@@ -147,29 +144,29 @@ class GumbelTopK(PeelingTopK):
     """
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Indices of the chosen candidates, shape `(size, k)`."""
+        """Return the indices of the chosen candidates, shape `(size, k)`."""
         noisy = NOISES["gumbel"].draw(rng, (size, self.n_candidates))
         noisy += self.scores(dataset)
         return Outputs(np.argsort(-noisy, axis=1)[:, : self.k])
 
 
 def check_k(k: int, most: int) -> None:
-    """k is a whole number from 1 to `most`."""
+    """Check that k is a whole number from 1 to `most`."""
     whole(1, k=k)
     if k > most:
         raise ParameterError(f"k must be at most {most} with so many candidates, but is {k}.", argument="k")
 
 
 def log_ranking(scores: Floats, rankings: NDArray[np.generic]) -> Floats:
-    """Log probability that peeling gives each ranked list, shape `(size,)`; -inf for what is no such list."""
+    """Return the log probability of each ranking by peeling, shape `(size,)`; -inf if it is impossible."""
     chosen = np.asarray(rankings)
     possible = ((chosen >= 0) & (chosen < len(scores)) & (chosen == np.floor(chosen))).all(axis=1)
     index = np.where(possible[:, np.newaxis], chosen, 0).astype(np.int64)
     rows, left = np.arange(len(index)), np.tile(scores, (len(index), 1))
-    found = np.where(possible, 0.0, -np.inf)
+    log_probability = np.where(possible, 0.0, -np.inf)
     for turn in range(index.shape[1]):
         own = left[rows, index[:, turn]]
         with np.errstate(invalid="ignore"):
-            found += own - logsumexp(left, axis=1)
+            log_probability += own - logsumexp(left, axis=1)
         left[rows, index[:, turn]] = -np.inf
-    return np.asarray(np.where(np.isnan(found), -np.inf, found))
+    return np.asarray(np.where(np.isnan(log_probability), -np.inf, log_probability))

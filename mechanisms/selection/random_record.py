@@ -1,4 +1,4 @@
-"""Publish a random record: private by the letter of (0, 1/n), and for one person in n not at all."""
+"""Publish a random record: (0, 1/n)-DP by definition, but without any protection for the published record."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from ..validation import whole
 
 @dataclass(frozen=True)
 class PublishRandomRecord(Mechanism):
-    """Publish a random record as it is, each with probability 1 / n_records.
+    """Publication of a random record without noise, each with probability 1 / n_records.
 
-    Why delta has to be much smaller than 1 / n: with delta = 1/n this is allowed. (Dwork and Roth 2014, section 2.3.)
+    It shows why delta has to be much smaller than 1 / n: delta = 1/n allows this. (Dwork and Roth 2014, section 2.3.)
 
     Args:
         n_records: number of records, >= 2; the dataset is an array `(n_records,)` of numbers, the output one of them.
 
     Guarantees:
-        * (0, 1/n_records)-DP under `replace_one`, exactly: the record that differs is published with that probability,
-          and no epsilon helps. k times: `compose([...], accounting="optimal")`, 1 - (1 - 1/n)^k.
+        * (0, 1/n_records)-DP under `replace_one`, exactly: the differing record is published with that probability,
+          and a larger epsilon does not reduce delta. k times: `compose([...], accounting="optimal")`, with delta
+          1 - (1 - 1/n)^k.
 
     Example:
         >>> mechanism = PublishRandomRecord(n_records=100)
@@ -43,40 +44,40 @@ class PublishRandomRecord(Mechanism):
         whole(2, n_records=self.n_records)
 
     def records(self, dataset: Dataset) -> Floats:
-        """The records, shape `(n_records,)`."""
-        found = np.asarray(dataset, dtype=np.float64)
-        if found.shape != (self.n_records,):
+        """Return the records, shape `(n_records,)`."""
+        records = np.asarray(dataset, dtype=np.float64)
+        if records.shape != (self.n_records,):
             raise ParameterError(
-                f"n_records is {self.n_records}, but the dataset has shape {found.shape}. Give one number a record.",
+                f"n_records is {self.n_records}, but the dataset has shape {records.shape}. Give one number a record.",
                 argument="n_records",
             )
-        if not np.isfinite(found).all():
+        if not np.isfinite(records).all():
             raise ParameterError(
-                "the dataset must hold finite numbers, which are what is published.", argument="dataset"
+                "the dataset must hold finite numbers, since a record is published.", argument="dataset"
             )
-        return found
+        return records
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """A record for each run, shape `(size,)`."""
+        """Return the published record of each run, shape `(size,)`."""
         return Outputs(self.records(dataset)[rng.integers(self.n_records, size=size)])
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return the mechanism, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log of the share of records that equal each output, shape `(size,)`; -inf for what is no record."""
+        """Return the log of the share of records equal to each output, shape `(size,)`; -inf if there is none."""
         values, counts = np.unique(self.records(dataset), return_counts=True)
         at = np.minimum(np.searchsorted(values, outputs.values), len(values) - 1)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(np.where(values[at] == outputs.values, counts[at] / self.n_records, 0.0)))
 
     def guarantee(self) -> Guarantee:
-        """`ApproximateDP(0, 1 / n_records)`, exact."""
+        """Return `ApproximateDP(0, 1 / n_records)`, which is exact."""
         return ApproximateDP(0.0, 1.0 / self.n_records, self.relation, exact=True)
 
     def worst_case(self) -> Neighbours:
-        """n_records different records, the last of which is another one on `d1`."""
+        """Return a pair of n_records different records that differ in the last one."""
         d0 = np.arange(self.n_records, dtype=np.float64)
         d1 = d0.copy()
         d1[-1] = self.n_records

@@ -1,10 +1,10 @@
-"""How good a candidate the exponential mechanism finds, whatever the utilities are.
+"""Utility bounds of the exponential mechanism, for all utilities.
 
-    chance_of_shortfall    how likely it falls short of the best by so much
-    shortfall              how much it falls short, with a given confidence
-    expected_shortfall     how much on average
+    chance_of_shortfall    probability of a given shortfall below the best candidate
+    shortfall              shortfall at a given confidence
+    expected_shortfall     expected shortfall
 
-All hold for report noisy max with Gumbel noise, and for permute-and-flip, which is nowhere worse.
+All hold for report noisy max with Gumbel noise, and for permute-and-flip, which is never worse.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from .base import Selection
 
 
 def chance_of_shortfall(mechanism: Selection, shortfall: float) -> float:
-    """At most this is the probability that the utility of the choice is `shortfall` or more below the largest one.
+    """Return a bound on the probability that the chosen utility is `shortfall` or more below the largest one.
 
-    n_candidates e^(-rate shortfall), with rate epsilon / (2 sensitivity), or twice that when monotone (McSherry and
+    n_candidates e^(-rate shortfall), with rate epsilon / (2 sensitivity), or twice that if monotone (McSherry and
     Talwar 2007).
 
     Example:
@@ -31,7 +31,7 @@ def chance_of_shortfall(mechanism: Selection, shortfall: float) -> float:
 
 
 def shortfall(mechanism: Selection, *, confidence: float) -> float:
-    """With this confidence the utility of the choice is less than so much below the largest one.
+    """Return the shortfall of the chosen utility below the largest one that is not reached with this confidence.
 
     (log n_candidates + log(1 / (1 - confidence))) / rate.
 
@@ -45,10 +45,10 @@ def shortfall(mechanism: Selection, *, confidence: float) -> float:
 
 
 def expected_shortfall(mechanism: Selection) -> float:
-    """On average the utility of the choice is at most so much below the largest one: log n_candidates / rate.
+    """Return a bound on the expected shortfall of the chosen utility below the largest one: log n_candidates / rate.
 
     (Bassily, Nissim, Smith, Steinke, Stemmer and Ullman 2016.) The entropy of the choice is at most
-    log n_candidates, and the law of the exponential mechanism is the one that makes rate * utility + entropy largest.
+    log n_candidates, and the law of the exponential mechanism maximises rate * utility + entropy.
 
     Example:
         >>> from dpassay.mechanisms.selection import Exponential

@@ -1,4 +1,4 @@
-"""Learn a distribution, or test whether it is uniform, in each trust model: what the rates of `sample_sizes` are about.
+"""Estimators of a distribution and tests of uniformity, in each trust model: the tasks of `sample_sizes`.
 
 oracle_for        the local mechanism with the smallest variance, at the epsilon that the trust model allows
 FrequencyLearner  estimates a distribution from the values of n users
@@ -36,14 +36,14 @@ def oracle_for(epsilon: float, k: int, n_users: int) -> FrequencyOracle:
 
 @dataclass(frozen=True)
 class _TrustModel:
-    """The options of both tasks.
+    """Options of both tasks.
 
     Args:
         k: number of values, >= 2.
         n_users: number of users, each of whom holds one value, >= 2.
         model: "non-private", "central", "local" or "shuffle".
-        epsilon: > 0; only for the private models.
-        delta: strictly between 0 and 1; only for "shuffle".
+        epsilon: epsilon of the release, > 0; only for the private models.
+        delta: delta of the release, strictly between 0 and 1; only for "shuffle".
     """
 
     k: int
@@ -67,27 +67,27 @@ class _TrustModel:
         return None
 
     def _checked(self, values: Values) -> Values:
-        """Return the values of one dataset, shape `(n_users,)`."""
-        given = np.asarray(values)
-        if given.shape != (self.n_users,) or given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= self.k:
+        """Return the values of one dataset, checked, shape `(n_users,)`."""
+        array = np.asarray(values)
+        if array.shape != (self.n_users,) or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= self.k:
             raise ParameterError(
                 f"values must be {self.n_users} whole numbers from 0 to {self.k - 1}, one a user, but have shape "
-                f"{given.shape} and type {given.dtype}.",
+                f"{array.shape} and type {array.dtype}.",
                 argument="values",
             )
-        return given
+        return array
 
 
 @dataclass(frozen=True)
 class FrequencyLearner(_TrustModel):
-    """Estimates of the frequencies of k values.
+    """Estimator of the frequencies of k values.
 
         non-private     the frequencies
         central         the counts with Laplace noise of scale 2 / epsilon, divided by n
-        local, shuffle  the unbiased estimate from the messages of `oracle_for` the local epsilon
+        local, shuffle  the unbiased estimate from the messages of `oracle_for` at the local epsilon
 
     Args:
-        k, n_users, model, epsilon, delta: see above; the guarantee is under replace_one.
+        k, n_users, model, epsilon, delta: as for both tasks; the guarantee is under replace_one.
 
     Example:
         >>> learner = FrequencyLearner(8, 10_000, model="shuffle", epsilon=0.5, delta=1e-6)
@@ -102,10 +102,10 @@ class FrequencyLearner(_TrustModel):
 
     def estimate(self, values: Values, rng: np.random.Generator) -> Floats:
         """Return the estimated frequencies of the `values` `(n_users,)`, shape `(k,)`; entries may be negative."""
-        given = self._checked(values)
+        checked = self._checked(values)
         if self.oracle is not None:
-            return self.oracle.estimate_frequencies(self.oracle.release(given, 1, rng).values[0])
-        counts = np.bincount(given, minlength=self.k).astype(np.float64)
+            return self.oracle.estimate_frequencies(self.oracle.release(checked, 1, rng).values[0])
+        counts = np.bincount(checked, minlength=self.k).astype(np.float64)
         if self.epsilon is not None:
             counts += draw_laplace(2.0 / self.epsilon, (self.k,), rng)
         return np.asarray(counts / self.n_users)
@@ -121,32 +121,33 @@ class FrequencyLearner(_TrustModel):
 
 @dataclass(frozen=True)
 class UniformityTest(_TrustModel):
-    """A test of the uniform distribution on k values against all at distance alpha in total variation.
+    """A test of the uniform distribution on k values against all distributions at total variation distance alpha.
 
         non-private, central   1/2 sum over v of |N_v / n - 1/k|, which a replaced value moves by at most min(1/n, 1/k);
                                central with Laplace noise (the statistic of Diakonikolas, Gouleakis, Peebles and Price
                                2019, privately Acharya, Sun and Zhang 2018)
         local, shuffle         the unbiased estimate of the squared distance sum over v of (p_v - 1/k)^2 from all pairs
-                               of messages of `oracle_for` the local epsilon (Acharya, Canonne, Freitag and Tyagi 2019)
+                               of messages of `oracle_for` at the local epsilon (Acharya, Canonne, Freitag and Tyagi
+                               2019)
 
-    With public coins the users are split in groups, each with a random partition of the values in `n_parts` equal
+    With public coins the users are split into groups, each with a random partition of the values into `n_parts` equal
     parts, and each user sends only the part of their value. A partition keeps the share (k - k / n_parts) / (k - 1) of
-    the squared distance on average, which is averaged over the groups (RAPTOR of the same authors, where n_parts = 2).
+    the squared distance on average, which is averaged over the groups (RAPTOR of the same authors, with n_parts = 2).
 
-    The test rejects halfway between what is expected of the uniform distribution and of the one at distance alpha that
-    is hardest to detect (`hardest`): half of the values at (1 + 2 alpha) / k, and half at (1 - 2 alpha) / k
-    (Paninski 2008).
+    The threshold of the test is halfway between the expected statistics of the uniform distribution and of the
+    distribution at distance alpha that is hardest to detect (`hardest`): half of the values at (1 + 2 alpha) / k, and
+    half at (1 - 2 alpha) / k (Paninski 2008).
 
     Args:
-        k, n_users, model, epsilon, delta: see above; the guarantee is under replace_one.
-        alpha: > 0, at most 1/2, or (k - 1) / (2 k) where k is odd.
+        k, n_users, model, epsilon, delta: as for both tasks; the guarantee is under replace_one.
+        alpha: distance > 0, at most 1/2, or (k - 1) / (2 k) if k is odd.
         coins: "private" or "public"; only for "local" and "shuffle".
-        n_parts: with public coins, a divisor of k, >= 2.
-        n_groups: with public coins, >= 1.
+        n_parts: number of parts, a divisor of k, >= 2; only with public coins.
+        n_groups: number of groups, >= 1; only with public coins.
 
     Guarantees:
-        * The privacy of the model, whatever the values are: the decision is computed from a private release.
-        * Errors of 1/3 or less are a matter of `n_users`: `error_rates` measures them.
+        * The privacy of the model for all values: the decision is computed from a private release.
+        * No guarantee on the error rates, which depend on `n_users`: `error_rates` measures them.
 
     Example:
         >>> test = UniformityTest(16, 2000, alpha=0.25, model="central", epsilon=1.0)
@@ -185,21 +186,21 @@ class UniformityTest(_TrustModel):
 
     @cached_property
     def sensitivity(self) -> float:
-        """What a replaced value moves the statistic by, for "central"."""
+        """Largest change of the statistic by a replaced value, for "central"."""
         return 1.0 / max(self.n_users, self.k)
 
     @cached_property
     def hardest(self) -> Floats:
-        """The distribution at distance alpha that is hardest to detect, up to the order of the values, `(k,)`."""
+        """Distribution at distance alpha that is hardest to detect, up to the order of the values, `(k,)`."""
         half = self.k // 2
         return 1.0 / self.k + self.alpha / half * np.repeat([1.0, 0.0, -1.0], [half, self.k % 2, half])
 
     @cached_property
     def threshold(self) -> float:
-        """Where the test rejects."""
+        """Threshold of the statistic, above which the test rejects."""
         if self.oracle is not None:
-            kept = 1.0 if self.coins == "private" else (self.k - self.k / self.n_parts) / (self.k - 1.0)
-            return 0.5 * kept * float(((self.hardest - 1.0 / self.k) ** 2).sum())
+            share = 1.0 if self.coins == "private" else (self.k - self.k / self.n_parts) / (self.k - 1.0)
+            return 0.5 * share * float(((self.hardest - 1.0 / self.k) ** 2).sum())
         return 0.5 * (self._mean_distance(np.full(self.k, 1.0 / self.k)) + self._mean_distance(self.hardest))
 
     def _mean_distance(self, p: Floats) -> float:
@@ -212,32 +213,32 @@ class UniformityTest(_TrustModel):
         return 0.5 * total
 
     def statistic(self, values: Values, rng: np.random.Generator) -> float:
-        """Return the private statistic of the `values` `(n_users,)`: large where they are not uniform."""
-        given = self._checked(values)
+        """Return the private statistic of the `values` `(n_users,)`, which is large if they are not uniform."""
+        checked = self._checked(values)
         if self.oracle is None:
-            counts = np.bincount(given, minlength=self.k)
+            counts = np.bincount(checked, minlength=self.k)
             distance = 0.5 * float(np.abs(counts / self.n_users - 1.0 / self.k).sum())
             return distance + (
                 0.0 if self.epsilon is None else float(draw_laplace(self.sensitivity / self.epsilon, (), rng))
             )
         if self.coins == "private":
-            return _squared_distance(self.oracle, given, rng)
-        groups = np.array_split(rng.permutation(given), self.n_groups)
+            return _squared_distance(self.oracle, checked, rng)
+        groups = np.array_split(rng.permutation(checked), self.n_groups)
         parts = np.repeat(np.arange(self.n_parts), self.k // self.n_parts)
         return float(np.mean([_squared_distance(self.oracle, rng.permutation(parts)[group], rng) for group in groups]))
 
     def rejects(self, values: Values, rng: np.random.Generator) -> bool:
-        """Return whether the `values` `(n_users,)` are held not to be uniform."""
+        """Return whether the test rejects uniformity for the `values` `(n_users,)`."""
         return self.statistic(values, rng) > self.threshold
 
     def error_rates(self, n_runs: int, rng: np.random.Generator) -> tuple[float, float]:
-        """Return how often the uniform distribution is rejected, and the hardest one at distance alpha is not."""
-        wrong = np.zeros(2)
+        """Return the rejection rate of the uniform distribution, and the acceptance rate of the hardest one."""
+        errors = np.zeros(2)
         for _ in range(n_runs):
             uniform = rng.integers(self.k, size=self.n_users)
             other = rng.choice(self.k, self.n_users, p=rng.permutation(self.hardest))
-            wrong += self.rejects(uniform, rng), not self.rejects(other, rng)
-        return float(wrong[0] / n_runs), float(wrong[1] / n_runs)
+            errors += self.rejects(uniform, rng), not self.rejects(other, rng)
+        return float(errors[0] / n_runs), float(errors[1] / n_runs)
 
 
 def _squared_distance(oracle: FrequencyOracle, values: Values, rng: np.random.Generator) -> float:

@@ -1,4 +1,4 @@
-"""All counts of n messages of a few kinds, and which messages are of one kind."""
+"""Enumeration of all counts of n messages, and merging of messages with equal likelihood ratios."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Floats = NDArray[np.float64]
 
 
 def classes(common: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
-    """Three laws on the same messages, with those messages merged whose likelihood ratios agree: nothing is lost.
+    """Return three laws on the same messages, with messages of equal likelihood ratios merged, without any loss.
 
-    Logarithms, each `(n_messages,)` and finite; returns those of three laws `(n_classes,)`.
+    Takes log probabilities, each `(n_messages,)` and finite; returns log probabilities `(n_classes,)`.
     """
     ratios = np.round(np.stack([first - common, second - common], axis=1), 9)
     distinct, kind = np.unique(ratios, axis=0, return_inverse=True)
@@ -26,13 +26,13 @@ def classes(common: Floats, first: Floats, second: Floats) -> tuple[Floats, Floa
 
 
 def histograms(n: int, kinds: int) -> NDArray[np.int64] | None:
-    """All ways to count n messages of that many kinds, `(n_ways, kinds)`; None if more than a million."""
+    """Return all counts of n messages of `kinds` kinds, `(n_ways, kinds)`; None if more than a million."""
     if math.comb(n + kinds - 1, kinds - 1) > _MOST:
         return None
     ways = np.zeros((1, 0), dtype=np.int64)
     for _ in range(kinds - 1):
-        left = n - ways.sum(axis=1)
-        repeated = np.repeat(ways, left + 1, axis=0)
-        starts = np.repeat(np.cumsum(left + 1) - (left + 1), left + 1)
+        n_left = n - ways.sum(axis=1)
+        repeated = np.repeat(ways, n_left + 1, axis=0)
+        starts = np.repeat(np.cumsum(n_left + 1) - (n_left + 1), n_left + 1)
         ways = np.column_stack([repeated, np.arange(len(repeated)) - starts])
     return np.column_stack([ways, n - ways.sum(axis=1)])

@@ -1,7 +1,7 @@
-"""How many users each trust model needs, to learn a distribution or to test one: how the number grows.
+"""Numbers of users that each trust model needs to learn or test a distribution, as rates.
 
-All are rates, without their constants: they compare models and say what doubling something costs. They tell nobody how
-many users to ask. alpha is a distance in total variation, half the l1 norm; k is the number of values.
+The rates omit constants: they compare models and show the effect of each parameter, but do not give the number of
+users of a study. alpha is a distance in total variation, half the l1 norm; k is the number of values.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ MODELS = ("non-private", "central", "local", "shuffle")
 def learning_samples(
     k: int, alpha: float, *, model: str, epsilon: float | None = None, delta: float | None = None
 ) -> float:
-    """Users needed to learn a distribution on k values up to alpha, without constants.
+    """Return the number of users needed to learn a distribution on k values up to alpha, without constants.
 
         non-private   k / alpha^2
         central       that + k / (alpha epsilon)
         local         that + k^2 / (alpha^2 (e^epsilon - 1)^2) + k^2 / (alpha^2 e^epsilon)
         shuffle       that + k sqrt(ln(1/delta)) / (alpha epsilon)
 
-    where "that" is the first line. The last one is reached by shuffling what is best in the local model.
+    where "that" is the first line. The last rate is attained by shuffling the best local mechanism.
 
     Args:
-        k: >= 2.
-        alpha: strictly between 0 and 1.
+        k: number of values, >= 2.
+        alpha: distance, strictly between 0 and 1.
         model: one of `MODELS`.
-        epsilon: > 0; only for the private ones.
+        epsilon: > 0; only for the private models.
         delta: strictly between 0 and 1; only for "shuffle", whose guarantee is approximate.
 
     Raises:
@@ -65,10 +65,10 @@ def uniformity_samples(
     delta: float | None = None,
     coins: str | None = None,
 ) -> float:
-    """Users needed to tell the uniform distribution on k values from all at alpha or more, without constants.
+    """Return the number of users needed to test uniformity on k values at distance alpha, without constants.
 
-    Any other known distribution may take the place of the uniform one. In the local and the shuffle model, it helps if
-    the users share `coins`: random bits that everybody knows.
+    The alternative is any distribution at distance alpha or more. The same rates hold for any other known distribution
+    instead of the uniform one. In the local and the shuffle model, public `coins` help: random bits known to all users.
 
         non-private       sqrt(k) / alpha^2
         central           that + sqrt(k / epsilon) / alpha + (k / (alpha^4 epsilon^2))^(1/3) + 1 / (alpha epsilon)
@@ -114,7 +114,7 @@ def uniformity_samples(
 
 
 def _root_log(delta: float | None) -> float:
-    """sqrt(ln(1/delta))."""
+    """Return sqrt(ln(1/delta))."""
     assert delta is not None
     return math.sqrt(-math.log(delta))
 
@@ -122,12 +122,12 @@ def _root_log(delta: float | None) -> float:
 def check_model(
     model: str, epsilon: float | None, delta: float | None, *, coins: str | None = None, needs_coins: bool = False
 ) -> None:
-    """Raise `ParameterError` for an option that the trust model needs and lacks, or has and cannot use."""
+    """Raise `ParameterError` for an option that the trust model requires but lacks, or has but does not use."""
     one_of(MODELS, model=model)
-    for name, value, wanted in (("epsilon", epsilon, model != "non-private"), ("delta", delta, model == "shuffle")):
-        if (value is not None) != wanted:
+    for name, value, required in (("epsilon", epsilon, model != "non-private"), ("delta", delta, model == "shuffle")):
+        if (value is not None) != required:
             raise ParameterError(
-                f"{name} is {value!r}, but the model {model!r} {'needs one' if wanted else 'has none'}.",
+                f"{name} is {value!r}, but the model {model!r} {'needs one' if required else 'has none'}.",
                 argument=name,
             )
     if epsilon is not None:
@@ -136,7 +136,7 @@ def check_model(
         open_unit(delta=delta)
     if needs_coins and (coins is not None) != (model in ("local", "shuffle")):
         raise ParameterError(
-            f"coins is {coins!r}, but must be given for 'local' and 'shuffle', and for them alone: model is {model!r}.",
+            f"coins is {coins!r}, but must be given for 'local' and 'shuffle' only: model is {model!r}.",
             argument="coins",
         )
     if coins is not None:

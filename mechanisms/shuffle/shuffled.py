@@ -22,28 +22,28 @@ from .histograms import classes, histograms
 
 _MOST_MESSAGES = 4096
 _BLOCK = 2_000_000
-"""Numbers in the messages that are held at once."""
+"""Largest number of integers in the messages in memory at once."""
 
 
 @dataclass(frozen=True)
 class Shuffled(Mechanism):
-    """Each of n users runs the same local mechanism once; the messages are released without names, in random order.
+    """A local mechanism run once by each of n users, whose messages are released anonymously in random order.
 
-    What is released is how often each message was sent: messages in random order tell that, and nothing else. The
-    dataset is the users' values, `(n_users,)`. Taking names off is no privacy by itself; it amplifies that of the local
-    mechanism, and only while nothing in a message tells its sender.
+    The output is the count of each message, which is equivalent to the messages in random order. The dataset is the
+    users' values, `(n_users,)`. Anonymity is not privacy by itself; it amplifies the guarantee of the local mechanism,
+    and only if no message identifies its sender.
 
     Args:
         randomizer: a local mechanism with at most 4096 possible messages, whose guarantee is pure.
         n_users: number of users, >= 2.
 
     Guarantees:
-        * `ClonesDP(local epsilon, n_users)` under `replace_one`: the theorem for all local mechanisms, which any single
-          one may stay below.
-        * `exact_guarantee()`: the law of one user's two values among others who all hold the same third one (a second
-          one, if there are but two), summed over all counts; None where these are more than a million.
-        * Densities are exact where there are two messages, whatever the users hold, and where all users but one hold
-          the same value.
+        * `ClonesDP(local epsilon, n_users)` under `replace_one`: the theorem for all local mechanisms, an upper bound
+          for each of them.
+        * `exact_guarantee()`: the law of one user's two values among others who all hold the same third value (one of
+          the two, if there is no third), summed over all counts; None if there are more than a million counts.
+        * Densities are exact for two messages and any values, and for datasets in which all users but one hold the same
+          value.
 
     References:
         Feldman, McMillan, Talwar (2021), "Hiding among the clones"; Cheu, Smith, Ullman, Zeber, Zhilyaev (2019) for
@@ -72,34 +72,34 @@ class Shuffled(Mechanism):
         if self.randomizer.n_messages > _MOST_MESSAGES:
             raise ParameterError(
                 f"{type(self.randomizer).__name__} has {self.randomizer.n_messages} possible messages, too many to "
-                f"count each. Take a local mechanism with {_MOST_MESSAGES} at most.",
+                f"count each. Use a local mechanism with {_MOST_MESSAGES} at most.",
                 argument="randomizer",
             )
         if not math.isfinite(self.randomizer.guarantee().epsilon(0.0)):
             raise ParameterError(
                 f"randomizer must have a pure guarantee, but {type(self.randomizer).__name__} has epsilon = inf at "
-                "delta = 0: the theorem says nothing about it.",
+                "delta = 0: the theorem does not apply to it.",
                 argument="randomizer",
             )
 
     @cached_property
     def _channel(self) -> NDArray[np.float64]:
-        """The law of one message under each value, scaled to sum to 1."""
+        """Law of one message under each value, scaled to sum to 1."""
         channel = self.randomizer.channel()
         return np.asarray(channel / channel.sum(axis=1, keepdims=True))
 
     @cached_property
     def _keys(self) -> tuple[NDArray[np.void], NDArray[np.int64]]:
-        """All messages as one key each, sorted, and their places in `randomizer.messages()`."""
+        """Sorted keys of all messages, and their indices in `randomizer.messages()`."""
         keys = _keys_of(self.randomizer.messages().reshape(self.randomizer.n_messages, -1))
         order = np.argsort(keys)
         return keys[order], order
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """How often each message was sent, in the order of `randomizer.messages()`: `(size, n_messages)`.
+        """Return the count of each message, in the order of `randomizer.messages()`: `(size, n_messages)`.
 
         Raises:
-            ParameterError: the randomizer sent what is none of its `messages()`.
+            ParameterError: the randomizer sent a message that is not one of its `messages()`.
         """
         values = self._values(dataset)
         counts = np.empty((size, self.randomizer.n_messages), dtype=np.int64)
@@ -110,32 +110,35 @@ class Shuffled(Mechanism):
         return Outputs(counts)
 
     def _counts(self, sent: NDArray[np.integer]) -> NDArray[np.int64]:
-        """How often each message occurs in each run of `(n_runs, n_users, *message_shape)`."""
+        """Return the count of each message in each run of `(n_runs, n_users, *message_shape)`."""
         n_runs, n_messages = len(sent), self.randomizer.n_messages
         rows = sent.reshape(n_runs * self.n_users, -1)
         if self.randomizer.message_shape:
             sorted_keys, order = self._keys
             keys = _keys_of(rows)
-            found = np.minimum(np.searchsorted(sorted_keys, keys), n_messages - 1)
-            number, known = order[found], sorted_keys[found] == keys
+            place = np.minimum(np.searchsorted(sorted_keys, keys), n_messages - 1)
+            number, known = order[place], sorted_keys[place] == keys
         else:
             number = rows[:, 0].astype(np.int64)
             known = (rows[:, 0] >= 0) & (rows[:, 0] < n_messages)
         if not known.all():
             raise ParameterError(
                 f"{type(self.randomizer).__name__} sent {rows[np.argmin(known)].tolist()}, which is none of its "
-                f"{n_messages} messages. Correct its messages() or what it sends.",
+                f"{n_messages} messages. Correct its messages() or its release().",
                 argument="randomizer",
             )
         run = np.repeat(np.arange(n_runs), self.n_users)
         return np.bincount(number + n_messages * run, minlength=n_messages * n_runs).reshape(n_runs, n_messages)
 
     def guarantee(self) -> Guarantee:
-        """`ClonesDP` at the local epsilon."""
+        """Return `ClonesDP` at the local epsilon."""
         return ClonesDP(self.randomizer.guarantee().epsilon(0.0), self.n_users, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """One user holds either value of the local worst case; the others hold one that is neither, or the first."""
+        """Return a pair on which one user holds the values of the local worst case, and the others a third value.
+
+        If there is no third value, the others hold the first.
+        """
         pair = self.randomizer.worst_case()
         others = [v for v in range(self.randomizer.n_categories) if v not in (pair.d0, pair.d1)]
         d0 = np.full(self.n_users, others[0] if others else pair.d0)
@@ -156,7 +159,7 @@ class Shuffled(Mechanism):
         return self
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve on `worst_case()`; None where its counts are more than a million."""
+        """Return the exact curve on `worst_case()`; None if there are more than a million counts."""
         pair = self.worst_case()
         sent = Outputs(self.randomizer.messages())
         logs = [self.randomizer.log_density(sent, value) for value in (pair.d0[1], pair.d0[0], pair.d1[0])]
@@ -169,35 +172,35 @@ class Shuffled(Mechanism):
         return ExactDP.of_logs(log0 - logsumexp(log0), log1 - logsumexp(log1), relation=self.relation)
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return the mechanism, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of the counts, shape `(size,)`; -inf where they do not sum to the users.
+        """Return the log probability of the counts, shape `(size,)`; -inf if they do not sum to the users.
 
         Raises:
-            ParameterError: more than two messages, and more than one user whose value is not that of the others.
+            ParameterError: more than two messages, and more than one user with a value other than the common one.
         """
         counts = outputs.values
         held, users = np.unique(self._values(dataset), return_counts=True)
         if counts.shape[1] == 2:
-            found = self._of_two(counts, held, users)
+            log_p = self._of_two(counts, held, users)
         elif len(held) == 1 or (len(held) == 2 and users.min() == 1):
             most = int(np.argmax(users))
-            found = self._of_one_apart(counts, held[most], held[len(held) - 1 - most])
+            log_p = self._of_one_apart(counts, held[most], held[len(held) - 1 - most])
         else:
             raise ParameterError(
-                f"the law of the shuffled messages of {type(self.randomizer).__name__} is computed where all users but "
-                "one hold the same value. Give such a dataset, or an attack that needs no densities, such as "
+                f"the law of the shuffled messages of {type(self.randomizer).__name__} is computed only if all users "
+                "but one hold the same value. Give such a dataset, or an attack that needs no densities, such as "
                 "'classifier'."
             )
         possible = (counts >= 0).all(axis=1) & (counts.sum(axis=1) == self.n_users)
-        return np.where(possible, found, -np.inf)
+        return np.where(possible, log_p, -np.inf)
 
     def _of_two(
         self, counts: NDArray[np.int64], held: NDArray[np.int64], users: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """The number of messages of the second kind is a sum of binomials, one for each value."""
+        """Return the log probability for two messages: the count of the second is a sum of binomials, one per value."""
         law, sent = np.zeros(1), Outputs(self.randomizer.messages())
         for value, n in zip(held, users, strict=True):
             log_miss, log_hit = self.randomizer.log_density(sent, value)
@@ -205,8 +208,11 @@ class Shuffled(Mechanism):
         return np.asarray(law[np.clip(counts[:, 1], 0, self.n_users)])
 
     def _of_one_apart(self, counts: NDArray[np.int64], common: int, other: int) -> NDArray[np.float64]:
-        """The law if all held `common`, times the mean over the messages of Pr[message | other] / Pr[message | common]:
-        each of them may be that of the user apart."""
+        """Return the log probability if all users but one hold `common`.
+
+        The law if all held `common`, times the mean over the messages of Pr[message | other] / Pr[message | common]:
+        each message may be that of the other user.
+        """
         law, ratio = self._channel[common], self._channel[other] / self._channel[common]
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(_log_multinomial(counts, law) + np.log(counts @ ratio / self.n_users))
@@ -216,19 +222,19 @@ class Shuffled(Mechanism):
         if values.shape != (self.n_users,):
             raise ParameterError(
                 f"the dataset must hold the values of n_users = {plural(self.n_users, 'user')}, but has shape "
-                f"{values.shape}: the guarantee depends on how many there are.",
+                f"{values.shape}: the guarantee depends on the number of users.",
                 argument="n_users",
             )
         return values
 
 
 def _log_multinomial(counts: NDArray[np.int64], law: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log probability of counts `(size, n_messages)` of independent messages of one law, `(size,)`."""
+    """Return the log probability of counts `(size, n_messages)` of independent messages of one law, `(size,)`."""
     ways = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
     return np.asarray(ways + xlogy(counts, law).sum(axis=1))
 
 
 def _keys_of(rows: NDArray[np.integer]) -> NDArray[np.void]:
-    """Rows of whole numbers as one number of many bytes each, which can be sorted and compared."""
+    """Return each row of whole numbers as one key of bytes, which can be sorted and compared."""
     wide = np.ascontiguousarray(rows, dtype=np.int64)
     return wide.view(np.dtype((np.void, wide.itemsize * wide.shape[1]))).ravel()

@@ -1,4 +1,4 @@
-"""Which queries are above a threshold? Asked of many queries, paid for by the few that are."""
+"""Sparse vector technique: many queries against a threshold, with a budget only for those above."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from .base import SparseVector
 
 @dataclass(frozen=True)
 class AboveThreshold(SparseVector):
-    """Sparse vector technique: each query against one noisy threshold, until `stop_after` of them were above.
+    """Sparse vector technique: queries against one noisy threshold, until `stop_after` of them are above.
 
     Threshold noise: Laplace of scale 2 sensitivity / epsilon, half of the budget. Query noise: scale
-    4 stop_after sensitivity / epsilon, the other half. The answers below are free, however many there are (Dwork and
-    Roth 2014, section 3.6; Lyu, Su and Li 2017, algorithm 1).
+    4 stop_after sensitivity / epsilon, the other half. Answers below do not increase epsilon, for any number of them
+    (Dwork and Roth 2014, section 3.6; Lyu, Su and Li 2017, algorithm 1).
 
-    With `redraw=True` the threshold noise has scale 2 stop_after sensitivity / epsilon and is drawn anew after each
-    answer above: `stop_after` independent runs, each at epsilon / stop_after (Dwork and Roth's own form; algorithm 2 of
-    Lyu, Su and Li). It buys nothing, and for stop_after = 1 the two are the same.
+    With `redraw=True` the threshold noise has scale 2 stop_after sensitivity / epsilon and is redrawn after each answer
+    above: `stop_after` independent runs, each at epsilon / stop_after (the form of Dwork and Roth; algorithm 2 of Lyu,
+    Su and Li). It has no advantage, and for stop_after = 1 the two are identical.
 
-    Output of a run: `(n_queries,)` whole numbers, 1 above, 0 below, -1 not answered because it had stopped.
+    Output of a run: `(n_queries,)` whole numbers, 1 above, 0 below, -1 not answered because the run has stopped.
 
     Args:
         epsilon: the claim, > 0.
         n_queries: number of queries, >= 1.
-        stop_after: answers above after which it stops, >= 1; c in the papers.
+        stop_after: number of answers above after which a run stops, >= 1; c in the papers.
         redraw: see above.
         threshold, sensitivity, query, relation: as for `SparseVector`.
 
     Guarantees:
-        * epsilon-DP, whatever the queries, as long as each moves by at most `sensitivity` (Lyu, Su and Li 2017, theorem
-          2). Approached with more and more queries, not attained.
+        * epsilon-DP for all queries that change by at most `sensitivity` each (Lyu, Su and Li 2017, theorem 2).
+          Approached as the number of queries grows, but not attained.
 
     Example:
         >>> mechanism = AboveThreshold(epsilon=1.0, n_queries=4, threshold=500.0)
@@ -69,7 +69,7 @@ class AboveThreshold(SparseVector):
         return self.stop_after
 
     def worst_case(self) -> Neighbours:
-        """As for every sparse vector; with `redraw` the queries that move down close stretches of equal length."""
+        """Return the pair of every sparse vector; with `redraw`, each stretch of queries ends with a move down."""
         if not self.redraw:
             return super().worst_case()
         stretch = max(1, self.n_queries // self.stop_after)

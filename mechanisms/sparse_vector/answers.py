@@ -1,6 +1,6 @@
-"""Answers about a threshold as whole numbers, and how to find the few distinct patterns among many runs.
+"""Answers of threshold queries as whole numbers, and their distinct patterns among many runs.
 
-ABOVE  1     BELOW  0     STOPPED  -1    not answered, since enough were above before
+ABOVE  1     BELOW  0     STOPPED  -1    not answered, since enough earlier answers were above
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ _LARGEST = 2**20  # codes up to here are counted in a table, larger ones sorted
 
 
 def as_answers(values: NDArray[Any]) -> tuple[Answers, NDArray[np.bool_] | None]:
-    """Numbers as answers, and which rows hold nothing else; None for that where all do."""
+    """Return numbers as answers, and a mask of the rows that hold only answers; None if all rows do."""
     answers = np.clip(values, STOPPED, ABOVE).astype(np.int8, copy=False)
     known = (answers == values).all(axis=1)
     return answers, None if known.all() else known
 
 
 def distinct(answers: Answers) -> tuple[Answers, NDArray[np.int64]]:
-    """The distinct rows, and which of them each run gave.
+    """Return the distinct rows, and the index of the row of each run.
 
     Args:
         answers: `(size, n_queries)`.
 
     Returns:
-        `(n, n_queries)` patterns, and `(size,)` positions in them.
+        `(n, n_queries)` patterns, and `(size,)` indices of patterns.
     """
     code, n_codes = np.zeros(len(answers), dtype=np.int64), 1
     for column in answers.T:
@@ -44,8 +44,8 @@ def distinct(answers: Answers) -> tuple[Answers, NDArray[np.int64]]:
             code, n_codes = _renumbered(code)
     run = np.full(n_codes, -1)
     run[code] = np.arange(len(answers))
-    found = run >= 0
-    return answers[run[found]], (np.cumsum(found) - 1)[code]
+    used = run >= 0
+    return answers[run[used]], (np.cumsum(used) - 1)[code]
 
 
 def _renumbered(code: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
@@ -54,7 +54,7 @@ def _renumbered(code: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
 
 
 def possible(patterns: Answers, stop_after: int) -> NDArray[np.bool_]:
-    """Which patterns stop where they must and nowhere else, shape `(n,)`."""
+    """Return a mask of the patterns that stop after `stop_after` answers above, and only then, shape `(n,)`."""
     above = np.cumsum(patterns == ABOVE, axis=1)
     stopped = np.zeros(patterns.shape, dtype=bool)
     stopped[:, 1:] = above[:, :-1] >= stop_after
@@ -62,7 +62,7 @@ def possible(patterns: Answers, stop_after: int) -> NDArray[np.bool_]:
 
 
 def all_patterns(n_queries: int, stop_after: int, limit: int) -> Answers | None:
-    """Every possible pattern, shape `(n, n_queries)`; None where there are more than `limit`."""
+    """Return every possible pattern, shape `(n, n_queries)`; None if there are more than `limit`."""
     most = min(stop_after, n_queries)
     if sum(comb(n_queries, n) for n in range(most + 1)) > limit:
         return None

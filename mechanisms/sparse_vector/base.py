@@ -1,11 +1,11 @@
-"""What every sparse vector technique shares: queries, one noisy threshold, and who is above it.
+"""Base class of the sparse vector techniques: queries against one noisy threshold.
 
-    bar_i  = threshold + rho,   rho ~ Laplace(threshold_scale), drawn once, or anew after each answer above
-    seen_i = query_i + nu_i,    nu_i ~ Laplace(query_scale)
-    answer i is "above" where seen_i >= bar_i, else "below"; after `stops_after` answers above nothing is answered
+    bar_i   = threshold + rho,   rho ~ Laplace(threshold_scale), drawn once, or again after each answer above
+    noisy_i = query_i + nu_i,    nu_i ~ Laplace(query_scale)
+    answer i is "above" if noisy_i >= bar_i, else "below"; after `stops_after` answers above nothing is answered
 
-(Lyu, Su and Li 2017, whose six algorithms differ in the two scales, in stopping, and in what is said of a query that is
-above.) A subclass is a frozen dataclass that gives the scales, and its claim.
+(Lyu, Su and Li 2017, whose six algorithms differ in the two scales, in stopping, and in the output for a query that is
+above.) A subclass is a frozen dataclass that defines the scales and its claim.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .answers import ABOVE, STOPPED, Answers, all_patterns, as_answers, distinct
 from .threshold_integral import FAR, ThresholdIntegral, threshold_integral
 
 MOST_PATTERNS = 20_000
-"""Up to this many patterns of answers the exact curve is computed."""
+"""Largest number of patterns of answers for which the exact curve is computed."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class SparseVector(Mechanism):
     Args:
         epsilon: the claim, > 0.
         n_queries: number of queries, >= 1.
-        threshold: what the queries are compared with, in their units.
+        threshold: the threshold for the queries, in their units.
         sensitivity: largest change of any single query between neighbours, > 0.
-        query: computes the answers of the queries from the dataset; None when the dataset is the vector
-            `(n_queries,)` of answers.
-        relation: the neighbouring relation that `sensitivity` and the claim hold for.
+        query: computes the answers of the queries from the dataset; None if the dataset is the vector `(n_queries,)`
+            of answers.
+        relation: the neighbouring relation of `sensitivity` and the claim.
     """
 
     epsilon: float
@@ -55,7 +55,7 @@ class SparseVector(Mechanism):
     relation: Relation = Relation.ADD_REMOVE
 
     redraws: ClassVar[bool] = False
-    """Whether the threshold noise is drawn anew after each answer above."""
+    """True if the threshold noise is redrawn after each answer above."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "relation", Relation.of(self.relation))
@@ -84,54 +84,54 @@ class SparseVector(Mechanism):
     @property
     @abstractmethod
     def stops_after(self) -> int:
-        """Answers above after which nothing more is answered; `n_queries` where all are."""
+        """Number of answers above after which a run stops; `n_queries` if it never stops."""
 
     def answers(self, dataset: Dataset) -> Floats:
-        """The exact answers of the queries, shape `(n_queries,)`."""
+        """Return the exact answers of the queries, shape `(n_queries,)`."""
         return evaluate(self.query, dataset, n_answers=self.n_queries, n_name="n_queries").reshape(self.n_queries)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` independent runs, shape `(size, n_queries)`: query after query, those runs that have not stopped."""
+        """Perform `size` independent runs, shape `(size, n_queries)`: query by query, all runs at once."""
         queries = self.answers(dataset)
         outputs = self._nothing(size)
         rows = np.arange(size)
         bar = self.threshold + draw_laplace(self.threshold_scale, (size,), rng)
-        left = np.full(size, self.stops_after)
+        n_left = np.full(size, self.stops_after)
         for place, exact in enumerate(queries):
-            seen = exact + draw_laplace(self.query_scale, (len(rows),), rng)
-            above = seen >= bar
-            outputs[rows, place] = self._said(above, seen, exact, rng)
+            noisy = exact + draw_laplace(self.query_scale, (len(rows),), rng)
+            above = noisy >= bar
+            outputs[rows, place] = self._said(above, noisy, exact, rng)
             if self.redraws:
                 bar[above] = self.threshold + draw_laplace(self.threshold_scale, (int(np.count_nonzero(above)),), rng)
-            left -= above
-            if (running := left > 0).all():
+            n_left -= above
+            if (running := n_left > 0).all():
                 continue
-            rows, bar, left = rows[running], bar[running], left[running]
+            rows, bar, n_left = rows[running], bar[running], n_left[running]
         return Outputs(outputs)
 
     def _nothing(self, size: int) -> NDArray[np.generic]:
-        """Outputs of runs that have not begun, where nothing is answered."""
+        """Return the outputs of runs before any answer."""
         return np.full((size, self.n_queries), STOPPED, dtype=np.int8)
 
     def _said(
-        self, above: NDArray[np.bool_], seen: Floats, exact: float, rng: np.random.Generator
+        self, above: NDArray[np.bool_], noisy: Floats, exact: float, rng: np.random.Generator
     ) -> NDArray[np.generic]:
-        """What is released about a query: here only whether it is above."""
+        """Return the released values of a query: only whether it is above, unless a subclass releases more."""
         return above
 
     def guarantee(self) -> Guarantee:
-        """The claim, `PureDP(epsilon)`."""
+        """Return the claim, `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """All queries at the threshold; the last ones, as many as may be above, move down, the others up.
+        """Return all queries at the threshold; the last `stops_after` queries move down, the others up.
 
-        Many answers below and then the last ones above go against that, and say most.
+        The most informative output has answers below first and the last answers above, against these moves.
         """
         return self._moved(np.where(np.arange(self.n_queries) < self.n_queries - self.stops_after, 1.0, -1.0))
 
     def _moved(self, signs: Floats) -> Neighbours:
-        """All queries at the threshold, and moved by the sensitivity."""
+        """Return the pair of all queries at the threshold, and moved by the sensitivity."""
         refuse_worst_case(type(self).__name__, self.query)
         start = np.full(self.n_queries, self.threshold)
         d0, d1 = (v if self.n_queries > 1 else v[0] for v in (start, start + self.sensitivity * signs))
@@ -143,33 +143,35 @@ class SparseVector(Mechanism):
         return self
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return the mechanism, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each output under `dataset`, shape `(size,)`; -inf where impossible."""
+        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf if impossible."""
         answers, known = as_answers(outputs.values)
         patterns, place = distinct(answers)
         log_p = self.log_probabilities(patterns, dataset)[place]
         return log_p if known is None else np.where(known, log_p, -np.inf)
 
     def log_probabilities(self, patterns: Answers, dataset: Dataset) -> Floats:
-        """Log probability of each pattern of answers under `dataset`, shape `(n,)`; -inf where impossible."""
+        """Return the log probability of each pattern of answers under `dataset`, shape `(n,)`; -inf if impossible."""
         log_p = np.zeros(len(patterns))
         stretch = np.cumsum(patterns == ABOVE, axis=1) - (patterns == ABOVE)
         for number in range(self.stops_after if self.redraws else 1):
-            here = (stretch == number) & (patterns != STOPPED) if self.redraws else patterns != STOPPED
-            log_p += self._log_stretch(here & (patterns != ABOVE), here & (patterns == ABOVE), self.answers(dataset))
+            inside = (stretch == number) & (patterns != STOPPED) if self.redraws else patterns != STOPPED
+            below, above = inside & (patterns != ABOVE), inside & (patterns == ABOVE)
+            log_p += self._log_stretch(below, above, self.answers(dataset))
         log_p[~possible(patterns, self.stops_after)] = -np.inf
         return log_p
 
     def _log_stretch(self, below: NDArray[np.bool_], above: NDArray[np.bool_], queries: Floats) -> Floats:
-        """Log probability that these queries are below, and those above, one noisy threshold."""
+        """Return the log probability that the `below` queries are below and the `above` queries above one threshold."""
         values, group = np.unique(queries, return_inverse=True)
         member = (group.reshape(-1, 1) == np.arange(len(values))).astype(np.int64)
         counts = np.hstack([below @ member, above @ member])
-        few, place = np.unique(counts, axis=0, return_inverse=True)
-        log_p = self._integral(values).log_probability(few[:, : len(values)], few[:, len(values) :])
+        distinct_counts, place = np.unique(counts, axis=0, return_inverse=True)
+        n_below, n_above = distinct_counts[:, : len(values)], distinct_counts[:, len(values) :]
+        log_p = self._integral(values).log_probability(n_below, n_above)
         return log_p[place.reshape(len(counts))]
 
     def _integral(self, values: Floats) -> ThresholdIntegral:
@@ -178,11 +180,11 @@ class SparseVector(Mechanism):
         return threshold_integral(self.threshold, *scales, tuple(float(value) for value in near))
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve of `worst_case()`; None where there are too many patterns of answers."""
+        """Return the exact curve of `worst_case()`; None if there are too many patterns of answers."""
         return self.curve(self.worst_case())
 
     def curve(self, neighbours: Neighbours) -> Guarantee | None:
-        """The exact curve of a pair; None where there are too many patterns of answers."""
+        """Return the exact curve of a pair; None if there are too many patterns of answers."""
         patterns = all_patterns(self.n_queries, self.stops_after, MOST_PATTERNS)
         if patterns is None:
             return None

@@ -1,4 +1,4 @@
-"""Which queries are above a threshold, and how large are they?"""
+"""Numerical sparse vector technique: the queries above a threshold, and their noisy values."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from .released_values import ReleasesValues
 
 @dataclass(frozen=True)
 class NumericalSparseVector(ReleasesValues):
-    """Numerical sparse vector technique: where a query is above the noisy threshold, its value with fresh noise.
+    """Numerical sparse vector technique: for queries above the noisy threshold, the value with new noise.
 
     A third of the budget each for the threshold, noise of scale 3 sensitivity / epsilon, the comparisons, noise of
     scale 6 stop_after sensitivity / epsilon, and the released values, noise of scale
     3 stop_after sensitivity / epsilon, independent of that of the comparison. (Wang, Ding, Wang, Kifer and Zhang 2019;
     Lyu, Su and Li 2017, algorithm 7.)
 
-    Output of a run: `(n_queries,)` numbers, the noisy value where the query is above, else 0, which stands for below
-    and, after the last number that is released, for not answered.
+    Output of a run: `(n_queries,)` numbers, the noisy value if the query is above, else 0, which means below and,
+    after the last released number, not answered.
 
     Args:
         epsilon: the claim, > 0.
         n_queries: number of queries, >= 1.
-        stop_after: answers above after which it stops, >= 1; c in the papers.
+        stop_after: number of answers above after which a run stops, >= 1; c in the papers.
         threshold, sensitivity, query, relation: as for `SparseVector`.
 
     Guarantees:
@@ -56,11 +56,11 @@ class NumericalSparseVector(ReleasesValues):
     def value_scale(self) -> float:
         return 3.0 * self.stop_after * self.sensitivity / self.epsilon
 
-    def _said(self, above: NDArray[np.bool_], seen: Floats, exact: float, rng: np.random.Generator) -> Floats:
+    def _said(self, above: NDArray[np.bool_], noisy: Floats, exact: float, rng: np.random.Generator) -> Floats:
         released = np.zeros(len(above))
         released[above] = exact + draw_laplace(self.value_scale, (int(np.count_nonzero(above)),), rng)
         return released
 
     def _log_rest(self, pattern: Answers, log_p: float, released: Floats, queries: Floats) -> Floats:
-        """The log probability of the comparisons, which the released noise has nothing to do with."""
+        """Return the log probability of the comparisons, which are independent of the released noise."""
         return np.full(len(released), log_p)

@@ -1,7 +1,7 @@
-"""Sparse vector techniques that release a number where a query is above: what their outputs have in common.
+"""Base class of the sparse vector techniques that release a number for each query above the threshold.
 
-Output of a run: `(n_queries,)` numbers, the released one where the query is above, else 0, which stands for below and,
-after the last number that is released, for not answered. A released number is 0 with probability 0.
+Output of a run: `(n_queries,)` numbers, the released number if the query is above, else 0, which means below and, after
+the last released number, not answered. A released number is 0 with probability 0.
 """
 
 from __future__ import annotations
@@ -48,52 +48,52 @@ class ReleasesValues(SparseVector):
 
     @abstractmethod
     def _log_rest(self, pattern: Answers, log_p: float, released: Floats, queries: Floats) -> Floats:
-        """What the log density has besides that of the noise on the released numbers.
+        """Return the log density without the terms of the noise on the released numbers.
 
         Args:
             pattern: `(n_queries,)` answers.
-            log_p: their log probability.
+            log_p: log probability of the pattern.
             released: `(size, n_above)` numbers.
             queries: `(n_queries,)` exact answers.
 
         Returns:
-            `(size,)`.
+            Shape `(size,)`.
         """
 
     def _nothing(self, size: int) -> NDArray[np.generic]:
         return np.zeros((size, self.n_queries))
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`; -inf where more is released than can be."""
+        """Return the log density of each output under `dataset`, shape `(size,)`; -inf if too many numbers."""
         values, queries = outputs.values, self.answers(dataset)
         released, place = distinct((values != 0.0).astype(np.int8))
         patterns = self._stopped(released)
         log_ps = self.log_probabilities(patterns, dataset)
         rows = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
         log_p = np.full(len(values), -np.inf)
-        for pattern, its, here in zip(patterns, log_ps, rows, strict=False):  # no runs are one empty row
-            if its > -np.inf:
-                log_p[here] = self._log_density(pattern, its, values[here][:, pattern == ABOVE], queries)
+        for pattern, pattern_log_p, runs in zip(patterns, log_ps, rows, strict=False):  # without runs: one empty row
+            if pattern_log_p > -np.inf:
+                log_p[runs] = self._log_density(pattern, pattern_log_p, values[runs][:, pattern == ABOVE], queries)
         return log_p
 
     def _log_density(self, pattern: Answers, log_p: float, released: Floats, queries: Floats) -> Floats:
-        """Of outputs that have numbers at the same places."""
+        """Return the log density of outputs with the same pattern."""
         noise = released - queries[pattern == ABOVE]
         density = self._log_rest(pattern, log_p, released, queries)
         density += laplace_log_density(noise, self.value_scale).sum(axis=1)
         return density
 
     def _stopped(self, patterns: Answers) -> Answers:
-        """The patterns, with what comes after the last answer above that there can be marked as not answered."""
+        """Return the patterns with the answers after the last possible answer above marked as not answered."""
         above = np.cumsum(patterns == ABOVE, axis=1)
         return np.where((above >= self.stop_after) & (patterns == BELOW), STOPPED, patterns).astype(np.int8)
 
     def curve(self, neighbours: Neighbours) -> Guarantee | None:
-        """The exact curve of a pair, where at most one number is released; None for more, and for answers so far from
-        the threshold that cells cannot be laid up to them.
+        """Return the exact curve of a pair if at most one number is released, else None.
 
-        The density of the number is integrated by Gauss-Legendre panels that end where a density has a corner. A cell
-        that one likelihood ratio holds for is exact; delta is off by what its ratio varies within a cell, about 1e-6.
+        Also None if the answers are too far from the threshold for the grid of cells. The density of the number is
+        integrated by Gauss-Legendre panels that end at the kinks of the densities. A cell with a constant likelihood
+        ratio is exact; the error of delta is the variation of the ratio within a cell, about 1e-6.
         """
         patterns = all_patterns(self.n_queries, self.stop_after, MOST_PATTERNS) if self.stop_after == 1 else None
         if patterns is None:
@@ -107,17 +107,17 @@ class ReleasesValues(SparseVector):
         return ExactDP.of_logs(log0, log1, self.relation)
 
     def _log_cell_probabilities(self, patterns: Answers, nodes: Floats, weights: Floats, dataset: Dataset) -> Floats:
-        """Of no number, and of each cell of numbers for each query that may be above."""
+        """Return the log probability of no number, and of each cell of numbers for each query that may be above."""
         queries, law = self.answers(dataset), []
         for pattern, log_p in zip(patterns, self.log_probabilities(patterns, dataset), strict=True):
-            number = (pattern == ABOVE).any()
-            released = nodes[:, None] if number else np.empty((1, 0))
+            releases = (pattern == ABOVE).any()
+            released = nodes[:, None] if releases else np.empty((1, 0))
             density = self._log_density(pattern, log_p, released, queries)
-            law.append(density + np.log(weights) if number else density)
+            law.append(density + np.log(weights) if releases else density)
         return np.concatenate(law)
 
     def _cells(self, sides: tuple[Dataset, Dataset]) -> tuple[Floats, Floats]:
-        """Released numbers and the weights of their cells."""
+        """Return the released numbers and the weights of their cells."""
         corners = np.unique(np.concatenate([[self.threshold], *(self.answers(side) for side in sides)]))
         scales = (self.threshold_scale, self.query_scale, self.value_scale)
         coarse = panels(corners, min(scales) / 2.0, REACH * max(scales))

@@ -1,14 +1,14 @@
-"""Probabilities of answers about a noisy threshold, integrated over its noise.
+"""Probabilities of answers against a noisy threshold, integrated over its noise.
 
 Given the noisy threshold t = threshold + rho, the answers are independent: query i stays below it with probability
 F((t - q_i) / s), F the distribution function of Laplace noise of scale 1 and s the scale of the query noise. So
 
     Pr[answers] = integral of f((t - threshold) / r) / r  *  product of F((t - q_i) / s) over the answers below
-                                                         *  product of 1 - F((t - q_i) / s) over those above     dt
+                                                         *  product of 1 - F((t - q_i) / s) over the answers above  dt
 
-with f the density of the threshold noise, of scale r. Only how many queries of each value are answered how matters.
-The integrand is smooth between the corners, which are the threshold and the distinct answers, and away from them it is
-all but an exponential: Gauss-Legendre panels that widen away from the corners give 1e-12 of relative accuracy.
+with f the density of the threshold noise, of scale r. It depends only on the numbers of answers below and above for
+each value. The integrand is smooth between the corners, which are the threshold and the distinct answers, and nearly
+exponential away from them: Gauss-Legendre panels that widen away from the corners give a relative accuracy of 1e-12.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 NODES = 16
-"""Gauss-Legendre nodes a panel."""
+"""Gauss-Legendre nodes per panel."""
 GROWTH = 1.4
-"""Of a panel against the one before, on the way from a corner."""
+"""Ratio of the widths of successive panels, away from a corner."""
 REACH = 60.0
-"""How many scales beyond the last corner the integral goes: what is left out is e^-60 of what is there."""
+"""Range of the integral beyond the last corner, in scales: the omitted part is e^-60 of the density there."""
 NEAR = 1e-9
-"""Steps between two corners, up to which they are one."""
+"""Distance of two corners, in steps, up to which they are merged."""
 FAR = 1e6
-"""Distance from the threshold, in scales of the noise, at which farther answers are cut off: their side is certain."""
+"""Largest distance of answers from the threshold, in noise scales: more distant answers are clipped."""
 CUTS = 40
-"""Parts of a panel between two points of an interpolated curve."""
+"""Parts of a panel in an interpolated curve."""
 
 
 @dataclass(frozen=True)
 class ThresholdIntegral:
-    """The integral above, for one dataset.
+    """The integral of the module docstring, for one dataset.
 
     Args:
         threshold, threshold_scale: centre and scale of the noisy threshold, scale > 0.
@@ -61,7 +61,7 @@ class ThresholdIntegral:
     values: tuple[float, ...]
 
     def log_probability(self, n_below: Counts, n_above: Counts) -> Floats:
-        """Log probability that so many queries of each value are below the threshold, and so many above.
+        """Return the log probability of these numbers of queries below and above the threshold, for each value.
 
         Args:
             n_below, n_above: `(n, len(values))` counts.
@@ -72,7 +72,7 @@ class ThresholdIntegral:
         return np.asarray(logsumexp(self._log_terms(n_below, n_above), axis=1))
 
     def log_probability_up_to(self, n_below: tuple[int, ...], limit: Floats) -> Floats:
-        """Log probability that so many queries of each value are below the threshold, and the threshold below `limit`.
+        """Return the log probability that `n_below` queries of each value are below a threshold below `limit`.
 
         Interpolated by cubics on the logarithm, within about 1e-8.
         """
@@ -82,12 +82,12 @@ class ThresholdIntegral:
 
     def _log_terms(self, n_below: Counts, n_above: Counts) -> Floats:
         nodes, log_weights = self._nodes
-        away = (nodes - np.array(self.values)[:, None]) / self.query_scale
-        return np.asarray(log_weights + n_below @ log_cdf(away) + n_above @ log_cdf(-away))
+        offset = (nodes - np.array(self.values)[:, None]) / self.query_scale
+        return np.asarray(log_weights + n_below @ log_cdf(offset) + n_above @ log_cdf(-offset))
 
     @cached_property
     def _nodes(self) -> tuple[Floats, Floats]:
-        """Nodes, and the logarithms of weight times density of the threshold."""
+        """Nodes, and the log of weight times density of the threshold."""
         return self._quadrature(panels(self._corners, self._step, REACH * self._widest))
 
     def _quadrature(self, edges: Floats) -> tuple[Floats, Floats]:
@@ -101,8 +101,8 @@ class ThresholdIntegral:
 
     @property
     def _corners(self) -> Floats:
-        found = np.unique([self.threshold, *self.values])
-        return np.asarray(found[np.append(True, np.diff(found) > NEAR * self._step)])
+        corners = np.unique([self.threshold, *self.values])
+        return np.asarray(corners[np.append(True, np.diff(corners) > NEAR * self._step)])
 
     @property
     def _step(self) -> float:
@@ -115,12 +115,12 @@ class ThresholdIntegral:
 
 
 threshold_integral = lru_cache(maxsize=64)(ThresholdIntegral)
-"""The same integral again for the same arguments, with its nodes."""
+"""Cached `ThresholdIntegral`, so that equal arguments share the nodes."""
 
 
 @lru_cache(maxsize=256)
 def _curve(integral: ThresholdIntegral, n_below: tuple[int, ...]) -> tuple[float, float, float, CubicHermiteSpline]:
-    """ln of the integral up to a limit: the first corner, slope and value there, and the curve from there on.
+    """Return the log integral up to a limit: the first corner, its slope and value there, and the curve beyond.
 
     Below the first corner the integrand is one exponential, and so is the integral.
     """
@@ -150,12 +150,14 @@ def _curve(integral: ThresholdIntegral, n_below: tuple[int, ...]) -> tuple[float
 
 
 def log_cdf(x: Floats) -> Floats:
-    """ln F of Laplace noise of scale 1."""
+    """Return log F of Laplace noise of scale 1."""
     return np.where(x < 0.0, np.minimum(x, 0.0) - np.log(2.0), np.log1p(-0.5 * np.exp(-np.maximum(x, 0.0))))
 
 
 def panels(corners: Floats, step: float, reach: float) -> Floats:
-    """Edges of panels from `reach` below the first corner to `reach` above the last, `step` wide at the corners.
+    """Return the edges of panels from `reach` below the first corner to `reach` above the last corner.
+
+    The panels are `step` wide at the corners.
 
     Raises:
         AccountingError: floats do not resolve panels of this width next to these corners.

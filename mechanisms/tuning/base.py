@@ -1,4 +1,4 @@
-"""One run of what is tuned: read this first."""
+"""Interface of one run of a private selection: read this module first."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ class Trial(Mechanism):
     """A mechanism whose outputs are rows `(size, k)` of numbers, the last of which is a score: higher is better."""
 
     def chances(self, scores: Floats, dataset: Dataset) -> tuple[Floats, Floats] | None:
-        """Probabilities that a run on `dataset` has a lower score, and a higher one; None where they are not known."""
+        """Return the probabilities that a run on `dataset` has a lower and a higher score; None if not known."""
 
     def cells(self, pair: Neighbours, cuts: tuple[float, ...] = ()) -> Cells | None:
-        """Points at which densities are to be summed, such that nothing of the pair is missed; None if not known.
+        """Return the points of a numerical integral of the densities of both sides; None if not known.
 
         Args:
-            pair: the outputs on both sides are looked at.
+            pair: the pair whose outputs are integrated.
             cuts: scores at which densities may jump.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Outputs `(n, k)` that stand for all of them, and the weights `(n,)` of a numerical integral over them."""
+    """Outputs `(n, k)` as the nodes of a numerical integral, and their weights `(n,)`."""
 
     outputs: Floats
     weights: Floats

@@ -20,17 +20,17 @@ GEOMETRIC = NegativeBinomialRepetitions(shape=1.0, stopping=0.1)
 class BestOfRepetitions(ChoosesRun):
     """Private selection: runs `base` a random number of times, and publishes the output with the highest score.
 
-    (Liu and Talwar 2019, algorithm 2; Papernot and Steinke 2022, algorithm 1.) With no run at all the output is the
-    event "no run".
+    (Liu and Talwar 2019, algorithm 2; Papernot and Steinke 2022, algorithm 1.) If the number of runs is 0, the output
+    is the event "no run".
 
     Args:
         base: one run; its outputs end with a score. None: `NoisyCandidate` with `epsilon` and `n_candidates`.
         repetitions: the law of the number of runs.
-        epsilon, n_candidates: of the run that `base` stands for where it is left out.
+        epsilon, n_candidates: parameters of the default run, used if `base` is None.
 
     Guarantees:
-        * That of `repetitions.guarantee`, which looks at the guarantee of one run: (2 + shape) epsilon for a negative
-          binomial number of epsilon-DP runs.
+        * The guarantee `repetitions.guarantee` of the best of several runs: (2 + shape) epsilon for a negative binomial
+          number of epsilon-DP runs.
 
     Example:
         >>> mechanism = BestOfRepetitions(epsilon=0.5, n_candidates=8)  # a geometric number of runs, 10 in the mean
@@ -53,17 +53,17 @@ class BestOfRepetitions(ChoosesRun):
             )
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`(size, k)`: the best output of each."""
+        """Return the best output of each run of the mechanism, `(size, k)`."""
         return best_of(self.run, self.repetitions.draw(size, rng), dataset, rng)
 
     def guarantee(self) -> Guarantee:
-        """Of the best run; see the class."""
+        """Return the guarantee of the best run; see the class."""
         return self.repetitions.guarantee(self.run.guarantee())
 
     def log_weight(self, outputs: Outputs, dataset: Dataset, worse: Floats, better: Floats) -> Floats:
-        """ln E[K t^(K - 1)], with t the chance to be worse."""
+        """Return ln E[K t^(K - 1)], with t the probability that a run is worse."""
         return self.repetitions.log_weight(better)
 
     def nothing(self, dataset: Dataset) -> float:
-        """Probability that the number of runs is 0."""
+        """Return the probability that the number of runs is 0."""
         return self.repetitions.none

@@ -1,7 +1,7 @@
-"""One run of what is tuned: a candidate at random, what it gives, and last how good it looks.
+"""Runs of a private selection: a random candidate, its output, and its score as the last number.
 
-NoisyCandidate     the index of a candidate, and its score with noise
-RandomMechanism    the output of one of several mechanisms, with a score that only looks at this output
+NoisyCandidate     the index of a candidate, and its noisy score
+RandomMechanism    the output of one of several mechanisms, and a score that is a function of this output
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from .base import Cells, Trial
 
 NOISES = ("laplace", "gaussian")
 MOST_SCALES = 1000.0
-"""Of the noise, in one piece of an integral, that are cut finely; the middle of a longer one holds e^-40 of the law."""
+"""Longest finely divided piece of an integral, in noise scales; the middle of a longer piece has mass e^-40."""
 _BLOCK = 2_000_000
-"""Numbers that are held at once."""
+"""Largest number of floats in memory at once."""
 
 
 @dataclass(frozen=True)
 class NoisyCandidate(Trial):
-    """One of `n_candidates` hyper-parameters at random, and its score on the private data with noise.
+    """A random one of `n_candidates` hyper-parameters, and its noisy score on the private data.
 
-    What is tuned in its barest form: which candidate is tried does not depend on the data, and its score is all that
-    is learned of them.
+    The simplest form of hyper-parameter tuning: the choice of the candidate does not depend on the data, and only its
+    score does.
 
     Args:
-        epsilon: of one run, > 0: the noise has scale sensitivity / epsilon (Laplace) or standard deviation
+        epsilon: epsilon of one run, > 0: the noise has scale sensitivity / epsilon (Laplace) or standard deviation
             sensitivity / epsilon (Gaussian), so that one run is epsilon-DP, or epsilon-Gaussian DP.
         n_candidates: at least 1; the dataset is the vector `(n_candidates,)` of their scores.
         sensitivity: largest change of any single score between neighbours, > 0.
         noise: "laplace" or "gaussian".
-        relation: the neighbouring relation that `sensitivity` holds for.
+        relation: the neighbouring relation of `sensitivity`.
 
     Example:
         >>> NoisyCandidate(epsilon=1.0, n_candidates=3).release([0.0, 5.0, 1.0], 2, np.random.default_rng(0)).values
@@ -69,22 +69,22 @@ class NoisyCandidate(Trial):
 
     @property
     def scale(self) -> float:
-        """Of the noise: sensitivity / epsilon."""
+        """Scale of the noise, sensitivity / epsilon."""
         return self.sensitivity / self.epsilon
 
     def scores(self, dataset: Dataset) -> Floats:
-        """Score of each candidate, shape `(n_candidates,)`."""
-        found = np.asarray(dataset, dtype=np.float64)
-        if found.shape != (self.n_candidates,) or not np.isfinite(found).all():
+        """Return the score of each candidate, shape `(n_candidates,)`."""
+        scores = np.asarray(dataset, dtype=np.float64)
+        if scores.shape != (self.n_candidates,) or not np.isfinite(scores).all():
             raise ParameterError(
                 f"the dataset must be {self.n_candidates} finite scores, one a candidate (n_candidates), but is "
-                f"{found!r}.",
+                f"{scores!r}.",
                 argument="dataset",
             )
-        return found
+        return scores
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`(size, 2)`: candidate and noisy score of each run."""
+        """Return the candidate and the noisy score of each run, `(size, 2)`."""
         chosen = rng.integers(self.n_candidates, size=size)
         if self.noise == "laplace":
             noise = draw_laplace(self.scale, (size,), rng)
@@ -93,14 +93,14 @@ class NoisyCandidate(Trial):
         return Outputs(np.column_stack([chosen, self.scores(dataset)[chosen] + noise]))
 
     def chances(self, scores: Floats, dataset: Dataset) -> tuple[Floats, Floats]:
-        """Averages over the candidates."""
+        """Return the probabilities of a lower and a higher score, averaged over the candidates."""
         distinct, counts = np.unique(self.scores(dataset), return_counts=True)
-        shares, asked = counts / self.n_candidates, np.asarray(scores)
-        worse, better = np.empty((2, len(asked)))
+        shares, levels = counts / self.n_candidates, np.asarray(scores)
+        worse, better = np.empty((2, len(levels)))
         block = max(1, _BLOCK // len(distinct))
-        for start in range(0, len(asked), block):
+        for start in range(0, len(levels), block):
             some = slice(start, start + block)
-            distance = (asked[some, np.newaxis] - distinct) / self.scale
+            distance = (levels[some, np.newaxis] - distinct) / self.scale
             if self.noise == "gaussian":
                 worse[some], better[some] = ndtr(distance) @ shares, ndtr(-distance) @ shares
             else:
@@ -110,8 +110,10 @@ class NoisyCandidate(Trial):
         return worse, better
 
     def cells(self, pair: Neighbours, cuts: tuple[float, ...] = ()) -> Cells:
-        """Candidates that move alike are one; scores are integrated between the scores on both sides, and 40 scales
-        beyond them, by Simpson's rule."""
+        """Return the nodes of Simpson's rule, from 40 scales below the least score to 40 above the largest.
+
+        Candidates with equal scores on both sides are merged.
+        """
         moves, first, times = np.unique(
             np.column_stack([self.scores(pair.d0), self.scores(pair.d1)]), axis=0, return_index=True, return_counts=True
         )
@@ -125,26 +127,26 @@ class NoisyCandidate(Trial):
         return Cells(outputs.astype(np.float64), np.outer(times, weight).ravel())
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return the mechanism, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
-        """Log density of candidates and noisy scores, shape `(size,)`."""
+        """Return the log density of candidates and noisy scores, shape `(size,)`."""
         chosen = outputs.values[:, 0].astype(np.int64)
-        away = outputs.values[:, 1] - self.scores(dataset)[chosen]
+        offset = outputs.values[:, 1] - self.scores(dataset)[chosen]
         if self.noise == "laplace":
-            density = laplace_log_density(away, self.scale)
+            density = laplace_log_density(offset, self.scale)
         else:
-            density = -0.5 * (away / self.scale) ** 2 - np.log(self.scale * np.sqrt(2 * np.pi))
+            density = -0.5 * (offset / self.scale) ** 2 - np.log(self.scale * np.sqrt(2 * np.pi))
         return np.asarray(density - np.log(self.n_candidates))
 
     def guarantee(self) -> Guarantee:
-        """`LaplaceDP(epsilon)`, or `GaussianDP(epsilon)`: which candidate was tried tells nothing."""
+        """Return `LaplaceDP(epsilon)`, or `GaussianDP(epsilon)`: the choice of the candidate leaks nothing."""
         kind = LaplaceDP if self.noise == "laplace" else GaussianDP
         return kind(self.epsilon, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """Candidate 0 gains and all others lose: it is tried rarely, and then stands out."""
+        """Return a pair on which candidate 0 gains and all others lose: it is tried rarely, and then stands out."""
         d0 = np.zeros(self.n_candidates)
         d0[0] = -self.sensitivity
         d1 = np.full(self.n_candidates, -self.sensitivity)
@@ -160,7 +162,7 @@ class NoisyCandidate(Trial):
 
 
 def _simpson(start: float, end: float, width: float) -> tuple[Floats, Floats]:
-    """Points and weights of the composite rule, with steps of at most `width`."""
+    """Return the points and weights of the composite Simpson rule, with steps of at most `width`."""
     steps = 2 * max(1, int(np.ceil((end - start) / (2.0 * width))))
     weights = np.full(steps + 1, 2.0)
     weights[1::2] = 4.0
@@ -170,15 +172,15 @@ def _simpson(start: float, end: float, width: float) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class RandomMechanism(Trial):
-    """The output of one of several private mechanisms, chosen at random: a training run with one of several settings.
+    """A random one of several private mechanisms, such as training runs with several settings, and its score.
 
     Args:
         mechanisms: at least one, all for the same relation; their outputs have one shape.
-        score: a function from outputs `(size, ...)` to `(size,)` scores, higher is better. It must not look at the
-            private data: it may hold public ones.
+        score: a function from outputs `(size, ...)` to `(size,)` scores, higher is better. It must not use the private
+            data; it may use public data.
 
     Guarantees:
-        * The largest of the guarantees of the mechanisms, at each order; the largest epsilon if all are pure.
+        * The largest Renyi divergence of the mechanisms at each order; the largest epsilon if all are pure.
     """
 
     mechanisms: tuple[Mechanism, ...]
@@ -186,9 +188,9 @@ class RandomMechanism(Trial):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mechanisms", tuple(self.mechanisms))
-        for one in self.mechanisms:
-            if not isinstance(one, Mechanism):
-                raise ParameterError(f"mechanisms must be Mechanisms, but one is {one!r}.", argument="mechanisms")
+        for mechanism in self.mechanisms:
+            if not isinstance(mechanism, Mechanism):
+                raise ParameterError(f"mechanisms must be Mechanisms, but one is {mechanism!r}.", argument="mechanisms")
         if not self.mechanisms or len({mechanism.relation for mechanism in self.mechanisms}) != 1:
             raise ParameterError(
                 f"mechanisms must be at least one, all for one relation, but are {self.mechanisms!r}.",
@@ -200,12 +202,12 @@ class RandomMechanism(Trial):
 
     @property
     def workers(self) -> Workers:
-        """Processes, if one of the mechanisms needs them."""
-        found = {mechanism.workers for mechanism in self.mechanisms}
-        return next(kind for kind in (Workers.HERE, Workers.PROCESSES, Workers.THREADS) if kind in found)
+        """Most restrictive kind of workers of the mechanisms."""
+        kinds = {mechanism.workers for mechanism in self.mechanisms}
+        return next(kind for kind in (Workers.HERE, Workers.PROCESSES, Workers.THREADS) if kind in kinds)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`(size, 1 + k + 1)`: the number of the mechanism, its output in one row, and the score."""
+        """Return the index of the mechanism, its output in one row, and the score, `(size, 1 + k + 1)`."""
         chosen = rng.integers(len(self.mechanisms), size=size)
         rows: NDArray[np.float64] | None = None
         for number, mechanism in enumerate(self.mechanisms):
@@ -227,26 +229,26 @@ class RandomMechanism(Trial):
         return Outputs(rows)
 
     def _scored(self, outputs: Outputs) -> tuple[Floats, Floats]:
-        """Each output in one row, `(size, k)`, and its score."""
+        """Return each output in one row, `(size, k)`, and its score."""
         if outputs.events is not None:
             raise ParameterError("a mechanism gave an exceptional output, which has no score.", argument="mechanisms")
         scores = np.asarray(self.score(outputs.values), dtype=np.float64)
         if scores.shape != (len(outputs),):
             raise ParameterError(
-                f"score must give one number an output, shape ({len(outputs)},), but gave shape {scores.shape}.",
+                f"score must give one number per output, shape ({len(outputs)},), but gave shape {scores.shape}.",
                 argument="score",
             )
         return outputs.values.reshape(len(outputs), int(np.prod(outputs.values.shape[1:]))), scores
 
     def chances(self, scores: Floats, dataset: Dataset) -> None:
-        """Not known."""
+        """Return None: the law of the scores is not known."""
 
     def guarantee(self) -> Guarantee:
-        """The worst of the mechanisms."""
-        each = [mechanism.guarantee() for mechanism in self.mechanisms]
-        if all(part.default_delta == 0.0 for part in each):
-            return PureDP(max(part.epsilon(0.0) for part in each), relation=self.relation)
-        curves = [to_renyi(part) for part in each]
+        """Return the worst guarantee of the mechanisms."""
+        guarantees = [mechanism.guarantee() for mechanism in self.mechanisms]
+        if all(part.default_delta == 0.0 for part in guarantees):
+            return PureDP(max(part.epsilon(0.0) for part in guarantees), relation=self.relation)
+        curves = [to_renyi(part) for part in guarantees]
         orders = sorted(set.intersection(*(set(curve.orders) for curve in curves)))
         largest = [
             max(dict(zip(curve.orders, curve.divergences, strict=True))[order] for curve in curves) for order in orders
@@ -254,12 +256,12 @@ class RandomMechanism(Trial):
         return RenyiDP(tuple(orders), tuple(largest), self.relation)
 
     def exact_guarantee(self) -> None:
-        """Not known."""
+        """Return None: the exact curve is not known."""
 
     def worst_case(self) -> Neighbours:
-        """That of the first mechanism."""
+        """Return the worst case of the first mechanism."""
         return self.mechanisms[0].worst_case()
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        """With every mechanism fitted to the pair."""
+        """Return the mechanism with all its mechanisms fitted to the pair."""
         return replace(self, mechanisms=tuple(mechanism.fitted_to(neighbours) for mechanism in self.mechanisms))

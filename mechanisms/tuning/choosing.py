@@ -1,4 +1,4 @@
-"""What the ways to choose among runs have in common."""
+"""Base class of the mechanisms that choose among private runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ChoosesRun(Mechanism):
 
     Args:
         base: one run; its outputs end with a score. None: `NoisyCandidate` with `epsilon` and `n_candidates`.
-        epsilon, n_candidates: of the run that `base` stands for where it is left out.
+        epsilon, n_candidates: parameters of the default run, used if `base` is None.
     """
 
     base: Trial | None = None
@@ -46,13 +46,13 @@ class ChoosesRun(Mechanism):
 
     @property
     def run(self) -> Trial:
-        """One run."""
+        """Mechanism of one run."""
         assert self.base is not None
         return self.base
 
     @property
     def workers(self) -> Workers:
-        """As one run."""
+        """Kind of workers of one run."""
         return self.run.workers
 
     @property
@@ -61,34 +61,34 @@ class ChoosesRun(Mechanism):
         return ()
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve on `worst_case()`, of outputs rounded to cells so small that it does not show.
+        """Return the exact curve on `worst_case()`, of outputs rounded to cells of negligible size.
 
-        Known for `NoisyCandidate`: None for other runs.
+        Known for `NoisyCandidate`; None for other runs.
         """
-        laws = self.run.cells(self.worst_case(), self.jumps)
-        if laws is None:
+        cells = self.run.cells(self.worst_case(), self.jumps)
+        if cells is None:
             return None
         sides = (self.worst_case().d0, self.worst_case().d1)
-        log_densities = [self.log_density(Outputs(laws.outputs), dataset) for dataset in sides]
+        log_densities = [self.log_density(Outputs(cells.outputs), dataset) for dataset in sides]
         possible = np.minimum(*log_densities) > -np.inf
-        found = []
+        laws = []
         for dataset, log_density in zip(sides, log_densities, strict=True):
-            masses = (np.log(laws.weights) + log_density)[possible]
+            masses = (np.log(cells.weights) + log_density)[possible]
             with np.errstate(divide="ignore"):
-                left = np.log(self.nothing(dataset))
-            found.append(np.append(masses + (math.log1p(-self.nothing(dataset)) - logsumexp(masses)), left))
-        return ExactDP.of_logs(found[0], found[1], relation=self.relation)
+                log_nothing = np.log(self.nothing(dataset))
+            laws.append(np.append(masses + (math.log1p(-self.nothing(dataset)) - logsumexp(masses)), log_nothing))
+        return ExactDP.of_logs(laws[0], laws[1], relation=self.relation)
 
     def output_law(self) -> LogDensity | None:
-        """Its own where the law of one run is known, and the chance that another is better."""
+        """Return the mechanism if the law of one run and the law of its score are known, else None."""
         known = self.run.output_law() is not None
         return self if known and self.run.chances(np.zeros(1), self.worst_case().d0) is not None else None
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of one run at the output, and how that changes when it is the one that is published.
+        """Return the log density of the published output: of one run, times the weight of being published.
 
         Returns:
-            Shape `(size,)`; for the event that there is no output its log probability.
+            Shape `(size,)`; the log probability for the event that there is no output.
 
         Raises:
             ParameterError: the law of one run, or of its score, is not known.
@@ -104,28 +104,31 @@ class ChoosesRun(Mechanism):
 
     @abstractmethod
     def log_weight(self, outputs: Outputs, dataset: Dataset, worse: Floats, better: Floats) -> Floats:
-        """ln of density as the published run / density of one run; `worse` and `better` are the chances of another."""
+        """Return the log ratio of the density of the published run and of one run.
+
+        `worse` and `better` are the probabilities that another run has a lower and a higher score.
+        """
 
     def nothing(self, dataset: Dataset) -> float:
-        """Probability that nothing is published."""
+        """Return the probability that nothing is published."""
         del dataset
         return 0.0
 
     def worst_case(self) -> Neighbours:
-        """That of one run."""
+        """Return the worst case of one run."""
         return self.run.worst_case()
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        """With the run fitted to the pair."""
+        """Return the mechanism with the run fitted to the pair."""
         fitted = self.run.fitted_to(neighbours)
         assert isinstance(fitted, Trial)
         return self if fitted is self.run else replace(self, base=fitted)
 
 
 def best_of(base: Trial, times: NDArray[np.int64], dataset: Dataset, rng: np.random.Generator) -> Outputs:
-    """The best of `times[i]` runs, for each i: all runs are made at once, sorted, and the last of each i is taken.
+    """Return the best of `times[i]` runs for each i, from one sorted batch of all runs.
 
-    Equal scores are told apart by the other numbers of the output, so that there is one best value whatever the order
+    Ties of the score are broken by the other numbers of the output, so that the best value does not depend on the order
     of the runs.
 
     Returns:
@@ -139,6 +142,6 @@ def best_of(base: Trial, times: NDArray[np.int64], dataset: Dataset, rng: np.ran
     order = np.lexsort((*values[:, :-1].T, values[:, -1], owner))
     last = np.cumsum(times) - 1
     best = np.zeros((len(times), values.shape[1]))
-    found = times > 0
-    best[found] = values[order[last[found]]]
-    return Outputs(best) if found.all() else Outputs(best, np.where(found, "", "no run"))
+    nonempty = times > 0
+    best[nonempty] = values[order[last[nonempty]]]
+    return Outputs(best) if nonempty.all() else Outputs(best, np.where(nonempty, "", "no run"))

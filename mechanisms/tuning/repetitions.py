@@ -1,8 +1,8 @@
-"""How often a private algorithm is run before its best output is published: a random number of times.
+"""Random number of runs of a private algorithm whose best output is published.
 
-With a fixed number K of runs the choice costs almost K times the epsilon of one. With a random number that is often
-small it costs two to three times that, however large the mean: whoever sees a good output does not know whether it was
-the best of many. (Liu and Talwar 2019; Papernot and Steinke 2022.)
+With a fixed number K of runs the choice has almost K times the epsilon of one run. With a random number that is often
+small it has two to three times this epsilon, for any mean: a good output does not reveal whether it was the best of
+many runs. (Liu and Talwar 2019; Papernot and Steinke 2022.)
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ..queries.base import Floats
 from ..validation import finite, open_unit, positive
 
 _LARGEST_EXPONENT = 600.0
-"""Of stopping^-shape: e^700 is about the largest float."""
+"""Largest log of stopping^-shape: e^700 is about the largest float."""
 
 
 class Repetitions(ABC):
-    """The law of a number of runs. Subclasses are frozen dataclasses."""
+    """Law of a number of runs; subclasses are frozen dataclasses."""
 
     @property
     @abstractmethod
@@ -37,37 +37,37 @@ class Repetitions(ABC):
     @property
     @abstractmethod
     def none(self) -> float:
-        """Probability that there is no run at all."""
+        """Probability that the number of runs is 0."""
 
     @abstractmethod
     def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """`size` numbers of runs, independent."""
+        """Draw `size` independent numbers of runs."""
 
     @abstractmethod
     def log_weight(self, better: Floats) -> Floats:
-        """ln E[K t^(K - 1)]: what the density of an output is multiplied by if it shall be the best one.
+        """Return ln E[K t^(K - 1)], the log factor on the density of an output for being the best one.
 
         Args:
-            better: 1 - t, the probability that a run gives something better, with t that of something worse.
+            better: 1 - t, the probability that a run is better, with t the probability that it is worse.
         """
 
     @abstractmethod
     def guarantee(self, once: Guarantee) -> Guarantee:
-        """What the best of the runs promises, where one run promises `once`."""
+        """Return the guarantee of the best of the runs, if one run has the guarantee `once`."""
 
 
 @dataclass(frozen=True)
 class NegativeBinomialRepetitions(Repetitions):
-    """A negative binomial number of runs, at least one; `shape` 1 is the geometric law, 0 the logarithmic one.
+    """Negative binomial number of runs, at least one; `shape` 1 is the geometric law, 0 the logarithmic law.
 
     (Papernot and Steinke 2022, definition 1; the geometric case is Liu and Talwar 2019, algorithm 2.)
 
     Args:
-        shape: their eta, > -1; a larger one keeps the number nearer to its mean, and costs more.
-        stopping: their gamma, in (0, 1): for the geometric law the probability to stop after each run.
+        shape: eta of the paper, > -1; a larger value reduces the variance of the number, and increases epsilon.
+        stopping: gamma of the paper, in (0, 1): for the geometric law the probability to stop after each run.
 
     Guarantees:
-        * From epsilon-DP: (2 + shape) epsilon-DP (corollary 3), whatever `stopping` is.
+        * From epsilon-DP: (2 + shape) epsilon-DP (corollary 3), for any `stopping`.
         * From Renyi DP: theorem 2, at every order, with the best second order of the list.
 
     Example:
@@ -90,28 +90,28 @@ class NegativeBinomialRepetitions(Repetitions):
         if self.shape * -math.log(self.stopping) > _LARGEST_EXPONENT:
             raise ParameterError(
                 f"shape must be at most {_LARGEST_EXPONENT / -math.log(self.stopping):.3g} with stopping = "
-                f"{self.stopping!r}, but is {self.shape!r}: stopping^-shape is no float beyond.",
+                f"{self.stopping!r}, but is {self.shape!r}: a larger stopping^-shape is not a float.",
                 argument="shape",
             )
 
     @property
     def mean(self) -> float:
-        """shape (1 - stopping) / (stopping (1 - stopping^shape))."""
+        """Expected number of runs, shape (1 - stopping) / (stopping (1 - stopping^shape))."""
         return float((1.0 - self.stopping) / self.stopping * self._factor / self.stopping**self.shape)
 
     @property
     def none(self) -> float:
-        """0: there is always one run."""
+        """Zero: there is always at least one run."""
         return 0.0
 
     @property
     def _factor(self) -> float:
-        """shape / (stopping^-shape - 1), and its limit at shape 0."""
+        """Normalisation shape / (stopping^-shape - 1), and its limit at shape 0."""
         steps = -math.log(self.stopping)
         return 1.0 / steps if self.shape == 0.0 else self.shape / math.expm1(self.shape * steps)
 
     def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Geometric and logarithmic numbers by numpy; others by inversion of the distribution function."""
+        """Draw `size` numbers of runs: by numpy if it has the law, else by inversion of the distribution function."""
         if self.shape == 1.0:
             return rng.geometric(self.stopping, size)
         if self.shape == 0.0:
@@ -121,14 +121,17 @@ class NegativeBinomialRepetitions(Repetitions):
         return self._inverted(size, rng)
 
     def _positive(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Negative binomial numbers, those that are 0 drawn anew."""
+        """Draw negative binomial numbers, redrawing zeros."""
         numbers = rng.negative_binomial(self.shape, self.stopping, size)
         while (empty := np.flatnonzero(numbers == 0)).size:
             numbers[empty] = rng.negative_binomial(self.shape, self.stopping, empty.size)
         return numbers
 
     def _inverted(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """P[K = k + 1] / P[K = k] = (1 - stopping) (k + shape) / (k + 1): summed until the tail is below 1e-17."""
+        """Draw by inversion of the distribution function, summed until the tail is below 1e-17.
+
+        P[K = k + 1] / P[K = k] = (1 - stopping) (k + shape) / (k + 1).
+        """
         longest = 64 + math.ceil(45.0 / -math.log1p(-self.stopping))
         k = np.arange(1.0, longest)
         first = math.log(self._factor) + math.log1p(-self.stopping)
@@ -137,12 +140,12 @@ class NegativeBinomialRepetitions(Repetitions):
         return 1 + np.searchsorted(below[:-1] / below[-1], rng.random(size), side="right").astype(np.int64)
 
     def log_weight(self, better: Floats) -> Floats:
-        """ln of the derivative of E[t^K] = ((1 - (1 - stopping) t)^-shape - 1) / (stopping^-shape - 1)."""
+        """Return the log derivative of E[t^K] = ((1 - (1 - stopping) t)^-shape - 1) / (stopping^-shape - 1)."""
         left = self.stopping + (1.0 - self.stopping) * better
         return np.asarray(math.log1p(-self.stopping) + math.log(self._factor) - (1.0 + self.shape) * np.log(left))
 
     def guarantee(self, once: Guarantee) -> Guarantee:
-        """By corollary 3 for pure DP, else by theorem 2."""
+        """Return the guarantee by corollary 3 for pure DP, else by theorem 2."""
         if isinstance(once, PureDP) or once.default_delta == 0.0:
             return PureDP((2.0 + self.shape) * once.epsilon(0.0), relation=once.relation)
         base = to_renyi(once)
@@ -155,14 +158,14 @@ class NegativeBinomialRepetitions(Repetitions):
 
 @dataclass(frozen=True)
 class PoissonRepetitions(Repetitions):
-    """A Poisson number of runs; if it is 0, that is what is published.
+    """Poisson number of runs; if it is 0, only this is published.
 
     Args:
         expected: mean number of runs, >= 1.
 
     Guarantees:
-        * From any guarantee that gives Renyi divergences: Papernot and Steinke 2022, theorem 6, at every order > 1.
-          There is no pure guarantee.
+        * From any guarantee with Renyi divergences: Papernot and Steinke 2022, theorem 6, at every order > 1. There is
+          no pure guarantee.
 
     Example:
         >>> PoissonRepetitions(expected=10.0).mean
@@ -178,24 +181,24 @@ class PoissonRepetitions(Repetitions):
 
     @property
     def mean(self) -> float:
-        """As given."""
+        """Expected number of runs, `expected`."""
         return self.expected
 
     @property
     def none(self) -> float:
-        """e^-mean."""
+        """Probability of no run, e^-mean."""
         return math.exp(-self.expected)
 
     def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Poisson numbers."""
+        """Draw `size` independent Poisson numbers."""
         return rng.poisson(self.expected, size)
 
     def log_weight(self, better: Floats) -> Floats:
-        """ln mean - mean * better."""
+        """Return ln mean - mean * better."""
         return np.asarray(math.log(self.expected) - self.expected * np.asarray(better))
 
     def guarantee(self, once: Guarantee) -> Guarantee:
-        """By theorem 6, which asks for the delta of one run at ln(1 + 1 / (order - 1))."""
+        """Return the guarantee by theorem 6, from the delta of one run at ln(1 + 1 / (order - 1))."""
         base = to_renyi(once)
         finite_orders = [order for order in base.orders if math.isfinite(order)]
         if not finite_orders:

@@ -1,4 +1,4 @@
-"""The first private run that is good enough."""
+"""Private selection with a known threshold: the first run that is good enough."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ NOTHING = "none was good enough"
 class FirstGoodEnough(ChoosesRun):
     """Private selection with a known threshold: runs `base` until a score reaches the threshold, and publishes it.
 
-    After each run that is not good enough it stops with probability `stopping`, and then publishes only that. (Liu and
-    Talwar 2019, algorithm 1 and theorem 3.1, without a largest number of runs.)
+    After each run below the threshold it stops with probability `stopping`, and then publishes only that it stopped.
+    (Liu and Talwar 2019, algorithm 1 and theorem 3.1, without a largest number of runs.)
 
     Args:
         base: one run; its outputs end with a score. None: `NoisyCandidate` with `epsilon` and `n_candidates`.
-        threshold: the score that is good enough; public.
-        stopping: in (0, 1); small, so that good runs are found where they are rare.
-        epsilon, n_candidates: of the run that `base` stands for where it is left out.
+        threshold: the public threshold on the score.
+        stopping: probability to stop, in (0, 1); small, so that rare good runs are found.
+        epsilon, n_candidates: parameters of the default run, used if `base` is None.
 
     Guarantees:
-        * 2 epsilon-DP, where one run is epsilon-DP. With p the probability of a good run, a good output y has the
+        * 2 epsilon-DP, if one run is epsilon-DP. With p the probability of a good run, a good output y has the
           probability q(y) / (p + stopping (1 - p)): both factors change by at most e^epsilon.
 
     Example:
@@ -49,12 +49,12 @@ class FirstGoodEnough(ChoosesRun):
         open_unit(stopping=self.stopping)
         if self.run.guarantee().default_delta != 0.0:
             raise ParameterError(
-                f"base must be epsilon-DP, but promises {self.run.guarantee()}. Take BestOfRepetitions.",
+                f"base must be epsilon-DP, but its guarantee is {self.run.guarantee()}. Use BestOfRepetitions.",
                 argument="base",
             )
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`(size, k)`: the good output of each; the event "none was good enough" where it stopped before."""
+        """Return the good outputs, `(size, k)`; the event "none was good enough" if a run stopped before one."""
         waiting, events = np.arange(size), np.full(size, NOTHING)
         values = np.zeros((size, self.run.release(dataset, 0, rng).values.shape[1]))
         while waiting.size:
@@ -68,25 +68,25 @@ class FirstGoodEnough(ChoosesRun):
 
     @property
     def jumps(self) -> tuple[float, ...]:
-        """The threshold."""
+        """Scores at which the density of the output jumps: the threshold."""
         return (self.threshold,)
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(2 epsilon)`."""
+        """Return `PureDP(2 epsilon)`."""
         return PureDP(2.0 * self.run.guarantee().epsilon(0.0), relation=self.relation)
 
     def log_weight(self, outputs: Outputs, dataset: Dataset, worse: Floats, better: Floats) -> Floats:
-        """-ln of the probability that a run is the last one; -inf where the score is too low."""
+        """Return -ln of the probability that a run is the last one; -inf if the score is too low."""
         good, bad = self._chances(dataset)
         return np.where(outputs.values[:, -1] >= self.threshold, -np.log(good + self.stopping * bad), -np.inf)
 
     def nothing(self, dataset: Dataset) -> float:
-        """Probability that it stopped before a run was good enough."""
+        """Return the probability to stop before a run is good enough."""
         good, bad = self._chances(dataset)
         return self.stopping * bad / (good + self.stopping * bad)
 
     def _chances(self, dataset: Dataset) -> tuple[float, float]:
-        """That a run is good enough, and that it is not."""
+        """Return the probabilities that a run is good enough, and that it is not."""
         chances = self.run.chances(np.array([self.threshold]), dataset)
         if chances is None:
             raise unknown_law(self)

@@ -189,6 +189,6 @@ def test_an_unknown_name_is_refused_with_the_nearest_ones() -> None:
 @pytest.mark.parametrize("attack", [Classifier, object(), None, 3], ids=["a class", "an object", "None", "a number"])
 def test_what_is_no_attack_is_refused(attack: Any) -> None:
     with pytest.raises(
-        ParameterError, match=r"attack must be 'auto', a name .* or an instance of Attack, but is .*A class of your own"
+        ParameterError, match=r"attack must be 'auto', a name .* or an instance of Attack, but is .*A custom class"
     ):
         choose(attack, BLACK)

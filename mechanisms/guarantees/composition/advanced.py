@@ -1,4 +1,4 @@
-"""Advanced composition: epsilons add like standard deviations, at the price of a delta."""
+"""Advanced composition: epsilons add like standard deviations, at the cost of a larger delta."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ..base import Floats
 from ..profile import ProfileGuarantee, supremum_over_lines
 
 FORMS = ("concentrated", "drv10", "kov")
-"""How the mean of the privacy loss is bounded: see `AdvancedComposition`."""
+"""Bounds on the mean of the privacy loss: see `AdvancedComposition`."""
 
 
 @dataclass(frozen=True, repr=False)
 class AdvancedComposition(ProfileGuarantee):
-    """Mechanisms that are (epsilon_j, delta_j)-DP, composed, adaptively or not.
+    """The composition, adaptive or not, of mechanisms that are (epsilon_j, delta_j)-DP.
 
     For every slack d > 0 the composition is (mean + sqrt(2 log(1/d) sum epsilon_j^2), sum delta_j + d)-DP, where
 
@@ -32,19 +32,19 @@ class AdvancedComposition(ProfileGuarantee):
         drv10           sum epsilon_j (e^epsilon_j - 1)         Dwork, Rothblum, Vadhan (2010)
         kov             sum epsilon_j tanh(epsilon_j / 2)       Kairouz, Oh, Viswanath (2015), Theorem 3.5; the least
 
-    Basic composition holds too: every number is the better of the two, so that no slack is spent where adding the
+    Basic composition holds too: every result is the better of the two, so that no slack is used where adding the
     epsilons is better (few mechanisms, or large epsilons).
 
     Args:
-        epsilons, deltas: one each for every mechanism; all finite and >= 0, deltas with a sum < 1.
-        form: one of the three.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
+        epsilons, deltas: one of each per mechanism; all finite and >= 0, deltas with a sum < 1.
+        form: "concentrated", "drv10" or "kov".
+        relation: the neighbouring relation; None adopts the relation of the pair.
 
     Raises:
         ParameterError: a value out of range, or an unknown form.
 
     Guarantees:
-        * An upper bound (`exact` is False) in closed form; `optimal` and `privacy-loss` accounting are never above it.
+        * An upper bound (`exact` is False) in closed form, never below `optimal` and `privacy-loss` accounting.
 
     References:
         Dwork, Rothblum, Vadhan (2010), Theorem III.3; Bun, Steinke (2016), Lemma 3.5; Kairouz, Oh, Viswanath (2015).
@@ -79,14 +79,14 @@ class AdvancedComposition(ProfileGuarantee):
 
     @cached_property
     def basic(self) -> ApproximateDP:
-        """Basic composition of the same mechanisms."""
+        """Guarantee by basic composition of the same mechanisms."""
         return ApproximateDP(math.fsum(self.epsilons), math.fsum(self.deltas), self.relation)
 
     @cached_property
     def mean(self) -> float:
-        """The bound on the mean of the privacy loss."""
+        """Bound on the mean of the privacy loss."""
         e = np.array(self.epsilons)
-        with np.errstate(over="ignore"):  # the mean of "drv10" is no float from epsilon 709 on
+        with np.errstate(over="ignore"):  # the mean of "drv10" overflows from epsilon 709 on
             means = {"concentrated": 0.5 * e * e, "drv10": e * np.expm1(e), "kov": e * np.tanh(0.5 * e)}
         return min(math.fsum(means[self.form]), 1e300)
 
@@ -96,10 +96,10 @@ class AdvancedComposition(ProfileGuarantee):
 
     def _parameters(self) -> Mapping[str, Any]:
         if len(set(zip(self.epsilons, self.deltas, strict=True))) == 1:
-            each = {"epsilon": self.epsilons[0], "delta": self.deltas[0], "count": len(self.epsilons)}
+            parameters = {"epsilon": self.epsilons[0], "delta": self.deltas[0], "count": len(self.epsilons)}
         else:
-            each = {"sum_of_epsilons": math.fsum(self.epsilons), "sum_of_deltas": math.fsum(self.deltas)}
-        return {**each, "form": self.form}
+            parameters = {"sum_of_epsilons": math.fsum(self.epsilons), "sum_of_deltas": math.fsum(self.deltas)}
+        return {**parameters, "form": self.form}
 
     def _delta(self, epsilon: Floats) -> Floats:
         return np.minimum(self.basic._delta(epsilon), self._with_slack(epsilon))

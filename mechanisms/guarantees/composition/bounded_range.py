@@ -1,4 +1,4 @@
-"""The optimal composition of mechanisms of equal bounded range."""
+"""Optimal composition of mechanisms of equal bounded range."""
 
 from __future__ import annotations
 
@@ -17,35 +17,37 @@ from ..profile import ProfileGuarantee
 from .optimal import OptimalComposition
 
 _FINEST, _COARSEST, _WORK = 150, 10, 3000
-"""Cells of one range: `_WORK` / count, within these limits."""
+"""Grid cells per range: `_WORK` / count, within these limits."""
 _LARGEST = 100.0
-"""Beyond it a range of eta is as bad as pure eta-DP, up to e^-50 in delta."""
+"""Largest eta on the grid: above it bounded range is equivalent to pure eta-DP, up to e^-50 in delta."""
 _DEVIATIONS = 8.0
-"""In units of eta sqrt(count): Hoeffding's bound on what lies beyond is e^-128."""
+"""Half-width of the grid in units of eta sqrt(count): by Hoeffding's bound the mass beyond is at most e^-128."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class BoundedRangeComposition(ProfileGuarantee):
-    """k mechanisms of bounded range eta, each chosen after the outputs of the earlier ones were seen.
+    """The adaptive composition of k mechanisms of bounded range eta.
 
-    The worst next mechanism has two outputs, of loss t and t - eta, for the worst t (see `BoundedRange`), so that
+    Each mechanism may depend on the outputs of the earlier ones. The worst next mechanism has two outputs, of loss t
+    and t - eta, for the worst t (see `BoundedRange`), so that
 
         delta_0(x) = (1 - e^x)+
         delta_k(x) = max over t of p_t delta_{k-1}(x - t) + (1 - p_t) delta_{k-1}(x - t + eta).
 
-    Unlike with pure mechanisms the best t depends on x: choosing adaptively is worth something, and ranges do not add.
+    Unlike for pure mechanisms, the worst t depends on x: adaptive composition is worse than non-adaptive composition,
+    and ranges do not add.
 
     Args:
-        eta: of each mechanism, finite, > 0.
+        eta: range of each mechanism, finite, > 0.
         count: k, the number of mechanisms, >= 1.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
+        relation: the neighbouring relation; None adopts the relation of the pair.
 
     Raises:
         ParameterError: a value out of range; an unknown relation.
 
     Guarantees:
-        * An upper bound: between the points of a grid delta is replaced by its chord in e^x, and it is convex there.
-          epsilon is too large by less than 1 %, much less for few mechanisms.
+        * An upper bound: between grid points delta, which is convex in e^x, is replaced by its chord. epsilon is too
+          large by less than 1 %, much less for few mechanisms.
         * Never above `OptimalComposition` of pure mechanisms with epsilon = eta.
 
     References:
@@ -76,7 +78,7 @@ class BoundedRangeComposition(ProfileGuarantee):
 
     @property
     def profile(self) -> LossProfile:
-        """delta at multiples of eta / m, with chords between them."""
+        """Profile with delta at multiples of eta / m, and chords between them."""
         return _profile(self.eta, self.count)
 
     def _delta(self, epsilon: Floats) -> Floats:
@@ -88,7 +90,7 @@ class BoundedRangeComposition(ProfileGuarantee):
 
 @lru_cache(maxsize=64)
 def _profile(eta: float, count: int) -> LossProfile:
-    """Remembered, as a mechanism is asked for its claim many times."""
+    """Return the profile of the composition; cached, since the claim of a mechanism is read many times."""
     if eta > _LARGEST:
         return OptimalComposition(eta, 0.0, count=count).profile
     m = min(_FINEST, max(_COARSEST, _WORK // count))
@@ -105,10 +107,10 @@ def _profile(eta: float, count: int) -> LossProfile:
 
 
 def _next(table: Floats, last: int, m: int, step: float) -> Floats:
-    """delta after one more mechanism at 0, step, ..., last * step, from delta before it at multiples of step.
+    """Return delta after one more mechanism at 0, step, ..., last * step, from delta before at multiples of step.
 
-    Where t lies between s steps and s + 1, both losses are shared between their two neighbours on the grid, which keeps
-    both probabilities and gives the chord. In u = e^-t the sum is then a + b u + c / u, whose maximum is known.
+    For t between s and s + 1 steps, the mass of each loss is split between its two neighbours on the grid, which keeps
+    both probabilities and gives the chord. In u = e^-t the sum is then a + b u + c / u, with a known maximum.
     """
     known = _extended(table, m, last, step)
     point, s = np.arange(last + 1)[:, np.newaxis] + m + 1, np.arange(m)
@@ -128,9 +130,9 @@ def _next(table: Floats, last: int, m: int, step: float) -> Floats:
 
 
 def _extended(table: Floats, m: int, last: int, step: float) -> Floats:
-    """delta at -(m + 1), ..., last + m + 1 steps: below 0 by symmetry of the sides, beyond the table by its last entry.
+    """Return delta at -(m + 1), ..., last + m + 1 steps, extended below 0 and beyond the table.
 
-    delta(-x) = 1 - e^-x + e^-x delta(x).
+    Below 0 by symmetry of the sides, delta(-x) = 1 - e^-x + e^-x delta(x); beyond the table by its last entry.
     """
     x = step * np.arange(m + 1, 0, -1)
     beyond = table[np.minimum(np.arange(last + 2 * m + 3), len(table) - 1)]

@@ -1,12 +1,12 @@
-"""Composition: what several releases on the same data promise together.
+"""Composition: the guarantee of several releases on the same data.
 
-    basic          what adds, adds: epsilons and deltas; rho; mu^2; divergences order by order
-    advanced       epsilons add like standard deviations, at the price of a delta
-    optimal        the best that equal epsilons and deltas allow
-    renyi          everything is turned into Renyi divergences, which add
-    privacy-loss   everything is turned into privacy-loss distributions, which convolve: nothing is lost but the grid
+    basic          parameters add: epsilons and deltas; rho; mu^2; divergences order by order
+    advanced       epsilons add like standard deviations, at the cost of a larger delta
+    optimal        the best bound for equal epsilons and deltas
+    renyi          all guarantees are converted to Renyi divergences, which add
+    privacy-loss   all guarantees are converted to privacy-loss distributions, which convolve, exactly up to the grid
 
-All of them hold when the mechanisms are chosen adaptively, one after the other, as long as the guarantees are not.
+All of them hold if the mechanisms are chosen adaptively, one after the other, as long as the guarantees are fixed.
 """
 
 from __future__ import annotations
@@ -50,43 +50,43 @@ def compose(
     interval: float | None = None,
     fixed_sides: bool = False,
 ) -> Guarantee:
-    """The guarantee of running all the mechanisms on the same data and releasing all the outputs.
+    """Return the guarantee of running all the mechanisms on the same data and releasing all the outputs.
 
     Args:
-        guarantees: at least one; a single one is returned as it is.
+        guarantees: at least one; a single guarantee is returned unchanged.
         accounting: one of
 
             accounting      accepts                                            returns
             "basic"         (epsilon, delta) kinds, or only Gaussian, or only   PureDP or ApproximateDP; GaussianDP;
                             concentrated, or only Renyi                         ConcentratedDP; RenyiDP
             "advanced"      (epsilon, delta) kinds                              AdvancedComposition
-            "optimal"       (epsilon, delta) kinds, all of them equal           OptimalComposition; of bounded range
+            "optimal"       (epsilon, delta) kinds, all of them equal           OptimalComposition; for bounded range
                                                                                 BoundedRangeComposition
-            "renyi"         all but approximate and privacy-loss                RenyiDP
-            "privacy-loss"  all but concentrated and Renyi                      PrivacyLossDP
+            "renyi"         all except approximate and privacy-loss             RenyiDP
+            "privacy-loss"  all except concentrated and Renyi                   PrivacyLossDP
 
             where the (epsilon, delta) kinds are pure, Laplace and approximate DP, bounded range, and pairs of finite
             distributions with a finite epsilon at delta 0.
         form: for "advanced" only: "concentrated" (None), "drv10" or "kov", see `AdvancedComposition`.
-        orders: for "renyi" only: finite Renyi orders; None takes `renyi.ORDERS`, or those of the Renyi guarantees.
-        interval: for "privacy-loss" only: of the grid of losses; None takes that of the privacy-loss guarantees, else
-            1e-4.
-        fixed_sides: for "privacy-loss" only: True takes the two laws of each `ExactDP` as those of one known pair of
-            datasets, side 0 and side 1, and gives the curve of that pair. A guarantee says nothing about sides, so that
-            False also covers mechanisms that tell the sides apart in opposite directions.
+        orders: for "renyi" only: finite Renyi orders; None uses `renyi.ORDERS`, or the orders of the Renyi guarantees.
+        interval: for "privacy-loss" only: grid interval of the losses; None uses the interval of the privacy-loss
+            guarantees, else 1e-4.
+        fixed_sides: for "privacy-loss" only: True treats the two laws of each `ExactDP` as the laws of one known pair
+            of datasets, side 0 and side 1, and returns the curve of that pair. A guarantee does not fix the sides, so
+            that False also covers mechanisms whose laws on the two sides are swapped.
 
     Returns:
-        A guarantee with the relation that the parts share; a part without a relation adopts it.
+        A guarantee with the relation shared by all parts; a part without a relation adopts it.
 
     Raises:
         ParameterError: no guarantee, an unknown accounting or form, an option of another accounting.
         RelationError: two parts hold for different relations.
-        AccountingError: no theorem known here composes these kinds that way, or deltas add up to 1 or more.
+        AccountingError: no implemented theorem composes these kinds in this way, or the deltas add up to 1 or more.
 
     Guarantees:
-        * Every number is an upper bound for every composition of mechanisms with these guarantees (with `fixed_sides`:
-          for the pair of datasets whose laws they are).
-        * Gaussian under "basic" is exact; "optimal" cannot be improved.
+        * Every result is an upper bound for every composition of mechanisms with these guarantees (with `fixed_sides`:
+          for the pair of datasets with these laws).
+        * "basic" is exact for Gaussian guarantees; "optimal" cannot be improved.
 
     References:
         Dwork, Kenthapadi, McSherry, Mironov, Naor (2006) (basic); Dwork, Rothblum, Vadhan (2010) (advanced);
@@ -128,19 +128,19 @@ def compose(
 
 
 def common_relation(guarantees: Iterable[Guarantee]) -> Relation | None:
-    """The relation that all of them hold for; None adopts the others'. Raises `RelationError` if two differ."""
-    named = {g.relation: g for g in guarantees if g.relation is not None}
-    if len(named) > 1:
-        listed = ", ".join(f"{g} of {relation.value!r}" for relation, g in named.items())
+    """Return the relation of all guarantees; None adopts the others'. Raises `RelationError` if two differ."""
+    by_relation = {g.relation: g for g in guarantees if g.relation is not None}
+    if len(by_relation) > 1:
+        listed = ", ".join(f"{g} of {relation.value!r}" for relation, g in by_relation.items())
         raise RelationError(
             f"guarantees under different relations cannot be composed: {listed}. Restate them under one relation.",
             argument="guarantees",
         )
-    return next(iter(named), None)
+    return next(iter(by_relation), None)
 
 
 def _check_options(accounting: str, **options: object) -> None:
-    """An option given for another accounting is a mistake, not a wish to be ignored."""
+    """Check that no option of another accounting is set."""
     owners = {"form": "advanced", "orders": "renyi", "interval": "privacy-loss", "fixed_sides": "privacy-loss"}
     for name, value in options.items():
         if value is not None and owners[name] != accounting:
@@ -185,7 +185,7 @@ def _add_rho(parts: Parts, relation: Relation | None) -> Guarantee:
 
 
 def _add_divergences(parts: Parts, relation: Relation | None) -> Guarantee:
-    """Order by order, over the orders that all of them list."""
+    """Add the divergences order by order, over the orders that all parts list."""
     tables = [dict(zip(p.orders, p.divergences, strict=True)) for p in parts if isinstance(p, RenyiDP)]
     shared = sorted(set.intersection(*(set(table) for table in tables)))
     if not shared:
@@ -217,18 +217,18 @@ def _optimal(parts: Parts, relation: Relation | None) -> Guarantee:
 
 
 def _renyi(parts: Parts, orders: Sequence[float] | None, relation: Relation | None) -> Guarantee:
-    """Equal parts are turned into divergences once."""
+    """Compose by Renyi divergences; equal parts are converted once."""
     if orders is None:
         listed = [set(part.orders) for part in parts if isinstance(part, RenyiDP)]
         orders = sorted(set.intersection(*listed) - {math.inf}) if listed else None
         if orders == []:
             raise AccountingError("these Renyi guarantees share no finite order. State them at the same orders.")
-    made = {part: to_renyi(part, orders=orders) for part in set(parts)}
-    return _add_divergences([made[part] for part in parts], relation)
+    converted = {part: to_renyi(part, orders=orders) for part in set(parts)}
+    return _add_divergences([converted[part] for part in parts], relation)
 
 
 def _privacy_loss(parts: Parts, interval: float | None, relation: Relation | None, *, fixed_sides: bool) -> Guarantee:
-    """Equal parts are convolved with themselves by squaring, so that a thousand of them are soon done."""
+    """Compose by privacy-loss distributions; equal parts are convolved by repeated squaring, which is fast."""
     if interval is None:
         interval = next((part.interval for part in parts if isinstance(part, PrivacyLossDP)), None)
     total, counts = None, Counter(parts)
@@ -243,13 +243,13 @@ def _privacy_loss(parts: Parts, interval: float | None, relation: Relation | Non
 
 
 def _largest_loss(part: Guarantee) -> float:
-    """Beyond which there is no more than 1e-15 of finite loss, or what is nearest to it."""
-    found = np.asarray(part.epsilon([1e-15, 1e-9, 1e-4, 1e-2, 0.1, 0.5]))
-    return float(found[np.isfinite(found)].max(initial=0.0))
+    """Return the largest finite epsilon at a few deltas, 1e-15 if possible: the losses above it are negligible."""
+    epsilons = np.asarray(part.epsilon([1e-15, 1e-9, 1e-4, 1e-2, 0.1, 0.5]))
+    return float(epsilons[np.isfinite(epsilons)].max(initial=0.0))
 
 
 def _adopting(part: Guarantee, relation: Relation | None) -> Guarantee:
-    """The part, said of the relation of the others if it has none of its own."""
+    """Return the part, stated under the relation of the others if it has no relation."""
     if isinstance(part, ProfileGuarantee) and part.relation is None and relation is not None:
         return part.under(relation)
     return part
@@ -269,4 +269,4 @@ def _epsilons_and_deltas(parts: Parts, accounting: str) -> list[tuple[float, flo
 def _check_sum(deltas: Iterable[float]) -> None:
     total = math.fsum(deltas)
     if total >= 1.0:
-        raise AccountingError(f"the deltas add up to {total:g}, and a delta of 1 or more promises nothing.")
+        raise AccountingError(f"the deltas add up to {total:g}, and a delta of 1 or more guarantees nothing.")

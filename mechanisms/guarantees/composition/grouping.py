@@ -1,4 +1,4 @@
-"""Group privacy: what is promised when several records differ, not one."""
+"""Group privacy: the guarantee for datasets that differ in several records."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from ..pure import PureDP
 
 
 def group(guarantee: Guarantee, size: int) -> Guarantee:
-    """The guarantee for datasets that are `size` steps of the relation apart.
+    """Return the guarantee for datasets that are `size` steps of the relation apart.
 
         pure           size epsilon
-        Laplace        size epsilon, and the curve stays that of Laplace noise
+        Laplace        size epsilon, with the curve of Laplace noise
         approximate    (size epsilon, delta (e^(size epsilon) - 1) / (e^epsilon - 1))
         Gaussian       size mu
         concentrated   size^2 rho
         bounded range  size eta, as log ratios add along the steps
 
     Args:
-        guarantee: one of these kinds, for one step.
+        guarantee: a guarantee of one of these kinds, for one step.
         size: number of steps, >= 1.
 
     Raises:
         ParameterError: size not a whole number >= 1.
-        AccountingError: another kind, or a delta of 1 or more.
+        AccountingError: a guarantee of another kind, or a delta of 1 or more.
 
     References:
         Dwork, Roth (2014), Theorem 2.2 (pure); Vadhan (2017), Section 2 (approximate); Bun, Steinke (2016),
@@ -49,7 +49,7 @@ def group(guarantee: Guarantee, size: int) -> Guarantee:
     if type(guarantee) not in _GROUPS:
         kinds = ", ".join(kind.__name__ for kind in _GROUPS)
         raise AccountingError(
-            f"no theorem known here gives the group privacy of {guarantee}; it is known for {kinds}. One point of its "
+            f"no implemented theorem gives the group privacy of {guarantee}; it is known for {kinds}. One point of its "
             "curve is to_approximate(guarantee, delta=...), which can be grouped."
         )
     return guarantee if size == 1 else _GROUPS[type(guarantee)](guarantee, int(size))
@@ -61,7 +61,7 @@ def _approximate(guarantee: ApproximateDP, size: int) -> ApproximateDP:
     delta = guarantee.nominal_delta * factor if guarantee.nominal_delta else 0.0
     if not delta < 1.0:
         raise AccountingError(
-            f"for groups of {size} the delta of {guarantee} grows to {delta:g}, and a delta of 1 or more promises "
+            f"for groups of {size} the delta of {guarantee} grows to {delta:g}, and a delta of 1 or more guarantees "
             f"nothing. It holds for groups up to about {_largest(guarantee)}.",
             argument="size",
         )
@@ -69,7 +69,7 @@ def _approximate(guarantee: ApproximateDP, size: int) -> ApproximateDP:
 
 
 def _largest(guarantee: ApproximateDP) -> int:
-    """Largest group whose delta stays below 1."""
+    """Return the largest group size with a delta below 1."""
     epsilon, delta = guarantee.nominal_epsilon, guarantee.nominal_delta
     if epsilon == 0.0:
         return max(1, int(1.0 / delta))
@@ -87,7 +87,7 @@ _GROUPS: dict[type[Guarantee], Callable[[Any, int], Guarantee]] = {
 
 
 def _growth(size: int, epsilon: float) -> float:
-    """(e^(size epsilon) - 1) / (e^epsilon - 1), at most e^700: by then no delta is left."""
+    """Return (e^(size epsilon) - 1) / (e^epsilon - 1), at most e^700, where any delta > 0 becomes 1 or more."""
     if epsilon == 0.0:
         return float(size)
     if size * epsilon < 700.0:

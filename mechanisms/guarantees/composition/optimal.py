@@ -1,4 +1,4 @@
-"""The optimal composition of equal guarantees."""
+"""Optimal composition of equal guarantees."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from ..profile import ProfileGuarantee
 
 @dataclass(frozen=True, init=False, repr=False)
 class OptimalComposition(ProfileGuarantee):
-    """The k-fold composition of (epsilon, delta)-DP mechanisms, adaptive or not: the best general bound.
+    """The optimal k-fold composition, adaptive or not, of (epsilon, delta)-DP mechanisms.
 
-    k-fold randomized response dominates: with probability 1 - (1 - delta)^k everything is given away, otherwise the
-    privacy loss is (2j - k) epsilon where j is binomial with k draws of probability e^epsilon / (1 + e^epsilon).
+    k-fold randomized response dominates: with probability 1 - (1 - delta)^k the privacy loss is infinite, otherwise it
+    is (2j - k) epsilon where j is binomial with k draws of probability e^epsilon / (1 + e^epsilon).
 
     Args:
-        epsilon, delta: of each mechanism. Kept as `nominal_epsilon`, `nominal_delta`.
+        epsilon, delta: parameters of each mechanism. Stored as `nominal_epsilon`, `nominal_delta`.
         count: k, the number of mechanisms, >= 1.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
-        exact: True when each mechanism attains the whole curve of its guarantee, as randomized response does.
+        relation: the neighbouring relation; None adopts the relation of the pair.
+        exact: True if each mechanism attains the whole curve of its guarantee, as randomized response does.
 
     Raises:
         ParameterError: a value out of range; an unknown relation.
 
     Guarantees:
-        * No other theorem that knows only (epsilon, delta) and k can give less; attained by randomized response.
+        * Optimal among bounds that use only (epsilon, delta) and k; attained by randomized response.
         * Closed forms on the breakpoints, for every epsilon, not only the multiples in the theorem.
 
     References:
@@ -69,7 +69,7 @@ class OptimalComposition(ProfileGuarantee):
 
     @property
     def default_delta(self) -> float | None:
-        """0 for pure mechanisms, whose composition is pure."""
+        """Zero for pure mechanisms, whose composition is pure, else None."""
         return 0.0 if self.nominal_delta == 0.0 else None
 
     @cached_property

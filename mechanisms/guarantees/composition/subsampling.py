@@ -16,9 +16,9 @@ _RELATIONS = {"poisson": Relation.ADD_REMOVE, "fixed-size": Relation.REPLACE_ONE
 
 
 def subsample(guarantee: Guarantee, sampling_probability: float, *, sampling: str) -> PureDP | ApproximateDP:
-    """The guarantee of running an (epsilon, delta)-DP mechanism on a secret random sample of the records:
+    """Return the guarantee of running an (epsilon, delta)-DP mechanism on a secret random sample of the records.
 
-        (log(1 + q (e^epsilon - 1)), q delta)
+    The result is (log(1 + q (e^epsilon - 1)), q delta)-DP.
 
     Args:
         guarantee: pure, Laplace or approximate, or a pair of finite distributions with a finite epsilon at delta 0.
@@ -27,7 +27,7 @@ def subsample(guarantee: Guarantee, sampling_probability: float, *, sampling: st
             without replacement, under replace_one. Shuffled batches are neither.
 
     Returns:
-        A guarantee under that relation.
+        A guarantee under the relation of the sampling.
 
     Raises:
         ParameterError: a value out of range.

@@ -1,4 +1,4 @@
-"""What a guarantee says to an observer who believes something beforehand: how far a release can move the belief."""
+"""Bayesian interpretation of a guarantee: how far one release can change an observer's belief."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from ..base import Guarantee
 
 
 def posterior_interval(guarantee: Guarantee, *, prior: float, fpr: float | None = None) -> tuple[float, float]:
-    """Least and largest probability that an observer of a release may give to "the record is in".
+    """Return the least and largest posterior probability that the record is in the dataset.
 
-    The observer believes it with probability `prior`, and knows all else: both datasets, and the mechanism. After one
-    output, whose likelihood ratio lies in [e^-epsilon, e^epsilon], Bayes' rule gives
+    The observer has the prior probability `prior`, and knows both datasets and the mechanism. After one output, whose
+    likelihood ratio lies in [e^-epsilon, e^epsilon], Bayes' rule gives
 
         prior / (prior + (1 - prior) e^epsilon)  <=  posterior  <=  prior / (prior + (1 - prior) e^-epsilon)
 
     Args:
-        guarantee: what the mechanism keeps; epsilon is `guarantee.epsilon(0)`. Where that is infinite a single output
-            may settle the matter, and the interval is (0, 1).
+        guarantee: the guarantee of the mechanism; epsilon is `guarantee.epsilon(0)`. If it is infinite, a single output
+            may reveal the side, and the interval is (0, 1).
         prior: in (0, 1).
-        fpr: None for the posterior after the single output; or a probability in (0, 1): the observer learns only
-            whether an event happened that has probability `fpr` without the record. The record raises it to at most
-            1 - guarantee.tradeoff(fpr), which bounds the belief for every guarantee, with delta too.
+        fpr: None for the posterior after a single output; or a probability in (0, 1): the observer learns only whether
+            an event occurred that has probability `fpr` without the record. With the record its probability is at most
+            1 - guarantee.tradeoff(fpr), which bounds the posterior for every guarantee, also with delta > 0.
 
     Raises:
         ParameterError: `prior` or `fpr` outside (0, 1).
@@ -43,13 +43,13 @@ def posterior_interval(guarantee: Guarantee, *, prior: float, fpr: float | None 
         epsilon = float(guarantee.epsilon(0.0))
         return _after(prior, -epsilon), _after(prior, epsilon)
     open_unit(fpr=fpr)
-    most = 1.0 - float(guarantee.tradeoff(fpr))
-    least = float(guarantee.tradeoff(1.0 - fpr))
-    return _after(prior, _log_ratio(least, fpr)), _after(prior, _log_ratio(most, fpr))
+    largest_tpr = 1.0 - float(guarantee.tradeoff(fpr))
+    least_tpr = float(guarantee.tradeoff(1.0 - fpr))
+    return _after(prior, _log_ratio(least_tpr, fpr)), _after(prior, _log_ratio(largest_tpr, fpr))
 
 
 def _after(prior: float, log_ratio: float) -> float:
-    """The posterior after evidence with this log likelihood ratio."""
+    """Return the posterior after evidence with this log likelihood ratio."""
     return float(expit(logit(prior) + log_ratio))
 
 

@@ -1,12 +1,12 @@
-"""From one kind of guarantee to another, where a theorem says how; refusal otherwise.
+"""Conversions from one kind of guarantee to another; an error if no implemented theorem gives the conversion.
 
     to_approximate    any kind                                          at one delta
     to_concentrated   pure, Laplace, Gaussian, concentrated, bounded range, pairs of finite distributions
-    to_renyi          these, each by its own divergence                 at a list of orders
+    to_renyi          the same kinds, each by its exact divergence      at a list of orders
     to_privacy_loss   pure, approximate, Laplace, Gaussian, bounded range, pairs of finite distributions, privacy-loss
                       distributions
 
-Each result is a valid bound for whatever the given guarantee is valid for, and keeps its relation.
+Each result is a valid bound for every mechanism with the given guarantee, and keeps its relation.
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ from ..renyi import ORDERS, RenyiDP
 
 
 def nominal(guarantee: Guarantee) -> tuple[float, float] | None:
-    """(epsilon, delta) of a guarantee that is usually quoted as one such pair: pure, Laplace, approximate, bounded
-    range, or a pair of finite distributions with the same possible outputs. None for a curve that has no such point."""
+    """Return the (epsilon, delta) at which a guarantee is usually stated, or None for a curve without such a point.
+
+    Defined for pure, Laplace and approximate DP, bounded range, and pairs of finite distributions with the same
+    possible outputs.
+    """
     if isinstance(guarantee, (PureDP, LaplaceDP, ApproximateDP)):
         return guarantee.nominal_epsilon, guarantee.default_delta
     if isinstance(guarantee, BoundedRange):
@@ -47,10 +50,10 @@ def nominal(guarantee: Guarantee) -> tuple[float, float] | None:
 
 
 def to_approximate(guarantee: Guarantee, *, delta: float) -> ApproximateDP:
-    """(epsilon(delta), delta)-DP, one point of the curve.
+    """Return the (epsilon(delta), delta)-DP guarantee, one point of the curve.
 
     Raises:
-        AccountingError: the guarantee promises no epsilon at this delta.
+        AccountingError: the guarantee has no finite epsilon at this delta.
 
     Example:
         >>> print(to_approximate(GaussianDP(1.0), delta=1e-5))
@@ -59,7 +62,7 @@ def to_approximate(guarantee: Guarantee, *, delta: float) -> ApproximateDP:
     delta_range(delta=delta)
     epsilon = float(guarantee.epsilon(delta))
     if not math.isfinite(epsilon):
-        raise AccountingError(f"{guarantee} promises no epsilon at delta = {delta:g}; choose a larger delta.")
+        raise AccountingError(f"{guarantee} has no finite epsilon at delta = {delta:g}; choose a larger delta.")
     return ApproximateDP(epsilon, delta, guarantee.relation)
 
 
@@ -68,12 +71,12 @@ def to_approximate(guarantee: Guarantee, *, delta: float) -> ApproximateDP:
 
 @singledispatch
 def to_concentrated(guarantee: Guarantee) -> ConcentratedDP:
-    """The least rho of zCDP that a theorem gives.
+    """Return the zCDP guarantee with the least rho that an implemented theorem gives.
 
     pure      rho = epsilon tanh(epsilon / 2), below the textbook epsilon^2 / 2. Randomized response dominates, and its
               divergence of order a is (c(a - 1/2) - c(1/2)) / (a - 1) with c(u) = log cosh(u epsilon). The slope
               c'(u) = epsilon tanh(u epsilon) is at most 2u c'(1/2) for u >= 1/2, whose mean over [1/2, a - 1/2] is
-              a c'(1/2). Attained as a falls to 1.
+              a c'(1/2). Attained in the limit a -> 1.
     Laplace   rho = epsilon - 1 + e^-epsilon, its Kullback-Leibler divergence. With v = (a - 1/2)^2 the divergence of
               order a, times a - 1, is log(cosh(sqrt(v) epsilon) + sinh(sqrt(v) epsilon) / (2 sqrt(v))) - epsilon / 2:
               an entire function of order 1/2 of v whose zeros are real and negative, so that its logarithm is
@@ -120,7 +123,7 @@ def _(guarantee: BoundedRange) -> ConcentratedDP:
 
 @to_concentrated.register
 def _(guarantee: ExactDP) -> ConcentratedDP:
-    """As any other pure guarantee."""
+    """Convert the pure guarantee that the pair satisfies."""
     pure = nominal(guarantee)
     if pure is None:
         raise _refusal(guarantee, "zCDP", "Some output is possible on one side only.")
@@ -132,12 +135,12 @@ def _(guarantee: ExactDP) -> ConcentratedDP:
 
 @singledispatch
 def to_renyi(guarantee: Guarantee, *, orders: Sequence[float] | None = None) -> RenyiDP:
-    """Renyi divergences at a list of finite orders (None: `renyi.ORDERS`), each exact for the dominating pair.
+    """Return the Renyi divergences at finite orders (None: `renyi.ORDERS`), each exact for the dominating pair.
 
     Mironov (2017), Table II, for randomized response (hence pure DP), Laplace and Gaussian.
 
     Raises:
-        AccountingError: the divergences are infinite, or not known at these orders.
+        AccountingError: the divergences are infinite or not known at these orders.
 
     Example:
         >>> [round(d, 4) for d in to_renyi(LaplaceDP(1.0), orders=(2.0, 10.0)).divergences]
@@ -153,7 +156,7 @@ def _(guarantee: RenyiDP, *, orders: Sequence[float] | None = None) -> RenyiDP:
     known = dict(zip(guarantee.orders, guarantee.divergences, strict=True))
     missing = [order for order in orders if order not in known]
     if missing:
-        raise AccountingError(f"{guarantee} says nothing at order {missing[0]:g}; choose among the orders it lists.")
+        raise AccountingError(f"{guarantee} has no divergence at order {missing[0]:g}; choose from the listed orders.")
     return RenyiDP(tuple(orders), tuple(known[order] for order in orders), guarantee.relation)
 
 
@@ -170,9 +173,11 @@ def _(guarantee: GaussianDP, *, orders: Sequence[float] | None = None) -> RenyiD
 
 @to_renyi.register
 def _(guarantee: PureDP, *, orders: Sequence[float] | None = None) -> RenyiDP:
-    """log(cosh((a - 1/2) epsilon) / cosh(epsilon / 2)) / (a - 1). The ratio less 1 is
-    2 sinh(a epsilon / 2) sinh((a - 1) epsilon / 2) / cosh(epsilon / 2): a product, so that small epsilons keep their
-    accuracy, and in logarithms, so that large ones do not overflow."""
+    """Return log(cosh((a - 1/2) epsilon) / cosh(epsilon / 2)) / (a - 1) at each order a.
+
+    The ratio minus 1 is 2 sinh(a epsilon / 2) sinh((a - 1) epsilon / 2) / cosh(epsilon / 2): a product, which is
+    accurate for small epsilons, and is computed in logarithms, so that large epsilons do not overflow.
+    """
     used, e = _orders(orders), guarantee.nominal_epsilon
     with np.errstate(divide="ignore"):
         log_sinh = np.log(-np.expm1(-used * e)) + np.log(-np.expm1((1.0 - used) * e))
@@ -182,8 +187,10 @@ def _(guarantee: PureDP, *, orders: Sequence[float] | None = None) -> RenyiDP:
 
 @to_renyi.register
 def _(guarantee: LaplaceDP, *, orders: Sequence[float] | None = None) -> RenyiDP:
-    """With w = a / (2a - 1), log(w e^((a - 1) epsilon) + (1 - w) e^(-a epsilon)) / (a - 1). Where it is small, the
-    linear terms of the two exponentials are left out, since they cancel."""
+    """Return log(w e^((a - 1) epsilon) + (1 - w) e^(-a epsilon)) / (a - 1) with w = a / (2a - 1), at each order a.
+
+    If the divergence is small, the linear terms of the two exponentials are omitted, since they cancel.
+    """
     used, e = _orders(orders), guarantee.nominal_epsilon
     share, up, down = used / (2.0 * used - 1.0), (used - 1.0) * e, -used * e
     moment = share * _beyond_linear(np.minimum(up, 1.0)) + (1.0 - share) * _beyond_linear(down)
@@ -194,9 +201,11 @@ def _(guarantee: LaplaceDP, *, orders: Sequence[float] | None = None) -> RenyiDP
 
 @to_renyi.register
 def _(guarantee: BoundedRange, *, orders: Sequence[float] | None = None) -> RenyiDP:
-    """The largest of all pairs with two outputs, of loss t and t - eta (see `BoundedRange`). The moment of order a is
-    proportional to e^((a - 1) t) (e^eta - c) - e^(a t) (1 - c) with c = e^-((a - 1) eta), and largest where
-    e^t = (1 - 1/a) (e^eta - c) / (1 - c)."""
+    """Return the largest divergence over all pairs with two outputs, of loss t and t - eta (see `BoundedRange`).
+
+    The moment of order a is proportional to e^((a - 1) t) (e^eta - c) - e^(a t) (1 - c) with c = e^-((a - 1) eta), and
+    largest at e^t = (1 - 1/a) (e^eta - c) / (1 - c).
+    """
     used, eta = _orders(orders), guarantee.eta
     c = (used - 1.0) * eta
     t = np.log1p(-1.0 / used) + eta + np.log(-np.expm1(-used * eta)) - np.log(-np.expm1(-c))
@@ -227,10 +236,10 @@ def _(guarantee: ExactDP, *, orders: Sequence[float] | None = None) -> RenyiDP:
 
 
 def _log_moments(log_upper: Floats, log_lower: Floats, orders: Floats) -> Floats:
-    """log sum upper^a lower^(1 - a) at each order a, >= 0.
+    """Return log sum upper^a lower^(1 - a) at each order a, >= 0.
 
-    Where the two laws are close the sum is 1 + sum lower (e^(a l) - 1 - a (e^l - 1)) with l = log(upper / lower): what
-    is subtracted adds up to 0, and no term is negative.
+    For two similar laws the sum is computed as 1 + sum lower (e^(a l) - 1 - a (e^l - 1)) with l = log(upper / lower):
+    the subtracted terms add up to 0, and no term is negative.
     """
     a, loss = orders[:, np.newaxis], log_upper - log_lower
     upper, lower = np.exp(log_upper), np.exp(log_lower)
@@ -243,16 +252,16 @@ def _log_moments(log_upper: Floats, log_lower: Floats, orders: Floats) -> Floats
 
 
 def _beyond_linear(x: Floats) -> Floats:
-    """e^x - 1 - x, without cancellation."""
+    """Return e^x - 1 - x, without cancellation."""
     return np.asarray(np.where(np.abs(x) < 1.0, 0.5 * x**2 * hyp1f1(1.0, 3.0, np.clip(x, -1.0, 1.0)), np.expm1(x) - x))
 
 
 def _orders(orders: Sequence[float] | None) -> Floats:
-    """The orders as an array; `RenyiDP` checks them."""
-    used = np.array(ORDERS if orders is None else orders, dtype=np.float64)
-    if not np.all((used > 1.0) & np.isfinite(used)):
-        raise ParameterError(f"orders must be finite and > 1, but are {used.tolist()}.", argument="orders")
-    return used
+    """Return the orders as an array, checked to be finite and > 1."""
+    order_array = np.array(ORDERS if orders is None else orders, dtype=np.float64)
+    if not np.all((order_array > 1.0) & np.isfinite(order_array)):
+        raise ParameterError(f"orders must be finite and > 1, but are {order_array.tolist()}.", argument="orders")
+    return order_array
 
 
 # --- privacy loss -------------------------------------------------------------------------------------------------
@@ -260,18 +269,17 @@ def _orders(orders: Sequence[float] | None) -> Floats:
 
 @singledispatch
 def to_privacy_loss(guarantee: Guarantee, *, interval: float = INTERVAL, fixed_sides: bool = False) -> PrivacyLossDP:
-    """The privacy loss of the dominating pair, on a grid of that interval.
+    """Return the privacy-loss distribution of the dominating pair, on a grid.
 
-    A loss between two grid points is shared between them so that both its probability and its probability under the
-    other side stay as they are (Doroshenko et al. 2022, "connect the dots"): pessimistic, with an error of the order of
-    interval^2.
+    The mass of a loss between two grid points is split between them so that its probabilities under both sides are kept
+    (Doroshenko et al. 2022, "connect the dots"): pessimistic, with an error of the order of interval^2.
 
     Args:
-        guarantee: to be turned.
-        interval: of the grid, > 0.
-        fixed_sides: what an asymmetric pair of distributions means. As a guarantee (False) it bounds any mechanism with
-            its curve, the one with the sides swapped included, so that it is made symmetric before it can be composed
-            with others. True keeps p0 on side 0 and p1 on side 1: two known laws on one known pair of datasets.
+        guarantee: the guarantee to convert.
+        interval: grid interval, > 0.
+        fixed_sides: the meaning of an asymmetric pair of distributions. False: a guarantee, which bounds any mechanism
+            with its curve, also with the sides swapped, so that it is made symmetric before it is composed with others.
+            True: two known laws on one known pair of datasets, p0 on side 0 and p1 on side 1.
 
     Raises:
         AccountingError: the guarantee has no dominating pair (zCDP, Renyi DP), or another grid.
@@ -287,7 +295,7 @@ def to_privacy_loss(guarantee: Guarantee, *, interval: float = INTERVAL, fixed_s
 def _(guarantee: PrivacyLossDP, *, interval: float = INTERVAL, fixed_sides: bool = False) -> PrivacyLossDP:
     if not math.isclose(guarantee.interval, interval, rel_tol=1e-9):
         raise AccountingError(
-            f"{guarantee} keeps its losses on a grid of {guarantee.interval:g}, but {interval:g} is asked for. "
+            f"{guarantee} has its losses on a grid of {guarantee.interval:g}, but {interval:g} is requested. "
             f"Give interval={guarantee.interval:g}."
         )
     return guarantee
@@ -295,14 +303,14 @@ def _(guarantee: PrivacyLossDP, *, interval: float = INTERVAL, fixed_sides: bool
 
 @to_privacy_loss.register
 def _(guarantee: GaussianDP, *, interval: float = INTERVAL, fixed_sides: bool = False) -> PrivacyLossDP:
-    made = PrivacyLossDP.gaussian(1.0 / guarantee.mu, interval=interval)
-    return PrivacyLossDP.from_pld(made.pld, relation=guarantee.relation, description=str(guarantee))
+    on_grid = PrivacyLossDP.gaussian(1.0 / guarantee.mu, interval=interval)
+    return PrivacyLossDP.from_pld(on_grid.pld, relation=guarantee.relation, description=str(guarantee))
 
 
 @to_privacy_loss.register
 def _(guarantee: LaplaceDP, *, interval: float = INTERVAL, fixed_sides: bool = False) -> PrivacyLossDP:
-    made = PrivacyLossDP.laplace(guarantee.nominal_epsilon, interval=interval)
-    return PrivacyLossDP.from_pld(made.pld, relation=guarantee.relation, description=str(guarantee))
+    on_grid = PrivacyLossDP.laplace(guarantee.nominal_epsilon, interval=interval)
+    return PrivacyLossDP.from_pld(on_grid.pld, relation=guarantee.relation, description=str(guarantee))
 
 
 @to_privacy_loss.register(PureDP)
@@ -316,9 +324,11 @@ def _(guarantee: PureDP | ApproximateDP, *, interval: float = INTERVAL, fixed_si
 
 @to_privacy_loss.register
 def _(guarantee: BoundedRange, *, interval: float = INTERVAL, fixed_sides: bool = False) -> PrivacyLossDP:
-    """Of logistic noise shifted by eta, which has the curve of the guarantee: delta replaced by chords in e^epsilon,
-    whose bends are the probabilities under the other side."""
-    if guarantee.eta > LARGEST:  # as bad as pure eta-DP, up to e^-350 in delta
+    """Return the distribution for logistic noise shifted by eta, which has the curve of the guarantee.
+
+    delta is replaced by chords in e^epsilon, whose bends are the probabilities under the other side.
+    """
+    if guarantee.eta > LARGEST:  # equivalent to pure eta-DP, up to e^-350 in delta
         return to_privacy_loss(PureDP(guarantee.eta, guarantee.relation), interval=interval)
     points = interval * np.arange(math.ceil(guarantee.eta / interval) + 2.0)
     slopes = np.diff(guarantee._delta(points)) / (np.exp(points[:-1]) * math.expm1(interval))
@@ -338,7 +348,7 @@ def _(guarantee: ExactDP, *, interval: float = INTERVAL, fixed_sides: bool = Fal
 
 
 Masses = tuple[dict[int, float], float]
-"""Probability of each multiple of the interval, and of an infinite loss."""
+"""Probability of each multiple of the interval, and probability of an infinite loss."""
 
 
 def _pair_masses(log_upper: Floats, log_lower: Floats, interval: float) -> Masses:
@@ -348,9 +358,9 @@ def _pair_masses(log_upper: Floats, log_lower: Floats, interval: float) -> Masse
 
 
 def _on_grid(losses: Floats, probabilities: Floats, infinite: float, interval: float) -> Masses:
-    """Each loss shared between its two neighbours on the grid.
+    """Split the mass of each loss between its two neighbours on the grid.
 
-    With w the share of the upper one, the probability under the other side is kept:
+    With w the share of the upper neighbour, the probability under the other side is kept:
     w e^-upper + (1 - w) e^-lower = e^-loss.
     """
     below = np.floor(losses / interval + 1e-9)
@@ -374,7 +384,7 @@ def _from_masses(remove: Masses, add: Masses, guarantee: Guarantee, interval: fl
 
 
 def _is_symmetric(guarantee: ExactDP) -> bool:
-    """Whether swapping the sides changes nothing: the same probabilities for the same losses."""
+    """Return True if swapping the sides keeps the law of the losses."""
     log0, log1 = guarantee.log_laws
     forward, backward = np.lexsort((log0, log1)), np.lexsort((log1, log0))
     return bool(
@@ -383,8 +393,8 @@ def _is_symmetric(guarantee: ExactDP) -> bool:
     )
 
 
-def _refusal(guarantee: Guarantee, wanted: str, way_out: str) -> AccountingError:
+def _refusal(guarantee: Guarantee, target: str, way_out: str) -> AccountingError:
     return AccountingError(
-        f"no theorem known here turns {guarantee} into {wanted}. {way_out} One point of its curve is "
+        f"no implemented theorem converts {guarantee} to {target}. {way_out} One point of its curve is "
         "to_approximate(guarantee, delta=...)."
     )

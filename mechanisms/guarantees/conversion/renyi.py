@@ -1,4 +1,4 @@
-"""From Renyi divergences to (epsilon, delta), one order at a time.
+"""Conversion from Renyi divergences to (epsilon, delta), one order at a time.
 
 If both directions obey D_order <= divergence, then for every epsilon the mechanism is (epsilon, delta)-DP with
 
@@ -6,8 +6,9 @@ If both directions obey D_order <= divergence, then for every epsilon the mechan
     tight      log delta = (order - 1) (divergence - epsilon + log(1 - 1/order)) - log(order)  Canonne, Kamath, Steinke
                                                                                                (2020), Prop. 12
 
-and, whatever epsilon, with delta = the total variation that a Kullback-Leibler divergence (order 1) still allows.
-What one order allows at best is implicit (Asoodeh, Liao, Calmon, Kosut, Sankar 2021); "tight" is a closed bound on it.
+and, for every epsilon, with delta = the largest total variation at the Kullback-Leibler divergence (order 1).
+The optimal conversion of one order is implicit (Asoodeh, Liao, Calmon, Kosut, Sankar 2021); "tight" is a closed bound
+on it.
 """
 
 from __future__ import annotations
@@ -19,26 +20,26 @@ Floats = NDArray[np.float64]
 
 
 def tight_log_delta(excess: Floats, divergence: Floats, epsilon: Floats) -> Floats:
-    """log delta at each epsilon, from the divergence of order 1 + excess; arguments broadcast. excess > 0."""
+    """Return log delta at each epsilon, from the divergence of order 1 + excess, excess > 0; arguments broadcast."""
     log_order = np.log1p(excess)
     return excess * (divergence - epsilon + np.log(excess) - log_order) - log_order
 
 
 def tight_epsilon(excess: Floats, divergence: Floats, log_delta: Floats) -> Floats:
-    """The inverse of `tight_log_delta`; may be negative."""
+    """Return the inverse of `tight_log_delta`; may be negative."""
     log_order = np.log1p(excess)
     return divergence + np.log(excess) - log_order - (log_delta + log_order) / excess
 
 
 def textbook_epsilon(excess: Floats, divergence: Floats, log_delta: Floats) -> Floats:
-    """divergence + log(1/delta) / excess; arguments broadcast. excess > 0."""
+    """Return divergence + log(1/delta) / excess, excess > 0; arguments broadcast."""
     return divergence - log_delta / excess
 
 
 def largest_total_variation(divergence: float) -> float:
-    """Largest total variation distance at a Kullback-Leibler divergence.
+    """Return the largest total variation distance at a Kullback-Leibler divergence.
 
     The smaller of Pinsker's sqrt(divergence / 2) and sqrt(1 - e^-divergence) of Bretagnolle and Huber (1979).
-    Divergences grow with the order, so that one of any order >= 1 may be given.
+    Divergences grow with the order, so that a divergence of any order >= 1 gives a valid bound.
     """
     return float(min(np.sqrt(0.5 * divergence), np.sqrt(-np.expm1(-divergence))))

@@ -9,10 +9,10 @@ Floats = NDArray[np.float64]
 
 
 def tradeoff_points(p0: Floats, p1: Floats) -> tuple[Floats, Floats]:
-    """(fpr, fnr) of the likelihood-ratio tests of p1 against p0 (Neyman, Pearson 1933), from never to always.
+    """Return (fpr, fnr) of the likelihood-ratio tests of p1 against p0 (Neyman, Pearson 1933), fpr from 0 to 1.
 
-    Outputs are rejected in order of falling p1 / p0. The false negative rate is summed from the far end, so that it
-    keeps its relative accuracy when it is tiny.
+    Outputs are rejected in order of falling p1 / p0. The false negative rate is summed from its smallest values, which
+    keep their relative accuracy.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(p1 > 0.0, p1 / p0, np.where(p0 > 0.0, 0.0, 1.0))
@@ -23,9 +23,9 @@ def tradeoff_points(p0: Floats, p1: Floats) -> tuple[Floats, Floats]:
 
 
 def lower_hull(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Corners of the lower convex hull of points in the unit square that include (0, 1) and (1, 0); x increasing.
+    """Return the corners of the lower convex hull of points in the unit square, x increasing.
 
-    Andrew's monotone chain (1979). At x = 0 the lowest point is the corner.
+    The points include (0, 1) and (1, 0). Andrew's monotone chain (1979). At x = 0 the lowest point is the corner.
     """
     corners: list[tuple[float, float]] = []
     for at in np.lexsort((y, x)):
@@ -40,6 +40,6 @@ def lower_hull(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def _turns_up(start: tuple[float, float], end: tuple[float, float], middle: tuple[float, float]) -> bool:
-    """Whether `middle` lies on or above the line from `start` to `end`."""
+    """Return True if `middle` lies on or above the line from `start` to `end`."""
     rise = (end[0] - start[0]) * (middle[1] - start[1]) - (end[1] - start[1]) * (middle[0] - start[0])
     return rise >= 0.0

@@ -1,7 +1,7 @@
-"""Vectorised searches for many points at once, none of which needs a derivative.
+"""Vectorised derivative-free searches for many points at once.
 
-maximise          best point of a function of one variable, each point in its own interval
-least_satisfying  least point from which on a monotone condition holds
+maximise          largest value of a function of one variable on each interval
+least_satisfying  least point at which a monotone condition holds
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _GOLDEN = 0.6180339887498949
 
 
 def maximise(function: Callable[[Floats], Floats], low: Floats, high: Floats, *, grid: int = 33) -> Floats:
-    """Largest value of `function` that was seen on each interval [low, high]; shape as `low`.
+    """Return the largest value of `function` found on each interval [low, high]; same shape as `low`.
 
     A grid finds the best cell, a golden-section search refines it until its width is 1e-14 of the interval. The result
-    is a value that the function takes, so it never exceeds the supremum; it is the supremum (up to the square of the
-    width) when the function has one peak in the cell.
+    is a value of the function, so that it never exceeds the supremum; it is the supremum (up to the square of the
+    width) if the function has one peak in the cell.
     """
     step = (high - low) / (grid - 1)
     best, best_at = np.full(low.shape, -np.inf), low
@@ -35,7 +35,7 @@ def maximise(function: Callable[[Floats], Floats], low: Floats, high: Floats, *,
 
 
 def _golden_section(function: Callable[[Floats], Floats], low: Floats, high: Floats, *, steps: int = 64) -> Floats:
-    """Largest value seen by a golden-section search on [low, high]."""
+    """Return the largest value found by a golden-section search on [low, high]."""
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = function(left), function(right)
     best = np.maximum(at_left, at_right)
@@ -51,10 +51,10 @@ def _golden_section(function: Callable[[Floats], Floats], low: Floats, high: Flo
 
 
 def least_satisfying(condition: Callable[[Floats], NDArray[np.bool_]], shape: tuple[int, ...]) -> Floats:
-    """Least point >= 0 at which `condition` holds, for each entry; inf where it fails up to 2^24.
+    """Return the least point >= 0 at which `condition` holds, for each entry; inf if it fails up to 2^24.
 
-    `condition` must be monotone: once true, true for all larger points. Doubling brackets the point, bisection closes
-    in until the bracket is one rounding error wide, and its upper end, at which the condition holds, is returned.
+    `condition` must be monotone: once true, true for all larger points. Doubling brackets the point, bisection narrows
+    the bracket to one rounding error, and its upper end, at which the condition holds, is returned.
     """
     low, high = np.zeros(shape), np.full(shape, 2.0**-10)
     holds = condition(high)

@@ -1,4 +1,4 @@
-"""How much each user may give away, for a target after shuffling."""
+"""Local epsilon for a target guarantee after shuffling."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from .clones import ClonesDP
 
 
 def local_epsilon_for(epsilon: float, delta: float, n_users: int) -> float:
-    """The largest local epsilon whose shuffled messages are (epsilon, delta)-DP by `ClonesDP`.
+    """Return the largest local epsilon whose shuffled messages are (epsilon, delta)-DP by `ClonesDP`.
 
     Args:
         epsilon: the target after shuffling, > 0.
         delta: strictly between 0 and 1.
-        n_users: how many users take part, >= 1.
+        n_users: number of users, >= 1.
 
     Returns:
-        At least `epsilon`, as shuffling never harms; rounded down by bisection, to 1e-6 of itself, so that the target
-        is kept.
+        At least `epsilon`, since shuffling never weakens the guarantee; rounded down by bisection with relative
+        accuracy 1e-6, so that the target holds.
 
     Example:
         >>> local = local_epsilon_for(0.2, 1e-6, 100_000)
@@ -38,12 +38,14 @@ def local_epsilon_for(epsilon: float, delta: float, n_users: int) -> float:
 
 
 def local_epsilon_rule(epsilon: float, delta: float, n_users: int) -> float:
-    """The same by a rule of thumb without constants, with r = epsilon^2 n / ln(1/delta):
+    """Return an approximate local epsilon for a target after shuffling, by a rule of thumb without constants.
 
-        epsilon_0 = sqrt(r)    where r <= 1: many are needed to hide a little
-        epsilon_0 = ln r       where it is larger and the result above 1; else 1, where both meet
+    With r = epsilon^2 n / ln(1/delta):
 
-    An approximation that says how things grow: it promises nothing, and may be several times off.
+        epsilon_0 = sqrt(r)    if r <= 1
+        epsilon_0 = ln r       if r > 1 and the result is above 1; else 1
+
+    An approximation of the growth only: not a guarantee, and it may be wrong by a factor of several.
 
     Example:
         >>> round(local_epsilon_rule(0.2, 1e-6, 100_000), 3)

@@ -1,4 +1,4 @@
-"""Amplification by shuffling, by formulas, and the two regimes in which they behave simply."""
+"""Amplification by shuffling: closed-form bounds and their two asymptotic regimes."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ FORMS = ("theorem", "simplified", "released")
 
 
 def shuffled_epsilon(local_epsilon: float, n_users: int, delta: float, *, form: str = "theorem") -> float:
-    """epsilon at delta of n users whose epsilon_0-private messages are shuffled.
+    """Return epsilon at delta for n users whose epsilon_0-private messages are shuffled.
 
     With a = e^epsilon_0 ln(4/delta) / n and u = 8 sqrt(a) + 8 e^epsilon_0 / n:
 
         theorem      ln(1 + u (e^epsilon_0 - 1) / (e^epsilon_0 + 1))               Theorem 3.1
-        simplified   ln(1 + 16 sqrt(a) (e^epsilon_0 - 1) / (e^epsilon_0 + 1))      above it, and easier to read
-        released     ln(1 + u (1 - e^-epsilon_0) / (1 + e^-epsilon_0 / (1 + u)))   what the authors' program gives
+        simplified   ln(1 + 16 sqrt(a) (e^epsilon_0 - 1) / (e^epsilon_0 + 1))      larger, and simpler
+        released     ln(1 + u (1 - e^-epsilon_0) / (1 + e^-epsilon_0 / (1 + u)))   formula of the authors' program
 
-    All three hold for whatever `ClonesDP` holds for, which is several times smaller.
+    All three hold under the assumptions of `ClonesDP`, whose epsilon is several times smaller.
 
     Args:
         local_epsilon: epsilon_0 > 0.
         n_users: n >= 1.
         delta: strictly between 0 and 1.
-        form: one of the three.
+        form: "theorem", "simplified" or "released".
 
     Raises:
         ParameterError: a value out of range.
-        AccountingError: epsilon_0 is above `largest_local_epsilon`: no theorem then says that shuffling helps.
+        AccountingError: epsilon_0 is above `largest_local_epsilon`, so that no theorem gives an amplification.
 
     References:
         Feldman, McMillan, Talwar (2021), "Hiding among the clones", Theorem 3.1, and the program that they released.
@@ -56,9 +56,9 @@ def shuffled_epsilon(local_epsilon: float, n_users: int, delta: float, *, form: 
 
 
 def largest_local_epsilon(n_users: int, delta: float, *, form: str = "theorem") -> float:
-    """ln(n / (16 ln(2/delta))), up to which the formulas hold; the released program asks for ln(4/delta) instead.
+    """Return ln(n / (16 ln(2/delta))), up to which the formulas hold; the released program has ln(4/delta) instead.
 
-    Negative, and so for no local epsilon, with fewer than 16 ln(2/delta) users.
+    Negative with fewer than 16 ln(2/delta) users, so that the formulas hold for no local epsilon.
 
     Example:
         >>> round(largest_local_epsilon(10_000, 1e-6), 3)
@@ -75,9 +75,9 @@ def _inside(form: str) -> float:
 
 
 def small_epsilon_regime(local_epsilon: float, n_users: int, delta: float) -> float:
-    """8 epsilon_0 sqrt(ln(4/delta) / n): what "simplified" comes to for epsilon_0 far below 1. Shuffling gains sqrt(n).
+    """Return 8 epsilon_0 sqrt(ln(4/delta) / n), the limit of "simplified" for epsilon_0 far below 1.
 
-    An approximation, to be compared with; no guarantee.
+    Shuffling gains a factor of sqrt(n). An approximation for comparisons, not a guarantee.
 
     Example:
         >>> round(small_epsilon_regime(0.5, 10_000, 1e-6), 5), round(shuffled_epsilon(0.5, 10_000, 1e-6), 5)
@@ -88,9 +88,9 @@ def small_epsilon_regime(local_epsilon: float, n_users: int, delta: float) -> fl
 
 
 def large_epsilon_regime(local_epsilon: float, n_users: int, delta: float) -> float:
-    """16 e^(epsilon_0 / 2) sqrt(ln(4/delta) / n): what "simplified" comes to for epsilon_0 far above 1, many users.
+    """Return 16 e^(epsilon_0 / 2) sqrt(ln(4/delta) / n), the limit of "simplified" for large epsilon_0 and many users.
 
-    An approximation, to be compared with; no guarantee.
+    An approximation for comparisons, not a guarantee.
 
     Example:
         >>> round(large_epsilon_regime(4.0, 10**9, 1e-6), 5), round(shuffled_epsilon(4.0, 10**9, 1e-6), 5)

@@ -1,17 +1,17 @@
-"""Batches that are cut from the records in a fixed or a shuffled order: no amplification is claimed.
+"""Gaussian noise on batches of the records in a fixed or a shuffled order, without a claim of amplification.
 
-In one epoch each record is in exactly one batch. Between two datasets of the same size that differ in one record, the
-other batches agree: an epoch is one use of the Gaussian mechanism on that record, and epochs compose,
+In one epoch each record is in exactly one batch. For two datasets of the same size that differ in one record, all other
+batches are equal: an epoch is one use of the Gaussian mechanism on that record, and epochs compose,
 
     mu = sqrt(epochs) / noise multiplier.
 
-This holds for any fixed order. If the order is a random permutation, drawn without looking at the data, then both
-datasets draw it from the same law; given the permutation, the trade-off curve is at least that of mu; averaged over
-permutations it is too, since that curve is convex; and an attacker who is not given the permutation knows less. So mu
-holds for shuffled batches as an upper bound, and for few steps or little noise it is nearly attained: the budget of
-Poisson sampling, which is far smaller, is not theirs.
+This holds for any fixed order. If the order is a random permutation, drawn independently of the data, both datasets
+draw it from the same law. Given the permutation, the trade-off curve is at least that of mu; so is its average over
+permutations, since that curve is convex; and an attacker without the permutation knows less. So mu is an upper bound
+for shuffled batches, nearly attained for few steps or little noise: the far smaller epsilon of Poisson sampling does
+not hold for shuffled batches.
 
-Under add_remove nothing of this holds: a record more moves the others between batches.
+None of this holds under add_remove: an additional record moves the others between batches.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from ..base import Floats
 from ..gaussian import GaussianDP
 
 ORDERS_OF_BATCHES = ("cyclic", "shuffled")
-"""The same order in every epoch, known to the attacker; or a fresh uniform permutation in each."""
+"""Orders of the records: the same in every epoch and known to the attacker, or a new uniform permutation in each."""
 
 
 def deterministic_batches(
     noise_multiplier: float, *, epochs: int = 1, order: str = "shuffled", relation: str | Relation = Relation.ZERO_OUT
 ) -> GaussianDP:
-    """Gaussian noise on the sum of each batch, where the batches of an epoch hold every record once.
+    """Return the guarantee of Gaussian noise on the sum of each batch, with every record once per epoch.
 
     Args:
         noise_multiplier: standard deviation / sensitivity under `relation`, > 0. For sums of vectors of norm at most C
             the sensitivity is 2 C under replace_one and C under zero_out.
-        epochs: how often a record is used; a last epoch that is broken off counts as one, >= 1.
+        epochs: number of uses of a record, >= 1; an incomplete last epoch counts as one.
         order: "cyclic" or "shuffled".
         relation: zero_out or replace_one.
 
     Returns:
-        `GaussianDP(sqrt(epochs) / noise_multiplier)`; exact for cyclic batches whose noisy sums are all seen, an upper
-        bound otherwise.
+        `GaussianDP(sqrt(epochs) / noise_multiplier)`; exact for cyclic batches whose noisy sums are all released, an
+        upper bound otherwise.
 
     Raises:
         ParameterError: a value out of range.
@@ -70,11 +70,11 @@ def deterministic_batches(
 def shuffled_epsilon_at_least(
     noise_multiplier: float, *, batches: int, delta: float, relation: str | Relation = Relation.ZERO_OUT
 ) -> float:
-    """An epsilon that one epoch of shuffled batches does not go below at `delta`, however it is accounted.
+    """Return a lower bound on the epsilon of one epoch of shuffled batches at `delta`, for any accounting.
 
-    All other records are the worst possible: gradient -C u. Counted from a batch full of these, in units of C, the sum
-    along u of the batch that holds the record is 2 if its gradient is +C u and 1 if it is blank; of the other batches
-    it is 0. With noise, the event "some sum is at least c", for the best c, has
+    All other records are the worst possible: gradient -C u. Relative to a batch of these only, in units of C, the sum
+    along u of the batch with the record is 2 if its gradient is +C u and 1 if it is blank; the sums of the other
+    batches are 0. With noise, the event "some sum is at least c", for the best c, has
 
         delta(epsilon) >= P(c) - e^epsilon Q(c),   P(c) = 1 - Phi((c - 2)/s) Phi(c/s)^(batches - 1), Q with 1 for 2.
 
@@ -82,16 +82,16 @@ def shuffled_epsilon_at_least(
 
     Args:
         noise_multiplier: standard deviation / sensitivity under `relation`, > 0.
-        batches: in the epoch, >= 1.
+        batches: number of batches in the epoch, >= 1.
         delta: in [0, 1).
         relation: zero_out or replace_one.
 
     Returns:
-        The largest such epsilon over a fine grid of c: each is valid, and the grid costs less than 0.001. 0 if no c
-        shows more.
+        The largest such epsilon over a fine grid of c, 0 if there is none: each is valid, and the loss by the grid is
+        less than 0.001.
 
     Raises:
-        ParameterError, AccountingError: as for `deterministic_batches`; delta 0, where it is infinite.
+        ParameterError, AccountingError: as for `deterministic_batches`; also delta 0, where epsilon is infinite.
 
     References:
         Chua et al. (2024), Theorem 4.2.
@@ -114,19 +114,19 @@ def shuffled_epsilon_at_least(
     c = np.linspace(-8.0 * s, 2.0 + 40.0 * s, 40_001)
     none = (batches - 1) * log_ndtr(c / s)
     log_p, log_q = _log_some(none + log_ndtr((c - 2.0) / s)), _log_some(none + log_ndtr((c - blank) / s))
-    shown = log_p > math.log(delta)
-    found = log_p[shown] + np.log(-np.expm1(math.log(delta) - log_p[shown])) - log_q[shown]
-    return float(max(0.0, found.max(initial=0.0)))
+    above = log_p > math.log(delta)
+    epsilons = log_p[above] + np.log(-np.expm1(math.log(delta) - log_p[above])) - log_q[above]
+    return float(max(0.0, epsilons.max(initial=0.0)))
 
 
 def _log_some(log_none: Floats) -> Floats:
-    """log(1 - e^x) for x < 0, with the relative accuracy of x."""
+    """Return log(1 - e^x) for x < 0, with the relative accuracy of x."""
     return np.asarray(np.log(-np.expm1(np.minimum(log_none, -1e-300))))
 
 
 def _refuse_add_remove(relation: Relation, order: str) -> None:
     if relation is Relation.ADD_REMOVE:
         raise AccountingError(
-            f"{order} batches have no budget under 'add_remove': a record more moves the others between batches. "
+            f"{order} batches have no guarantee under 'add_remove': adding a record moves others between batches. "
             "Use relation='zero_out', with a blank record in its place, or 'replace_one'; or Poisson sampling."
         )

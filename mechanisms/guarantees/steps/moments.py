@@ -1,4 +1,4 @@
-"""The moments accountant as published: whole orders, textbook conversion."""
+"""Moments accountant as published: whole orders, textbook conversion."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ..renyi import INTEGER_ORDERS, RenyiDP
 
 @dataclass(frozen=True, repr=False)
 class MomentsDP(RenyiDP):
-    """Bounds on the log moments of the privacy loss, converted as the moments accountant does.
+    """Bounds on the log moments of the privacy loss, converted as by the moments accountant.
 
     With T steps and the divergence D of one step, at whole orders,
 
         epsilon(delta) = min over orders of T D + log(1/delta) / (order - 1)
         delta(epsilon) = min over orders of e^((order - 1) (T D - epsilon))
 
-    `RenyiDP` has the same divergences and a conversion that is never worse. This one is kept for what was published
-    with it. (The log moment of Abadi et al. at lambda is (order - 1) D at order = lambda + 1.)
+    `RenyiDP` has the same divergences and a conversion that is never worse. This class reproduces published results.
+    (The log moment of Abadi et al. at lambda is (order - 1) D at order = lambda + 1.)
 
     Args:
         orders: strictly increasing, each > 1; inf allowed.
         divergences: one for each order, finite, >= 0.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
+        relation: the neighbouring relation; None adopts the relation of the pair.
 
     Raises:
         ParameterError: as for `RenyiDP`.
@@ -48,17 +48,17 @@ class MomentsDP(RenyiDP):
     """
 
     gaussian_orders: ClassVar[tuple[float, ...]] = INTEGER_ORDERS
-    """Whole ones, as published."""
+    """Default orders of `gaussian`: whole numbers, as published."""
 
     def best_order(self, delta: float) -> float:
-        """The finite order that gives the least epsilon; if it ends the list, a longer list may give less."""
+        """Return the finite order with the least epsilon; if it is the last one, a longer list may give less."""
         excess, divergences, _ = self._split()
         return float(1.0 + excess[np.argmin(textbook_epsilon(excess, divergences, np.array(math.log(delta))))])
 
     def _delta(self, epsilon: Floats) -> Floats:
         excess, divergences, pure = self._split()
-        found = np.exp(np.min(excess * (divergences - epsilon[:, np.newaxis]), axis=1, initial=0.0))
-        return np.asarray(found if pure is None else np.where(epsilon >= pure, 0.0, found))
+        delta = np.exp(np.min(excess * (divergences - epsilon[:, np.newaxis]), axis=1, initial=0.0))
+        return np.asarray(delta if pure is None else np.where(epsilon >= pure, 0.0, delta))
 
     def _epsilon(self, delta: Floats) -> Floats:
         excess, divergences, pure = self._split()

@@ -1,8 +1,8 @@
-"""Noisy SGD by strong composition: the account before the moments accountant, kept to be compared with.
+"""Noisy SGD by strong composition: the accounting before the moments accountant, for comparison.
 
-Each step is a Gaussian mechanism that is (e, d)-DP, amplified by its sample to (log(1 + q (e^e - 1)), q d), and the
-steps are added by advanced composition. Slack enters in three places: a whole curve is reduced to one point per step,
-that point is amplified, and the points are added in the worst way that they allow.
+Each step is a Gaussian mechanism that is (e, d)-DP, amplified by subsampling to (log(1 + q (e^e - 1)), q d), and the
+steps are composed by advanced composition. The bound is loose for three reasons: each curve is reduced to one point,
+this point is amplified, and the points are composed in the worst case.
 
     our name             symbol
     noise_multiplier     sigma of Abadi et al.; sigma / (2 n L) of noisy projected SGD
@@ -31,23 +31,23 @@ ACCOUNTANTS = ("strong composition", "moments accountant", "Renyi", "privacy los
 """The accountants of `epsilon_curves`, from the loosest to the tightest."""
 
 LARGEST_STEP_EPSILON = 1.2564
-"""Up to here log(1 + q (e^x - 1)) <= 2 q x for every q: the root of e^x - 1 = 2 x."""
+"""Largest x with log(1 + q (e^x - 1)) <= 2 q x for every q: the root of e^x - 1 = 2 x."""
 
 
 def strong_composition(
     noise_multiplier: float, *, sampling_probability: float, steps: int, delta: float, form: str = "kov"
 ) -> AdvancedComposition:
-    """Gaussian noise on a Poisson sample of the records, composed with itself by advanced composition, add_remove.
+    """Return the guarantee of Poisson-sampled Gaussian noise by advanced composition, under add_remove.
 
-    Half of `delta` is spent on the steps, d = delta / (2 q T) each before amplification, and half on the slack. A
-    step's epsilon is the exact one of its Gaussian at d, so that no slack comes from a calibration formula.
+    Half of `delta` is used for the steps, d = delta / (2 q T) each before amplification, and half for the slack. The
+    epsilon of a step is the exact one of its Gaussian at d, so that no calibration formula adds slack.
 
     Args:
         noise_multiplier: standard deviation / sensitivity, > 0.
-        sampling_probability: of each record in each step, in (0, 1].
-        steps: compositions, >= 1.
-        delta: at which the result is to be read, by `.epsilon(delta)`; strictly between 0 and 1.
-        form: of the advanced composition, see `AdvancedComposition`; "kov" is the least, "drv10" the classic.
+        sampling_probability: inclusion probability of each record in each step, in (0, 1].
+        steps: number of compositions, >= 1.
+        delta: the delta at which the result will be evaluated, by `.epsilon(delta)`; strictly between 0 and 1.
+        form: form of the advanced composition, see `AdvancedComposition`; "kov" is the least, "drv10" the classical.
 
     Raises:
         ParameterError: a value out of range.
@@ -61,9 +61,9 @@ def strong_composition(
         >>> round(claim.epsilon(1e-5), 2)
         14.34
     """
-    of_step = _delta_of_step(noise_multiplier, sampling_probability, steps, delta)
-    epsilon = GaussianDP(1.0 / noise_multiplier).epsilon(of_step)
-    step = subsample(ApproximateDP(epsilon, of_step), sampling_probability, sampling="poisson")
+    step_delta = _delta_of_step(noise_multiplier, sampling_probability, steps, delta)
+    epsilon = GaussianDP(1.0 / noise_multiplier).epsilon(step_delta)
+    step = subsample(ApproximateDP(epsilon, step_delta), sampling_probability, sampling="poisson")
     assert isinstance(step, ApproximateDP)
     return AdvancedComposition((step.nominal_epsilon,) * steps, (step.nominal_delta,) * steps, form, step.relation)
 
@@ -71,11 +71,11 @@ def strong_composition(
 def printed_strong_composition(
     noise_multiplier: float, *, sampling_probability: float, steps: int, delta: float
 ) -> float:
-    """The epsilon that was printed for strong composition next to the moments accountant. No theorem: a float.
+    """Return the epsilon published for strong composition next to the moments accountant; not a theorem.
 
-    A step's epsilon is sqrt(2 log(1.25 / d)) / noise multiplier, a theorem below 1 only, and its amplification is taken
-    as q epsilon, where the theorem allows log(1 + q (e^epsilon - 1)): more than twice as much in the setting of the
-    example. Arguments as for `strong_composition`.
+    The epsilon of a step is sqrt(2 log(1.25 / d)) / noise multiplier, which is a theorem only below 1, and its
+    amplification is q epsilon, where the theorem gives log(1 + q (e^epsilon - 1)): more than twice as much in the
+    setting of the example. Arguments as for `strong_composition`.
 
     References:
         Abadi et al. (2016), Figure 2 and Section 3.2: 9.34 in the example, 24.22 for 40,000 steps.
@@ -84,29 +84,29 @@ def printed_strong_composition(
         >>> round(printed_strong_composition(4.0, sampling_probability=0.01, steps=10_000, delta=1e-5), 2)
         9.35
     """
-    of_step = _delta_of_step(noise_multiplier, sampling_probability, steps, delta)
-    each = sampling_probability * math.sqrt(2.0 * math.log(1.25 / of_step)) / noise_multiplier
-    return math.sqrt(2.0 * steps * math.log(2.0 / delta)) * each + steps * each * math.expm1(each)
+    step_delta = _delta_of_step(noise_multiplier, sampling_probability, steps, delta)
+    per_step = sampling_probability * math.sqrt(2.0 * math.log(1.25 / step_delta)) / noise_multiplier
+    return math.sqrt(2.0 * steps * math.log(2.0 / delta)) * per_step + steps * per_step * math.expm1(per_step)
 
 
 def epsilon_curves(
     noise_multiplier: float, *, sampling_probability: float, steps: Sequence[int], delta: float
 ) -> dict[str, Floats]:
-    """Epsilon of Poisson-sampled Gaussian noise after each number of steps, by each of `ACCOUNTANTS`.
+    """Return epsilon of Poisson-sampled Gaussian noise after each number of steps, by each of `ACCOUNTANTS`.
 
     Args:
         noise_multiplier, sampling_probability, delta: as for `strong_composition`.
-        steps: each >= 1.
+        steps: numbers of steps, each >= 1.
 
     Returns:
-        For each accountant an array with one epsilon for each entry of `steps`.
+        For each accountant an array with one epsilon per entry of `steps`.
 
     Example:
         >>> curves = epsilon_curves(4.0, sampling_probability=0.01, steps=[10_000], delta=1e-5)
         >>> {name: round(float(values[0]), 3) for name, values in curves.items()}
         {'strong composition': 14.345, 'moments accountant': 1.259, 'Renyi': 1.035, 'privacy loss': 0.947}
     """
-    q, found = sampling_probability, []
+    q, epsilons = sampling_probability, []
     moments = MomentsDP.gaussian(noise_multiplier, sampling_probability=q)
     renyi = RenyiDP.gaussian(noise_multiplier, sampling_probability=q)
     loss = PrivacyLossDP.gaussian(noise_multiplier, sampling_probability=q)
@@ -118,8 +118,8 @@ def epsilon_curves(
             RenyiDP(renyi.orders, _times(count, renyi.divergences), renyi.relation),
             PrivacyLossDP.from_pld(loss.pld.self_compose(count), relation=loss.relation),
         )
-        found.append([guarantee.epsilon(delta) for guarantee in guarantees])
-    return dict(zip(ACCOUNTANTS, np.array(found, dtype=np.float64).reshape(-1, len(ACCOUNTANTS)).T, strict=True))
+        epsilons.append([guarantee.epsilon(delta) for guarantee in guarantees])
+    return dict(zip(ACCOUNTANTS, np.array(epsilons, dtype=np.float64).reshape(-1, len(ACCOUNTANTS)).T, strict=True))
 
 
 def _times(count: int, divergences: Sequence[float]) -> tuple[float, ...]:
@@ -127,17 +127,19 @@ def _times(count: int, divergences: Sequence[float]) -> tuple[float, ...]:
 
 
 def projected_sgd_standard_deviation(epsilon: float, delta: float, *, n_records: int, lipschitz: float = 1.0) -> float:
-    """The noise that strong composition prescribes for T = n^2 steps of noisy projected SGD, one record a step.
+    """Return the noise that strong composition prescribes for n^2 steps of noisy projected SGD, one record per step.
+
+    With T = n^2 steps,
 
         sigma^2 = (64 n^2 L^2 / epsilon^2) log(2 n / delta) log(2 / delta)
 
-    on gradients multiplied by n, under replace_one. The formula leaves out the mean of the privacy loss, T/2 times the
-    square of a step's epsilon: on paper its noise gives epsilon + epsilon^2 / (4 log(2 / delta)), see
-    `projected_sgd_epsilon`; 2 % more at epsilon 1. In truth it is 10 to 20 times too careful, up to the epsilon of
-    `largest_formula_epsilon`. Beyond, it is no theorem, and soon false.
+    on gradients multiplied by n, under replace_one. The formula omits the mean of the privacy loss, T/2 times the
+    square of a step's epsilon: the proof for its noise gives epsilon + epsilon^2 / (4 log(2 / delta)), see
+    `projected_sgd_epsilon`; 2 % more at epsilon 1. The noise is in fact 10 to 20 times larger than necessary up to
+    `largest_formula_epsilon`; for larger epsilon the formula is not a theorem, and soon false.
 
     Args:
-        epsilon: wanted, > 0.
+        epsilon: target, > 0.
         delta: strictly between 0 and 1.
         n_records: n, >= 1.
         lipschitz: L, the largest norm of a record's gradient, > 0.
@@ -163,7 +165,7 @@ def projected_sgd_standard_deviation(epsilon: float, delta: float, *, n_records:
 def projected_sgd_epsilon(
     standard_deviation: float, delta: float, *, n_records: int, lipschitz: float = 1.0, steps: int | None = None
 ) -> float:
-    """What strong composition proves about noisy projected SGD, one record a step, replace_one.
+    """Return the epsilon of noisy projected SGD by strong composition, one record per step, under replace_one.
 
     A step has sensitivity 2 n L and is (x, d)-DP with x = (2 n L / sigma) sqrt(2 log(1 / d)) and d = n delta / (2 T);
     sampled at rate 1 / n it is (2 x / n, d / n)-DP; T steps give
@@ -179,7 +181,7 @@ def projected_sgd_epsilon(
 
     Raises:
         ParameterError: a value out of range.
-        AccountingError: x is above 1.2564, where sampling at rate q costs more than 2 q x.
+        AccountingError: x is above 1.2564, where the amplified epsilon may exceed 2 q x.
 
     References:
         Bassily, Smith, Thakurta (2014), Theorem 2.1; Bun, Steinke (2016), Lemma 3.5.
@@ -189,31 +191,30 @@ def projected_sgd_epsilon(
     whole(1, n_records=n_records)
     count = n_records**2 if steps is None else steps
     whole(1, steps=count)
-    step_epsilon, of_step = projected_sgd_step(
+    step_epsilon, step_delta = projected_sgd_step(
         standard_deviation, delta, n_records=n_records, lipschitz=lipschitz, steps=count
     )
     if step_epsilon > LARGEST_STEP_EPSILON:
         raise AccountingError(
-            f"a step is ({step_epsilon:.4g}, {of_step:.3g})-DP before sampling, and the bound 2 q x on what sampling "
-            f"leaves of x holds up to {LARGEST_STEP_EPSILON}. Use more noise, or fixed_size_gaussian(...)."
+            f"a step is ({step_epsilon:.4g}, {step_delta:.3g})-DP before sampling, and the bound 2 q x on the epsilon "
+            f"after sampling holds up to x = {LARGEST_STEP_EPSILON}. Use more noise, or fixed_size_gaussian(...)."
         )
-    each = 2.0 * step_epsilon / n_records
-    return each * math.sqrt(2.0 * count * math.log(2.0 / delta)) + 0.5 * count * each * each
+    per_step = 2.0 * step_epsilon / n_records
+    return per_step * math.sqrt(2.0 * count * math.log(2.0 / delta)) + 0.5 * count * per_step * per_step
 
 
 def projected_sgd_step(
     standard_deviation: float, delta: float, *, n_records: int, lipschitz: float, steps: int
 ) -> tuple[float, float]:
-    """(x, d) of one step of noisy projected SGD before its record is sampled; arguments as for
-    `projected_sgd_epsilon`."""
-    of_step = min(0.5, 0.5 * n_records * delta / steps)
-    return 2.0 * n_records * lipschitz / standard_deviation * math.sqrt(-2.0 * math.log(of_step)), of_step
+    """Return (x, d) of one step of noisy projected SGD before sampling; arguments as for `projected_sgd_epsilon`."""
+    step_delta = min(0.5, 0.5 * n_records * delta / steps)
+    return 2.0 * n_records * lipschitz / standard_deviation * math.sqrt(-2.0 * math.log(step_delta)), step_delta
 
 
 def largest_formula_epsilon(delta: float) -> float:
-    """The largest epsilon for which the formula of `projected_sgd_standard_deviation` is a theorem.
+    """Return the largest epsilon for which the formula of `projected_sgd_standard_deviation` is a theorem.
 
-    With its noise, and n^2 steps, x is epsilon / sqrt(8 log(2 / delta)), whatever n; and x must not exceed 1.2564.
+    With its noise, and n^2 steps, x is epsilon / sqrt(8 log(2 / delta)) for every n; and x must not exceed 1.2564.
 
     Example:
         >>> round(largest_formula_epsilon(1e-5), 2)

@@ -1,4 +1,4 @@
-"""What the exact curves of two laws share: two centres, two scales, and the worse of two directions."""
+"""Base class of the exact curves of two laws: two centres, two scales, and the worse of two directions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Law = tuple[float, float]
 
 @dataclass(frozen=True, init=False, repr=False)
 class TwoLawsDP(ProfileGuarantee):
-    """What one law against another of the same family allows, in both directions.
+    """The exact curve of two laws of the same family, in both directions.
 
     Args:
-        centre0, scale0: of side 0; the scale is > 0.
-        centre1, scale1: of side 1.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
-        exact: False when the mechanism is only known to be no worse than this.
+        centre0, scale0: centre and scale of the law on side 0; the scale is > 0.
+        centre1, scale1: centre and scale of the law on side 1; the scale is > 0.
+        relation: the neighbouring relation; None adopts the relation of the pair.
+        exact: False if the curve is only an upper bound for the mechanism.
 
     Raises:
         ParameterError: a centre that is not finite, a scale that is not a finite number > 0.
@@ -55,16 +55,16 @@ class TwoLawsDP(ProfileGuarantee):
 
     @property
     def laws(self) -> tuple[Law, Law]:
-        """Those of side 0 and of side 1."""
+        """Centre and scale of side 0, and of side 1."""
         return (self.centre0, self.scale0), (self.centre1, self.scale1)
 
     def _parameters(self) -> Mapping[str, float]:
         return {name: getattr(self, name) for name in ("centre0", "scale0", "centre1", "scale1")}
 
     def _delta(self, epsilon: Floats) -> Floats:
-        one, other = self.laws
-        return np.maximum(self._excess(one, other, epsilon), self._excess(other, one, epsilon))
+        law0, law1 = self.laws
+        return np.maximum(self._excess(law0, law1, epsilon), self._excess(law1, law0, epsilon))
 
     @abstractmethod
     def _excess(self, upper: Law, lower: Law, epsilon: Floats) -> Floats:
-        """Integral of (p - e^epsilon q)+ for p = `upper`, q = `lower`, one for each epsilon."""
+        """Return the integral of (p - e^epsilon q)+ for p = `upper`, q = `lower`, at each epsilon."""

@@ -1,4 +1,4 @@
-"""The exact curve of a number with Cauchy noise whose centre and scale may both differ between the sides."""
+"""Exact curve of a number with Cauchy noise whose centre and scale may both differ between the sides."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .base import Law, TwoLawsDP
 
 @dataclass(frozen=True, init=False, repr=False)
 class TwoCauchysDP(TwoLawsDP):
-    """What centre0 + Cauchy(scale0) against centre1 + Cauchy(scale1) allows, in both directions.
+    """The exact curve of centre0 + Cauchy(scale0) against centre1 + Cauchy(scale1), in both directions.
 
-    The density is scale / (pi ((x - centre)^2 + scale^2)), so that one exceeds e^epsilon times the other where a
-    quadratic in x is positive. Its tails are so heavy that the ratio is bounded: epsilon is finite at delta 0.
+    The density is scale / (pi ((x - centre)^2 + scale^2)), so that one density exceeds e^epsilon times the other where
+    a quadratic in x is positive. The tails are so heavy that the ratio is bounded: epsilon is finite at delta 0.
 
     Args:
         centre0, scale0, centre1, scale1, relation, exact: as for `TwoLawsDP`.
@@ -31,7 +31,7 @@ class TwoCauchysDP(TwoLawsDP):
         return 0.0
 
     def _excess(self, upper: Law, lower: Law, epsilon: Floats) -> Floats:
-        """Integral of (p - e^epsilon q)+ for p = Cauchy(*upper), q = Cauchy(*lower), one for each epsilon."""
+        """Return the integral of (p - e^epsilon q)+ for p = Cauchy(*upper), q = Cauchy(*lower), at each epsilon."""
         (a, s), (b, t) = upper, lower
         a, s = (a - b) / t, s / t  # in units of q, whose centre is 0
         upper, lower = (a, s), (0.0, 1.0)
@@ -46,15 +46,15 @@ class TwoCauchysDP(TwoLawsDP):
             ends = np.sort([q / square, np.where(q == 0.0, 0.0, rest / q)], axis=0)
         inside = _between(upper, *ends) - factor * _between(lower, *ends)
         outside = 1.0 - factor - inside
-        found = np.where(square < 0.0, np.where(discriminant > 0.0, inside, 0.0), outside)
-        return np.maximum(0.0, np.where((square > 0.0) & (discriminant <= 0.0), 1.0 - factor, found))
+        excess = np.where(square < 0.0, np.where(discriminant > 0.0, inside, 0.0), outside)
+        return np.maximum(0.0, np.where((square > 0.0) & (discriminant <= 0.0), 1.0 - factor, excess))
 
 
 def log_cauchy(values: Floats, centre: float, scale: float) -> Floats:
-    """Log density of centre + Cauchy(scale) at each value."""
+    """Return the log density of centre + Cauchy(scale) at each value."""
     return np.asarray(-np.log(np.pi * scale) - 2.0 * np.log(np.hypot(1.0, (values - centre) / scale)))
 
 
 def _between(law: Law, low: Floats, high: Floats) -> Floats:
-    """Probability of [low, high]."""
+    """Return the probability of [low, high]."""
     return np.asarray((np.arctan((high - law[0]) / law[1]) - np.arctan((low - law[0]) / law[1])) / np.pi)

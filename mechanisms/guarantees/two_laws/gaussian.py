@@ -1,4 +1,4 @@
-"""The exact curve of a number with Gaussian noise whose centre and size may both differ between the sides."""
+"""Exact curve of a number with Gaussian noise whose centre and scale may both differ between the sides."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ..base import Floats
 from .base import Law, TwoLawsDP
 
 FARTHEST = 1e12
-"""Of an epsilon, in place of infinity."""
+"""Largest epsilon, in place of infinity."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class TwoGaussiansDP(TwoLawsDP):
-    """What N(centre0, scale0^2) against N(centre1, scale1^2) allows, in both directions.
+    """The exact curve of N(centre0, scale0^2) against N(centre1, scale1^2), in both directions.
 
     One density exceeds e^epsilon times the other where a quadratic in x is positive: between two points for the
-    narrower law, beyond them for the wider one, whose tails the other cannot reach at any epsilon.
+    narrower law, beyond them for the wider law, whose tails exceed those of the other at every epsilon.
 
     Args:
         centre0, scale0, centre1, scale1, relation, exact: as for `TwoLawsDP`.
@@ -34,7 +34,7 @@ class TwoGaussiansDP(TwoLawsDP):
     """
 
     def _excess(self, upper: Law, lower: Law, epsilon: Floats) -> Floats:
-        """Integral of (p - e^epsilon q)+ for p = N(*upper), q = N(*lower), one for each epsilon.
+        """Return the integral of (p - e^epsilon q)+ for p = N(*upper), q = N(*lower), at each epsilon.
 
         In units of `upper`: p is standard, and q has mean m and deviation s. The loss is log s - x^2 / 2 +
         (x - m)^2 / (2 s^2), and its excess over epsilon a x^2 - 2 b x + c.
@@ -59,25 +59,25 @@ class TwoGaussiansDP(TwoLawsDP):
         return np.asarray(np.where(b * b > a * c, np.maximum(0.0, outside), np.maximum(0.0, -np.expm1(epsilon))))
 
     def _epsilon(self, delta: Floats) -> Floats:
-        """By bisection; none at delta 0, unless the laws are one."""
+        """Invert the profile by bisection; inf at delta 0, unless the laws are equal."""
         if (self.centre0, self.scale0) == (self.centre1, self.scale1):
             return np.zeros(delta.shape)
         return np.where(delta == 0.0, np.inf, super()._epsilon(delta))
 
 
 def _grown(epsilon: Floats, log_p: Floats) -> Floats:
-    """e^epsilon times a probability; 1 where it is more, and delta 0 all the same."""
+    """Return e^epsilon times a probability, capped at 1, where delta is 0 anyway."""
     return np.asarray(np.exp(np.minimum(epsilon + log_p, 0.0)))
 
 
 def _log_between(low: Floats, high: Floats) -> Floats:
-    """Log of the standard normal probability of [low, high], from the nearer tail."""
+    """Return the log of the standard normal probability of [low, high], from the nearer tail."""
     near, far = np.where(low > 0.0, -low, high), np.where(low > 0.0, -high, low)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(log_ndtr(near) + np.log(-np.expm1(np.minimum(log_ndtr(far) - log_ndtr(near), 0.0))))
 
 
 def _between(low: Floats, high: Floats) -> Floats:
-    """Standard normal probability of [low, high], from the nearer tail."""
+    """Return the standard normal probability of [low, high], from the nearer tail."""
     flip = low > 0.0
     return np.asarray(np.where(flip, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low)))

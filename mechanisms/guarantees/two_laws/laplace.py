@@ -1,4 +1,4 @@
-"""The exact curve of a number with Laplace noise whose centre and scale may both differ between the sides."""
+"""Exact curve of a number with Laplace noise whose centre and scale may both differ between the sides."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from .base import Law, TwoLawsDP
 SHARP = 1e6
 """Log density of a point mass, in place of infinity."""
 LARGEST = 1e9
-"""Of an epsilon: delta is 0 there."""
+"""Largest epsilon, where delta is 0."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class TwoLaplacesDP(TwoLawsDP):
-    """What centre0 + Laplace(scale0) against centre1 + Laplace(scale1) allows, in both directions.
+    """The exact curve of centre0 + Laplace(scale0) against centre1 + Laplace(scale1), in both directions.
 
-    The log ratio of two Laplace densities is linear between the centres and beyond them. So the set on which one
-    exceeds e^epsilon times the other is a union of at most three intervals, whose masses have closed forms; delta is
-    their difference. With different scales the ratio grows without limit in the tails: epsilon is infinite at delta 0.
+    The log ratio of two Laplace densities is linear between the centres and beyond them. The set on which one density
+    exceeds e^epsilon times the other is therefore a union of at most three intervals, whose masses have closed forms;
+    delta is their difference. With different scales the ratio is unbounded in the tails: epsilon is infinite at
+    delta 0.
 
     Args:
         centre0, scale0, centre1, scale1, relation, exact: as for `TwoLawsDP`.
@@ -42,15 +43,15 @@ class TwoLaplacesDP(TwoLawsDP):
         return 0.0 if self.scale0 == self.scale1 else None
 
     def _excess(self, upper: Law, lower: Law, epsilon: Floats) -> Floats:
-        """Integral of (p - e^epsilon q)+ for p = Laplace(*upper), q = Laplace(*lower), one for each epsilon."""
+        """Return the integral of (p - e^epsilon q)+ for p = Laplace(*upper), q = Laplace(*lower), at each epsilon."""
         epsilon = np.minimum(epsilon, LARGEST)
         kinks = [-np.inf, *sorted((upper[0], lower[0])), np.inf]
-        found = np.zeros(epsilon.shape)
+        excess = np.zeros(epsilon.shape)
         for left, right in pairwise(kinks):
             low, high = _where_above(upper, lower, epsilon, left, right)
             mass = np.exp(_log_mass(upper, low, high))
-            found += np.maximum(0.0, mass - np.exp(np.minimum(epsilon + _log_mass(lower, low, high), 0.0)))
-        return found
+            excess += np.maximum(0.0, mass - np.exp(np.minimum(epsilon + _log_mass(lower, low, high), 0.0)))
+        return excess
 
     def _epsilon(self, delta: Floats) -> Floats:
         at_zero = abs(self.centre1 - self.centre0) / self.scale0 if self.scale0 == self.scale1 else np.inf
@@ -60,10 +61,10 @@ class TwoLaplacesDP(TwoLawsDP):
 def two_laplaces(
     centre0: float, scale0: float, centre1: float, scale1: float, relation: Relation | None = None
 ) -> Guarantee:
-    """The exact curve of the two laws in its simplest form; a scale of 0 is a point mass.
+    """Return the exact curve of two Laplace laws as the simplest guarantee; a scale of 0 is a point mass.
 
     Args:
-        as for `TwoLaplacesDP`, with scales >= 0.
+        centre0, scale0, centre1, scale1, relation: as for `TwoLaplacesDP`, with scales >= 0.
 
     Example:
         >>> print(two_laplaces(0.0, 2.0, 1.0, 2.0))
@@ -81,33 +82,35 @@ def two_laplaces(
 
 
 def log_laplace(values: Floats, centre: float, scale: float) -> Floats:
-    """Log density of centre + Laplace(scale) at each value; of a point mass where the scale is 0."""
+    """Return the log density of centre + Laplace(scale) at each value; of a point mass if the scale is 0."""
     if scale == 0.0:
         return np.where(values == centre, SHARP, -np.inf)
     return np.asarray(-np.abs(values - centre) / scale - np.log(2.0 * scale))
 
 
 def _where_above(upper: Law, lower: Law, epsilon: Floats, left: float, right: float) -> tuple[Floats, Floats]:
-    """The part of [left, right], on which both log densities are linear, where log p - log q > epsilon; shape as
-    `epsilon`, empty (low >= high) where there is none."""
+    """Return the ends of the part of [left, right] on which log p - log q > epsilon; same shape as `epsilon`.
+
+    Both log densities must be linear on [left, right]. An empty part has low >= high.
+    """
     inside = right - 1.0 if left == -np.inf else left + 1.0 if right == np.inf else 0.5 * (left + right)
     slope = _slope(upper, inside) - _slope(lower, inside)
-    at = float(np.subtract(*(log_laplace(np.array(inside), *law) for law in (upper, lower))))
+    log_ratio = float(np.subtract(*(log_laplace(np.array(inside), *law) for law in (upper, lower))))
     if slope == 0.0:
-        return np.where(at > epsilon, left, inside), np.where(at > epsilon, right, inside)
-    crossing = inside + (epsilon - at) / slope
+        return np.where(log_ratio > epsilon, left, inside), np.where(log_ratio > epsilon, right, inside)
+    crossing = inside + (epsilon - log_ratio) / slope
     if slope > 0.0:
         return np.clip(crossing, left, right), np.full(epsilon.shape, right)
     return np.full(epsilon.shape, left), np.clip(crossing, left, right)
 
 
 def _slope(law: Law, at: float) -> float:
-    """Of the log density."""
+    """Return the slope of the log density."""
     return (1.0 if at < law[0] else -1.0) / law[1]
 
 
 def _log_mass(law: Law, low: Floats, high: Floats) -> Floats:
-    """Log probability of [low, high], which the centre does not lie inside of; -inf where it is empty."""
+    """Return the log probability of [low, high], with the centre outside its interior; -inf if it is empty."""
     near, far = np.sort([np.abs(low - law[0]), np.abs(high - law[0])], axis=0) / law[1]
     with np.errstate(invalid="ignore"):
         width = np.where(high > low, far - near, 0.0)

@@ -104,5 +104,5 @@ def test_a_grid_that_no_machine_holds_is_refused_by_name():
 
 
 def test_a_group_whose_delta_is_beyond_floats_is_refused_by_name():
-    with pytest.raises(AccountingError, match="a delta of 1 or more promises nothing"):
+    with pytest.raises(AccountingError, match="a delta of 1 or more guarantees nothing"):
         group(ApproximateDP(1e4, 1e-9), 3)

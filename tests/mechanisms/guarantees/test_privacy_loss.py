@@ -240,7 +240,7 @@ def test_another_version_of_dp_accounting_is_refused_not_guessed():
         def get_delta_for_epsilon(self, epsilon):
             return 0.0
 
-    with pytest.raises(AccountingError, match="keeps its losses elsewhere"):
+    with pytest.raises(AccountingError, match="stores its losses elsewhere"):
         PrivacyLossDP.from_pld(Elsewhere()).epsilon(0.1)
 
 

@@ -184,5 +184,5 @@ def test_number_of_categories_below_two_is_refused(k):
 
 
 def test_answers_outside_the_categories_are_refused_by_the_estimator():
-    with pytest.raises(ParameterError, match=r"messages must be .* nobody sends"):
+    with pytest.raises(ParameterError, match=r"messages must be .* are impossible"):
         KAryRandomizedResponse(1.0, 3).estimate_frequencies([0, 3])

@@ -122,7 +122,7 @@ def test_options_that_say_nothing_and_tables_too_large_are_refused():
         RAPPOR(f=1.0)
     with pytest.raises(ParameterError, match="f must lie strictly between 0 and 1"):
         OneTimeRAPPOR(f=0.0)
-    with pytest.raises(ParameterError, match="no table holds them"):
+    with pytest.raises(ParameterError, match="too many for a table"):
         OneTimeRAPPOR().channel()
     with pytest.raises(ParameterError, match=r"messages must be whole numbers of shape \(..., n_users, 20\)"):
         OneTimeRAPPOR().estimate_frequencies([[0, 1]])

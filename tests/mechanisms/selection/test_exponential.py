@@ -120,7 +120,7 @@ def test_monotone_means_one_direction():
     mechanism = Exponential(1.0, 2, monotone=True)
     mechanism.fitted_to(Neighbours([0, 0], [1, 0.5], "add_remove"))
     mechanism.fitted_to(Neighbours([0, 0], [-1, 0], "add_remove"))
-    with pytest.raises(NeighboursError, match="move both ways"):
+    with pytest.raises(NeighboursError, match="change in both directions"):
         mechanism.fitted_to(Neighbours([0, 0], [1, -1], "add_remove"))
 
 

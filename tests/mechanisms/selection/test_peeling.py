@@ -88,7 +88,7 @@ def test_counts_that_move_both_ways_need_the_factor_two():
     shown = [ExactDP(law(m, pair.d0), law(m, pair.d1)).epsilon(0.0) for m in (monotone, general)]
     assert shown[0] > 1.9 * monotone.guarantee().epsilon(0.0)
     assert shown[1] <= general.guarantee().epsilon(0.0)
-    with pytest.raises(NeighboursError, match="move both ways"):
+    with pytest.raises(NeighboursError, match="change in both directions"):
         monotone.fitted_to(pair)
 
 

@@ -194,7 +194,7 @@ def test_options_out_of_range_are_refused_with_the_way_out():
         PoissonRepetitions(0.5)
     with pytest.raises(ParameterError, match="outputs end with a score"):
         BestOfRepetitions(Laplace(1.0))
-    with pytest.raises(ParameterError, match="Take BestOfRepetitions"):
+    with pytest.raises(ParameterError, match="Use BestOfRepetitions"):
         FirstGoodEnough(NoisyCandidate(1.0, 3, noise="gaussian"))
     with pytest.raises(AccountingError, match="no pure guarantee"):
         PoissonRepetitions(3.0).guarantee(RenyiDP((math.inf,), (1.0,)))

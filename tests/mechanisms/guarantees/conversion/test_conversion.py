@@ -159,7 +159,7 @@ def test_grid_keeps_the_directions_only_where_sides_are_fixed(relation):
     "guarantee", [ApproximateDP(1.0, 1e-6), PrivacyLossDP.laplace(1.0), RenyiDP((2.0,), (1.0,))], ids=str
 )
 def test_no_theorem_gives_zcdp_from_these(guarantee):
-    with pytest.raises(AccountingError, match="no theorem known here turns"):
+    with pytest.raises(AccountingError, match="no implemented theorem converts"):
         to_concentrated(guarantee)
 
 
@@ -168,17 +168,17 @@ def test_refusals_show_a_way_out():
         to_renyi(PrivacyLossDP.laplace(1.0))
     with pytest.raises(AccountingError, match="every Renyi divergence is infinite"):
         to_renyi(ExactDP([0.0, 1.0], [0.5, 0.5]))
-    with pytest.raises(AccountingError, match="says nothing at order 3"):
+    with pytest.raises(AccountingError, match="has no divergence at order 3"):
         to_renyi(RenyiDP((2.0,), (1.0,)), orders=[3.0])
     with pytest.raises(ParameterError, match="orders must be finite and > 1"):
         to_renyi(PureDP(1.0), orders=[1.0])
-    with pytest.raises(AccountingError, match="promises no epsilon at delta = 0"):
+    with pytest.raises(AccountingError, match="has no finite epsilon at delta = 0"):
         to_approximate(GaussianDP(1.0), delta=0.0)
     with pytest.raises(AccountingError, match=r"grid of 0\.0001, but 0\.001"):
         to_privacy_loss(PrivacyLossDP.laplace(1.0), interval=1e-3)
     with pytest.raises(ParameterError, match="orders must be finite and > 1"):
         RenyiDP.gaussian(1.0, sampling_probability=0.5, orders=[1.0])
-    with pytest.raises(ParameterError, match="At the order inf"):
+    with pytest.raises(ParameterError, match="Gaussian noise has no bound"):
         RenyiDP.gaussian(1.0, orders=[2.0, math.inf])
     with pytest.raises(AccountingError, match="'replace_one' is not known for Poisson"):
         RenyiDP.gaussian(1.0, sampling_probability=0.5, relation="replace_one")
