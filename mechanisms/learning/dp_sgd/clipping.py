@@ -2,7 +2,7 @@
 
     flat        the whole gradient to norm clip_norm
     per-layer   the part of each of L layers to clip_norm / sqrt(L), so that the whole has at most norm clip_norm
-    none        not at all: no guarantee
+    none        no clipping, and no guarantee
 
 A gradient g becomes g * min(1, bound / |g|). (Abadi et al. 2016, Algorithm 1; per layer: McMahan et al. 2018.)
 """
@@ -20,7 +20,7 @@ CLIPPINGS = ("flat", "per-layer", "none")
 
 
 def factors(clipping: str, squared_norms: Sequence[Floats], clip_norm: float) -> list[Floats | None]:
-    """What the part of each layer is multiplied by, one array a layer, of the shape of its norms; None for 1.
+    """Return the clipping factors of the part of each layer, in the shape of its norms; None for 1.
 
     Args:
         clipping: one of `CLIPPINGS`.
@@ -51,7 +51,7 @@ def clip_rows(clipping: str, gradients: Floats, clip_norm: float, model: Model) 
 
 
 def _factor(squared: Floats, bound: float) -> Floats:
-    """bound / max(bound, norm), in place of norms that are used no more."""
+    """Return bound / max(bound, norm), written over the array of norms."""
     norm = np.sqrt(squared)
     np.maximum(norm, squared.dtype.type(bound), out=norm)
     return np.divide(squared.dtype.type(bound), norm, out=norm)
